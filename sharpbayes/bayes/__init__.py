@@ -1,0 +1,1 @@
+"""Model files and ratings to posteriors; the only room that imports PyMC."""

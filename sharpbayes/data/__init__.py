@@ -1,0 +1,1 @@
+"""Files and column roles to labelled ratings; what cannot be placed is refused."""

@@ -1,0 +1,140 @@
+"""Columns of text -> labels, levels and flags; what cannot be placed is a fault with its rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sharpbayes.data.ratings import Column
+from sharpbayes.errors import Fault, did_you_mean, listed
+from sharpbayes.spec.scales import BinnedScale, BooleanScale, CategoricalScale, OrdinalScale
+
+Levels = NDArray[np.int16]
+AnyScale = OrdinalScale | BooleanScale | CategoricalScale | BinnedScale
+
+MISSING = -1
+_FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
+
+
+def label_column(values: pd.Series, *, order: Sequence[str] | None = None) -> Column:
+    """Return labels and codes of a column; labels sorted, numbers by size, or in a given order."""
+    codes, found = pd.factorize(values)
+    labels = sort_labels([str(label) for label in found]) if order is None else list(order)
+    place = {label: position for position, label in enumerate(labels)}
+    new = np.array([place[str(label)] for label in found], dtype=np.int32)
+    return Column(tuple(labels), new[codes])
+
+
+def sort_labels(labels: Sequence[str]) -> list[str]:
+    """Sort labels, by size where all are numbers.
+
+    >>> sort_labels(["10", "9", "2"]), sort_labels(["b", "a", "10"])
+    (['2', '9', '10'], ['10', 'a', 'b'])
+    """
+    try:
+        return sorted(labels, key=lambda label: (float(label), label))
+    except ValueError:
+        return sorted(labels)
+
+
+def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Fault]]:
+    """Return the level of every value, -1 where the cell is empty, and what is off the scale."""
+    codes, found = pd.factorize(values)
+    table = np.array([_level(str(value).strip(), scale) for value in found], dtype=np.int16)
+    levels = table[codes] if len(table) else np.full(len(values), MISSING, dtype=np.int16)
+    off = np.flatnonzero(levels < MISSING)
+    if not off.size:
+        return levels, []
+    allowed = "a number" if isinstance(scale, BinnedScale) else ", ".join(scale.labels)
+    first = str(values.iloc[off[0]])
+    message = (
+        f"{counted(off.size, 'value')} off the scale (allowed: {allowed}): {rows(off)}; "
+        f"the first is {first!r}"
+    )
+    if isinstance(scale, CategoricalScale):
+        message += did_you_mean(first, scale.levels)
+    return levels, [Fault(path, 0, str(values.name), message)]
+
+
+def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Fault]]:
+    """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where the cell is empty."""
+    return levels_of(values, BooleanScale(kind="boolean"), path=path)
+
+
+def _level(value: str, scale: AnyScale) -> int:
+    """Return the level of one value: -1 where it is empty, -2 where it is off the scale."""
+    if not value:
+        return MISSING
+    if isinstance(scale, BooleanScale):
+        return _FLAGS.get(value.lower(), MISSING - 1)
+    if isinstance(scale, CategoricalScale):
+        return scale.levels.index(value) if value in scale.levels else MISSING - 1
+    try:
+        number = float(value)
+    except ValueError:
+        return MISSING - 1
+    if isinstance(scale, BinnedScale):
+        finite = np.isfinite(number)
+        return int(np.searchsorted(scale.bins, number, side="right")) if finite else MISSING - 1
+    whole = number.is_integer() and scale.min <= number <= scale.max
+    return int(number) - scale.min if whole else MISSING - 1
+
+
+def duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Fault]:
+    """Return a fault if some rows have the same keys."""
+    repeated = np.flatnonzero(keys.duplicated())
+    if not repeated.size:
+        return []
+    first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
+    message = (
+        f"{counted(repeated.size, 'row')} repeat {what}: {rows(repeated)}; the first is {first}"
+    )
+    return [Fault(path, 0, ", ".join(map(str, keys.columns)), message)]
+
+
+def constant_by(
+    values: pd.Series, owner: Column, *, path: str, what: str
+) -> tuple[NDArray[np.str_], list[Fault]]:
+    """Return the one value of a column for each level of its owner; several are a fault."""
+    codes, found = pd.factorize(values)
+    lowest = np.full(len(owner.labels), len(found))
+    highest = np.full(len(owner.labels), -1)
+    np.minimum.at(lowest, owner.code, codes)
+    np.maximum.at(highest, owner.code, codes)
+    texts = np.array([str(value) for value in found], dtype=np.str_)
+    mixed = np.flatnonzero(lowest != highest)
+    if not mixed.size:
+        return texts[highest], []
+    names = listed([owner.labels[position] for position in mixed])
+    message = f"{counted(mixed.size, what)} with more than one value: {names}"
+    return texts[highest], [Fault(path, 0, str(values.name), message)]
+
+
+def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Fault]:
+    """Return a fault for every key column that has empty cells."""
+    faults = []
+    for column in columns:
+        empty = np.flatnonzero(table[column].to_numpy() == "")
+        if empty.size:
+            message = f"{counted(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
+            faults.append(Fault(path, 0, column, message))
+    return faults
+
+
+def rows(positions: NDArray[np.intp]) -> str:
+    """Name rows, counted from 1 below the header.
+
+    >>> rows(np.array([0, 4]))
+    'rows 1, 5'
+    """
+    return f"row{'s' if positions.size > 1 else ''} {listed(positions + 1)}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number and what it counts.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,243 @@
+"""A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from sharpbayes.data.columns import (
+    MISSING,
+    counted,
+    duplicates,
+    empty_keys,
+    flags_of,
+    label_column,
+    levels_of,
+    rows,
+)
+from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.sidetables import columns_of
+from sharpbayes.errors import DataError, Fault, did_you_mean
+from sharpbayes.spec.scales import level_values
+from sharpbayes.spec.study import Indicator, Panel
+
+KEYS = ("model", "prompt", "judge", "sample")
+
+
+def load_panel(panel: Panel, base: Path) -> xr.Dataset:
+    """Read a panel.
+
+    Args:
+        panel: The panel of a study.
+        base: Folder that its paths start from.
+
+    Returns:
+        ``level (model, prompt, judge, [sample,] indicator)``, 2-byte integers from 0, -1 where a
+        cell is missing; columns of prompts as coordinates; attributes ``ratings``, ``missing``
+        (empty cells) and ``absent`` (cells without a row).
+
+    Raises:
+        DataError: Every fault of the file, with its column and first rows.
+    """
+    path = str(base / panel.data)
+    table = read_table(base, panel.data)
+    keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
+    require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
+    table = _of_judges(table, panel, path)
+    faults = empty_keys(table, list(keys.values()), path=path)
+    names = list(panel.full_indicators)
+    indicator, found = _indicator_codes(table, panel, path)
+    repeat = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
+    faults += found + duplicates(table[repeat], path=path, what="a cell")
+    columns = {role: label_column(table[column]) for role, column in keys.items()}
+    shape = (*(len(column.labels) for column in columns.values()), len(names))
+    level = np.full(shape, MISSING, dtype=np.int16)
+    empty = 0
+    for position, name in enumerate(names):
+        chosen = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
+        values, found = _levels(table.iloc[chosen], panel, name, path)
+        faults += found
+        empty += int((values == MISSING).sum())
+        place: Any = (*(column.code[chosen] for column in columns.values()), position)
+        level[place] = values
+    if faults:
+        raise DataError(faults)
+    coords = {role: list(column.labels) for role, column in columns.items()} | {"indicator": names}
+    data = xr.Dataset({"level": (tuple(coords), level)}, coords)
+    return _with_prompts(data, panel, table, columns["prompt"], base).assign_attrs(
+        ratings=int((level >= 0).sum()),
+        missing=empty,
+        absent=int((level < 0).sum()) - empty,
+    )
+
+
+def phi_table(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
+    """Return phi of every level of every indicator (SHARP, Eqs 6-8); NaN past the last."""
+    values = [level_values(panel.scales[i.scale]) for i in panel.full_indicators.values()]
+    table = np.full((len(values), max(map(len, values))), np.nan)
+    for row, phi in enumerate(values):
+        table[row, : len(phi)] = phi
+    return xr.DataArray(table, {"indicator": levels["indicator"]}, ("indicator", "level"))
+
+
+def reversed_at(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
+    """Return where a high score is good: over (indicator, prompt)."""
+    flags = np.zeros((levels.sizes["indicator"], levels.sizes["prompt"]), dtype=bool)
+    for row, indicator in enumerate(panel.full_indicators.values()):
+        flags[row] = _reversed_prompts(indicator, levels)
+    coords = {"indicator": levels["indicator"], "prompt": levels["prompt"].to_numpy()}
+    return xr.DataArray(flags, coords, ("indicator", "prompt"))
+
+
+def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
+    """Return the observed ratings in long form; a higher level always means more harm.
+
+    The level of a reversed rating is counted from the other end, on a scale of its own named
+    ``<scale>_reversed``. Indicators that no dimension uses are left out.
+    """
+    owner = {
+        name: dimension.name
+        for dimension in reversed(panel.dimensions)
+        for name in dimension.indicators
+    }
+    used = levels.sel(indicator=[name for name in panel.full_indicators if name in owner])
+    array = used["level"]
+    where = np.nonzero(array.to_numpy() >= 0)
+    columns = {
+        str(dim): Column(_labels(used, str(dim)), code.astype(np.int32))
+        for dim, code in zip(array.dims, where, strict=True)
+    }
+    flip = reversed_at(panel, levels).sel(indicator=used["indicator"])
+    flipped = flip.to_numpy()[columns["indicator"].code, columns["prompt"].code]
+    scale, scales = _scales_of(panel, columns["indicator"], flipped)
+    level = array.to_numpy()[where]
+    top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.code]
+    names = pd.Series([owner[name] for name in columns["indicator"].labels])
+    order = [dimension.name for dimension in panel.dimensions if dimension.name in set(names)]
+    held = label_column(names, order=order)
+    columns["dimension"] = Column(held.labels, held.code[columns["indicator"].code])
+    columns["scale"] = scale
+    return Ratings(np.where(flipped, top - level, level).astype(np.int16), columns, scales)
+
+
+def _labels(data: xr.Dataset, dim: str) -> tuple[str, ...]:
+    """Labels of a dimension."""
+    return tuple(str(label) for label in data[dim].to_numpy())
+
+
+def _scales_of(
+    panel: Panel, indicator: Column, flipped: np.ndarray
+) -> tuple[Column, dict[str, tuple[str, ...]]]:
+    """Give every rating its scale, or the reversed twin of it."""
+    plain = [panel.full_indicators[name].scale for name in indicator.labels]
+    order = [name for scale in panel.scales for name in (scale, f"{scale}_reversed")]
+    twin = np.array([[order.index(s), order.index(f"{s}_reversed")] for s in plain])
+    code = twin[indicator.code, flipped.astype(int)]
+    present, code = np.unique(code, return_inverse=True)
+    names = tuple(order[position] for position in present)
+    scales = {
+        name: panel.scales[name].labels
+        if name in panel.scales
+        else panel.scales[name.removesuffix("_reversed")].labels[::-1]
+        for name in names
+    }
+    return Column(names, code.astype(np.int32)), scales
+
+
+def _score_columns(panel: Panel) -> list[tuple[str, str]]:
+    """Pairs of an indicator and its column, or the roles of a long table."""
+    if panel.layout == "wide":
+        return [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
+    roles = [("score", panel.roles.score), ("indicator", panel.roles.indicator)]
+    return [(role, column) for role, column in roles if column is not None]
+
+
+def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
+    """Keep the judges that the study names, if it names any."""
+    if panel.judges is None:
+        return table
+    column = panel.roles.judge
+    there = sorted(set(table[column]))
+    faults = [
+        Fault(
+            path,
+            0,
+            column,
+            f"no judge {name!r}, there are {', '.join(there)}" + did_you_mean(name, there),
+        )
+        for name in panel.judges
+        if name not in there
+    ]
+    if faults:
+        raise DataError(faults)
+    return table[table[column].isin(panel.judges)].reset_index(drop=True)
+
+
+def _indicator_codes(
+    table: pd.DataFrame, panel: Panel, path: str
+) -> tuple[np.ndarray | None, list[Fault]]:
+    """Position of the indicator of every row of a long table, -1 for others."""
+    if panel.layout == "wide":
+        return None, []
+    column = panel.roles.indicator
+    if column is None:
+        return np.zeros(len(table), dtype=np.int64), []
+    written = [i.column or name for name, i in panel.full_indicators.items()]
+    there = sorted(set(table[column]))
+    faults = [
+        Fault(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, there))
+        for name in written
+        if name not in there
+    ]
+    return pd.Index(written).get_indexer(pd.Index(table[column])), faults
+
+
+def _levels(
+    table: pd.DataFrame, panel: Panel, name: str, path: str
+) -> tuple[np.ndarray, list[Fault]]:
+    """Levels of one indicator."""
+    indicator = panel.full_indicators[name]
+    column = panel.roles.score if panel.layout == "long" else indicator.column or name
+    return levels_of(table[str(column)], panel.scales[indicator.scale], path=path)
+
+
+def _with_prompts(
+    data: xr.Dataset, panel: Panel, table: pd.DataFrame, prompt: Column, base: Path
+) -> xr.Dataset:
+    """Add the columns of prompts that the study asks for."""
+    wanted = {"category": panel.roles.category} if panel.roles.category else {}
+    for indicator in panel.full_indicators.values():
+        if isinstance(indicator.reverse, dict):
+            wanted |= {name: name for name in indicator.reverse}
+    values = columns_of(
+        list(wanted.values()),
+        owner=prompt,
+        table=table,
+        side=panel.prompts,
+        base=base,
+        path=str(base / panel.data),
+        what="prompt",
+    )
+    return data.assign_coords({name: ("prompt", values[col]) for name, col in wanted.items()})
+
+
+def _reversed_prompts(indicator: Indicator, levels: xr.Dataset) -> np.ndarray:
+    """For each prompt, whether a high score of an indicator is good."""
+    prompts = levels.sizes["prompt"]
+    if not isinstance(indicator.reverse, dict):
+        return np.full(prompts, indicator.reverse)
+    [(column, value)] = indicator.reverse.items()
+    held = pd.Series(levels[column].to_numpy().astype(str), name=column)
+    if isinstance(value, bool):
+        flags, faults = flags_of(held, path="prompts")
+        bad = np.flatnonzero(flags < 0)
+        if faults or bad.size:
+            message = f"{counted(bad.size, 'prompt')} with neither yes nor no: {rows(bad)}"
+            raise DataError([Fault("prompts", 0, column, message)])
+        flagged: np.ndarray = flags == int(value)
+        return flagged
+    same: np.ndarray = (held == str(value)).to_numpy()
+    return same

@@ -1,0 +1,102 @@
+"""What can go wrong, said so that the reader can mend it.
+
+Every error that a user can cause derives from :class:`SharpbayesError`, carries the exit status of
+the command line (documented in ``docs/errors.md``) and prints as sentences, never as a traceback.
+"""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One thing that is wrong in one place.
+
+    Attributes:
+        path: The file, as the user named it.
+        line: Line of the file, counted from 1; 0 where no line can be named.
+        key: Dotted key or column name; empty where the whole file is at fault.
+        message: What is wrong, what is allowed, and the nearest right name.
+    """
+
+    path: str
+    line: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        """Render as ``path:line: key: message``, leaving out what is unknown.
+
+        >>> str(Fault("a.toml", 3, "panel.layuot", "unknown key; did you mean 'layout'?"))
+        "a.toml:3: panel.layuot: unknown key; did you mean 'layout'?"
+        """
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return ": ".join(part for part in (place, self.key, self.message) if part)
+
+
+class SharpbayesError(Exception):
+    """Base of every error that a user can cause.
+
+    Attributes:
+        exit_status: What the command line exits with.
+    """
+
+    exit_status = 1
+
+
+class _FaultsError(SharpbayesError):
+    """An error that lists every fault found, one a line."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class SpecError(_FaultsError):
+    """Faults in a study, weights or model file, or in how a command was called (exit 2)."""
+
+    exit_status = 2
+
+
+class DataError(_FaultsError):
+    """Faults in a data file, or a data file that is not there (exit 3)."""
+
+    exit_status = 3
+
+
+class StorageError(SharpbayesError):
+    """A results file that cannot be read or written (exit 5)."""
+
+    exit_status = 5
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed name that is most like ``name``, or None if none is.
+
+    >>> nearest("temprature", ["temperature", "epsilon"])
+    'temperature'
+    """
+    match = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)
+    return match[0] if match else None
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """Return ``"; did you mean 'X'?"``, or an empty string if nothing is near.
+
+    >>> did_you_mean("judgee", ["judge", "model"])
+    "; did you mean 'judge'?"
+    """
+    match = nearest(name, allowed)
+    return f"; did you mean {match!r}?" if match else ""
+
+
+def listed(values: Iterable[object], *, most: int = 5) -> str:
+    """Return values as ``a, b, c and 4 more``.
+
+    >>> listed([1, 2, 3], most=2)
+    '1, 2 and 1 more'
+    """
+    texts = [str(value) for value in values]
+    shown = ", ".join(texts[:most])
+    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown

@@ -1,0 +1,1 @@
+"""Deterministic numbers: pure functions of labelled arrays; no spec, no PyMC."""

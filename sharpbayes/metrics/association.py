@@ -1,0 +1,132 @@
+"""Traditional measures of association between an ordinal score and a safety label.
+
+They stand beside the responsiveness metrics for comparison (responsiveness paper, section 4.2).
+Each is computed exactly from a table of rows by score S and label U, so that counts, resampling
+weights and any extra leading dimensions (``draw``, ``replicate``) are served alike. All are NaN
+where no row is safe or no row is unsafe.
+"""
+
+import xarray as xr
+
+
+def kendall_tau(table: xr.DataArray) -> xr.DataArray:
+    """Return Kendall's tau-b between score and label.
+
+    ``tau_b = (C - D) / sqrt((C + D + T_U) (C + D + T_S))`` with C concordant and D discordant
+    pairs, T_U pairs tied in U alone, T_S pairs tied in S alone.
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        Correlations in [-1, 1] (...); NaN also where a single score is used.
+
+    Source: responsiveness paper, section 4.2; Kendall 1938, 1945.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> round(float(kendall_tau(table)), 4)  # (12 - 1) / sqrt(16 * 19)
+    0.6309
+    """
+    safe, unsafe = _columns(table)
+    difference = (unsafe * _below(safe)).sum("score") - (safe * _below(unsafe)).sum("score")
+    rows = safe + unsafe
+    different_score = (rows * _below(rows)).sum("score")
+    return _ratio(difference, (different_score * _pairs(table)) ** 0.5)
+
+
+def spearman(table: xr.DataArray) -> xr.DataArray:
+    """Return Spearman's rank correlation between score and label, ties at their mean rank.
+
+    ``rho = sum_s unsafe(s) a(s) / sqrt(sum_s rows(s) a(s)^2 * n_0 n_1 / n)`` with a(s) the mean
+    rank of score s less that of all rows.
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        Correlations in [-1, 1] (...); NaN also where a single score is used.
+
+    Source: responsiveness paper, section 4.2; Spearman 1904.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> round(float(spearman(table)), 4)  # 5.5 / sqrt(35 * 4 * 4 / 8)
+    0.6574
+    """
+    safe, unsafe = _columns(table)
+    rows = safe + unsafe
+    total = rows.sum("score")
+    rank = _below(rows) + rows / 2 - total / 2
+    spread = (rows * rank**2).sum("score") * _pairs(table)
+    return _ratio((unsafe * rank).sum("score") * total**0.5, spread**0.5)
+
+
+def auc_roc(table: xr.DataArray) -> xr.DataArray:
+    """Return the area under the ROC curve of the score as a detector of unsafe rows.
+
+    ``AUC = P(S_1 > S_0) + P(S_1 = S_0) / 2`` for a random unsafe and a random safe row.
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        Areas in [0, 1] (...).
+
+    Source: responsiveness paper, section 4.2.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> float(auc_roc(table))  # (12 + 3 / 2) / 16
+    0.84375
+    """
+    safe, unsafe = _columns(table)
+    return _ratio((unsafe * (_below(safe) + safe / 2)).sum("score"), _pairs(table))
+
+
+def auc_pr(table: xr.DataArray) -> xr.DataArray:
+    """Return the area under the precision-recall curve of the score, as average precision.
+
+    ``AP = sum_s Recall(s) P(U = 1 | S >= s)``
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        Areas in [0, 1] (...).
+
+    Source: responsiveness paper, section 4.2.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> float(auc_pr(table))  # 3/4 * 3/3 + 1/4 * 4/8
+    0.875
+    """
+    safe, unsafe = _columns(table)
+    safe_above, unsafe_above = (_total(part) - _below(part) for part in (safe, unsafe))
+    at_least = _ratio(unsafe_above, safe_above + unsafe_above)
+    # A score above all that are used has no rows at or above it: missing, and left out of the sum.
+    area = (unsafe * at_least).sum("score")
+    return _ratio(area, _total(unsafe)).where(_total(safe) > 0)
+
+
+def _columns(table: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Safe and unsafe rows of every score."""
+    return table.isel(unsafe=0, drop=True), table.isel(unsafe=1, drop=True)
+
+
+def _total(rows: xr.DataArray) -> xr.DataArray:
+    """Rows of all scores."""
+    return rows.sum("score")
+
+
+def _below(rows: xr.DataArray) -> xr.DataArray:
+    """Rows with a strictly lower score."""
+    return rows.cumsum("score").shift(score=1, fill_value=0.0)
+
+
+def _pairs(table: xr.DataArray) -> xr.DataArray:
+    """Pairs of one safe and one unsafe row."""
+    safe, unsafe = _columns(table)
+    return _total(safe) * _total(unsafe)
+
+
+def _ratio(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
+    """A ratio, NaN where its denominator is 0."""
+    return above / below.where(below > 0)

@@ -1,0 +1,181 @@
+"""Models against each other and against a tolerance (SHARP, sections 3.2 and 3.3)."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+
+def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
+    """Return the mean harm under a policy's weights of the dimensions.
+
+    s = sum_i w_i H_i
+
+    Args:
+        dimension_mean: Mean harm H in [0, 1] over (..., dimension).
+        policy: w over (dimension): none negative, adding up to 1.
+
+    Returns:
+        Scores in [0, 1] over the other dimensions; NaN if any mean is.
+
+    Raises:
+        ValueError: A weight is negative, or the weights do not add up to 1.
+        xarray.AlignmentError: ``policy`` is about other dimensions.
+
+    Source: SHARP, Eq. 31.
+
+    Examples:
+        >>> means = xr.DataArray([0.2, 0.6], dims="dimension")
+        >>> round(float(policy_score(means, xr.DataArray([0.25, 0.75], dims="dimension"))), 4)
+        0.5
+    """
+    total = float(policy.sum())
+    if not (bool((policy >= 0).all()) and np.isclose(total, 1.0, rtol=0.0, atol=1e-6)):
+        raise ValueError(
+            f"policy weights add up to {total:g}, they must add up to 1, none of them negative"
+        )
+    dimension_mean, policy = xr.align(dimension_mean, policy, join="exact", copy=False)
+    score: xr.DataArray = (dimension_mean * policy).sum("dimension", skipna=False)
+    return score
+
+
+def admissible(cvar: xr.DataArray, tolerance: float) -> xr.DataArray:
+    """Return which models' tail risk is within a tolerance: CVaR <= tolerance.
+
+    Args:
+        cvar: CVaR of the cumulative log-risk over (..., model).
+        tolerance: Largest admissible CVaR, in the same unit.
+
+    Returns:
+        Bool; False where CVaR is missing.
+
+    Source: SHARP, section 3.2.
+
+    Examples:
+        >>> admissible(xr.DataArray([1.69, 8.4, np.nan], dims="model"), 4.0).values
+        array([ True, False, False])
+    """
+    return cvar <= tolerance
+
+
+def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
+    """Return the CVaR of each model less that of each other model.
+
+    Delta(a, b) = CVaR(a) - CVaR(b)
+
+    Args:
+        cvar: CVaR over (..., model).
+
+    Returns:
+        Differences over (..., model, other); NaN if either CVaR is.
+
+    Source: SHARP, Appendix H (paired bootstrap of Delta-CVaR).
+
+    Examples:
+        >>> cvar_difference(xr.DataArray([1.0, 4.0], dims="model")).values
+        array([[ 0., -3.],
+               [ 3.,  0.]])
+    """
+    return (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
+
+
+def separable(interval: xr.DataArray) -> xr.DataArray:
+    """Return where an interval excludes 0.
+
+    Args:
+        interval: Bounds over (..., bound) with bound = lower, upper.
+
+    Returns:
+        Bool over the other dimensions; False where a bound is missing.
+
+    Source: SHARP, Appendix H (an interval with 0 inside: not separable).
+
+    Examples:
+        >>> separable(xr.DataArray([[0.1, 0.5], [-0.1, 0.5]], dims=("model", "bound"))).values
+        array([ True, False])
+    """
+    lower, upper = _bounds(interval)
+    return (lower > 0) | (upper < 0)
+
+
+def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray:
+    """Return risk tiers: models in one tier are not told apart from all of its other members.
+
+    Models are taken by growing CVaR; a new tier starts where the paired interval of the CVaR
+    difference to every model of the tier so far excludes 0.
+
+    Args:
+        cvar: CVaR over (..., model).
+        difference_interval: Interval of :func:`cvar_difference` over (..., model, other, bound).
+
+    Returns:
+        Tiers 1, 2, ... growing with CVaR over (..., model); 0 where CVaR is missing.
+
+    Source: SHARP, section 3.3, with the paired intervals of Appendix H.
+
+    Examples:
+        >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
+        >>> difference = cvar_difference(cvar)
+        >>> interval = xr.concat([difference - 0.5, difference + 0.5], "bound")
+        >>> tiers(cvar, interval).values
+        array([2, 1, 1])
+    """
+    return _tiers(cvar, separable(difference_interval))
+
+
+def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
+    """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
+
+    As :func:`tiers`, but two models are told apart where their own intervals do not overlap.
+
+    Args:
+        cvar: CVaR over (..., model).
+        cvar_interval: Interval of CVaR over (..., model, bound).
+
+    Returns:
+        Tiers 1, 2, ... growing with CVaR over (..., model); 0 where CVaR is missing.
+
+    Source: SHARP, section 3.3.
+
+    Examples:
+        >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
+        >>> interval = xr.concat([cvar - 0.5, cvar + 0.5], "bound")
+        >>> tiers_by_overlap(cvar, interval).values
+        array([2, 1, 1])
+    """
+    lower, upper = _bounds(cvar_interval)
+    above = lower > upper.rename(model="other")
+    below = upper < lower.rename(model="other")
+    return _tiers(cvar, above | below)
+
+
+def _bounds(interval: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Lower and upper bound."""
+    return interval.isel(bound=0, drop=True), interval.isel(bound=1, drop=True)
+
+
+def _tiers(cvar: xr.DataArray, apart: xr.DataArray) -> xr.DataArray:
+    """Tiers over named dimensions, from which pairs are told apart."""
+    found: xr.DataArray = xr.apply_ufunc(
+        _climb,
+        cvar,
+        apart,
+        input_core_dims=[["model"], ["model", "other"]],
+        output_core_dims=[["model"]],
+        vectorize=True,
+        join="exact",
+        output_dtypes=[np.int64],
+    )
+    return found
+
+
+def _climb(cvar: NDArray[np.float64], apart: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Tiers of one list of models, by growing CVaR; missing ones stay 0."""
+    tier = np.zeros(len(cvar), dtype=np.int64)
+    number, members = 0, np.zeros(len(cvar), dtype=bool)
+    for model in np.argsort(cvar, kind="stable")[: np.isfinite(cvar).sum()]:
+        if apart[model, members].all():
+            number += 1
+            members[:] = False
+        members[model] = True
+        tier[model] = number
+    return tier

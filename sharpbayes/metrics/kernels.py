@@ -1,0 +1,154 @@
+"""The array layer: compiled loops without labels, machine code cached on disk."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def _mixed(state: np.uint64) -> np.uint64:
+    """Output of splitmix64 (Steele, Lea and Flood 2014) for one state."""
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def count_draws(seed: int, start: int, counts: Floats) -> None:
+    """Fill each row with the counts of n draws with replacement from n units.
+
+    Row r is replicate ``start + r`` and has a stream of its own, so that blocks and threads do
+    not change results. Draws are exact: 32-bit words by Lemire's method (2019), with rejection.
+
+    Args:
+        seed: Seed of all streams.
+        start: Number of the first replicate.
+        counts: Result; shape (replicates, n).
+    """
+    replicates, n = counts.shape
+    size = np.uint64(n)
+    low_mask = np.uint64(0xFFFFFFFF)
+    threshold = np.uint64(2**32) % size if n else size
+    for row in range(replicates):
+        state = _mixed(_mixed(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        counts[row] = 0.0
+        drawn = 0
+        while drawn < n:
+            state += _GOLDEN
+            product = (_mixed(state) >> np.uint64(32)) * size
+            if (product & low_mask) >= threshold:
+                counts[row, np.int64(product >> np.uint64(32))] += 1.0
+                drawn += 1
+
+
+@njit(cache=True, nogil=True)
+def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
+    carried: Floats,
+    order: Index,
+    present: Index,
+    weights: Floats,
+    totals: Floats,
+    value_row: Index,
+    weight_row: Index,
+    alpha: float,
+    split: bool,  # noqa: FBT001
+    var: Floats,
+    means: Floats,
+) -> None:
+    """Walk the upper tail of rows of values under rows of weights.
+
+    Args:
+        carried: Numbers to average over the tail, in ascending order of the values; the first are
+            the values themselves. Shape (c, v, n).
+        order: Unit of each number; shape (v, n).
+        present: How many values of a row are not missing; the missing ones are last; shape (v,).
+        weights: Non-negative weight of each unit; shape (w, n).
+        totals: Sums of ``weights`` over units; shape (w,).
+        value_row: For each result its row of values; shape (k,).
+        weight_row: For each result its row of weights; shape (k,).
+        alpha: Tail level in (0, 1).
+        split: Whether only so much of the atom at the quantile counts as fills a mass of 1 - alpha.
+        var: Result: quantiles, NaN where no value has weight; shape (k,).
+        means: Result: means over the tail, NaN likewise; shape (c, k).
+    """
+    for k in range(value_row.size):
+        row, w = value_row[k], weights[weight_row[k]]
+        values, unit = carried[0, row], order[row, : present[row]]
+        total = _total(w, unit, totals[weight_row[k]])
+        var[k] = np.nan
+        means[:, k] = np.nan
+        if total > 0.0:
+            at = _quantile_at(w, unit, total, alpha * total)
+            first, last = _atom(values, unit.size, at)
+            share = 1.0
+            if split:
+                share = _share_of_atom(w, unit, first, last, (1.0 - alpha) * total)
+            var[k] = values[at]
+            for c in range(carried.shape[0]):
+                means[c, k] = _mean_from(carried[c, row], w, unit, first, last, share)
+
+
+@njit(cache=True, nogil=True)
+def _total(w: Floats, unit: Index, whole: float) -> float:
+    """Weight of the units that are present."""
+    if unit.size == w.size:
+        return whole
+    total = 0.0
+    for u in unit:
+        total += w[u]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _quantile_at(w: Floats, unit: Index, total: float, target: float) -> int:
+    """Lowest position whose cumulative weight reaches the target, found from the top."""
+    at = unit.size - 1
+    cumulative = total
+    while at > 0 and cumulative - w[unit[at]] >= target:
+        cumulative -= w[unit[at]]
+        at -= 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _atom(values: Floats, count: int, at: int) -> tuple[int, int]:
+    """First and last position of the values equal to the one at a position."""
+    first = last = at
+    while first > 0 and values[first - 1] == values[at]:
+        first -= 1
+    while last < count - 1 and values[last + 1] == values[at]:
+        last += 1
+    return first, last
+
+
+@njit(cache=True, nogil=True)
+def _share_of_atom(w: Floats, unit: Index, first: int, last: int, mass: float) -> float:
+    """Share of the atom that fills the tail up to a mass."""
+    atom = 0.0
+    for j in range(first, last + 1):
+        atom += w[unit[j]]
+    over = 0.0
+    for j in range(last + 1, unit.size):
+        over += w[unit[j]]
+    return (mass - over) / atom
+
+
+@njit(cache=True, nogil=True)
+def _mean_from(  # noqa: PLR0917
+    numbers: Floats, w: Floats, unit: Index, first: int, last: int, share: float
+) -> float:
+    """Weighted mean from a position to the top, the atom counted by its share."""
+    total = mass = 0.0
+    for j in range(first, last + 1):
+        total += share * w[unit[j]] * numbers[j]
+        mass += share * w[unit[j]]
+    for j in range(last + 1, unit.size):
+        total += w[unit[j]] * numbers[j]
+        mass += w[unit[j]]
+    return total / mass

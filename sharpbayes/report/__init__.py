@@ -1,0 +1,1 @@
+"""Results to tables, lines of progress and documents."""

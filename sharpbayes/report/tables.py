@@ -1,0 +1,208 @@
+"""Results -> plain tables of text, the same for the terminal and for files."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to be shown.
+
+    Attributes:
+        title: What it shows.
+        header: Names of the columns.
+        rows: One tuple of texts a row, as long as the header.
+        note: What the reader must know to read it; may be empty.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def tables(results: xr.DataTree) -> list[Table]:
+    """Return every table that the groups of a results file allow, in reading order."""
+    return [table for make in TABLES for table in make(results)]
+
+
+def profile_table(results: xr.DataTree) -> list[Table]:
+    """Tail risk, mean and volatility of cumulative log-risk by model (SHARP, Table 1)."""
+    if "profile" not in results:
+        return []
+    profile = results["profile"].to_dataset().sortby("cvar")
+    interval = results["profile_interval"].to_dataset()
+    rows = [
+        (
+            str(model),
+            number(profile["cvar"].sel(model=model)),
+            span(interval["cvar"].sel(model=model)),
+            number(profile["mean"].sel(model=model)),
+            number(profile["volatility"].sel(model=model)),
+            number(profile["policy_score"].sel(model=model)),
+            f"{int(profile['tier'].sel(model=model))}",
+            _admissible(profile, str(model)),
+        )
+        for model in profile["model"].to_numpy()
+    ]
+    alpha = profile.attrs["alpha"]
+    table = Table(
+        "Risk profile by model, lowest tail risk first",
+        (
+            "model",
+            f"CVaR {100 * alpha:g}",
+            "interval",
+            "mean",
+            "volatility",
+            "policy",
+            "tier",
+            "admissible",
+        ),
+        tuple(rows),
+        f"Cumulative log-risk; lower is safer. {interval.attrs['contains']}",
+    )
+    return [table]
+
+
+def dimension_table(results: xr.DataTree) -> list[Table]:
+    """Mean, tail risk and share of the compounded tail by dimension (SHARP, Tables 2-4)."""
+    if "profile" not in results:
+        return []
+    profile = results["profile"].to_dataset().sortby("cvar")
+    rows = [
+        (str(model), str(dimension), *(number(cell[name]) for name in names))
+        for model in profile["model"].to_numpy()
+        for dimension in profile["dimension"].to_numpy()
+        for cell in [profile.sel(model=model, dimension=dimension)]
+        for names in [("dimension_mean", "dimension_cvar", "tail_share")]
+    ]
+    table = Table(
+        "Harm by dimension",
+        ("model", "dimension", "mean", "CVaR", "tail share"),
+        tuple(rows),
+        "Harm in [0, 1]; shares of the mean log-risk of the tail prompts, adding to 1 by model.",
+    )
+    return [table]
+
+
+def responsiveness_table(results: xr.DataTree) -> list[Table]:
+    """MPA, WRA and their harmonic mean by group and stratum (responsiveness paper, Table 3)."""
+    if "responsiveness" not in results:
+        return []
+    data = results["responsiveness"].to_dataset()
+    return [_stratum_table(data.sel(by=by)) for by in data["by"].to_numpy()]
+
+
+def _stratum_table(data: xr.Dataset) -> Table:
+    """Every group in one stratum of items."""
+    groups = data["group"].to_numpy()
+    missing = {str(group): str(data["reason"].sel(group=group).item()) for group in groups}
+    reasons = "".join(f" {group}: {why}." for group, why in missing.items() if why)
+    return Table(
+        f"Responsiveness to severity by rater group, items: {data['by'].item()}",
+        ("group", "MPA", "interval", "WRA", "interval", "HM"),
+        tuple((str(group), *_responsiveness_cells(data.sel(group=group))) for group in groups),
+        f"In [0, 1]; higher is more responsive. {data.attrs['contains']}{reasons}",
+    )
+
+
+def convergence_table(results: xr.DataTree) -> list[Table]:
+    """Posterior of scales, thresholds and population effects, with R-hat and ESS."""
+    if "diagnostics" not in results:
+        return []
+    diagnostics = results["diagnostics"].to_dataset()
+    posterior = results["posterior"].to_dataset()
+    rows = [
+        (label, *_posterior_cells(values), *_diagnostic_cells(diagnostics, label))
+        for label, values in _parameters(posterior)
+    ]
+    verdict = "Converged." if diagnostics["converged"] else "NOT CONVERGED: do not use."
+    table = Table(
+        "Posterior: spread of effects, thresholds and small terms",
+        ("parameter", "mean", "sd", "90% interval", "R-hat", "bulk ESS"),
+        tuple(rows),
+        f"{verdict} Divergences: {int(diagnostics['divergences'])}. "
+        "Intervals contain the uncertainty of parameters given these ratings.",
+    )
+    return [table]
+
+
+TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
+    profile_table,
+    dimension_table,
+    responsiveness_table,
+    convergence_table,
+)
+
+# Terms with more levels than this (items, prompts, raters) are left to ArviZ.
+MOST_LEVELS = 12
+
+
+def number(value: xr.DataArray | float) -> str:
+    """Return a number with three decimals, or a dash where it is missing.
+
+    >>> number(0.12345), number(float("nan"))
+    ('0.123', '-')
+    """
+    return "-" if np.isnan(float(value)) else f"{float(value):.3f}"
+
+
+def span(interval: xr.DataArray) -> str:
+    """Return an interval over ``bound`` as ``lower–upper``, or a dash."""
+    low, high = (float(interval.sel(bound=name)) for name in ("lower", "upper"))
+    return "-" if np.isnan(low) else f"{low:.3f}–{high:.3f}"
+
+
+def _admissible(profile: xr.Dataset, model: str) -> str:
+    """Yes, no, or a dash where no tolerance was decided."""
+    if "admissible" not in profile:
+        return "-"
+    return "yes" if bool(profile["admissible"].sel(model=model)) else "no"
+
+
+def _responsiveness_cells(cell: xr.Dataset) -> tuple[str, ...]:
+    """MPA and WRA with intervals, and HM."""
+    return (
+        number(cell["mpa"]),
+        span(cell["mpa_interval"]),
+        number(cell["wra"]),
+        span(cell["wra_interval"]),
+        number(cell["hm"]),
+    )
+
+
+def _parameters(posterior: xr.Dataset) -> list[tuple[str, np.ndarray]]:
+    """Label every element of the variables that are small enough to read."""
+    found = []
+    for name, array in posterior.data_vars.items():
+        dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
+        if not dims:
+            found.append((str(name), array.to_numpy()))
+        elif np.prod([array.sizes[dim] for dim in dims]) <= MOST_LEVELS:
+            stacked = array.stack(level=dims, create_index=False).transpose("level", ...)
+            labels = [_label(stacked, dims, at) for at in range(stacked.sizes["level"])]
+            found += [
+                (f"{name}[{label}]", stacked.isel(level=at).to_numpy())
+                for at, label in enumerate(labels)
+            ]
+    return found
+
+
+def _label(stacked: xr.DataArray, dims: Sequence[object], at: int) -> str:
+    """Join the labels of one stacked element."""
+    return ", ".join(str(stacked[dim].isel(level=at).item()) for dim in dims)
+
+
+def _posterior_cells(values: np.ndarray) -> tuple[str, ...]:
+    """Mean, sd and central 90% interval of draws."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    return number(values.mean()), number(values.std(ddof=1)), f"{low:.3f}–{high:.3f}"
+
+
+def _diagnostic_cells(diagnostics: xr.Dataset, label: str) -> tuple[str, ...]:
+    """R-hat and bulk ESS of one parameter."""
+    row = diagnostics.sel(parameter=label)
+    return f"{float(row['rhat']):.3f}", f"{float(row['ess_bulk']):.0f}"

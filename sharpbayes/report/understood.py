@@ -1,0 +1,23 @@
+"""What ``check`` understood -> plain tables."""
+
+from sharpbayes.errors import listed
+from sharpbayes.report.tables import Table
+from sharpbayes.run import Understood
+
+
+def understood_tables(understood: Understood) -> list[Table]:
+    """Return counts with labels, scales, and the size of a fit."""
+    counts = tuple(
+        (name, str(count), listed(understood.labels.get(name, ()), most=6))
+        for name, count in understood.counts.items()
+    )
+    scales = tuple((name, ", ".join(labels)) for name, labels in understood.scales.items())
+    tables = [
+        Table("What the data hold", ("what", "count", "labels"), counts),
+        Table("Scales, least harm first", ("scale", "levels"), scales),
+    ]
+    if understood.parameters:
+        size = f"{understood.megabytes:.0f} MB"
+        row = (str(understood.ratings), str(understood.parameters), size)
+        tables.append(Table("A fit would have", ("ratings", "parameters", "stored draws"), (row,)))
+    return tables

@@ -1,0 +1,1 @@
+"""What a person wrote, as frozen objects; no numpy, no xarray."""

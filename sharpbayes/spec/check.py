@@ -1,0 +1,158 @@
+"""A study, its weights and its model checked against each other."""
+
+from collections.abc import Iterable, Iterator
+
+from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.spec.faults import dotted, line_of
+from sharpbayes.spec.lines import Path
+from sharpbayes.spec.load import StudyFiles, Written
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Crowd, CrowdLabels, Dimension, Panel, Study
+from sharpbayes.spec.weights import Weights
+
+Found = tuple[Path, str]
+
+PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension")
+
+
+def check_files(files: StudyFiles) -> None:
+    """Raise every fault that shows only when the files of a study are read together.
+
+    Raises:
+        SpecError: Names that do not exist, coefficients that are missing, policies that do not
+            cover the dimensions, terms over columns that the study does not have.
+    """
+    study = files.study.spec
+    faults = _sited(files.study, _of_study(study))
+    if study.panel is not None and files.weights is not None:
+        named = study.weights is not None
+        faults += _sited(files.weights, _of_weights(study.panel, files.weights.spec, named=named))
+    if files.model is not None:
+        faults += _sited(files.model, _of_model(study, files.model.spec))
+    if faults:
+        raise SpecError(sorted(faults))
+
+
+def policy_for(study: Study, weights: Weights) -> dict[str, float]:
+    """Return the policy weight of each dimension of a panel.
+
+    Weights that name no policy, or that the study did not name and that are about other
+    dimensions, give every dimension the same.
+    """
+    names = [dimension.name for dimension in study.panel.dimensions] if study.panel else []
+    if weights.policy is not None and set(weights.policy) == set(names):
+        return {name: weights.policy[name] for name in names}
+    return dict.fromkeys(names, 1.0 / len(names))
+
+
+def _sited(written: Written, found: Iterable[Found]) -> list[Fault]:  # type: ignore[type-arg]
+    """Give each finding its file and line."""
+    return [
+        Fault(str(written.path), line_of(where, written.lines), dotted(where), message)
+        for where, message in found
+    ]
+
+
+def _of_study(study: Study) -> Iterator[Found]:
+    """Faults inside the study file."""
+    if study.panel is not None:
+        yield from _of_indicators(study.panel)
+        yield from _of_dimensions(study.panel)
+        yield from _of_layout(study.panel)
+    if study.crowd is not None:
+        yield from _of_crowd(study.crowd)
+
+
+def _of_indicators(panel: Panel) -> Iterator[Found]:
+    """Indicators whose scale is not declared."""
+    scales = list(panel.scales)
+    for name, indicator in panel.full_indicators.items():
+        if indicator.scale not in scales:
+            message = f"no scale {indicator.scale!r}, declared are {', '.join(scales)}"
+            yield (
+                ("panel", "indicators", name),
+                message + did_you_mean(indicator.scale, scales),
+            )
+
+
+def _of_dimensions(panel: Panel) -> Iterator[Found]:
+    """Dimensions that share a name or use an indicator that is not declared."""
+    names = [dimension.name for dimension in panel.dimensions]
+    known = list(panel.indicators)
+    for position, dimension in enumerate(panel.dimensions):
+        where = ("panel", "dimensions", position)
+        if names.index(dimension.name) != position:
+            yield (*where, "name"), f"{dimension.name!r} is the name of another dimension already"
+        for indicator in dimension.indicators:
+            if indicator not in known:
+                message = f"no indicator {indicator!r}, declared are {', '.join(known)}"
+                yield where, message + did_you_mean(indicator, known)
+
+
+def _of_layout(panel: Panel) -> Iterator[Found]:
+    """Roles that the layout needs, or has no use for."""
+    roles = panel.roles
+    if panel.layout == "long":
+        if roles.score is None:
+            yield ("panel", "roles"), 'layout = "long" needs a role `score`'
+        if roles.indicator is None and len(panel.indicators) > 1:
+            yield (
+                ("panel", "roles"),
+                'layout = "long" with several indicators needs a role `indicator`',
+            )
+        return
+    for role in ("indicator", "score"):
+        if getattr(roles, role) is not None:
+            yield ("panel", "roles", role), 'layout = "wide" has a column per indicator instead'
+
+
+def _of_crowd(crowd: Crowd) -> Iterator[Found]:
+    """Cuts off the scale and groups that repeat a column."""
+    top = len(crowd.scale.labels) - 1
+    if isinstance(crowd.labels, CrowdLabels) and crowd.labels.cut > top:
+        yield ("crowd", "labels", "cut"), f"found {crowd.labels.cut}, levels go from 0 to {top}"
+    for position, columns in enumerate(crowd.groups):
+        if len(set(columns)) != len(columns):
+            yield ("crowd", "groups", position), "a column stands twice in one grouping"
+
+
+def _of_weights(panel: Panel, weights: Weights, *, named: bool) -> Iterator[Found]:
+    """Coefficients and policy weights that the study needs and the weights do not have."""
+    for dimension in panel.dimensions:
+        yield from _of_coefficients(dimension, weights)
+    names = [dimension.name for dimension in panel.dimensions]
+    if named and weights.policy is not None and set(weights.policy) != set(names):
+        yield (
+            ("policy",),
+            f"covers {', '.join(weights.policy)}; the study's dimensions are {', '.join(names)}",
+        )
+
+
+def _of_coefficients(dimension: Dimension, weights: Weights) -> Iterator[Found]:
+    """Parts and amplifiers of one dimension."""
+    parts = list(dimension.named_parts)
+    given = list(weights.parts.get(dimension.name, {}))
+    if len(parts) > 1 and set(given) != set(parts):
+        found = ", ".join(given) or "none"
+        yield (
+            ("parts", dimension.name),
+            f"the study's parts are {', '.join(parts)}; found {found}",
+        )
+    missing = [n for n in dimension.amplify if n not in weights.amplify.get(dimension.name, {})]
+    if missing:
+        yield ("amplify", dimension.name), f"no coefficient for {', '.join(missing)}"
+
+
+def _of_model(study: Study, model: Model) -> Iterator[Found]:
+    """Terms over columns that the study does not have."""
+    allowed = list(PANEL_COLUMNS)
+    if study.crowd is not None:
+        columns = dict.fromkeys(column for group in study.crowd.groups for column in group)
+        allowed = ["item", "rater", *(f"group:{column}" for column in columns)]
+    for position, location in enumerate(model.location):
+        for column in location.by:
+            if column not in allowed:
+                message = (
+                    f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
+                )
+                yield ("location", position, "by"), message + did_you_mean(column, allowed)

@@ -1,0 +1,201 @@
+"""TOML files -> frozen objects; every fault of every file at once."""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.library import find, folder
+from sharpbayes.spec.faults import faults_of
+from sharpbayes.spec.lines import Path as KeyPath
+from sharpbayes.spec.lines import key_lines
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Study
+from sharpbayes.spec.weights import Weights
+
+DEFAULT_WEIGHTS = "sharp"
+
+
+@dataclass(frozen=True)
+class Written[T: BaseModel]:
+    """A file that a person wrote, and what it says.
+
+    Attributes:
+        spec: What it says.
+        path: Where it is.
+        text: Its text.
+        lines: Line of every key.
+    """
+
+    spec: T
+    path: Path
+    text: str
+    lines: Mapping[KeyPath, int]
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """A study with the weights and the model that it names.
+
+    Attributes:
+        study: The study.
+        weights: Its weights; None for a crowd that names none.
+        model: Its model; None if it names none.
+        overrides: What was put over the study, as ``key=value``.
+    """
+
+    study: Written[Study]
+    weights: Written[Weights] | None
+    model: Written[Model] | None
+    overrides: tuple[str, ...] = ()
+
+
+def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
+    """Read a study, its weights and its model, and check them against each other.
+
+    Args:
+        path: A study file, or the name of a shipped study.
+        overrides: ``key=value`` put over the study, dotted keys, values as in TOML.
+
+    Raises:
+        SpecError: Every fault of the files, each with file, line and key.
+
+    Examples:
+        >>> load_study("quickstart").study.spec.title
+        'Quickstart: four models, three judges'
+    """
+    study = load(_located(str(path), "studies", None, None), Study, overrides=overrides)
+    table = study.spec.panel or study.spec.crowd
+    named = study.spec.weights or (DEFAULT_WEIGHTS if study.spec.panel else None)
+    faults: list[Fault] = []
+    weights = _gathered(faults, named, "weights", Weights, study, ("weights",))
+    model_key = ("panel" if study.spec.panel else "crowd", "model")
+    model = _gathered(faults, table.model if table else None, "models", Model, study, model_key)
+    if faults:
+        raise SpecError(sorted(faults))
+    files = StudyFiles(study, weights, model, tuple(overrides))
+    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+
+    check_files(files)
+    return files
+
+
+def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> Written[T]:
+    """Read one file as one class.
+
+    Args:
+        path: The file.
+        cls: ``Study``, ``Weights`` or ``Model``.
+        overrides: ``key=value`` put over the file.
+
+    Raises:
+        SpecError: Every fault of the file.
+    """
+    text = _text(path)
+    data = _parsed(text, path)
+    lines = key_lines(text)
+    set_at = _overridden(data, overrides)
+    try:
+        spec = cls.model_validate(data)
+    except ValidationError as error:
+        faults = faults_of(error, cls, data, str(path), lines)
+        raise SpecError(sorted(_resited(fault, set_at) for fault in faults)) from None
+    return Written(spec, path, text, lines)
+
+
+def _gathered[T: BaseModel](  # noqa: PLR0917
+    faults: list[Fault],
+    name: str | None,
+    kind: str,
+    cls: type[T],
+    study: Written[Study],
+    key: KeyPath,
+) -> Written[T] | None:
+    """Read a file that the study names, adding its faults to a list."""
+    if name is None:
+        return None
+    try:
+        return load(_located(name, kind, study, key), cls)
+    except SpecError as error:
+        faults.extend(error.faults)
+        return None
+
+
+def _located(name: str, kind: str, study: Written[Study] | None, key: KeyPath | None) -> Path:
+    """Return the path that a name stands for: the shipped library, or a file beside the study."""
+    if "/" in name or name.endswith(".toml"):
+        return (study.path.parent if study else Path()) / name
+    try:
+        return find(kind, name)
+    except FileNotFoundError as error:
+        where = study.path if study else name
+        line = study.lines.get(key or (), 0) if study else 0
+        dotted = ".".join(str(part) for part in key or ())
+        raise SpecError([Fault(str(where), line, dotted, str(error))]) from None
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text (byte {error.start})"
+    except OSError as error:
+        message = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        beside = path.parent if path.parent.is_dir() else folder("studies")
+        message += did_you_mean(path.name, [each.name for each in beside.glob("*.toml")])
+    raise SpecError([Fault(str(path), 0, "", message)])
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    """Return what TOML text says."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        message = str(error).split(" (at ")[0]
+        line = int(place.group(1)) if place else text.count("\n") + 1
+        fault = Fault(str(path), line, "", f"not valid TOML: {message[:1].lower()}{message[1:]}")
+        raise SpecError([fault]) from None
+
+
+def _overridden(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
+    """Put ``key=value`` over the data; return the override of each dotted key."""
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise SpecError([Fault("--set", 0, text, "must be key=value")])
+        *tables, last = key.strip().split(".")
+        table: Any = data
+        for name in tables:
+            table = table.setdefault(name, {}) if isinstance(table, dict) else table
+        if not isinstance(table, dict):
+            raise SpecError([Fault("--set", 0, text, f"{'.'.join(tables)} is not a table")])
+        table[last] = _value(value)
+    return {text.partition("=")[0].strip(): text for text in overrides}
+
+
+def _value(text: str) -> Any:
+    """Return a value as TOML reads it, or the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _resited(fault: Fault, set_at: Mapping[str, str]) -> Fault:
+    """Say of a fault that ``--set`` caused it, if it did."""
+    if fault.key not in set_at:
+        return fault
+    return Fault(f"--set {set_at[fault.key]}", 0, fault.key, fault.message)

@@ -1,0 +1,233 @@
+"""What was measured: data, roles of columns, scales, indicators, dimensions, rater groups."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sharpbayes.spec.base import Inside, Name, Plain, PlainOrTable, Spec, Table
+from sharpbayes.spec.scales import CrowdScale, Scale
+
+
+class PanelRoles(Spec):
+    """Which column holds what, in a table of judgements; columns of prompts need no role."""
+
+    model: Name
+    prompt: Name
+    judge: Name
+    sample: Name | None = None
+    category: Name | None = None
+    indicator: Name | None = None
+    score: Name | None = None
+
+
+class Indicator(Spec):
+    """One thing that a judge says of an answer: its scale, column and direction.
+
+    ``reverse`` is true where a high score is good, or names prompt columns with the value for
+    which it is.
+    """
+
+    scale: Name
+    column: Name | None = None
+    reverse: Annotated[
+        Annotated[bool, Plain]
+        | Annotated[dict[Name, bool | int | str], Field(min_length=1, max_length=1), Table],
+        PlainOrTable,
+    ] = False
+
+
+class Part(Spec):
+    """A part of a sub-index: one reduction over indicators."""
+
+    mean: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    rms: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    max: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(_reductions(self)) != 1:
+            raise ValueError("one of mean, rms or max must be given")
+        return self
+
+    @property
+    def reduction(self) -> str:
+        """Name of the reduction."""
+        return _reductions(self)[0]
+
+    @property
+    def indicators(self) -> tuple[str, ...]:
+        """Names of the indicators reduced."""
+        names: tuple[str, ...] = getattr(self, self.reduction)
+        return names
+
+
+class Dimension(Spec):
+    """A harm dimension: parts combined by weights, or one reduction, and amplifiers."""
+
+    name: Name
+    parts: Annotated[dict[Name, Part], Field(min_length=1)] | None = None
+    mean: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    rms: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    max: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    amplify: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(_reductions(self)) + (self.parts is not None) != 1:
+            raise ValueError("one of parts, mean, rms or max must be given")
+        return self
+
+    @property
+    def named_parts(self) -> dict[str, Part]:
+        """The parts by name; a dimension with one reduction has one part, named after it."""
+        if self.parts is not None:
+            return self.parts
+        name = _reductions(self)[0]
+        return {name: Part.model_validate({name: getattr(self, name)})}
+
+    @property
+    def indicators(self) -> tuple[str, ...]:
+        """Names of all indicators used, amplifiers included, each once."""
+        used = [name for part in self.named_parts.values() for name in part.indicators]
+        return tuple(dict.fromkeys([*used, *self.amplify]))
+
+
+def _reductions(owner: Part | Dimension) -> list[str]:
+    """Names of the reductions that are given."""
+    return [name for name in ("mean", "rms", "max") if getattr(owner, name) is not None]
+
+
+class SideTable(Spec):
+    """A table joined on a key column."""
+
+    data: Name
+    key: Name
+
+
+class Panel(Spec):
+    """Judges score the answers of models to prompts (SHARP)."""
+
+    data: Name
+    layout: Literal["wide", "long"]
+    roles: PanelRoles
+    prompts: SideTable | None = None
+    scales: Annotated[dict[Name, Scale], Field(min_length=1)]
+    indicators: Annotated[
+        dict[
+            Name,
+            Annotated[Annotated[Name, Plain] | Annotated[Indicator, Table], PlainOrTable],
+        ],
+        Field(min_length=1),
+    ]
+    dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1, strict=False)]
+    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    model: Name | None = None
+
+    @property
+    def full_indicators(self) -> dict[str, Indicator]:
+        """The indicators by name, the short form written out."""
+        return {
+            name: Indicator(scale=value) if isinstance(value, str) else value
+            for name, value in self.indicators.items()
+        }
+
+
+class CrowdRoles(Spec):
+    """Which column holds what, in a table of a crowd's ratings."""
+
+    item: Name
+    rater: Name
+    score: Name
+    order: Name | None = None
+
+
+class ExpertRoles(Spec):
+    """Which column holds what, in a table of expert labels."""
+
+    item: Name = "item"
+    expert: Name = "expert"
+    label: Name = "label"
+
+
+class ExpertLabels(Spec):
+    """Labels 0/1 by experts, each item repeated for every expert who labelled it."""
+
+    from_: Literal["experts"] = Field(alias="from")
+    data: Name
+    roles: ExpertRoles = ExpertRoles()
+
+
+class CrowdLabels(Spec):
+    """Labels from the crowd outside the group: unsafe where the level is at or above ``cut``."""
+
+    from_: Literal["crowd"] = Field(alias="from")
+    cut: Annotated[int, Field(ge=1)]
+
+
+class ItemLabels(Spec):
+    """One label 0/1 an item, from a column that is constant over the item."""
+
+    from_: Literal["item"] = Field(alias="from")
+    column: Name
+
+
+Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator="from_")]
+
+
+class Crowd(Spec):
+    """Raters from many backgrounds score items (responsiveness to severity)."""
+
+    data: Name
+    roles: CrowdRoles
+    raters: SideTable | None = None
+    items: SideTable | None = None
+    scale: CrowdScale
+    groups: Annotated[
+        tuple[Annotated[tuple[Name, ...], Field(min_length=1, strict=False)], ...],
+        Field(strict=False),
+    ] = ()
+    by: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    labels: Labels
+    min_raters: Annotated[int, Field(ge=1)] = 3
+    min_items: Annotated[int, Field(ge=1)] = 10
+    duplicates: Literal["error", "first", "last"] = "error"
+    model: Name | None = None
+
+
+class Bootstrap(Spec):
+    """How intervals are made: percentile bootstrap over prompts or items."""
+
+    replicates: Annotated[int, Field(ge=1)] = 10_000
+    level: Inside = 0.95
+
+
+class Sampler(Spec):
+    """How the posterior is sampled, and what counts as converged."""
+
+    chains: Annotated[int, Field(ge=2)] = 4
+    tune: Annotated[int, Field(ge=50)] = 1000
+    draws: Annotated[int, Field(ge=50)] = 1000
+    predictive: Annotated[int, Field(ge=0)] = 500
+    target_accept: Inside = 0.8
+    max_rhat: Annotated[float, Field(gt=1)] = 1.01
+    min_ess: Annotated[int, Field(ge=1)] = 400
+    max_divergences: Annotated[int, Field(ge=0)] = 0
+
+
+class Study(Spec):
+    """A study file: one table of ratings and what to ask of it."""
+
+    schema_: Literal["sharpbayes/study/1"] = Field(alias="schema")
+    title: Name
+    weights: Name | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    panel: Panel | None = None
+    crowd: Crowd | None = None
+    bootstrap: Bootstrap = Bootstrap()
+    sampler: Sampler = Sampler()
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        if (self.panel is None) == (self.crowd is None):
+            raise ValueError("one of [panel] and [crowd] must be given")
+        return self

@@ -1,0 +1,64 @@
+"""What was decided: every normative number, and only those."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sharpbayes.spec.base import Inside, Name, NonNegative, Positive, Shares, Spec
+
+
+class JudgeWeights(Spec):
+    """How judges are pooled: log-sum-exp at a temperature (SHARP, Eq. 17)."""
+
+    temperature: Positive = 0.20
+    missing: Literal["available", "error"] = "available"
+    min_overlap: Annotated[int, Field(ge=2)] = 25
+
+
+class Risk(Spec):
+    """The offset epsilon inside the logarithm of residual safety (SHARP, Eq. 21)."""
+
+    epsilon: Positive = 1e-6
+
+
+class Tail(Spec):
+    """Which part of the prompts is the tail, and how its mean is taken (SHARP, Eqs 25-26)."""
+
+    alpha: Inside = 0.95
+    estimator: Literal["inclusive", "rockafellar-uryasev"] = "inclusive"
+
+
+class Tolerance(Spec):
+    """The largest tail risk at which a model is admissible (SHARP, section 3.2)."""
+
+    cvar: NonNegative
+
+
+class Tiers(Spec):
+    """How models are put into tiers (SHARP, section 3.3)."""
+
+    rule: Literal["paired-difference", "interval-overlap"] = "paired-difference"
+
+
+class Indicators(Spec):
+    """What a missing indicator does to the sub-index of that judge."""
+
+    missing: Literal["strict", "available"] = "strict"
+
+
+class Weights(Spec):
+    """A weights file: coefficients, temperature, tail level, policy and tolerance."""
+
+    schema_: Literal["sharpbayes/weights/1"] = Field(alias="schema")
+    title: Name
+    rationale: str = ""
+    parts: dict[Name, Shares] = {}
+    amplify: dict[Name, dict[Name, NonNegative]] = {}
+    judges: JudgeWeights = JudgeWeights()
+    indicators: Indicators = Indicators()
+    risk: Risk = Risk()
+    tail: Tail = Tail()
+    tiers: Tiers = Tiers()
+    policy: Shares | None = None
+    tolerance: Tolerance | None = None
+    population: dict[Name, Shares] = {}

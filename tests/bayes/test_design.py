@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from sharpbayes.bayes.design import design
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import SpecError
+from tests.bayes.conftest import column, crowd_ratings, model_of
+
+
+def test_a_crossing_numbers_its_cells_row_by_row():
+    ratings = Ratings(
+        np.array([0, 1, 1], dtype=np.int16),
+        {
+            "model": column(["a", "b"], [0, 1, 1]),
+            "prompt": column(["p", "q", "r"], [2, 0, 1]),
+            "scale": column(["s"], [0, 0, 0]),
+        },
+        {"s": ("0", "1")},
+    )
+    term = design(ratings, model_of(("model", "prompt"))).terms[0]
+    # (a, r) is 0 * 3 + 2, (b, p) is 1 * 3 + 0, (b, q) is 1 * 3 + 1
+    assert term.index.tolist() == [2, 3, 4]
+    assert (term.name, term.dims, term.shape) == ("model_prompt", ("model", "prompt"), (2, 3))
+
+
+def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
+    placed = design(
+        crowd_ratings(rng, items=40, raters=6), model_of(("item",), ("rater",), ("group:gender",))
+    )
+    assert {term.name: (term.centred, term.absorbed_by) for term in placed.terms} == {
+        "item": (False, None),
+        "rater": (True, None),
+        "gender": (True, "rater"),
+    }
+
+
+def test_parameters_are_effects_scales_and_thresholds(rng):
+    placed = design(
+        crowd_ratings(rng, items=40, raters=6),
+        model_of(("item",), ("rater",), (("group:gender",), 1.0)),
+    )
+    # 40 items + sd, 6 raters + sd, 2 genders with a fixed sd, 4 thresholds
+    assert placed.parameters == 41 + 7 + 2 + 4
+
+
+def test_a_term_with_one_level_is_left_out(rng):
+    ratings = crowd_ratings(rng, items=10, raters=1)
+    placed = design(ratings, model_of(("item",), ("rater",)))
+    assert [term.name for term in placed.terms] == ["item"]
+    assert placed.left_out == ("rater",)
+
+
+def test_an_effect_that_is_on_one_scale_only_is_blocked_by_scale():
+    ratings = Ratings(
+        np.array([0, 1, 2, 0], dtype=np.int16),
+        {
+            "indicator": column(["x", "y", "z"], [0, 1, 2, 2]),
+            "judge": column(["j", "k"], [0, 0, 1, 1]),
+            "scale": column(["flag", "severity"], [0, 0, 1, 1]),
+        },
+        {"flag": ("false", "true"), "severity": ("1", "2", "3")},
+    )
+    indicator, judge = design(ratings, model_of(("indicator",), ("judge",))).terms
+    assert indicator.block.tolist() == [0, 0, 1]
+    assert judge.block.tolist() == [0, 1]
+
+
+def test_an_unknown_column_is_named_with_the_nearest(rng):
+    with pytest.raises(SpecError) as caught:
+        design(
+            crowd_ratings(rng, items=3, raters=2),
+            model_of(("item",), ("group:gendr",)),
+            path="m.toml",
+        )
+    assert str(caught.value) == (
+        "m.toml: location[1].by: no column 'group:gendr' in this study, its columns are "
+        "group:gender, item, rater; did you mean 'group:gender'?"
+    )

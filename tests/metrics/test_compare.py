@@ -1,0 +1,117 @@
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.metrics.compare import (
+    admissible,
+    cvar_difference,
+    policy_score,
+    separable,
+    tiers,
+    tiers_by_overlap,
+)
+
+MODELS = ["a", "b", "c", "d"]
+
+
+def cvars(*values):
+    return xr.DataArray(list(values), {"model": MODELS[: len(values)]})
+
+
+def around(centre, *, half):
+    """An interval as wide as ``half`` on both sides."""
+    bounds = xr.concat([centre - half, centre + half], "bound")
+    return bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+
+
+def test_policy_score_by_hand():
+    mean = xr.DataArray([[0.1, 0.5], [0.3, np.nan]], dims=("model", "dimension"))
+    policy = xr.DataArray([0.25, 0.75], dims="dimension")
+    # 0.25 * 0.1 + 0.75 * 0.5 = 0.4
+    np.testing.assert_allclose(policy_score(mean, policy), [0.4, np.nan])
+
+
+@pytest.mark.parametrize(("weights", "total"), [([0.5, 0.6], "1.1"), ([1.5, -0.5], "1")])
+def test_policy_weights_must_be_shares(weights, total):
+    mean = xr.DataArray([0.1, 0.5], dims="dimension")
+    message = f"policy weights add up to {total}, they must add up to 1, none of them negative"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        policy_score(mean, xr.DataArray(weights, dims="dimension"))
+
+
+def test_policy_must_be_about_the_same_dimensions():
+    mean = xr.DataArray([0.1, 0.5], {"dimension": ["bias", "ethics"]})
+    with pytest.raises(xr.AlignmentError, match="dimension"):
+        policy_score(mean, xr.DataArray([0.5, 0.5], {"dimension": ["bias", "fairness"]}))
+
+
+def test_admissible_models_are_at_or_below_the_tolerance():
+    found = admissible(cvars(1.69, 4.0, 8.4, np.nan), 4.0)
+    assert found.values.tolist() == [True, True, False, False]
+
+
+def test_differences_are_model_minus_other():
+    found = cvar_difference(cvars(1.0, 4.0).expand_dims(replicate=2))
+    assert found.dims == ("replicate", "model", "other")
+    assert found.sel(model="a", other="b").values.tolist() == [-3.0, -3.0]
+    assert found["other"].values.tolist() == ["a", "b"]
+
+
+def test_an_interval_with_zero_inside_or_at_its_end_does_not_separate():
+    interval = xr.DataArray(
+        [[0.1, 1.0], [-1.0, -0.1], [-0.1, 0.1], [0.0, 0.1], [np.nan, np.nan]],
+        dims=("model", "bound"),
+    )
+    assert separable(interval).values.tolist() == [True, True, False, False, False]
+
+
+def test_tiers_by_hand():
+    cvar = cvars(5.0, 1.0, 1.4, 1.8)
+    # With intervals of +-0.5: 1.4 is not apart from 1.0, 1.8 is apart from 1.0 but not from 1.4
+    # and so not from every model of the tier, 5.0 is apart from all.
+    interval = around(cvar_difference(cvar), half=0.5)
+    assert tiers(cvar, interval).values.tolist() == [2, 1, 1, 1]
+    # With +-0.3 each model is apart from every other.
+    narrow = around(cvar_difference(cvar), half=0.3)
+    assert tiers(cvar, narrow).values.tolist() == [4, 1, 2, 3]
+
+
+def test_a_new_tier_forgets_the_models_of_the_last():
+    cvar = cvars(1.0, 2.0, 2.1, 3.0)
+    # c is apart from a, but not from b with which its tier began
+    interval = around(cvar_difference(cvar), half=0.5)
+    assert tiers(cvar, interval).values.tolist() == [1, 2, 2, 3]
+
+
+def test_a_model_without_cvar_is_in_no_tier():
+    cvar = cvars(2.0, np.nan, 1.0)
+    interval = around(cvar_difference(cvar), half=0.1)
+    assert tiers(cvar, interval).values.tolist() == [2, 0, 1]
+    assert tiers_by_overlap(cvar, around(cvar, half=0.1)).values.tolist() == [2, 0, 1]
+
+
+def test_tiers_by_overlap_by_hand():
+    cvar = cvars(5.0, 1.0, 1.4, 1.8)
+    # +-0.25: [0.75, 1.25], [1.15, 1.65], [1.55, 2.05] overlap in a chain, [4.75, 5.25] does not
+    assert tiers_by_overlap(cvar, around(cvar, half=0.25)).values.tolist() == [2, 1, 1, 1]
+    assert tiers_by_overlap(cvar, around(cvar, half=0.1)).values.tolist() == [4, 1, 2, 3]
+
+
+def test_overlap_tells_fewer_models_apart_than_the_paired_difference():
+    cvar = cvars(1.0, 1.5)
+    paired = around(cvar_difference(cvar), half=0.2)
+    assert tiers(cvar, paired).values.tolist() == [1, 2]
+    assert tiers_by_overlap(cvar, around(cvar, half=0.3)).values.tolist() == [1, 1]
+
+
+def test_tiers_of_every_draw_and_the_order_of_models_changes_nothing():
+    rng = np.random.default_rng(1)
+    cvar = xr.DataArray(rng.random((5, 4)), {"model": MODELS}, ("draw", "model"))
+    interval = around(cvar_difference(cvar.mean("draw")), half=0.1)
+    found = tiers(cvar, interval)
+    assert found.dims == ("draw", "model")
+    order = ["c", "a", "d", "b"]
+    shuffled = tiers(cvar.sel(model=order), interval.sel(model=order, other=order))
+    xr.testing.assert_equal(found, shuffled.sel(model=MODELS))
