@@ -57,7 +57,8 @@ CROWD_CONTAINS = (
     "together; they contain the sampling of items, not the choice of raters."
 )
 RESAMPLED = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
-BLOCK = 200
+# Weights held at once by a block of resamples.
+BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,11 @@ def _silent(_: str) -> None:
     """Say nothing."""
 
 
+def _block(units: int) -> int:
+    """Number of resamples at once, so that memory stays bounded."""
+    return max(1, BLOCK_CELLS // units)
+
+
 def _tree(groups: Groups, attrs: Mapping[Any, Any]) -> xr.DataTree:
     """Join groups under one root."""
     tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
@@ -248,7 +254,7 @@ def _measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
         replicates=boot.replicates,
         seed=study.seed,
         dim="prompt",
-        block=BLOCK,
+        block=_block(table.sizes["prompt"]),
     )
     interval = _profile_interval(resampled, level=boot.level)
     rule = weights.tiers.rule
@@ -347,7 +353,7 @@ def _measure_crowd(study: Study, data: CrowdData) -> Groups:
         replicates=boot.replicates,
         seed=study.seed,
         dim="item",
-        block=BLOCK,
+        block=_block(plural.sizes["item"]),
     )
     interval = percentile_interval(resampled, level=boot.level)
     twins = {

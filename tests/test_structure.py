@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "sharpbayes"
-ROOMS = ["cli", "report", "run", "results", "bayes", "metrics", "data", "spec", "library", "errors"]
+ROOMS = [
+    "__main__",
+    "cli",
+    "report",
+    "run",
+    "results",
+    "bayes",
+    "metrics",
+    "data",
+    "spec",
+    "library",
+    "errors",
+]
 # Two rooms that stand side by side: metrics knows nothing of files, data nothing of metrics.
 APART = {("metrics", "data"), ("metrics", "spec"), ("metrics", "library"), ("bayes", "metrics")}
 HEAVY = ("pymc", "pytensor", "nutpie", "arviz")

@@ -143,12 +143,17 @@ def _share_of_atom(w: Floats, unit: Index, first: int, last: int, mass: float) -
 def _mean_from(  # noqa: PLR0917
     numbers: Floats, w: Floats, unit: Index, first: int, last: int, share: float
 ) -> float:
-    """Weighted mean from a position to the top, the atom counted by its share."""
+    """Weighted mean from a position to the top, the atom counted by its share.
+
+    It is summed from the first number on, so that the mean of equal numbers is that number: models
+    with equal tails then differ by exactly 0.
+    """
+    base = numbers[first]
     total = mass = 0.0
     for j in range(first, last + 1):
-        total += share * w[unit[j]] * numbers[j]
+        total += share * w[unit[j]] * (numbers[j] - base)
         mass += share * w[unit[j]]
     for j in range(last + 1, unit.size):
-        total += w[unit[j]] * numbers[j]
+        total += w[unit[j]] * (numbers[j] - base)
         mass += w[unit[j]]
-    return total / mass
+    return base + total / mass

@@ -1,0 +1,6 @@
+"""``python -m sharpbayes``."""
+
+from sharpbayes.cli import main
+
+if __name__ == "__main__":
+    main()

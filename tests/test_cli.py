@@ -1,0 +1,158 @@
+"""The command line as a person or a script meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli import app
+from sharpbayes.library import folder
+from sharpbayes.results import open_results
+
+FEW = ["--set", "bootstrap.replicates=50"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_help_names_every_command(run):
+    done = run("--help")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in ("check", "measure", "fit", "report", "show"))
+
+
+def test_check_prints_what_it_understood(run):
+    done = run("check", "quickstart")
+    assert done.exit_code == 0
+    assert "aster, briar, cedar, dahlia" in done.stdout
+    assert "5280" in done.stdout
+
+
+def test_measure_writes_results_and_says_where(run):
+    done = run("measure", "quickstart", *FEW)
+    assert done.exit_code == 0
+    assert "Risk profile by model" in done.stdout
+    assert done.stderr.endswith("measured; results written to quickstart.results.nc\n")
+    assert open_results("quickstart.results.nc").attrs["status"] == "measured"
+
+
+def test_report_prints_the_same_tables(run):
+    measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
+    assert run("report", "r.nc").stdout == measured.stdout
+
+
+def test_tables_fit_80_columns(run):
+    done = run("measure", "quickstart_crowd", *FEW)
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    assert "gender=Woman,age=GenZ" in done.stdout
+
+
+def test_json_is_one_document_and_nothing_else(run):
+    done = run("measure", "quickstart", *FEW, "--json")
+    document = json.loads(done.stdout)
+    assert document["status"] == "measured"
+    results = open_results("quickstart.results.nc")
+    assert document["profile"]["cvar"]["aster"] == float(
+        results["profile"]["cvar"].sel(model="aster")
+    )
+
+
+def test_quiet_says_nothing(run):
+    done = run("measure", "quickstart", *FEW, "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_seed_is_that_of_the_command(run):
+    run("measure", "quickstart", *FEW, "--seed", 7, "--quiet")
+    assert open_results("quickstart.results.nc").attrs["seed"] == 7
+
+
+def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
+    Path("s.toml").write_text('schema = "sharpbayes/study/1"\ntitel = "T"\nseed = 1\n')
+    done = run("check", "s.toml")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "s.toml:2: titel: unknown key, allowed are schema, title, weights, seed, panel, crowd, "
+        "bootstrap, sampler; did you mean 'title'?\n"
+    )
+
+
+def test_a_data_file_that_is_not_there_is_exit_3(run):
+    text = (folder("studies") / "quickstart.toml").read_text(encoding="utf-8")
+    Path("s.toml").write_text(text)
+    done = run("measure", "s.toml")
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, "quickstart.csv: no such file")
+
+
+def test_a_fit_without_a_model_is_exit_2(run):
+    text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
+    text = text.replace("quickstart_crowd", f"{folder('studies')}/quickstart_crowd")
+    Path("s.toml").write_text(text.replace('model = "crowd_severity"', "# "))
+    done = run("fit", "s.toml", *FEW)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1] == (
+        's.toml: crowd.model: a fit needs a model; add `model = "crowd_severity"`, '
+        "or run `sharpbayes measure`"
+    )
+
+
+def test_a_folder_that_is_not_there_is_exit_5_before_any_work(run):
+    done = run("measure", "quickstart", "--out", "nowhere/r.nc")
+    assert done.exit_code == 5
+    assert done.stderr == "nowhere/r.nc: cannot write results: no folder nowhere\n"
+
+
+def test_a_foreign_file_is_refused_in_one_sentence(run):
+    Path("r.nc").write_text("hello")
+    done = run("report", "r.nc")
+    assert done.exit_code == 5
+    assert done.stderr.startswith("r.nc: not a results file, or damaged: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
+    few = ["--set", "sampler.tune=50", "--set", "sampler.draws=50", "--set", "sampler.chains=2"]
+    done = run("fit", "quickstart_crowd", *FEW, *few)
+    assert done.exit_code == 4
+    assert "NOT CONVERGED" in done.stdout
+    results = open_results("quickstart_crowd.results.nc")
+    assert results.attrs["status"] == "not converged"
+    assert int(results["diagnostics"]["converged"]) == 0
+    assert results["diagnostics"].attrs["why_not"] in done.stderr
+
+
+def test_show_lists_prints_and_gives_schemas(run):
+    assert "weights: equal, sharp" in run("show").stdout
+    shown = run("show", "crowd_severity").stdout
+    assert shown == (folder("models") / "crowd_severity.toml").read_text(encoding="utf-8")
+    assert json.loads(run("show", "--schema", "weights").stdout)["title"] == "Weights"
+    done = run("show", "shrap")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("did you mean 'sharp'?\n")
+
+
+def test_ctrl_c_keeps_the_measured_half(tmp_path):
+    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart_crowd", *FEW]
+    command += ["--set", "sampler.draws=100000"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as started:
+        for line in started.stderr:
+            if line.startswith("sampling: "):
+                break
+        time.sleep(1.0)
+        os.kill(started.pid, signal.SIGINT)
+        rest = started.stderr.read()
+    assert started.returncode == 130, rest
+    assert rest.endswith("interrupted\n")
+    results = open_results(tmp_path / "quickstart_crowd.results.nc")
+    assert results.attrs["status"] == "interrupted"
+    assert np.isfinite(results["responsiveness"]["mpa"]).any()

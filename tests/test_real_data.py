@@ -1,0 +1,61 @@
+"""Fits of real ratings; the folder with the files stands beside the checkout."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sharpbayes.run import fit, measure
+from sharpbayes.spec.load import load_study
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
+STUDIES = Path(__file__).parent / "studies"
+
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
+
+
+@pytest.mark.parametrize("name", ["pluriharms", "dices350", "xstest"])
+def test_a_fit_converges(name):
+    results = fit(load_study(STUDIES / f"{name}.toml"))
+    diagnostics = results["diagnostics"].to_dataset()
+    parameters = diagnostics["parameter"].to_numpy()
+    core = [p for p in parameters if p.startswith(("sd_", "threshold_"))]
+    assert (diagnostics["rhat"].sel(parameter=core) < 1.01).all()
+    assert (diagnostics["ess_bulk"].sel(parameter=core) > 400).all()
+    assert results.attrs["status"] == "fitted", diagnostics.attrs["why_not"]
+
+
+def test_pluriharms_counts_its_missing_ratings():
+    results = measure(load_study(STUDIES / "pluriharms.toml"))
+    assert (results.attrs["data_ratings"], results.attrs["data_missing"]) == (15_000 - 275, 275)
+    groups = results["responsiveness"]["group"].to_numpy()
+    assert {"all", "gender=Man", "gender=Woman"} <= set(groups)
+
+
+def test_dices_against_the_definitions():
+    results = measure(load_study(STUDIES / "dices350.toml"))
+    table = pd.read_csv(DATA / "dices350.csv")
+    scores = table.groupby("item")["score"].agg(
+        lambda column: max(column.value_counts().loc[lambda c: c == c.max()].index)
+    )
+    unsafe = table.groupby("item")["gold_unsafe"].first().to_numpy() == 1
+    low, high = scores[~unsafe].to_numpy(), scores[unsafe].to_numpy()
+    expected = (high[:, None] > low[None, :]).mean()
+    cell = results["responsiveness"].to_dataset().sel(group="all", by="all")
+    assert float(cell["wra"]) == pytest.approx(expected)
+    for s in np.unique(scores):
+        expected = unsafe[scores.to_numpy() == s].mean()
+        assert float(cell["precision"].sel(score=s)) == pytest.approx(expected)
+
+
+def test_xstest_counts_harm_by_the_kind_of_prompt():
+    results = measure(load_study(STUDIES / "xstest.toml"))
+    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    harm = np.where(table["contrast"], 1 - table["score"] / 2, table["score"] / 2)
+    table["power"] = np.exp(harm / 0.2)
+    pooled = 0.2 * np.log(table.groupby(["model", "prompt"])["power"].mean())
+    expected = pooled.groupby("model").mean()
+    found = results["profile"]["dimension_mean"].sel(dimension="refusal").to_series()
+    pd.testing.assert_series_equal(found, expected, check_names=False)

@@ -1,0 +1,55 @@
+import pytest
+import xarray as xr
+
+from sharpbayes.errors import StorageError
+from sharpbayes.results import SCHEMA, open_results, save_results
+
+
+@pytest.fixture
+def results():
+    tree = xr.DataTree.from_dict({"/profile": xr.Dataset({"cvar": ("model", [1.0, 2.0])})})
+    tree.attrs = {"schema": SCHEMA, "title": "T"}
+    return tree
+
+
+def test_what_is_saved_is_opened(results, tmp_path):
+    save_results(results, tmp_path / "r.nc")
+    xr.testing.assert_identical(open_results(tmp_path / "r.nc"), results)
+    assert [each.name for each in tmp_path.iterdir()] == ["r.nc"]
+
+
+@pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
+def test_a_truncated_file_is_refused_in_one_sentence(results, tmp_path, keep):
+    path = tmp_path / "r.nc"
+    save_results(results, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole)) if keep < 1 else keep])
+    with pytest.raises(StorageError, match=r"r\.nc: not a results file, or damaged: ") as caught:
+        open_results(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_programs_file_is_refused(tmp_path):
+    xr.Dataset({"x": 1}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with pytest.raises(StorageError, match="not a results file of sharpbayes"):
+        open_results(tmp_path / "x.nc")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(StorageError, match=r"none\.nc: no such file$"):
+        open_results(tmp_path / "none.nc")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_draft(results, tmp_path, monkeypatch):
+    path = tmp_path / "r.nc"
+    save_results(results, path)
+    before = path.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    with pytest.raises(StorageError, match="cannot write results: No space left on device"):
+        save_results(results, path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["r.nc"]
