@@ -18,7 +18,7 @@ PANEL = {
     "judge": {"judge_a": -0.4, "judge_b": 0.0, "judge_c": 0.4},
     "sd_prompt": 1.2,
     "sd_model_prompt": 0.6,
-    "prompts": 40,
+    "prompts": 30,
     "thresholds": {
         "flag": [1.5],
         "severity": [0.0, 1.0, 2.0, 3.0],

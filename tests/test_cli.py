@@ -35,7 +35,7 @@ def test_check_prints_what_it_understood(run):
     done = run("check", "quickstart")
     assert done.exit_code == 0
     assert "aster, briar, cedar, dahlia" in done.stdout
-    assert "5280" in done.stdout
+    assert "3960" in done.stdout
 
 
 def test_measure_writes_results_and_says_where(run):

@@ -33,10 +33,10 @@ def test_the_committed_data_are_what_the_generator_makes(name):
 def test_check_says_what_was_understood():
     found = check(load_study("quickstart"))
     assert found.counts["model"] == 4
-    assert (found.ratings, found.counts["missing"], found.counts["absent"]) == (5280, 0, 0)
-    # effects: 4 models, 40 prompts, 160 cells, 3 judges, 11 indicators; 5 sds; thresholds: 4 on
+    assert (found.ratings, found.counts["missing"], found.counts["absent"]) == (3960, 0, 0)
+    # effects: 4 models, 30 prompts, 120 cells, 3 judges, 11 indicators; 5 sds; thresholds: 4 on
     # severity, 4 on its reverse, 1 on flag, 2 on explicitness
-    assert found.parameters == 4 + 40 + 160 + 3 + 11 + 5 + 4 + 4 + 1 + 2
+    assert found.parameters == 4 + 30 + 120 + 3 + 11 + 5 + 4 + 4 + 1 + 2
 
 
 def inside(results, name, truth, **at):
@@ -108,7 +108,7 @@ def test_equal_seeds_give_equal_results_and_others_do_not():
 def test_results_hold_what_was_read():
     results = measure(load_study("quickstart"))
     assert results.attrs["study"] == (folder("studies") / "quickstart.toml").read_text("utf-8")
-    assert results.attrs["data_ratings"] == 5280
+    assert results.attrs["data_ratings"] == 3960
     assert json.loads(results.attrs["versions"])["xarray"] == xr.__version__
     interval = results["profile_interval"].to_dataset()
     assert (interval["cvar"].sel(bound="lower") <= results["profile"]["cvar"]).all()

@@ -14,7 +14,7 @@ Index = NDArray[np.int64]
 
 # Below this many ratings a level, the prior says more of an effect than its ratings do, and the
 # non-centred form samples better; above it, the centred one does.
-CENTRED_FROM = 20
+CENTRED_FROM = 30
 
 
 @dataclass(frozen=True)
