@@ -100,3 +100,12 @@ def listed(values: Iterable[object], *, most: int = 5) -> str:
     texts = [str(value) for value in values]
     shown = ", ".join(texts[:most])
     return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's text, or its kind where it has none.
+
+    >>> first_line(ValueError("one" + chr(10) + "two")), first_line(KeyError())
+    ('one', 'KeyError')
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from sharpbayes.errors import StorageError
+from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
 
 SCHEMA = "sharpbayes/results/1"
@@ -106,17 +106,10 @@ def open_results(path: str | Path) -> xr.DataTree:
     try:
         results = xr.load_datatree(path, engine="h5netcdf")
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
-        raise StorageError(
-            f"{path}: not a results file, or damaged: {_first_line(error)}"
-        ) from None
+        raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")
     if found != SCHEMA:
         raise StorageError(
             f"{path}: not a results file of sharpbayes (schema is {found!r}, must be {SCHEMA!r})"
         )
     return results
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of an error's text."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

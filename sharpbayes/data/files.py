@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.errors import DataError, Fault, did_you_mean
+from sharpbayes.errors import DataError, Fault, did_you_mean, first_line
 
 KINDS = (".csv", ".parquet", ".jsonl")
 
@@ -57,8 +57,7 @@ def _read(path: Path) -> pd.DataFrame:
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - readers raise many kinds for a damaged file
-        text = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError([Fault(str(path), 0, "", f"cannot be read: {text}")]) from None
+        raise DataError([Fault(str(path), 0, "", f"cannot be read: {first_line(error)}")]) from None
     return table
 
 
