@@ -86,14 +86,16 @@ def fit(
     with _guarded(debug=debug):
         from sharpbayes.run import fit as fit_study  # noqa: PLC0415
         from sharpbayes.run import measure as measure_study  # noqa: PLC0415
+        from sharpbayes.run import read  # noqa: PLC0415
 
-        files = _load(study, set_, seed)
+        files, step = _load(study, set_, seed), _step(quiet=quiet)
         target = _target(study, out)
-        measured = measure_study(files, step=_step(quiet=quiet))
+        loaded = read(files)
+        measured = measure_study(files, loaded=loaded, step=step)
         try:
             with _chains(quiet=quiet) as progress:
                 results = fit_study(
-                    files, measured=measured, step=_step(quiet=quiet), progress=progress
+                    files, loaded=loaded, measured=measured, step=step, progress=progress
                 )
         except KeyboardInterrupt:
             _keep_measured(measured, target)

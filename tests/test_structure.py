@@ -13,6 +13,8 @@ ROOMS = [
     "cli",
     "report",
     "run",
+    "measure_crowd",
+    "measure_panel",
     "results",
     "bayes",
     "metrics",

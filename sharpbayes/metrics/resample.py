@@ -8,6 +8,9 @@ import xarray as xr
 
 from sharpbayes.metrics.kernels import count_draws
 
+# Weights held at once by a block of resamples.
+BLOCK_CELLS = 2_000_000
+
 
 def multiplicities(
     units: xr.DataArray, *, replicates: int, seed: int, dim: str, start: int = 0
@@ -72,6 +75,15 @@ def bootstrap(
         compat="override",
         join="override",
     )
+
+
+def block_of(units: int) -> int:
+    """Return the number of resamples at once with which memory stays bounded.
+
+    >>> block_of(1000)
+    2000
+    """
+    return max(1, BLOCK_CELLS // units)
 
 
 @overload
