@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
-PLAIN_EVERY_SECONDS = 10.0
+PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
 
 app = typer.Typer(
     add_completion=True,
@@ -101,9 +101,7 @@ def fit(
             _keep_measured(measured, target)
             raise
         _finish(results, target, quiet=quiet, as_json=as_json)
-        if results.attrs["status"] == "not converged":
-            _say(f"not converged: {results['diagnostics'].attrs['why_not']}")
-            raise typer.Exit(NOT_CONVERGED)
+        _judge(results)
 
 
 @app.command()
@@ -184,6 +182,17 @@ def _finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool)
         _print_results(results, as_json=as_json, path=target)
     if not quiet:
         _say(f"{results.attrs['status']}; results written to {target}")
+
+
+def _judge(results: "xr.DataTree") -> None:
+    """Exit with the status of a fit that was cut short or has not converged."""
+    if results.attrs["status"] == "interrupted":
+        kept = results["posterior"].sizes
+        _say(f"sampling was interrupted: {kept['chain']} chains of {kept['draw']} draws are kept")
+        raise typer.Exit(INTERRUPTED)
+    if results.attrs["status"] == "not converged":
+        _say(f"not converged: {results['diagnostics'].attrs['why_not']}")
+        raise typer.Exit(NOT_CONVERGED)
 
 
 def _keep_measured(measured: "xr.DataTree", target: Path) -> None:
@@ -270,7 +279,8 @@ def _plain_lines() -> Callable[[Sequence[Any]], None]:
     """Return a callback that prints a line now and then."""
     from sharpbayes.report.progress import summarise  # noqa: PLC0415
 
-    start = last = time.monotonic()
+    start = time.monotonic()
+    last = start - PLAIN_EVERY_SECONDS + PLAIN_FIRST_SECONDS
 
     def update(chains: Sequence[Any]) -> None:
         nonlocal last

@@ -45,6 +45,10 @@ class SharpbayesError(Exception):
     exit_status = 1
 
 
+class KernelError(SharpbayesError):
+    """A fast log density that differs from the definition of its model; nothing was sampled."""
+
+
 class _FaultsError(SharpbayesError):
     """An error that lists every fault found, one a line."""
 

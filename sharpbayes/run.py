@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from sharpbayes.bayes.design import Design, design
+from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
@@ -130,31 +131,47 @@ def fit(
 
     Returns:
         What :func:`measure` returns, ArviZ's groups and ``diagnostics``. The root attribute
-        ``status`` is ``fitted``, or ``not converged`` for a fit that must not be used.
+        ``status`` is ``fitted``, ``not converged`` for a fit that must not be used, or
+        ``interrupted`` where Ctrl-C left fewer draws than asked for.
 
     Raises:
         SpecError: The study names no model, or one that does not fit its columns.
         DataError: Faults in the data.
     """
     loaded = read(files) if loaded is None else loaded
+    _design(files, loaded)
     measured = measure(files, loaded=loaded, step=step) if measured is None else measured
-    placed = _design(files, loaded)
-    if placed is None:
+    if files.model is None:
         where = "crowd" if files.study.spec.panel is None else "panel"
         known = "judge_panel" if where == "panel" else "crowd_severity"
         message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
         raise SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
-    (step or _silent)("fitting: compiling the model, then sampling")
+    say = step or _silent
+    say("preparing the sampler (half a minute the first time on a machine)")
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
 
     study = files.study.spec
-    groups = fit_ratings(loaded.ratings, placed, study.sampler, seed=study.seed, progress=progress)
-    converged = bool(groups["diagnostics"]["converged"])
+    groups = fit_ratings(
+        loaded.ratings,
+        files.model.spec,
+        study.sampler,
+        seed=study.seed,
+        step=say,
+        progress=progress,
+    )
     attrs = dict(measured.attrs)
-    attrs["status"] = "fitted" if converged else "not converged"
+    attrs["status"] = _status(groups, study)
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
     return _tree(groups, attrs)
+
+
+def _status(groups: Groups, study: Study) -> str:
+    """Say whether sampling was cut short and whether it converged."""
+    asked, kept = study.sampler, groups["posterior"].sizes
+    if kept["chain"] < asked.chains or kept["draw"] < asked.draws:
+        return "interrupted"
+    return "fitted" if bool(groups["diagnostics"]["converged"]) else "not converged"
 
 
 def _silent(_: str) -> None:

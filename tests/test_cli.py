@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,9 +142,9 @@ def test_show_lists_prints_and_gives_schemas(run):
     assert done.stderr.endswith("did you mean 'sharp'?\n")
 
 
-def test_ctrl_c_keeps_the_measured_half(tmp_path):
-    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart_crowd", *FEW]
-    command += ["--set", "sampler.draws=100000"]
+def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
+    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart", *FEW]
+    command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as started:
         for line in started.stderr:
             if line.startswith("sampling: "):
@@ -152,7 +153,10 @@ def test_ctrl_c_keeps_the_measured_half(tmp_path):
         os.kill(started.pid, signal.SIGINT)
         rest = started.stderr.read()
     assert started.returncode == 130, rest
-    assert rest.endswith("interrupted\n")
-    results = open_results(tmp_path / "quickstart_crowd.results.nc")
+    kept = r"sampling was interrupted: \d+ chains of (\d+) draws are kept\n$"
+    draws = int(re.search(kept, rest).group(1))
+    results = open_results(tmp_path / "quickstart.results.nc")
     assert results.attrs["status"] == "interrupted"
-    assert np.isfinite(results["responsiveness"]["mpa"]).any()
+    assert np.isfinite(results["profile"]["cvar"]).all()
+    assert results["posterior"].sizes["draw"] == draws < 100_000
+    assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()

@@ -34,9 +34,13 @@ def test_check_says_what_was_understood():
     found = check(load_study("quickstart"))
     assert found.counts["model"] == 4
     assert (found.ratings, found.counts["missing"], found.counts["absent"]) == (3960, 0, 0)
-    # effects: 4 models, 30 prompts, 120 cells, 3 judges, 11 indicators; 5 sds; thresholds: 4 on
-    # severity, 4 on its reverse, 1 on flag, 2 on explicitness
-    assert found.parameters == 4 + 30 + 120 + 3 + 11 + 5 + 4 + 4 + 1 + 2
+    # by 4 dimensions: 4 models, 30 prompts, 120 cells, 3 judges; 11 indicators; their 5 sds
+    effects = 4 * (4 + 30 + 120 + 3) + 11 + 5
+    # gaps between thresholds: 3 on severity and on its reverse, 1 on explicitness, each for 3
+    # judges; on severity for 11 indicators; their 4 sds; 10 free log factors of 11, and their sd
+    shapes = 3 * (3 + 3 + 1) + 3 * 11 + 4 + 10 + 1
+    # thresholds: 4 on severity, 4 on its reverse, 1 on flag, 2 on explicitness
+    assert found.parameters == effects + shapes + 4 + 4 + 1 + 2
 
 
 def inside(results, name, truth, **at):
@@ -58,9 +62,10 @@ def test_the_crowd_recovers_its_truth(crowd):
 
 def test_the_panel_recovers_its_truth(panel):
     assert panel.attrs["status"] == "fitted", panel["diagnostics"].attrs["why_not"]
-    assert inside(panel, "sd_prompt", PANEL["sd_prompt"])
-    assert inside(panel, "sd_model_prompt", PANEL["sd_model_prompt"])
-    effect = panel["posterior"]["location_model"]
+    # the truth has one effect for all dimensions, the model one for each
+    assert inside(panel, "sd_prompt_dimension", PANEL["sd_prompt"])
+    assert inside(panel, "sd_model_prompt_dimension", PANEL["sd_model_prompt"])
+    effect = panel["posterior"]["location_model_dimension"].mean("dimension")
     spread = effect.sel(model="dahlia") - effect.sel(model="aster")
     low, high = np.quantile(spread, [0.001, 0.999])
     assert low <= 2.0 <= high

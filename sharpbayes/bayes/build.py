@@ -1,57 +1,148 @@
 """Model spec + ratings -> ``pm.Model``; reads like the equation."""
 
+from typing import Any, NamedTuple
+
+import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 
-from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.crossing import Index, combinations
+from sharpbayes.bayes.design import Design, ScaleBlock, rating_dim
+from sharpbayes.bayes.graph import ratings_likelihood
 from sharpbayes.bayes.likelihoods import cumulative
-from sharpbayes.bayes.priors import ordered_thresholds
-from sharpbayes.bayes.terms import latent, place
+from sharpbayes.bayes.plan import Plan
+from sharpbayes.bayes.priors import ordered_thresholds, spread, unstretched
+from sharpbayes.bayes.terms import Placed, place
+
+Tensor = Any
+HIDDEN = ("_unit", "_placed", "_log")
 
 
-def build(design: Design) -> pm.Model:
+def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
     """Return the PyMC model of a design, its dimensions labelled as in the study.
 
-    eta_n = sum_t effect_t[n];  P(level_n <= k) = logistic(c_k - eta_n)
+    eta_n = sum_t effect_t[n];  P(level_n <= k) = F(a_n (c_{n,k} - eta_n))
 
     Variables: ``location_<term>`` and ``sd_<term>`` for each term, ``threshold_<scale>`` for each
-    scale and the observed ``level_<scale>``. Names that end in ``_unit`` or ``_placed`` are
-    coordinates of the sampler (see :mod:`sharpbayes.bayes.terms`).
+    scale, ``spacing_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
+    thresholds of its own, ``discrimination_<term>``, and the observed ``level_<scale>``. Names
+    that end in ``_unit``, ``_placed`` or ``_log`` are coordinates of the sampler (see
+    :mod:`sharpbayes.bayes.terms`).
+
+    Args:
+        design: Ratings placed on the terms of a model.
+        plan: The same as flat arrays: the likelihood is then the one node ``ratings`` of
+            :mod:`sharpbayes.bayes.graph`, equal and quicker, and no level is observed.
     """
     coords = {name: list(labels) for name, labels in design.coords.items()}
+    for term in design.terms:
+        if term.correlation:
+            coords[f"{term.dims[-1]}_other"] = coords[term.dims[-1]]
     with pm.Model(coords=coords) as model:
         placed = place(design)
-        for position, scale in enumerate(design.scales):
-            eta, shift = latent(placed, scale, position)
-            name = f"threshold_{scale.name}"
-            cuts = ordered_thresholds(
-                f"{name}_placed",
-                design.thresholds,
-                shift=shift,
-                dim=scale.cut_dim,
-                size=len(scale.cut_labels),
+        factor = _discrimination(design, placed)
+        sets = [_thresholds(design, placed, *scale) for scale in enumerate(design.scales)]
+        if plan is not None:
+            pm.Potential("ratings", _one_node(plan, placed, sets))
+            return model
+        for scale, found in zip(design.scales, sets, strict=True):
+            eta = sum(
+                placed[term.name].at(term.index[scale.rows])
+                for term in design.part("location")
+                if term.absorbed_by is None
             )
-            pm.Deterministic(name, cuts + shift, dims=scale.cut_dim)
+            a = factor[scale.rows]
             model.add_coord(rating_dim(scale.name), length=len(scale.rows))
             cumulative(
                 f"level_{scale.name}",
-                eta=eta,
-                thresholds=cuts,
+                eta=a * (eta + pt.zeros(len(scale.rows))),
+                thresholds=a[:, None] * found.cuts[found.which],
+                link=design.link,
                 level=scale.level,
                 dim=rating_dim(scale.name),
             )
     return model
 
 
-def rating_dim(scale: str) -> str:
-    """Return the dimension of the ratings on one scale.
+class Sets(NamedTuple):
+    """Sets of thresholds on one scale: cuts, gaps between them, and the set of each rating."""
 
-    >>> rating_dim("severity")
-    'severity_rating'
-    """
-    return f"{scale}_rating"
+    cuts: Tensor
+    gaps: Tensor
+    which: Index
+
+
+def _one_node(plan: Plan, placed: dict[str, Placed], sets: list[Sets]) -> Tensor:
+    """Log-likelihood of all ratings, from effects and thresholds one after the other."""
+    effects = [part for each in placed.values() for part in (each.rest, each.means)]
+    gaps = [pt.concatenate([each.gaps, pt.ones((each.gaps.shape[0], 1))], axis=1) for each in sets]
+    return ratings_likelihood(
+        plan,
+        pt.concatenate([np.zeros(1), *effects]),
+        pt.concatenate([each.cuts.ravel() for each in sets]),
+        pt.concatenate([each.ravel() for each in gaps]),
+    )
+
+
+def _discrimination(design: Design, placed: dict[str, Placed]) -> Tensor:
+    """Factor of each rating; adds ``discrimination_<term>``."""
+    log = pt.zeros(design.ratings)
+    for term in design.part("discrimination"):
+        values = placed[term.name].rest
+        pm.Deterministic(term.name, pt.exp(values).reshape(term.shape), dims=term.dims)
+        log += placed[term.name].at(term.index)
+    return pt.exp(log)
+
+
+def _thresholds(
+    design: Design, placed: dict[str, Placed], position: int, scale: ScaleBlock
+) -> Sets:
+    """Thresholds on a scale, less the means that they hold; adds the variables."""
+    spacings = [term for term in design.part("spacing") if term.scale == position]
+    shift = sum(
+        placed[term.name].means[term.held[position]]
+        for term in design.part("location")
+        if term.held[position] >= 0
+    ) + pt.zeros(())
+    gaps = max(scale.cuts - 1, 0)
+    stretch = sum(placed[term.name].means for term in spacings) + pt.zeros(gaps)
+    name = f"threshold_{scale.name}"
+    sampled = ordered_thresholds(
+        f"{name}_placed", design.thresholds, scale, shift=shift, stretch=stretch
+    )
+    common = unstretched(sampled, shift, stretch, scale.pivot)
+    pm.Deterministic(name, common, dims=scale.cut_dim)
+    for term in spacings:
+        _own_thresholds(design, scale, common, term.dims[0])
+    nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
+    which, levels = combinations([term.index[scale.rows] for term in spacings] or nothing)
+    log_gaps = pt.zeros((len(levels), gaps)) + pt.log(pt.diff(sampled))
+    for column, term in enumerate(spacings):
+        log_gaps += _rows(placed[term.name].rest, levels[:, column], gaps)
+    own = pt.exp(log_gaps)
+    return Sets(spread(sampled[scale.pivot], own, scale.pivot), own, which)
+
+
+def _rows(values: Tensor, level: Index, gaps: int) -> Tensor:
+    """Stretches of the gaps for some levels; 0 for level -1."""
+    rows = pt.concatenate([values.reshape((-1, gaps)), pt.zeros((1, gaps))])
+    return rows[level]
+
+
+def _own_thresholds(design: Design, scale: ScaleBlock, common: Tensor, dim: str) -> None:
+    """Add the thresholds of each level of a column, other columns at their mean."""
+    model = pm.modelcontext(None)
+    stretch = model[f"spacing_{scale.name}_{dim}"]
+    own = spread(common[scale.pivot], pt.exp(pt.log(pt.diff(common)) + stretch), scale.pivot)
+    severity = design.severity(scale, dim)
+    if severity is not None:
+        name, row = severity
+        value = model[name]
+        own -= (value if row is None else value[row])[:, None]
+    pm.Deterministic(f"threshold_{scale.name}_{dim}", own, dims=(dim, scale.cut_dim))
 
 
 def public_names(model: pm.Model) -> list[str]:
     """Return the variables that mean something to a reader, sampler coordinates left out."""
     names = [rv.name for rv in [*model.free_RVs, *model.deterministics]]
-    return [name for name in names if not name.endswith(("_unit", "_placed"))]
+    return [name for name in names if not name.endswith(HIDDEN)]

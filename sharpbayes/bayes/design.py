@@ -1,46 +1,57 @@
-"""Terms of a model x ratings of a study -> labelled index arrays; no PyMC, so tested exactly."""
+"""What a fit needs: terms, scales and labels, as index arrays; no PyMC, so tested exactly."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError, did_you_mean
-from sharpbayes.spec.model import Location, Model, Normal, ThresholdPrior
+from sharpbayes.bayes.crossing import Index, parent_of
+from sharpbayes.spec.model import (
+    LKJ,
+    Effects,
+    StudentT,
+    ThresholdPrior,
+)
 
-Index = NDArray[np.int64]
-
-# Below this many ratings a level, the prior says more of an effect than its ratings do, and the
-# non-centred form samples better; above it, the centred one does.
-CENTRED_FROM = 30
+Part = Literal["location", "spacing", "discrimination"]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One location term: an effect for each level of a column, or of a crossing of columns.
+    """Effects of one kind: one for each level of a column, or of a crossing of columns.
 
     Attributes:
-        name: ``item``, or ``model_prompt`` for a crossing.
-        dims: Dimension names of the effect, one a column.
+        name: Variable: ``location_item``, ``spacing_score_gender``, ``discrimination_judge``.
+        part: What the effects act on: severity, gaps between thresholds, or discrimination.
+        dims: Dimension names of the effects.
         shape: Number of levels along each dimension.
-        index: For each rating the flat position of its effect; shape (rating,).
-        prior: Normal prior of the effects.
+        index: For each rating the flat position of its effect, -1 for none; of a spacing the
+            level of its column; shape (rating,).
+        prior: Prior of the effects.
         centred: Whether ratings inform each effect enough to sample it directly.
-        block: For each effect the position of its scale, where every effect is on one scale only
-            (thresholds of that scale then hold the mean of its effects), else 0; shape (size,).
+        zero_sum: Whether effects add up to 0 along every dimension.
+        correlation: Prior of the correlations over the last dimension, or None.
+        block: For each effect the block whose mean is split from it, -1 for none; shape (size,).
+        held: For each scale the block whose mean its thresholds hold, -1 for none.
+        holder: Name of the term whose effects hold the means in place of thresholds, or None.
         absorbed_by: Name of the finer term whose effects are centred at this term's, or None.
+        scale: Position of the scale of a spacing, else -1.
     """
 
     name: str
+    part: Part
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     index: Index
-    prior: Normal
+    prior: Effects
     centred: bool
     block: Index
+    held: tuple[int, ...]
+    zero_sum: bool = False
+    correlation: LKJ | None = None
+    holder: str | None = None
     absorbed_by: str | None = None
+    scale: int = -1
 
     @property
     def size(self) -> int:
@@ -48,13 +59,32 @@ class Term:
         return int(np.prod(self.shape))
 
     @property
-    def blocks(self) -> tuple[Index, ...]:
-        """Positions of the effects of each block that has any."""
-        return tuple(np.flatnonzero(self.block == code) for code in np.unique(self.block))
+    def stem(self) -> str:
+        """Name without the part, for ``sd_<stem>``: ``item``, ``spacing_score_gender``."""
+        return self.name.removeprefix("location_")
 
-    def block_of_scale(self, position: int) -> Index:
-        """Return the positions of the effects whose mean a scale's thresholds hold."""
-        return np.flatnonzero(self.block == (position if self.block.any() else 0))
+    @property
+    def sds(self) -> int:
+        """Number of sds with a prior of their own."""
+        if isinstance(self.prior.sd, float):
+            return 0
+        return self.shape[-1] if self.correlation else 1
+
+    @property
+    def correlations(self) -> int:
+        """Number of free correlations."""
+        return self.shape[-1] * (self.shape[-1] - 1) // 2 if self.correlation else 0
+
+    @property
+    def coordinates(self) -> int:
+        """Number of free effects."""
+        sizes = [size - 1 for size in self.shape] if self.zero_sum else self.shape
+        return int(np.prod(sizes))
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.block.max()) + 1
 
 
 @dataclass(frozen=True)
@@ -79,21 +109,44 @@ class ScaleBlock:
         return f"{self.name}_cut"
 
     @property
+    def gap_dim(self) -> str:
+        """Name of the dimension of the gaps between thresholds: the inner levels."""
+        return f"{self.name}_inner"
+
+    @property
     def cut_labels(self) -> tuple[str, ...]:
         """Labels of the thresholds, ``low|high`` after the levels they part."""
         return tuple(
             f"{low}|{high}" for low, high in zip(self.labels, self.labels[1:], strict=False)
         )
 
+    @property
+    def cuts(self) -> int:
+        """Number of thresholds, K - 1."""
+        return len(self.labels) - 1
+
+    @property
+    def pivot(self) -> int:
+        """Position of the threshold that stretching the gaps leaves where it is: the middle."""
+        return (self.cuts - 1) // 2
+
+    @property
+    def anchor(self) -> int:
+        """Position of the threshold nearest the median rating."""
+        share = np.cumsum(np.bincount(self.level, minlength=len(self.labels)))[:-1]
+        return int(np.argmin(np.abs(share / len(self.level) - 0.5)))
+
 
 @dataclass(frozen=True)
 class Design:
-    """What a fit needs: terms, scales, threshold prior, and the labels of every dimension.
+    """What a fit needs: terms, scales, priors, and the labels of every dimension.
 
     Attributes:
-        terms: Location terms, in the order of the model file; terms with one level are left out.
+        terms: Terms, those of the location first, in the order of the model file; terms with one
+            level are left out.
         scales: Ratings by scale.
         thresholds: Prior of the thresholds.
+        link: ``logit`` or ``probit``.
         coords: Labels of each dimension.
         ratings: Number of ratings.
         left_out: Names of the terms with one level, which thresholds already hold.
@@ -102,6 +155,7 @@ class Design:
     terms: tuple[Term, ...]
     scales: tuple[ScaleBlock, ...]
     thresholds: ThresholdPrior
+    link: Literal["logit", "probit"]
     coords: dict[str, tuple[str, ...]]
     ratings: int
     left_out: tuple[str, ...]
@@ -109,39 +163,57 @@ class Design:
     @property
     def parameters(self) -> int:
         """Number of free parameters."""
-        effects = sum(term.size + (not isinstance(term.prior.sd, float)) for term in self.terms)
-        return effects + sum(len(scale.cut_labels) for scale in self.scales)
+        effects = sum(term.coordinates + term.sds + term.correlations for term in self.terms)
+        return effects + sum(scale.cuts for scale in self.scales)
 
+    @property
+    def outside_kernel(self) -> tuple[str, ...]:
+        """Names of the terms whose prior only PyMC's own path can sample."""
+        return tuple(term.name for term in self.terms if isinstance(term.prior, StudentT))
 
-def design(ratings: Ratings, model: Model, *, path: str = "model") -> Design:
-    """Place the terms of a model on the ratings of a study.
+    def part(self, part: Part) -> tuple[Term, ...]:
+        """Return the terms that act on one part."""
+        return tuple(term for term in self.terms if term.part == part)
 
-    Args:
-        ratings: Observed ratings in long form.
-        model: The model file.
-        path: Name of the model file, for messages.
+    def sources(self, term: Term) -> list[tuple[Term, bool, Index]]:
+        """Return the terms that a term's effects are centred at.
 
-    Returns:
-        Index arrays and labels; the order of ratings is kept.
+        Each with whether it is its effects (True) or their block means that are the centre, and
+        for each effect of ``term`` the position of its centre among those, -1 for none.
+        """
+        found = []
+        for other in self.terms:
+            for named, whole in ((other.absorbed_by, True), (other.holder, False)):
+                if named == term.name:
+                    position = other.index if whole else _taken(other.block, other.index)
+                    parent = parent_of(term.index, position, size=term.size)
+                    if parent is None:
+                        raise ValueError(f"{term.name} is not nested in {other.name}")
+                    found.append((other, whole, parent))
+        return found
 
-    Raises:
-        SpecError: A term names a column that the study does not have.
-    """
-    _refuse_unknown(ratings, model, path)
-    scales = tuple(_scales(ratings))
-    on_scale = _scale_of(ratings, scales)
-    terms = [_term(location, ratings, on_scale) for location in model.location]
-    kept = [term for term in terms if term.size > 1]
-    columns = {column for location in model.location for column in location.by}
-    return Design(
-        terms=tuple(_absorb(kept)),
-        scales=scales,
-        thresholds=model.thresholds.prior,
-        coords={dim_name(column): ratings.columns[column].labels for column in sorted(columns)}
-        | {scale.cut_dim: scale.cut_labels for scale in scales},
-        ratings=len(ratings.level),
-        left_out=tuple(term.name for term in terms if term.size == 1),
-    )
+    def severity(self, scale: ScaleBlock, dim: str) -> tuple[str, int | None] | None:
+        """Return the location term of a column alone, and its row if it is crossed with scales."""
+        for term in self.part("location"):
+            if term.dims == (dim,):
+                return term.name, None
+            if term.dims == ("scale", dim):
+                return term.name, self.coords["scale"].index(scale.name)
+        return None
+
+    @property
+    def ordered(self) -> tuple[Term, ...]:
+        """Terms with those that others are centred at first."""
+        placed: list[Term] = []
+        while len(placed) < len(self.terms):
+            names = {term.name for term in placed}
+            placed += [
+                term
+                for term in self.terms
+                if term.name not in names
+                and all(other.name in names for other, _, _ in self.sources(term))
+            ]
+        return tuple(placed)
 
 
 def dim_name(column: str) -> str:
@@ -153,95 +225,15 @@ def dim_name(column: str) -> str:
     return column.removeprefix("group:")
 
 
-def _refuse_unknown(ratings: Ratings, model: Model, path: str) -> None:
-    """Raise for every term column that the ratings do not have."""
-    known = sorted(set(ratings.columns) - {"scale"})
-    faults = [
-        Fault(
-            path,
-            0,
-            f"location[{position}].by",
-            f"no column {column!r} in this study, its columns are {', '.join(known)}"
-            + did_you_mean(column, known),
-        )
-        for position, location in enumerate(model.location)
-        for column in location.by
-        if column not in known
-    ]
-    if faults:
-        raise SpecError(faults)
+def rating_dim(scale: str) -> str:
+    """Return the dimension of the ratings on one scale.
 
-
-def _scale_of(ratings: Ratings, scales: tuple[ScaleBlock, ...]) -> Index:
-    """Position among ``scales`` of each rating's scale."""
-    position = np.zeros(len(ratings.level), dtype=np.int64)
-    for code, scale in enumerate(scales):
-        position[scale.rows] = code
-    return position
-
-
-def _term(location: Location, ratings: Ratings, on_scale: Index) -> Term:
-    """Place one term; a crossing numbers its cells row by row."""
-    columns = [ratings.columns[column] for column in location.by]
-    shape = tuple(len(column.labels) for column in columns)
-    index = np.ravel_multi_index([column.code for column in columns], shape).astype(np.int64)
-    dims = tuple(dim_name(column) for column in location.by)
-    return Term(
-        name="_".join(dims),
-        dims=dims,
-        shape=shape,
-        index=index,
-        prior=location.prior,
-        centred=_ratings_a_level(index) >= CENTRED_FROM,
-        block=_nested(index, on_scale, size=int(np.prod(shape))),
-    )
-
-
-def _ratings_a_level(index: Index) -> float:
-    """Median number of ratings of the levels that have any."""
-    counts = np.bincount(index)
-    return float(np.median(counts[counts > 0]))
-
-
-def _absorb(terms: list[Term]) -> Iterable[Term]:
-    """Say of each term which finer, centred term it is the centre of, if any."""
-    for term in terms:
-        finer = [
-            other
-            for other in terms
-            if other.centred and other.size > term.size and parent_of(other, term) is not None
-        ]
-        chosen = min(finer, key=lambda other: other.size, default=None)
-        yield Term(**{**vars(term), "absorbed_by": chosen.name if chosen else None})
-
-
-def parent_of(fine: Term, coarse: Term) -> Index | None:
-    """Return for each level of ``fine`` its level of ``coarse``, or None if levels straddle.
-
-    Levels of ``fine`` without a rating are given level 0: nothing tells their parent.
+    >>> rating_dim("severity")
+    'severity_rating'
     """
-    parent = _lookup(fine.index, coarse.index, size=fine.size)
-    return parent if np.array_equal(parent[fine.index], coarse.index) else None
+    return f"{scale}_rating"
 
 
-def _nested(index: Index, value: Index, *, size: int) -> Index:
-    """As :func:`_lookup`, but all 0 where some position goes with several values."""
-    found = _lookup(index, value, size=size)
-    return found if np.array_equal(found[index], value) else np.zeros_like(found)
-
-
-def _lookup(index: Index, value: Index, *, size: int) -> Index:
-    """Return the value that goes with each position of ``index``; 0 where there is none."""
-    found = np.zeros(size, dtype=np.int64)
-    found[index] = value
-    return found
-
-
-def _scales(ratings: Ratings) -> Iterable[ScaleBlock]:
-    """Split ratings by scale, scales without a rating left out."""
-    column = ratings.columns["scale"]
-    for code, name in enumerate(column.labels):
-        rows = np.flatnonzero(column.code == code)
-        if rows.size:
-            level = ratings.level[rows].astype(np.int64)
-            yield ScaleBlock(name, ratings.scales[name], rows, level)
+def _taken(values: Index, index: Index) -> Index:
+    """Values at an index, -1 where the index is."""
+    return np.where(index >= 0, values[index], -1)

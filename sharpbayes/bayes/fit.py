@@ -1,58 +1,108 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.build import build, rating_dim
+from sharpbayes.bayes.build import build
 from sharpbayes.bayes.checks import diagnose
-from sharpbayes.bayes.design import Design, dim_name
+from sharpbayes.bayes.design import Design, dim_name, rating_dim
+from sharpbayes.bayes.geometry import informed_terms
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.prior import sample_prior
 from sharpbayes.bayes.replicate import log_likelihood, observed, posterior_predictive, thinned
-from sharpbayes.bayes.sample import Progress, sample_posterior, sample_prior
+from sharpbayes.bayes.sample import Progress, sample_graph, sample_kernel
+from sharpbayes.bayes.verify import verify
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import listed
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
+
+Step = Callable[[str], None]
 
 
 def fit_ratings(
     ratings: Ratings,
-    design: Design,
+    model: Model,
     sampler: Sampler,
     *,
     seed: int,
+    step: Step,
     progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
     Args:
         ratings: Observed ratings; they label the rating dimensions.
-        design: The same ratings placed on the terms of a model.
+        model: The model file.
         sampler: Chains, draws, and limits of convergence.
         seed: Seed of sampling, prior and replication.
-        progress: See :func:`sharpbayes.bayes.sample.sample_posterior`.
+        step: Called with a few words before each step of the work.
+        progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
     """
-    model = build(design)
-    seeds = np.random.SeedSequence(seed).generate_state(3)
-    trace = sample_posterior(model, sampler, seed=int(seeds[0]), progress=progress)
-    groups = {name: node.to_dataset() for name, node in trace.children.items()}
+    seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
+    placed = _arranged(ratings, model, seed=seeds[4], step=step)
+    trace = _sampled(placed, sampler, seeds[:2], step=step, progress=progress)
+    groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
+    step("checking convergence")
     groups["diagnostics"] = diagnose(trace, sampler)
-    groups["observed_data"] = observed(design)
+    groups["observed_data"] = observed(placed)
+    groups["posterior"].attrs |= _geometry(placed)
     if sampler.predictive:
-        prior = sample_prior(model, draws=sampler.predictive, seed=int(seeds[1]))
-        groups |= {name: node.to_dataset() for name, node in prior.children.items()}
+        step("replicating ratings")
+        prior = sample_prior(build(placed), draws=sampler.predictive, seed=seeds[2])
+        groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
         few = thinned(groups["posterior"], draws=sampler.predictive)
-        groups["posterior_predictive"] = posterior_predictive(few, design, seed=int(seeds[2]))
-        groups["log_likelihood"] = log_likelihood(few, design)
-    return {name: _label_ratings(group, ratings, design) for name, group in groups.items()}
+        groups["posterior_predictive"] = posterior_predictive(few, placed, seed=seeds[3])
+        groups["log_likelihood"] = log_likelihood(few, placed)
+    return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def _label_ratings(group: xr.Dataset, ratings: Ratings, design: Design) -> xr.Dataset:
+def _arranged(ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
+    """Place the terms, and choose how each is sampled by a short trial run."""
+    first = design(ratings, model)
+    if first.outside_kernel:
+        return first
+    step("comparing the fast density with the model's definition")
+    verify(first, seed=seed)
+    step("a short trial run")
+    return design(ratings, model, centred=informed_terms(first, seed=seed))
+
+
+def _geometry(placed: Design) -> dict[str, list[str]]:
+    """What was declared zero-sum, and how each term was sampled; the posterior is the same."""
+    return {
+        "zero_sum": [term.name for term in placed.terms if term.zero_sum],
+        "sampled_centred": [term.name for term in placed.terms if term.centred],
+        "left_out": list(placed.left_out),
+    }
+
+
+def _sampled(
+    placed: Design, sampler: Sampler, seeds: list[int], *, step: Step, progress: Progress | None
+) -> xr.DataTree:
+    """Sample through the kernel where it can, after comparing it with the definition."""
+    flat = layout(placed)
+    if placed.outside_kernel:
+        step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
+        graph = build(placed, plan=flat.plan)
+        return sample_graph(graph, sampler, seed=seeds[0], progress=progress)
+    verify(placed, seed=seeds[1])
+    step("sampling")
+    return sample_kernel(placed, flat, sampler, seed=seeds[0], progress=progress)
+
+
+def _label_ratings(group: xr.Dataset, ratings: Ratings, placed: Design) -> xr.Dataset:
     """Give the dimensions of ratings the study's labels, one coordinate a column."""
-    for scale in design.scales:
+    for scale in placed.scales:
         dim = rating_dim(scale.name)
         if dim in group.dims:
             labels = {
                 f"{scale.name}_{dim_name(column)}": (
                     dim,
-                    np.asarray(held.labels)[held.code[scale.rows]],
+                    np.append(held.labels, "")[held.code[scale.rows]],
                 )
                 for column, held in ratings.columns.items()
                 if column != "scale"

@@ -1,16 +1,16 @@
-"""Ordinal likelihoods, as PyMC variables and as NumPy functions of the same parameters.
+"""Ordinal likelihoods as PyMC variables.
 
-Cumulative logit (Samejima 1968, McCullagh 1980): P(y <= k) = logistic(c_k - eta), so that
+Cumulative (Samejima 1968, McCullagh 1980): P(y <= k) = F(a (c_k - eta)), so that
 
-    P(y = k) = logistic(c_k - eta) - logistic(c_{k-1} - eta),
+    P(y = k) = F(a (c_k - eta)) - F(a (c_{k-1} - eta)),
 
-with c_{-1} = -inf and c_{K-1} = inf. The difference of two logistics is computed without
-cancellation from
+with c_{-1} = -inf and c_{K-1} = inf, F the logistic function or the normal cdf. The difference of
+two logistics is computed without cancellation from
 
-    log P(y = k) = log(1 - exp(c_{k-1} - c_k)) - softplus(eta - c_k) - softplus(c_{k-1} - eta).
+    log P(y = k) = log(1 - exp(l - u)) - softplus(-u) - softplus(l),  u > l.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pymc as pm
@@ -19,21 +19,34 @@ from numpy.typing import NDArray
 
 Tensor = Any
 Floats = NDArray[np.float64]
+Link = Literal["logit", "probit"]
 
 # Stands for an infinite threshold: softplus(-FAR) and its gradient are exactly 0.
 FAR = 1e30
+# Below it Phi is computed through the scaled complementary error function.
+FAR_BELOW = -5.0
+HALF, SQRT_HALF = np.float64(0.5), np.sqrt(np.float64(0.5))
 
 
 def cumulative(
-    name: str, *, eta: Tensor, thresholds: Tensor, level: NDArray[np.int64], dim: str
+    name: str, *, eta: Tensor, thresholds: Tensor, link: Link, level: NDArray[np.int64], dim: str
 ) -> Tensor:
-    """Add observed levels with cumulative-logit probabilities to the model in context."""
+    """Add observed levels with cumulative probabilities to the model in context.
+
+    Args:
+        name: Name of the variable.
+        eta: a times the latent severity; shape (rating,).
+        thresholds: a times the thresholds of each rating; shape (rating, K - 1).
+        link: Of the logistic or the normal distribution.
+        level: Observed levels; shape (rating,).
+        dim: Name of the dimension of the ratings.
+    """
     return pm.CustomDist(
         name,
         eta,
         thresholds,
-        logp=_cumulative_logp,
-        random=_cumulative_random,
+        logp=_logit_logp if link == "logit" else _probit_logp,
+        random=_logit_random if link == "logit" else _probit_random,
         signature="(),(n)->()",
         dtype="int64",
         observed=level,
@@ -41,16 +54,39 @@ def cumulative(
     )
 
 
-def _cumulative_logp(level: Tensor, eta: Tensor, thresholds: Tensor) -> Tensor:
-    """Log-probability of each observed level; thresholds come with one leading dimension."""
-    end = pt.as_tensor(np.array([FAR]))
-    cuts = pt.concatenate([-end, thresholds[0], end])
-    gaps = pt.log1mexp(cuts[:-1] - cuts[1:])
-    high, low = cuts[level + 1], cuts[level]
-    return gaps[level] - pt.softplus(eta - high) - pt.softplus(low - eta)
+def _bounds(level: Tensor, eta: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
+    """Upper and lower threshold of each observed level, less the severity."""
+    end = pt.full((thresholds.shape[0], 1), np.float64(FAR))
+    cuts = pt.concatenate([-end, thresholds, end], axis=1)
+    row = pt.arange(thresholds.shape[0])
+    return cuts[row, level + 1] - eta, cuts[row, level] - eta
 
 
-def _cumulative_random(
+def _logit_logp(level: Tensor, eta: Tensor, thresholds: Tensor) -> Tensor:
+    """Log-probability of each observed level under the logistic distribution."""
+    upper, lower = _bounds(level, eta, thresholds)
+    return pt.log1mexp(lower - upper) - pt.softplus(-upper) - pt.softplus(lower)
+
+
+def _probit_logp(level: Tensor, eta: Tensor, thresholds: Tensor) -> Tensor:
+    """Log-probability of each observed level under the normal distribution."""
+    upper, lower = _bounds(level, eta, thresholds)
+    flip = lower + upper > 0
+    low, high = pt.where(flip, -upper, lower), pt.where(flip, -lower, upper)
+    inside = low > -FAR / 2
+    less = _log_normal_cdf(pt.where(inside, low, high - 1.0)) - _log_normal_cdf(high)
+    return _log_normal_cdf(high) + pt.where(inside, pt.log1mexp(less), np.float64(0.0))
+
+
+def _log_normal_cdf(x: Tensor) -> Tensor:
+    """Log Phi(x), where Phi itself would underflow by the scaled complementary error function."""
+    far = x < FAR_BELOW
+    scaled = pt.erfcx(pt.where(far, -x, 0.0) * SQRT_HALF) * HALF
+    plain = pt.erfc(pt.where(far, 0.0, -x) * SQRT_HALF) * HALF
+    return pt.where(far, pt.log(scaled) - HALF * pt.where(far, x, 0.0) ** 2, pt.log(plain))
+
+
+def _logit_random(
     eta: Floats, thresholds: Floats, rng: np.random.Generator, size: tuple[int, ...] | None
 ) -> NDArray[np.int64]:
     """Draw a level for each latent severity."""
@@ -58,37 +94,9 @@ def _cumulative_random(
     return (np.expand_dims(eta + noise, -1) > thresholds).sum(axis=-1)
 
 
-def log_probability(level: NDArray[np.int64], *, eta: Floats, thresholds: Floats) -> Floats:
-    r"""Return log P(y = level) for each rating, with leading draws.
-
-    Args:
-        level: Observed levels from 0; shape (rating,).
-        eta: Latent severity; shape (..., rating).
-        thresholds: Growing cutpoints; shape (..., K - 1).
-
-    Returns:
-        Log-probabilities; shape (..., rating).
-
-    Examples:
-        >>> value = log_probability(
-        ...     np.array([1]), eta=np.array([0.0]), thresholds=np.array([-1.0, 1.0])
-        ... )
-        >>> round(float(np.exp(value[0])), 6)  # logistic(1) - logistic(-1)
-        0.462117
-    """
-    end = np.full((*thresholds.shape[:-1], 1), FAR)
-    cuts = np.concatenate([-end, thresholds, end], axis=-1)
-    gaps = np.log(-np.expm1(cuts[..., :-1] - cuts[..., 1:]))
-    over = np.logaddexp(0.0, eta - cuts[..., level + 1])
-    under = np.logaddexp(0.0, cuts[..., level] - eta)
-    result: Floats = gaps[..., level] - over - under
-    return result
-
-
-def draw_level(rng: np.random.Generator, *, eta: Floats, thresholds: Floats) -> NDArray[np.int16]:
-    """Draw a level for each latent severity; shapes as in :func:`log_probability`."""
-    seen = eta + rng.logistic(size=eta.shape)
-    level = np.zeros(eta.shape, dtype=np.int16)
-    for cut in range(thresholds.shape[-1]):
-        level += seen > thresholds[..., cut, None]
-    return level
+def _probit_random(
+    eta: Floats, thresholds: Floats, rng: np.random.Generator, size: tuple[int, ...] | None
+) -> NDArray[np.int64]:
+    """Draw a level for each latent severity."""
+    noise = rng.normal(size=np.shape(eta) if size is None else size)
+    return (np.expand_dims(eta + noise, -1) > thresholds).sum(axis=-1)

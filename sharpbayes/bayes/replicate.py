@@ -1,22 +1,79 @@
 """Posterior draws -> latent severities, replicated ratings and pointwise log-likelihood.
 
-Plain NumPy over blocks of draws: nothing is compiled and memory stays bounded.
+From the variables of the posterior alone, over blocks of draws: nothing is compiled, and memory
+stays bounded.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import log_expit, log_ndtr
 
-from sharpbayes.bayes.build import rating_dim
-from sharpbayes.bayes.design import Design, ScaleBlock
-from sharpbayes.bayes.likelihoods import draw_level, log_probability
+from sharpbayes.bayes.crossing import Index, combinations
+from sharpbayes.bayes.design import Design, ScaleBlock, rating_dim
+from sharpbayes.bayes.posterior import stretched
 
 Floats = NDArray[np.float64]
 
 # Latent severities held at once, so that a block of draws stays under some 100 MB.
 BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Latent:
+    """What the ratings on one scale come from, draw by draw.
+
+    Attributes:
+        scale: The scale.
+        link: ``logit`` or ``probit``.
+        severity: eta of each rating; shape (sample, rating).
+        factor: Discrimination a of each rating; shape (sample, rating) or (sample, 1).
+        thresholds: Of each set; shape (sample, set, K - 1).
+        which: Set of each rating; shape (rating,).
+    """
+
+    scale: ScaleBlock
+    link: str
+    severity: Floats
+    factor: Floats
+    thresholds: Floats
+    which: Index
+
+    def cut(self, position: Index) -> Floats:
+        """Return a (c - eta) for a threshold of each rating, infinite beyond the ends."""
+        inside = np.clip(position, 0, self.scale.cuts - 1)
+        cuts = self.thresholds[:, self.which, inside]
+        values = self.factor * (cuts - self.severity)
+        return np.where(position < 0, -np.inf, np.where(position < self.scale.cuts, values, np.inf))
+
+
+def log_probability(latent: Latent) -> Floats:
+    """Return log P(level) of each observed rating; shape (sample, rating)."""
+    level = latent.scale.level
+    upper, lower = latent.cut(level), latent.cut(level - 1)
+    if latent.link == "logit":
+        with np.errstate(divide="ignore"):
+            narrow = np.log(-np.expm1(lower - upper))
+        return narrow + log_expit(upper) + log_expit(-lower)
+    flip = lower + upper > 0
+    low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
+    top = log_ndtr(high)
+    with np.errstate(divide="ignore"):
+        return top + np.log(-np.expm1(log_ndtr(low) - top))
+
+
+def draw_level(latent: Latent, rng: np.random.Generator) -> NDArray[np.int16]:
+    """Draw a level for each rating: the number of thresholds below eta plus noise / a."""
+    shape = latent.severity.shape
+    noise = rng.logistic(size=shape) if latent.link == "logit" else rng.normal(size=shape)
+    reached = latent.severity + noise / latent.factor
+    level = np.zeros(shape, dtype=np.int16)
+    for k in range(latent.scale.cuts):
+        level += reached > latent.thresholds[:, latent.which, k]
+    return level
 
 
 def thinned(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
@@ -26,34 +83,51 @@ def thinned(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
     return posterior.isel(draw=np.unique(chosen))
 
 
-def latent_severity(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Floats:
-    """Return eta = sum_t effect_t for the ratings on one scale; shape (sample, rating)."""
+def latents(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Latent:
+    """Return what the ratings on one scale come from, for every draw."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
-    eta = np.zeros((samples, len(scale.rows)))
-    for term in design.terms:
-        effect = _flat(posterior, f"location_{term.name}", term.dims).reshape(samples, term.size)
-        eta += effect[:, term.index[scale.rows]]
-    return eta
+    severity = np.zeros((samples, len(scale.rows)))
+    for term in design.part("location"):
+        severity += _gathered(_flat(posterior, term.name, term.dims), term.index[scale.rows])
+    log_factor = np.zeros((samples, 1))
+    for term in design.part("discrimination"):
+        effects = np.log(_flat(posterior, term.name, term.dims))
+        log_factor = log_factor + _gathered(effects, term.index[scale.rows])
+    which, thresholds = _sets(posterior, design, scale)
+    return Latent(scale, design.link, severity, np.exp(log_factor), thresholds, which)
+
+
+def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Index, Floats]:
+    """Set of each rating, and the thresholds of every set."""
+    common = posterior[f"threshold_{scale.name}"]
+    spacings = [
+        term for term in design.part("spacing") if design.scales[term.scale].name == scale.name
+    ]
+    nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
+    which, levels = combinations([term.index[scale.rows] for term in spacings] or nothing)
+    if not spacings:
+        return which, _flat(common, None, (scale.cut_dim,))[:, None, :]
+    stretch = xr.zeros_like(posterior[spacings[0].name].isel({spacings[0].dims[0]: 0}, drop=True))
+    for column, term in enumerate(spacings):
+        level = xr.DataArray(levels[:, column], dims="set")
+        own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
+        stretch = stretch + own.where(level >= 0, 0.0)
+    own = stretched(common, stretch, scale)
+    flat = _flat(own, None, ("set", scale.cut_dim))
+    return which, flat.reshape(len(flat), len(levels), scale.cuts)
 
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
     """Return log P(level_n | draw) of every rating, over (chain, draw, rating)."""
-
-    def pointwise(eta: Floats, thresholds: Floats, scale: ScaleBlock) -> NDArray[np.float32]:
-        value = log_probability(scale.level, eta=eta, thresholds=thresholds)
-        return value.astype(np.float32)
-
-    return _over_scales(posterior, design, pointwise)
+    return _over_scales(
+        posterior, design, lambda latent: log_probability(latent).astype(np.float32)
+    )
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
     """Return ratings replicated for the observed cells, over (chain, draw, rating)."""
     rng = np.random.default_rng(seed)
-
-    def replicated(eta: Floats, thresholds: Floats, _: ScaleBlock) -> NDArray[np.int16]:
-        return draw_level(rng, eta=eta, thresholds=thresholds)
-
-    return _over_scales(posterior, design, replicated)
+    return _over_scales(posterior, design, lambda latent: draw_level(latent, rng))
 
 
 def observed(design: Design) -> xr.Dataset:
@@ -66,19 +140,15 @@ def observed(design: Design) -> xr.Dataset:
 
 
 def _over_scales(
-    posterior: xr.Dataset,
-    design: Design,
-    compute: Callable[[Floats, Floats, ScaleBlock], NDArray[np.generic]],
+    posterior: xr.Dataset, design: Design, compute: Callable[[Latent], NDArray[np.generic]]
 ) -> xr.Dataset:
-    """Apply a function of (eta, thresholds, scale) to every scale, in blocks of draws."""
+    """Apply a function of what ratings come from to every scale, in blocks of draws."""
     variables = {}
     for scale in design.scales:
         parts = [
-            compute(
-                latent_severity(block, design, scale),
-                _flat(block, f"threshold_{scale.name}", (scale.cut_dim,)),
-                scale,
-            ).reshape(block.sizes["chain"], block.sizes["draw"], len(scale.rows))
+            compute(latents(block, design, scale)).reshape(
+                block.sizes["chain"], block.sizes["draw"], len(scale.rows)
+            )
             for block in _blocks(posterior, len(scale.rows))
         ]
         dims = ("chain", "draw", rating_dim(scale.name))
@@ -94,7 +164,13 @@ def _blocks(posterior: xr.Dataset, ratings: int) -> Iterator[xr.Dataset]:
         yield posterior.isel(draw=slice(start, start + step))
 
 
-def _flat(posterior: xr.Dataset, name: str, dims: tuple[str, ...]) -> Floats:
+def _flat(data: xr.Dataset | xr.DataArray, name: str | None, dims: tuple[str, ...]) -> Floats:
     """Return a variable as (sample, level), chains one after the other."""
-    values = posterior[name].transpose("chain", "draw", *dims).to_numpy()
+    array = data if isinstance(data, xr.DataArray) else data[name]
+    values = array.transpose("chain", "draw", *dims).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)
+
+
+def _gathered(values: Floats, index: Index) -> Floats:
+    """Effects at an index, 0 where it is -1; shape (sample, rating)."""
+    return np.where(index >= 0, values[:, index], 0.0)

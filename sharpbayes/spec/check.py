@@ -13,6 +13,7 @@ from sharpbayes.spec.weights import Weights
 Found = tuple[Path, str]
 
 PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension")
+ANY_GROUP = "group:*"
 
 
 def check_files(files: StudyFiles) -> None:
@@ -145,14 +146,12 @@ def _of_coefficients(dimension: Dimension, weights: Weights) -> Iterator[Found]:
 
 def _of_model(study: Study, model: Model) -> Iterator[Found]:
     """Terms over columns that the study does not have."""
-    allowed = list(PANEL_COLUMNS)
+    allowed = ["scale", *PANEL_COLUMNS]
     if study.crowd is not None:
-        columns = dict.fromkeys(column for group in study.crowd.groups for column in group)
-        allowed = ["item", "rater", *(f"group:{column}" for column in columns)]
-    for position, location in enumerate(model.location):
-        for column in location.by:
-            if column not in allowed:
-                message = (
-                    f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
-                )
-                yield ("location", position, "by"), message + did_you_mean(column, allowed)
+        groups = dict.fromkeys(column for group in study.crowd.groups for column in group)
+        items = study.crowd.by
+        allowed = ["scale", "item", "rater", *(f"group:{column}" for column in groups), *items]
+    for where, column in model.columns:
+        if column not in {*allowed, ANY_GROUP}:
+            message = f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
+            yield where, message + did_you_mean(column, allowed)

@@ -108,7 +108,6 @@ def _message(where: Path, each: Any, cls: type[BaseModel]) -> str:
         "extra_forbidden": lambda: _unknown(where, cls),
         "missing": lambda: "missing, it must be given",
         "value_error": lambda: str(context["error"]),
-        "string_pattern_mismatch": lambda: _column(value),
         **dict.fromkeys(
             ("literal_error", "union_tag_invalid", "union_tag_not_found"),
             lambda: _choice(where, each, cls),
@@ -141,14 +140,6 @@ def _choice(where: Path, each: Any, cls: type[BaseModel]) -> str:
     words = ", ".join(repr(name) for name in allowed)
     choice = f"must be {words}" if len(allowed) == 1 else f"must be one of {words}"
     return f"found {_shown(value)}, {choice}{did_you_mean(str(value), allowed)}"
-
-
-def _column(value: str) -> str:
-    """A term over a column that no study has."""
-    allowed = ("item", "rater", "model", "prompt", "judge", "indicator", "dimension")
-    return f"found {value!r}, must be one of {', '.join(allowed)} or group:<column>" + did_you_mean(
-        str(value), allowed
-    )
 
 
 def _bound(kind: str, context: Mapping[str, Any]) -> str:
@@ -192,7 +183,7 @@ def _tags(cls: type[BaseModel], where: Path) -> list[str]:
         for field in ("kind", "from_"):
             if field in table.model_fields:
                 kinds += get_args(table.model_fields[field].annotation)
-    return kinds
+    return list(dict.fromkeys(kinds))
 
 
 def _is_model(kind: Any) -> bool:

@@ -5,10 +5,17 @@ from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.spec.model import Model
 
 TRUTH = {"sd_item": 1.5, "sd_rater": 0.8, "threshold": (-1.5, -0.5, 0.5, 1.5)}
+# Scale of each indicator of a panel, dimension of each, levels of each scale.
+INDICATORS = {"scale": (0, 1, 1, 0, 1, 2), "dimension": (0, 0, 0, 1, 1, 1)}
+SCALES = {"flag": 2, "four": 4, "ten": 10}
 
 
 def column(labels, code):
     return Column(tuple(labels), np.asarray(code, dtype=np.int32))
+
+
+def names(letter, count):
+    return [f"{letter}{n}" for n in range(count)]
 
 
 def crowd_ratings(rng, *, items, raters, thresholds=TRUTH["threshold"]):
@@ -23,13 +30,53 @@ def crowd_ratings(rng, *, items, raters, thresholds=TRUTH["threshold"]):
     return Ratings(
         level.astype(np.int16),
         {
-            "item": column([f"i{n}" for n in range(items)], item),
-            "rater": column([f"r{n}" for n in range(raters)], rater),
+            "item": column(names("i", items), item),
+            "rater": column(names("r", raters), rater),
             "group:gender": column(["Man", "Woman"], gender),
             "scale": column(["score"], np.zeros_like(item)),
         },
         {"score": tuple(str(n) for n in range(len(thresholds) + 1))},
     )
+
+
+def panel_ratings(rng, *, models=3, prompts=8, judges=4):
+    """Levels without structure of a full panel: scales with 2, 4 and 10 levels together."""
+    shape = (models, prompts, judges, len(INDICATORS["scale"]))
+    model, prompt, judge, indicator = (index.ravel() for index in np.indices(shape))
+    scale = np.array(INDICATORS["scale"])[indicator]
+    levels = np.array(list(SCALES.values()))[scale]
+    return Ratings(
+        (rng.random(scale.size) * levels).astype(np.int16),
+        {
+            "model": column(names("m", models), model),
+            "prompt": column(names("p", prompts), prompt),
+            "judge": column(names("j", judges), judge),
+            "indicator": column("uvwxyz", indicator),
+            "dimension": column(["bias", "fair"], np.array(INDICATORS["dimension"])[indicator]),
+            "scale": column(SCALES, scale),
+        },
+        {name: tuple(str(n) for n in range(count)) for name, count in SCALES.items()},
+    )
+
+
+def with_experts(ratings, rng, *, experts=3):
+    """Add binary labels of experts, who are raters of no gender, on a scale of their own."""
+    items = len(ratings.columns["item"].labels)
+    item, expert = (index.ravel() for index in np.indices((items, experts)))
+    raters = len(ratings.columns["rater"].labels)
+    added = {
+        "item": item,
+        "rater": raters + expert,
+        "group:gender": np.full(item.size, -1),
+        "scale": np.ones_like(item),
+    }
+    more = {"rater": names("e", experts), "scale": ["label"]}
+    columns = {
+        name: column([*held.labels, *more.get(name, [])], np.concatenate([held.code, added[name]]))
+        for name, held in ratings.columns.items()
+    }
+    level = np.concatenate([ratings.level, rng.integers(0, 2, item.size)]).astype(np.int16)
+    return Ratings(level, columns, ratings.scales | {"label": ("safe", "unsafe")})
 
 
 def model_of(*terms, **more):
@@ -40,6 +87,11 @@ def model_of(*terms, **more):
         else {"by": list(term)}
         for term in terms
     ]
+    return model_from(location, **more)
+
+
+def model_from(location, **more):
+    """A model file with these location tables."""
     return Model.model_validate(
         {"schema": "sharpbayes/model/1", "title": "test", "location": location, **more}
     )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.design import design
+from sharpbayes.bayes.placing import design
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError
 from tests.bayes.conftest import column, crowd_ratings, model_of
@@ -20,18 +20,44 @@ def test_a_crossing_numbers_its_cells_row_by_row():
     term = design(ratings, model_of(("model", "prompt"))).terms[0]
     # (a, r) is 0 * 3 + 2, (b, p) is 1 * 3 + 0, (b, q) is 1 * 3 + 1
     assert term.index.tolist() == [2, 3, 4]
-    assert (term.name, term.dims, term.shape) == ("model_prompt", ("model", "prompt"), (2, 3))
+    assert (term.stem, term.dims, term.shape) == ("model_prompt", ("model", "prompt"), (2, 3))
 
 
 def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
     placed = design(
         crowd_ratings(rng, items=40, raters=6), model_of(("item",), ("rater",), ("group:gender",))
     )
-    assert {term.name: (term.centred, term.absorbed_by) for term in placed.terms} == {
+    # 6 ratings an item and 3 raters a gender are few, 40 ratings a rater are many
+    assert {term.stem: (term.centred, term.absorbed_by) for term in placed.terms} == {
         "item": (False, None),
         "rater": (True, None),
-        "gender": (True, "rater"),
+        "gender": (False, "location_rater"),
     }
+
+
+def test_what_is_said_of_a_term_overrules_its_number_of_ratings(rng):
+    said = {"location_rater": False, "location_item": True}
+    ratings = crowd_ratings(rng, items=40, raters=6)
+    placed = design(ratings, model_of(("item",), ("rater",), ("group:gender",)), centred=said)
+    assert {term.stem: (term.centred, term.absorbed_by) for term in placed.terms} == {
+        "item": (True, None),
+        "rater": (False, None),
+        "gender": (False, None),
+    }
+
+
+def test_an_effect_for_each_scale_is_left_to_the_thresholds():
+    ratings = Ratings(
+        np.array([0, 1, 2, 0], dtype=np.int16),
+        {
+            "indicator": column(["x", "z"], [0, 0, 1, 1]),
+            "judge": column(["j", "k"], [0, 1, 0, 1]),
+            "scale": column(["flag", "severity"], [0, 0, 1, 1]),
+        },
+        {"flag": ("false", "true"), "severity": ("1", "2", "3")},
+    )
+    placed = design(ratings, model_of(("indicator",), ("judge",)))
+    assert ([term.stem for term in placed.terms], placed.left_out) == (["judge"], ("indicator",))
 
 
 def test_parameters_are_effects_scales_and_thresholds(rng):
@@ -46,7 +72,7 @@ def test_parameters_are_effects_scales_and_thresholds(rng):
 def test_a_term_with_one_level_is_left_out(rng):
     ratings = crowd_ratings(rng, items=10, raters=1)
     placed = design(ratings, model_of(("item",), ("rater",)))
-    assert [term.name for term in placed.terms] == ["item"]
+    assert [term.stem for term in placed.terms] == ["item"]
     assert placed.left_out == ("rater",)
 
 
@@ -55,14 +81,14 @@ def test_an_effect_that_is_on_one_scale_only_is_blocked_by_scale():
         np.array([0, 1, 2, 0], dtype=np.int16),
         {
             "indicator": column(["x", "y", "z"], [0, 1, 2, 2]),
-            "judge": column(["j", "k"], [0, 0, 1, 1]),
+            "judge": column(["j", "k", "l"], [0, 2, 1, 1]),
             "scale": column(["flag", "severity"], [0, 0, 1, 1]),
         },
         {"flag": ("false", "true"), "severity": ("1", "2", "3")},
     )
     indicator, judge = design(ratings, model_of(("indicator",), ("judge",))).terms
     assert indicator.block.tolist() == [0, 0, 1]
-    assert judge.block.tolist() == [0, 1]
+    assert judge.block.tolist() == [0, 1, 0]
 
 
 def test_an_unknown_column_is_named_with_the_nearest(rng):

@@ -1,0 +1,77 @@
+"""Positions of ratings in columns and crossings of columns, and which columns lie in which."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sharpbayes.data.ratings import Column
+
+Index = NDArray[np.int64]
+Codes = NDArray[np.integer]
+
+
+def crossed(columns: Sequence[Column]) -> tuple[Index, tuple[int, ...]]:
+    """Return the flat position of each rating in a crossing, cells numbered row by row.
+
+    A rating that one of the columns does not apply to (code -1) has position -1.
+
+    Examples:
+        >>> model = Column(("a", "b"), np.array([0, 1], dtype=np.int32))
+        >>> prompt = Column(("p", "q", "r"), np.array([2, 0], dtype=np.int32))
+        >>> index, shape = crossed([model, prompt])
+        >>> index.tolist(), shape
+        ([2, 3], (2, 3))
+    """
+    shape = tuple(len(column.labels) for column in columns)
+    applies = np.all([column.code >= 0 for column in columns], axis=0)
+    codes = [np.where(applies, column.code, 0) for column in columns]
+    index = np.ravel_multi_index(codes, shape).astype(np.int64)
+    return np.where(applies, index, -1), shape
+
+
+def parent_of(fine: Codes, coarse: Codes, *, size: int) -> Index | None:
+    """Return for each level of ``fine`` its level of ``coarse``, or None if levels straddle.
+
+    Levels of ``fine`` without a rating are given level 0: nothing tells their parent.
+
+    Examples:
+        >>> parent_of(np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1]), size=3).tolist()
+        [0, 0, 1]
+    """
+    applies = fine >= 0
+    if not applies.all() and (np.asarray(coarse)[~applies] >= 0).any():
+        return None
+    found = np.zeros(size, dtype=np.int64)
+    found[fine[applies]] = coarse[applies]
+    return found if np.array_equal(found[fine[applies]], coarse[applies]) else None
+
+
+def nested(index: Codes, value: Codes, *, size: int) -> Index:
+    """As :func:`parent_of`, but all 0 where some position goes with several values."""
+    applies = index >= 0
+    parent = parent_of(index[applies], value[applies], size=size)
+    return np.zeros(size, dtype=np.int64) if parent is None else parent
+
+
+def combinations(codes: Sequence[Codes]) -> tuple[Index, Index]:
+    """Return the number of each rating's combination of codes, and the codes of each combination.
+
+    Args:
+        codes: Integer codes, -1 allowed; each of shape (rating,).
+
+    Returns:
+        Combination of each rating, shape (rating,); codes, shape (combination, len(codes)).
+
+    Examples:
+        >>> which, found = combinations([np.array([1, 0, 1]), np.array([2, 2, 2])])
+        >>> which.tolist(), found.tolist()
+        ([1, 0, 1], [[0, 2], [1, 2]])
+    """
+    joint = np.zeros(len(codes[0]), dtype=np.int64)
+    for code in codes:
+        values, position = np.unique(code, return_inverse=True)
+        joint = np.unique(joint * len(values) + position, return_inverse=True)[1]
+    first = np.zeros(int(joint.max()) + 1, dtype=np.int64)
+    first[joint] = np.arange(len(joint))
+    return joint, np.stack([np.asarray(code)[first] for code in codes], axis=1)

@@ -1,0 +1,356 @@
+"""The kernel against PyMC's graph, finite differences and arithmetic of many digits."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytensor
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytensor.compile.mode import Mode
+
+from sharpbayes.bayes import verify as verification
+from sharpbayes.bayes.build import build
+from sharpbayes.bayes.kernel import density, expand
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.native import OTHER_SOURCES, logp_code, pack
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.posterior import labelled
+from sharpbayes.bayes.start import initial_point
+from sharpbayes.bayes.verify import graph_density, kernel_density, verify
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import KernelError
+from sharpbayes.library import find
+from sharpbayes.library import names as shipped
+from sharpbayes.spec.load import load
+from sharpbayes.spec.model import Model
+from tests.bayes.conftest import (
+    column,
+    crowd_ratings,
+    model_from,
+    model_of,
+    panel_ratings,
+    with_experts,
+)
+
+ROOT = Path(__file__).parents[2]
+GROUPS = (("item",), ("rater",), (("group:*",), 1.0))
+BY_DIMENSION = [
+    {"by": ["model", "dimension"]},
+    {"by": ["prompt", "dimension"], "correlated_over": "dimension"},
+    {"by": ["model", "prompt", "dimension"]},
+    {"by": ["judge", "dimension"]},
+]
+HALF_T = {"kind": "half_student_t", "df": 3, "scale": 1.0}
+CASES = {
+    "plain": lambda rng: (crowd_ratings(rng, items=30, raters=12), model_of(*GROUPS)),
+    "probit": lambda rng: (
+        crowd_ratings(rng, items=30, raters=12),
+        model_of(*GROUPS, link="probit", discrimination=[{"by": ["rater"]}]),
+    ),
+    "thresholds and discrimination": lambda rng: (
+        crowd_ratings(rng, items=30, raters=12),
+        model_of(
+            *GROUPS,
+            thresholds={"by": ["scale", "group:gender", "rater"]},
+            discrimination=[{"by": ["item"]}, {"by": ["group:*"]}],
+        ),
+    ),
+    "experts of no group": lambda rng: (
+        with_experts(crowd_ratings(rng, items=30, raters=12), rng),
+        model_of(
+            *GROUPS,
+            thresholds={"by": ["scale", "group:gender"]},
+            discrimination=[{"by": ["group:gender"]}],
+        ),
+    ),
+    "three scales, correlated": lambda rng: (
+        panel_ratings(rng),
+        model_from(
+            BY_DIMENSION,
+            thresholds={"by": ["scale", "indicator", "judge"]},
+            discrimination=[{"by": ["indicator"]}, {"by": ["judge"]}],
+        ),
+    ),
+    "few ratings an effect, correlated": lambda rng: (
+        panel_ratings(rng, models=1, prompts=40, judges=2),
+        model_from([{"by": ["prompt", "indicator"], "correlated_over": "indicator"}]),
+    ),
+    "zero-sum, other priors": lambda rng: (
+        panel_ratings(rng),
+        model_from(
+            [
+                {"by": ["model"], "zero_sum": True},
+                {"by": ["prompt", "dimension"], "zero_sum": True},
+                {"by": ["judge"], "prior": {"kind": "normal", "sd": HALF_T}},
+                {
+                    "by": ["indicator"],
+                    "prior": {"kind": "normal", "sd": {"kind": "exponential", "mean": 1.0}},
+                },
+            ]
+        ),
+    ),
+}
+
+
+def compared(placed, *, seed, away=0.5):
+    """Value and gradient of kernel and graph at one point."""
+    flat = layout(placed)
+    rng = np.random.default_rng(seed)
+    point = initial_point(placed, flat, seed=seed) + rng.normal(0, away, flat.size)
+    return flat, point, kernel_density(flat, point), graph_density(build(placed), flat, point)
+
+
+def assert_same(placed, *, seed):
+    flat, _, (value, slope), (wanted, slopes) = compared(placed, seed=seed)
+    # PyMC keeps constants of its densities in single precision
+    assert value == pytest.approx(wanted, rel=1e-9, abs=1e-7)
+    for section in flat.coordinates:
+        where = slice(section.start, section.stop)
+        largest = max(1.0, np.abs(slopes[where]).max(initial=0.0))
+        np.testing.assert_allclose(
+            slope[where], slopes[where], rtol=1e-9, atol=1e-9 * largest, err_msg=section.name
+        )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_value_and_gradient_are_those_of_the_graph(case, rng):
+    assert_same(design(*CASES[case](rng)), seed=11)
+
+
+@pytest.mark.parametrize("name", shipped("models"))
+def test_shipped_models_have_the_density_of_their_graph(name, rng):
+    spec = load(find("models", name), Model).spec
+    named = {name for _, name in spec.columns}
+    ratings = panel_ratings(rng) if "model" in named else crowd_ratings(rng, items=25, raters=14)
+    assert_same(design(ratings, spec), seed=5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_is_the_limit_of_differences(case, rng):
+    placed = design(*CASES[case](rng))
+    flat = layout(placed)
+    point = initial_point(placed, flat, seed=3)
+    _, slope = kernel_density(flat, point)
+    chosen = rng.permutation(flat.size)[:60]
+    ends = [section.start for section in flat.coordinates]
+    for at in {*chosen.tolist(), *ends}:
+        step = 1e-5 * np.eye(flat.size)[at]
+        upper, lower = (kernel_density(flat, point + sign * step)[0] for sign in (1, -1))
+        # a difference of two values of size v is known to about v * 1e-16 / 1e-5
+        assert slope[at] == pytest.approx((upper - lower) / 2e-5, rel=1e-5, abs=2e-6), at
+
+
+columns = st.sampled_from(["model", "prompt", "judge", "indicator", "dimension", "scale"])
+sds = st.sampled_from(
+    [0.7, {"kind": "half_normal", "scale": 1.2}, {"kind": "exponential", "mean": 0.8}, HALF_T]
+)
+
+
+@st.composite
+def models(draw):
+    """Random models of the language over the columns of a panel."""
+    by = draw(
+        st.lists(
+            st.lists(columns, min_size=1, max_size=3, unique=True),
+            min_size=1,
+            max_size=5,
+            unique_by=lambda names: tuple(sorted(names)),
+        )
+    )
+    location = []
+    for names in by:
+        term = {"by": names, "prior": {"kind": "normal", "sd": draw(sds)}}
+        if draw(st.booleans()):
+            term["zero_sum"] = draw(st.booleans())
+        elif len(names) > 1 and not isinstance(term["prior"]["sd"], float):
+            term["correlated_over"] = draw(st.sampled_from(names))
+        location.append(term)
+    shapes = st.lists(st.sampled_from(["indicator", "judge", "model"]), max_size=2, unique=True)
+    return model_from(
+        location,
+        link=draw(st.sampled_from(["logit", "probit"])),
+        thresholds={"by": ["scale", *draw(shapes)]},
+        discrimination=[{"by": [name]} for name in draw(shapes)],
+    )
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(spec=models(), seed=st.integers(0, 1000))
+def test_random_models_have_the_density_of_their_graph(spec, seed):
+    rng = np.random.default_rng(seed)
+    ratings = panel_ratings(rng, models=int(rng.integers(1, 4)), prompts=5, judges=3)
+    assert_same(design(ratings, spec), seed=seed)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kept_values_are_the_variables_of_the_graph(case, rng):
+    placed = design(*CASES[case](rng))
+    flat, model = layout(placed), build(placed)
+    point = initial_point(placed, flat, seed=8)
+    kept = labelled(kept_at(flat, point)[None, None], placed, flat)
+    for name, wanted in graph_values(model, flat, point, list(kept)).items():
+        found = kept[name].to_numpy()[0, 0]
+        there = ~np.isnan(found)  # levels without a rating on a scale have no thresholds there
+        np.testing.assert_allclose(
+            found[there], wanted[there], rtol=1e-10, atol=1e-10, err_msg=name
+        )
+
+
+def kept_at(flat, point):
+    """What the sampler keeps of a draw."""
+    out = np.empty(flat.kept_size)
+    expand(flat.plan, point, out)
+    return out
+
+
+def graph_values(model, flat, point, names):
+    """Variables of the graph at a point, without compiling."""
+    outputs = model.replace_rvs_by_values([model[name] for name in names])
+    mode = Mode(linker="py", optimizer=None)
+    function = pytensor.function(model.value_vars, outputs, mode=mode, on_unused_input="ignore")
+    held = {section.name: section for section in flat.coordinates}
+    inputs = [held[variable.name] for variable in model.value_vars]
+    values = function(*[point[each.start : each.stop].reshape(each.shape) for each in inputs])
+    return dict(zip(names, values, strict=True))
+
+
+def one_item(levels, *, cuts):
+    """Ratings of one item by one rater: no term, only thresholds."""
+    return Ratings(
+        np.asarray(levels, dtype=np.int16),
+        {
+            "item": column(["a", "b"], np.arange(len(levels)) % 2),
+            "scale": column(["score"], np.zeros(len(levels))),
+        },
+        {"score": tuple(str(n) for n in range(cuts + 1))},
+    )
+
+
+def exact(levels, effects, cuts, link):
+    """Log-likelihood in 60 digits."""
+    mpmath.mp.dps = 60
+    below = {"logit": lambda x: 1 / (1 + mpmath.exp(-x)), "probit": mpmath.ncdf}[link]
+    above = {"logit": lambda x: 1 / (1 + mpmath.exp(x)), "probit": lambda x: mpmath.ncdf(-x)}[link]
+    total = mpmath.mpf(0)
+    for position, level in enumerate(levels):
+        eta = mpmath.mpf(float(effects[position % 2]))
+        upper = mpmath.mpf(float(cuts[level])) - eta if level < len(cuts) else mpmath.inf
+        lower = mpmath.mpf(float(cuts[level - 1])) - eta if level else -mpmath.inf
+        # the side on which the difference keeps its digits
+        share = below(upper) - below(lower) if upper < 0 else above(lower) - above(upper)
+        total += mpmath.log(share)
+    return total
+
+
+# 60 digits do not hold normal tails of 200 sds.
+@pytest.mark.parametrize(
+    ("link", "effect"),
+    [(link, effect) for link in ("logit", "probit") for effect in (0.0, 5.0, 39.0)]
+    + [("logit", 200.0)],
+)
+@pytest.mark.parametrize("gap", [1.0, 1e-3, 1e-9])
+def test_extreme_points_keep_their_digits(link, effect, gap):
+    levels = [0, 1, 2, 3, 0, 3, 1, 2]
+    ratings = one_item(levels, cuts=3)
+    spec = model_of((("item",), 1.0), link=link)
+    placed = design(ratings, spec)
+    flat = layout(placed)
+    point = np.zeros(flat.size)
+    sections = {section.name: section for section in flat.coordinates}
+    item = next(s for name, s in sections.items() if name.startswith("location_item"))
+    cuts = sections["threshold_score_placed_anchored__"]
+    # mean of the two effects first, then half their difference, each times the root of 2
+    point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
+    point[cuts.start : cuts.stop] = [0.2, np.log(gap), np.log(gap)]
+    kept = labelled(kept_at(flat, point)[None, None], placed, flat)
+    effects = kept["location_item"].to_numpy()[0, 0]
+    thresholds = kept["threshold_score"].to_numpy()[0, 0]
+    assert np.abs(np.abs(effects) - effect).max() < 1e-9
+    prior = -0.5 * (effects**2).sum() - 0.5 * ((thresholds / 5.0) ** 2).sum()
+    prior += -2.5 * np.log(2 * np.pi) - 3 * np.log(5.0) + np.log(6.0) + 2 * np.log(gap)
+    value, slope = kernel_density(flat, point)
+    # thresholds 0.2 and 0.2 + gap are stored with 16 digits, their gap is known to all of its own
+    at = placed.scales[0].anchor
+    wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - at) for k in range(3)]
+    wanted = exact(levels, effects, wide, link)
+    assert value - prior == pytest.approx(float(wanted), rel=1e-9)
+    assert np.isfinite(slope).all()
+
+
+def test_a_wrong_kernel_is_refused(rng, monkeypatch):
+    placed = design(crowd_ratings(rng, items=10, raters=6), model_of(*GROUPS))
+
+    def wrong(flat, point):
+        value, slope = kernel_density(flat, point)
+        slope[-1] += 1e-3
+        return value, slope
+
+    monkeypatch.setattr(verification, "kernel_density", wrong)
+    with pytest.raises(KernelError, match="the slope of threshold_score_placed_anchored__"):
+        verify(placed, seed=1)
+
+
+def test_many_ratings_are_compared_on_some(rng):
+    verify(design(crowd_ratings(rng, items=700, raters=40), model_of(*GROUPS)), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("levels", "cuts"),
+    [([0], 3), ([3, 3, 3], 3), ([1, 1], 2), ([0, 2, 2, 0], 4), ([0, 1, 1, 0], 1)],
+    ids=["one rating", "only the highest", "only the middle", "unused ends", "two levels"],
+)
+def test_unused_levels_and_single_ratings_are_finite(levels, cuts):
+    assert_same(design(one_item(levels, cuts=cuts), model_of(("item",))), seed=2)
+
+
+def test_one_rater_and_one_item_leave_their_terms_out(rng):
+    one_rater = design(crowd_ratings(rng, items=12, raters=1), model_of(*GROUPS))
+    one_thing = design(crowd_ratings(rng, items=1, raters=12), model_of(*GROUPS))
+    assert (one_rater.left_out, one_thing.left_out) == (("rater", "gender"), ("item",))
+    assert_same(one_rater, seed=1)
+    assert_same(one_thing, seed=1)
+
+
+def test_a_plan_of_other_sources_is_refused(rng):
+    flat = layout(design(crowd_ratings(rng, items=5, raters=4), model_of(*GROUPS)))
+    user, point = pack(flat.plan), np.zeros(flat.size)
+    user[0] += 1
+    call, slope, value = logp_code().ctypes, np.empty(flat.size), np.empty(1)
+    held = [
+        array.ctypes.data_as(call.argtypes[n]) for n, array in enumerate((point, slope, value), 1)
+    ]
+    assert call(flat.size, *held, user.ctypes.data) == OTHER_SOURCES
+
+
+def test_no_index_leaves_its_array(tmp_path):
+    """The whole kernel under numba's check of bounds, in a process of its own."""
+    code = (
+        "import numpy as np; from tests.bayes.test_kernel import CASES, bounds_checked;"
+        "bounds_checked()"
+    )
+    surroundings = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def bounds_checked():
+    """Value, gradient and kept values of every case, by functions that check bounds."""
+    for case in CASES.values():
+        placed = design(*case(np.random.default_rng(1)))
+        flat = layout(placed)
+        point = initial_point(placed, flat, seed=1)
+        assert np.isfinite(density(flat.plan, point, np.empty(flat.size)))
+        assert np.isfinite(density(flat.plan, 40.0 * point, np.empty(flat.size)))
+        assert np.isfinite(kept_at(flat, point)).all()
