@@ -1,0 +1,88 @@
+"""NumPyro by hand: 64 bits, non-centred effects, its own NUTS, chains in parallel.
+
+python -m tests.benchmarks.peers.numpyro DATA OUT --chains 2 --tune 500 --draws 500 --seed 1
+"""
+
+import numpy as np
+
+from tests.benchmarks.peers import common
+
+PACKAGES = ("numpyro", "jax", "jaxlib", "numpy", "arviz")
+
+
+def thresholds(levels):
+    """Normal(0, 5) restricted to growing order: a flat ordered vector times the normal density."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    flat = dist.ImproperUniform(dist.constraints.ordered_vector, (), (levels - 1,))
+    cut = numpyro.sample("thresholds", flat)
+    numpyro.factor("threshold_prior", dist.Normal(0, common.THRESHOLD_SD).log_prob(cut).sum())
+    return cut
+
+
+def varying(name, rows, size):
+    """Non-centred effects of a column, one entry a rating."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    sd = numpyro.sample(f"sd_{name}", dist.HalfNormal(common.SD_SCALE))
+    return sd * numpyro.sample(f"z_{name}", dist.Normal(0, 1).expand([size]))[rows]
+
+
+def grouped(name, rows, size):
+    """Effects of a group column, one entry a rating."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    return numpyro.sample(name, dist.Normal(0, common.EFFECT_SD).expand([size]))[rows]
+
+
+def model(codes, size):
+    """The whole model."""
+    import numpyro
+    import numpyro.distributions as dist
+
+    cut = thresholds(size["level"])
+    eta = sum(varying(name, codes[name], size[name]) for name in ("item", "rater"))
+    eta = eta + sum(grouped(name, codes[name], size[name]) for name in ("gender", "race"))
+    numpyro.sample("level", dist.OrderedLogistic(eta, cut), obs=codes["level"])
+
+
+def sampled(arguments, ratings):
+    """The sampler after its run."""
+    import jax
+    from numpyro.infer import MCMC, NUTS
+
+    kernel = NUTS(lambda codes: model(codes, ratings.size))
+    count = {"num_warmup": arguments.tune, "num_samples": arguments.draws}
+    run = MCMC(kernel, **count, num_chains=arguments.chains, progress_bar=False)
+    codes = {name: jax.numpy.asarray(x) for name, x in ratings.codes.items()}
+    run.run(jax.random.PRNGKey(arguments.seed), codes)
+    jax.block_until_ready(run.get_samples())
+    return run
+
+
+def main():
+    """Run the peer."""
+    arguments = common.parser().parse_args()
+    laps = common.Laps()
+    import arviz  # noqa: F401
+    import numpyro
+
+    numpyro.enable_x64()
+    numpyro.set_host_device_count(arguments.chains)
+    laps.lap("imports")
+    ratings = common.read(arguments.data)
+    compiling = common.watch_compiling()
+    run = sampled(arguments, ratings)
+    laps.lap("sampling")
+    laps.move(sum(compiling), out_of="sampling", into="compile")
+    draws = {name: np.asarray(x) for name, x in run.get_samples(group_by_chain=True).items()}
+    broken = np.asarray(run.get_extra_fields()["diverging"]).sum()
+    head = common.report("numpyro", arguments, ratings, PACKAGES)
+    common.finish(head, draws, laps, divergences=broken, differs=[], out=arguments.out)
+
+
+if __name__ == "__main__":
+    main()
