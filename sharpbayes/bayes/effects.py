@@ -1,7 +1,7 @@
 """Terms in the kernel: coordinates to effects, their log prior, and the way back of the gradient.
 
 The arithmetic of :mod:`sharpbayes.bayes.terms`, on flat arrays. Rows and columns of the tables are
-those of :class:`sharpbayes.bayes.plan.Plan` and :class:`sharpbayes.bayes.plan.TermRow`.
+those of :class:`sharpbayes.bayes.plan.Plan`; ``AT`` has the position of each column of a term.
 """
 
 import math
@@ -9,53 +9,82 @@ import math
 import numba
 import numpy as np
 
+from sharpbayes.bayes.plan import AT
+
 jit = numba.njit(error_model="numpy", nogil=True)
+# Sums may be taken in any order, so that they vectorise.
+jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 LOG_2PI = math.log(2.0 * math.pi)
 
 
 @jit
 def sd_of(p, t, z, d):
     """Return the sd of a term's effects (of its d-th level, where they are correlated)."""
-    return p.prior[t, 0] if p.term[t, 9] < 0 else math.exp(z[p.term[t, 9] + d])
+    return p.prior[t, 0] if p.term[t, AT.sd_z] < 0 else math.exp(z[p.term[t, AT.sd_z] + d])
+
+
+@jit_sum
+def sum_of(x):
+    """Return the sum of values."""
+    total = 0.0
+    for value in x:
+        total += value
+    return total
+
+
+@jit_sum
+def dot_of(x, y):
+    """Return the sum of products."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
 
 
 @jit
 def term_forward(p, t, z, U, own):
     """Write a term's own effects, their rest and block means; return their log prior."""
     row = p.term[t]
-    free, size, u, means, blocks = row[1], row[2], row[3], row[4], row[5]
-    x = own[row[6] : row[6] + size]
+    free, size, u, means, blocks = (
+        row[AT.free],
+        row[AT.size],
+        row[AT.u],
+        row[AT.means],
+        row[AT.blocks],
+    )
+    x = own[row[AT.own] : row[AT.own] + size]
     coordinates(p, t, z, x)
     U_rest = U[u : u + size]
-    if row[7]:
+    if row[AT.centred]:
         U_rest[:] = x
-        for link in range(row[14]):
+        for link in range(row[AT.centres]):
             for i in range(size):
-                x[i] -= U[p.links[row[13] + link * size + i]]
+                x[i] -= U[p.links[row[AT.links] + link * size + i]]
     total = -0.5 * free * LOG_2PI
-    if row[12] >= 0 or row[11] > 1:
+    if row[AT.corr_z] >= 0 or row[AT.levels] > 1:
         total += correlated_forward(p, t, z, x)
     else:
-        sd = sd_of(p, t, z, 0)
-        squares = 0.0
-        for i in range(size):
-            squares += x[i] * x[i]
-        if row[7]:
+        sd, squares = sd_of(p, t, z, 0), dot_of(x, x)
+        if row[AT.centred]:
             total += -0.5 * squares / (sd * sd) - free * math.log(sd)
         else:
             total -= 0.5 * squares
             for i in range(size):
                 x[i] *= sd
-    if not row[7]:
+    if not row[AT.centred]:
         U_rest[:] = x
-    split_means(p, row[6], U_rest, U[means : means + blocks])
+    split_means(p, row[AT.whole], row[AT.own], U_rest, U[means : means + blocks])
     return total
 
 
 @jit
-def split_means(p, first, rest, means):
+def split_means(p, whole, first, rest, means):
     """Split the mean of each block from effects."""
     if len(means) == 0:
+        return
+    if whole:
+        means[0] = sum_of(rest) / len(rest)
+        rest -= means[0]
         return
     sizes = np.zeros(len(means))
     means[:] = 0.0
@@ -76,18 +105,25 @@ def split_means(p, first, rest, means):
 def coordinates(p, t, z, x):
     """Write the effects (or unit effects) that a term's coordinates stand for."""
     row = p.term[t]
-    values = z[row[0] : row[0] + row[1]]
-    if row[8]:
-        zero_sum(p.axes[t, : row[8]], values, x)
+    values = z[row[AT.z] : row[AT.z] + row[AT.free]]
+    if row[AT.zero_sum]:
+        zero_sum(p.axes[t, : row[AT.zero_sum]], values, x)
     else:
         x[:] = values
-        reflect(p, row[6], row[5], x)
+        reflect(p, row[AT.whole], row[AT.own], row[AT.blocks], x)
 
 
 @jit
-def reflect(p, first, blocks, x):
+def reflect(p, whole, first, blocks, x):
     """Reflect each block of values between its mean and its first value."""
     if blocks == 0:
+        return
+    if whole:
+        root = math.sqrt(len(x))
+        mean = sum_of(x) / root
+        if len(x) > 1:
+            x -= (mean - x[0]) / (root - 1.0)
+        x[0] = mean
         return
     sums, sizes, start = np.zeros(blocks), np.zeros(blocks), np.full(blocks, -1)
     for i in range(len(x)):
@@ -164,32 +200,31 @@ def zero_sum_backward(shape, slope, out):
 def term_backward(p, t, z, own, slope, grad):
     """Add a term's part of the gradient; return the log prior of its sd."""
     row = p.term[t]
-    size, free = row[2], row[1]
-    x = own[row[6] : row[6] + size]
-    g = slope[row[3] : row[3] + size].copy()
-    join_means(p, row[6], g, slope[row[4] : row[4] + row[5]])
-    if row[12] >= 0 or row[11] > 1:
+    size, free = row[AT.size], row[AT.free]
+    x = own[row[AT.own] : row[AT.own] + size]
+    g = slope[row[AT.u] : row[AT.u] + size].copy()
+    join_means(
+        p, row[AT.whole], row[AT.own], g, slope[row[AT.means] : row[AT.means] + row[AT.blocks]]
+    )
+    if row[AT.corr_z] >= 0 or row[AT.levels] > 1:
         correlated_backward(p, t, z, x, g, slope, grad)
     else:
-        sd, about = sd_of(p, t, z, 0), 0.0
-        if row[7]:
-            for i in range(size):
-                pull = x[i] / (sd * sd)
-                about += x[i] * pull
-                g[i] -= pull
-            about -= free
+        sd = sd_of(p, t, z, 0)
+        if row[AT.centred]:
+            about = dot_of(x, x) / (sd * sd) - free
+            g -= x / (sd * sd)
             pass_to_centres(p, t, x, 1.0 / (sd * sd), slope)
         else:
-            for i in range(size):
-                about += g[i] * x[i]
-                g[i] = g[i] * sd - x[i] / sd
-        if row[9] >= 0:
-            grad[row[9]] += about
-    out = grad[row[0] : row[0] + free]
-    if row[8]:
-        zero_sum_backward(p.axes[t, : row[8]], g, out)
+            about = dot_of(g, x)
+            g *= sd
+            g -= x / sd
+        if row[AT.sd_z] >= 0:
+            grad[row[AT.sd_z]] += about
+    out = grad[row[AT.z] : row[AT.z] + free]
+    if row[AT.zero_sum]:
+        zero_sum_backward(p.axes[t, : row[AT.zero_sum]], g, out)
     else:
-        reflect(p, row[6], row[5], g)
+        reflect(p, row[AT.whole], row[AT.own], row[AT.blocks], g)
         out += g
     return sd_prior(p, t, z, grad)
 
@@ -198,15 +233,18 @@ def term_backward(p, t, z, own, slope, grad):
 def pass_to_centres(p, t, x, precision, slope):
     """Add the slope of a term's centres: own effects times a precision."""
     row = p.term[t]
-    for link in range(row[14]):
-        for i in range(row[2]):
-            slope[p.links[row[13] + link * row[2] + i]] += x[i] * precision
+    for link in range(row[AT.centres]):
+        for i in range(row[AT.size]):
+            slope[p.links[row[AT.links] + link * row[AT.size] + i]] += x[i] * precision
 
 
 @jit
-def join_means(p, first, g, means):
+def join_means(p, whole, first, g, means):
     """Turn the slopes of rest and block means into those of effects."""
     if len(means) == 0:
+        return
+    if whole:
+        g += (means[0] - sum_of(g)) / len(g)
         return
     sums, sizes = means.copy(), np.zeros(len(means))
     for i in range(len(g)):
@@ -225,16 +263,16 @@ def sd_prior(p, t, z, grad):
     """Return the log prior of a term's sds, on the log scale, and add its gradient."""
     row, total = p.term[t], 0.0
     scale, df = p.prior[t, 0], p.prior[t, 1]
-    if row[9] < 0:
+    if row[AT.sd_z] < 0:
         return 0.0
-    for d in range(row[11]):
-        at = row[9] + d
+    for d in range(row[AT.levels]):
+        at = row[AT.sd_z] + d
         ratio = math.exp(z[at]) / scale
         total += z[at]
-        if row[10] == 1:
+        if row[AT.sd_kind] == 1:
             total += 0.5 * math.log(2.0 / math.pi) - math.log(scale) - 0.5 * ratio * ratio
             grad[at] += 1.0 - ratio * ratio
-        elif row[10] == 2:
+        elif row[AT.sd_kind] == 2:
             total -= math.log(scale) + ratio
             grad[at] += 1.0 - ratio
         else:
@@ -248,14 +286,14 @@ def sd_prior(p, t, z, grad):
 @jit
 def partial_shape(p, t, column):
     """Return b of the law 2 Beta(b, b) - 1 of partial correlations with a column."""
-    return p.prior[t, 2] + (p.term[t, 11] - 2.0 - column) / 2.0
+    return p.prior[t, 2] + (p.term[t, AT.levels] - 2.0 - column) / 2.0
 
 
 @jit
 def correlation_factor(p, t, z):
     """Return the Cholesky factor of a term's correlations."""
-    levels = p.term[t, 11]
-    factor, at = np.zeros((levels, levels)), p.term[t, 12]
+    levels = p.term[t, AT.levels]
+    factor, at = np.zeros((levels, levels)), p.term[t, AT.corr_z]
     for i in range(levels):
         left = 1.0
         for j in range(i):
@@ -271,13 +309,13 @@ def correlation_factor(p, t, z):
 def correlated_forward(p, t, z, x):
     """Return the log prior of correlated effects; write own effects where ``x`` is unit ones."""
     row = p.term[t]
-    levels = row[11]
+    levels = row[AT.levels]
     factor, total = correlation_factor(p, t, z), 0.0
     sd = np.array([sd_of(p, t, z, d) for d in range(levels)])
     unit = np.empty(levels)
-    for start in range(0, row[2], levels):
+    for start in range(0, row[AT.size], levels):
         effects = x[start : start + levels]
-        if row[7]:
+        if row[AT.centred]:
             whiten(factor, sd, effects, unit)
         else:
             unit[:] = effects
@@ -287,9 +325,9 @@ def correlated_forward(p, t, z, x):
                     effects[i] += sd[i] * factor[i, j] * unit[j]
         for i in range(levels):
             total -= 0.5 * unit[i] * unit[i]
-    if row[7]:
+    if row[AT.centred]:
         for d in range(levels):
-            total -= row[2] // levels * math.log(sd[d] * factor[d, d])
+            total -= row[AT.size] // levels * math.log(sd[d] * factor[d, d])
     return total + correlation_prior(p, t, z)
 
 
@@ -306,8 +344,8 @@ def whiten(factor, sd, effects, unit):
 @jit
 def correlation_prior(p, t, z):
     """Return the log prior of partial correlations on the log-odds scale."""
-    at, total = p.term[t, 12], 0.0
-    for i in range(p.term[t, 11]):
+    at, total = p.term[t, AT.corr_z], 0.0
+    for i in range(p.term[t, AT.levels]):
         for j in range(i):
             b = partial_shape(p, t, j)
             size = abs(z[at])
@@ -321,26 +359,26 @@ def correlation_prior(p, t, z):
 def correlated_backward(p, t, z, x, g, slope, grad):
     """Turn the slope of correlated effects into that of their coordinates, sds, correlations."""
     row = p.term[t]
-    levels = row[11]
+    levels = row[AT.levels]
     factor, steep = correlation_factor(p, t, z), np.zeros((levels, levels))
     sd = np.array([sd_of(p, t, z, d) for d in range(levels)])
     unit, back = np.empty(levels), np.empty(levels)
-    for start in range(0, row[2], levels):
+    for start in range(0, row[AT.size], levels):
         effects, gs = x[start : start + levels], g[start : start + levels]
         whiten(factor, sd, effects, unit)
-        if row[7]:
+        if row[AT.centred]:
             unwhiten(factor, unit, back)
             for i in range(levels):
                 pull = back[i] / sd[i]
                 gs[i] -= pull
-                grad[row[9] + i] += effects[i] * pull
+                grad[row[AT.sd_z] + i] += effects[i] * pull
                 for j in range(i + 1):
                     steep[i, j] += back[i] * unit[j]
-                for link in range(row[14]):
-                    slope[p.links[row[13] + link * row[2] + start + i]] += pull
+                for link in range(row[AT.centres]):
+                    slope[p.links[row[AT.links] + link * row[AT.size] + start + i]] += pull
         else:
             for i in range(levels):
-                grad[row[9] + i] += gs[i] * effects[i]
+                grad[row[AT.sd_z] + i] += gs[i] * effects[i]
                 back[i] = gs[i] * sd[i]
                 for j in range(i + 1):
                     steep[i, j] += back[i] * unit[j]
@@ -348,10 +386,10 @@ def correlated_backward(p, t, z, x, g, slope, grad):
                 gs[j] = -unit[j]
                 for i in range(j, levels):
                     gs[j] += factor[i, j] * back[i]
-    if row[7]:
+    if row[AT.centred]:
         for d in range(levels):
-            grad[row[9] + d] -= row[2] // levels
-            steep[d, d] -= row[2] // levels / factor[d, d]
+            grad[row[AT.sd_z] + d] -= row[AT.size] // levels
+            steep[d, d] -= row[AT.size] // levels / factor[d, d]
     correlation_backward(p, t, z, steep, grad)
 
 
@@ -368,8 +406,8 @@ def unwhiten(factor, unit, back):
 @jit
 def correlation_backward(p, t, z, steep, grad):
     """Add the slope of partial correlations from that of the Cholesky factor, and their prior."""
-    at = p.term[t, 12]
-    for i in range(p.term[t, 11]):
+    at = p.term[t, AT.corr_z]
+    for i in range(p.term[t, AT.levels]):
         left = np.ones(i + 1)
         for j in range(i):
             left[j + 1] = left[j] / math.cosh(0.5 * z[at + j]) ** 2

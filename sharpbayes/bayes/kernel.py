@@ -11,7 +11,15 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.effects import correlation_factor, sd_of, term_backward, term_forward
-from sharpbayes.bayes.runs import exp_table, logit_run, probit_run
+from sharpbayes.bayes.plan import AT
+from sharpbayes.bayes.runs import (
+    exact_run,
+    exp_table,
+    highest_run,
+    inner_run,
+    lowest_run,
+    probit_run,
+)
 
 LOG_2 = math.log(2.0)
 LOG_2PI = math.log(2.0 * math.pi)
@@ -47,12 +55,12 @@ def expand(p, z, out):
         term_forward(p, t, z, U, own)
     thresholds_forward(p, z, U, scales, common, np.empty(p.sizes[3]), np.empty(p.sizes[3]))
     for t in range(p.term.shape[0]):
-        if p.term[t, 9] >= 0:
-            for d in range(p.term[t, 11]):
+        if p.term[t, AT.sd_z] >= 0:
+            for d in range(p.term[t, AT.levels]):
                 out[at] = sd_of(p, t, z, d)
                 at += 1
     for t in range(p.term.shape[0]):
-        if p.term[t, 12] >= 0:
+        if p.term[t, AT.corr_z] >= 0:
             factor = correlation_factor(p, t, z)
             for value in np.dot(factor, factor.T).ravel():
                 out[at] = value
@@ -197,32 +205,87 @@ def gap_terms(p, a, gaps, gap_slope, a_slope):
 @jit
 def all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope):
     """Go through all runs of ratings; add their slopes."""
-    probit = p.sizes[4] == 1
-    table = np.empty(len(v))
-    tame = exp_table(v, table)
-    total, product = 0.0, 1.0
+    runs = p.run.shape[0]
+    upper, lower = np.zeros(runs), np.zeros(runs)
+    over, under = np.zeros(runs), np.zeros(runs)
+    bounds_of_runs(p, a, outer, cuts, upper, lower)
+    if p.sizes[4] == 1:
+        total = probit_runs(p, a, v, gaps, upper, lower, cell_slope, over, under)
+    else:
+        total = logit_runs(p, v, upper, lower, cell_slope, over, under)
+    for r in range(runs):
+        key, s, level, q = p.run[r, 0], p.run[r, 1], p.run[r, 2], p.run[r, 3]
+        start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
+        outer_slope[key] -= a[q] * (over[r] + under[r])
+        if level < top:
+            cut_slope[start + level] += a[q] * over[r]
+            a_slope[q] += over[r] * upper[r]
+        if level > 0:
+            cut_slope[start + level - 1] += a[q] * under[r]
+            a_slope[q] += under[r] * lower[r]
+    return total
+
+
+@jit
+def bounds_of_runs(p, a, outer, cuts, upper, lower):
+    """Write the thresholds about each run's level, less what is constant in it; 0 beyond ends."""
     for r in range(p.run.shape[0]):
         key, s, level, q = p.run[r, 0], p.run[r, 1], p.run[r, 2], p.run[r, 3]
         start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
-        ratings = p.rating_cell[p.run_start[r] : p.run_start[r + 1]]
-        upper = a[q] * (cuts[start + level] - outer[key]) if level < top else np.inf
-        lower = a[q] * (cuts[start + level - 1] - outer[key]) if level > 0 else -np.inf
-        if probit:
-            gap = a[q] * gaps[start + level - 1] if 0 < level < top else np.inf
-            more, over, under = probit_run(ratings, v, lower, upper, gap, cell_slope)
+        if level < top:
+            upper[r] = a[q] * (cuts[start + level] - outer[key])
+        if level > 0:
+            lower[r] = a[q] * (cuts[start + level - 1] - outer[key])
+
+
+@jit
+def logit_runs(p, v, upper, lower, cell_slope, over, under):
+    """Return the log-likelihood of all runs under the logistic, inner gaps left out."""
+    table, high, low = np.empty(len(v)), np.empty(len(upper)), np.empty(len(upper))
+    tame = exp_table(v, 1.0, table) and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low)
+    total, product = 0.0, 1.0
+    for r in range(p.run.shape[0]):
+        first, last, level = p.run_start[r], p.run_start[r + 1], p.run[r, 2]
+        top = p.scale[p.set_[p.run[r, 1], 0], 1]
+        cells = p.rating_cell[first:last]
+        if not tame:
+            more, over[r], under[r] = exact_run(
+                cells,
+                v,
+                lower[r] if level > 0 else -np.inf,
+                upper[r] if level < top else np.inf,
+                cell_slope,
+            )
+        elif level == 0:
+            product, more, over[r] = lowest_run(cells, table, high[r], product, cell_slope)
+        elif level == top:
+            product, more, under[r] = highest_run(cells, table, low[r], product, cell_slope)
         else:
-            product, more, over, under = logit_run(
-                ratings, v, table, lower, upper, tame, product, cell_slope
+            product, more, over[r], under[r] = inner_run(
+                cells, table, low[r], high[r], product, cell_slope
             )
         total += more
-        outer_slope[key] -= a[q] * (over + under)
-        if level < top:
-            cut_slope[start + level] += a[q] * over
-            a_slope[q] += over * upper
-        if level > 0:
-            cut_slope[start + level - 1] += a[q] * under
-            a_slope[q] += under * lower
     return total + math.log(product)
+
+
+@jit
+def probit_runs(p, a, v, gaps, upper, lower, cell_slope, over, under):
+    """Return the log-likelihood of all runs under the normal."""
+    total = 0.0
+    for r in range(p.run.shape[0]):
+        s, level, q = p.run[r, 1], p.run[r, 2], p.run[r, 3]
+        start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
+        inside = 0 < level < top
+        more, over[r], under[r] = probit_run(
+            p.rating_cell[p.run_start[r] : p.run_start[r + 1]],
+            v,
+            lower[r] if level > 0 else -np.inf,
+            upper[r] if level < top else np.inf,
+            a[q] * gaps[start + level - 1] if inside else np.inf,
+            cell_slope,
+        )
+        total += more
+    return total
 
 
 @jit

@@ -129,6 +129,7 @@ def _rows(design: Design, starts: dict[str, int]) -> dict[str, TermRow]:
             corr_z=starts.get(_correlation_name(term), -1),
             links=links,
             centres=centres,
+            whole=int(term.blocks == 1 and bool((term.block == 0).all())),
         )
         own += term.size
         u += term.size + term.blocks

@@ -85,6 +85,7 @@ class TermRow(NamedTuple):
     corr_z: int
     links: int
     centres: int
+    whole: int
 
 
 def sd_kind(term: Term) -> int:
@@ -95,6 +96,10 @@ def sd_kind(term: Term) -> int:
         HalfStudentT: HALF_STUDENT_T,
     }
     return kinds.get(type(term.prior.sd), FIXED)
+
+
+# Position of each column of ``Plan.term``.
+AT = TermRow(*range(len(TermRow._fields)))
 
 
 def fill(

@@ -29,8 +29,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @numba.njit(error_model="numpy", nogil=True, fastmath={"contract", "nsz"})
-def exp_table(v, out):
-    """Write exp(v), by a polynomial that vectorises; return whether all |v| are below ``FAR``."""
+def exp_table(v, sign, out):
+    """Write exp(sign v) by a polynomial that vectorises; return whether all |v| are below ``FAR``."""
     rounded = np.empty(len(v))
     largest = 0.0
     for i in range(len(v)):
@@ -38,10 +38,11 @@ def exp_table(v, out):
     if not largest < FAR:
         return False
     for i in range(len(v)):
-        shifted = v[i] * LOG2_E + ROUND
+        x = sign * v[i]
+        shifted = x * LOG2_E + ROUND
         rounded[i] = shifted
         k = shifted - ROUND
-        r = (v[i] - k * LN2_HIGH) - k * LN2_LOW
+        r = (x - k * LN2_HIGH) - k * LN2_LOW
         q = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
         q = 1.0 / 39916800.0 + r * q
         q = 1.0 / 3628800.0 + r * q
@@ -61,27 +62,13 @@ def exp_table(v, out):
 
 
 @jit
-def logit_run(ratings, v, table, lower, upper, tame, product, cell_slope):
-    """Add one run of a cumulative-logit model.
+def inner_run(ratings, table, B, A, product, cell_slope):
+    """Add a run at an inner level.
 
     Returns:
         The product carried on, the log-likelihood added to it, and the sums over ratings of the
         slopes in the upper and in the lower threshold.
     """
-    above, below = upper < np.inf, lower > -np.inf
-    if not tame or (above and abs(upper) > FAR) or (below and abs(lower) > FAR):
-        total, over, under = exact_run(ratings, v, lower, upper, cell_slope)
-        return product, total, over, under
-    if above and below:
-        return inner_run(ratings, table, math.exp(lower), math.exp(-upper), product, cell_slope)
-    if above:
-        return lowest_run(ratings, table, math.exp(-upper), product, cell_slope)
-    return highest_run(ratings, table, math.exp(lower), product, cell_slope)
-
-
-@jit
-def inner_run(ratings, table, B, A, product, cell_slope):
-    """Add a run at an inner level."""
     total, over, under = 0.0, 0.0, 0.0
     for c in ratings:
         e = table[c]
@@ -113,7 +100,7 @@ def lowest_run(ratings, table, A, product, cell_slope):
         high = x * q
         over += high
         cell_slope[c] -= high
-    return product, total, over, 0.0
+    return product, total, over
 
 
 @jit
@@ -130,7 +117,7 @@ def highest_run(ratings, table, B, product, cell_slope):
         low = B * q
         under += low
         cell_slope[c] += low
-    return product, total, 0.0, -under
+    return product, total, -under
 
 
 @jit
