@@ -8,7 +8,7 @@ from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.spec.study import Sampler
 
-TRIAL = Sampler(chains=2, tune=200, draws=50)
+TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
 # Effects keep less of their prior variance than this where ratings say more than the prior.
 KEPT = 0.4
 # The sd is taken low: where it may be near 0, direct sampling gets stuck in the neck of a funnel.

@@ -145,21 +145,22 @@ def likelihood(p, U, cuts, gaps, slope, cut_slope, gap_slope):
         for link in p.factor_links[q]:
             total += U[link]
         a[q] = math.exp(total)
-    cells, keys = p.cell_links.shape[1], p.outer_links.shape[1]
-    v, cell_slope = np.zeros(cells), np.zeros(cells)
+    cells, keys, places = len(p.cell_place), p.outer_links.shape[1], p.place_links.shape[1]
+    v, cell_slope = np.empty(cells), np.zeros(cells)
     outer, outer_slope = np.zeros(keys), np.zeros(keys)
-    gather(p.cell_links, U, v)
+    severity, place_slope = np.zeros(places), np.zeros(places)
+    gather(p.place_links, U, severity)
     gather(p.outer_links, U, outer)
     for c in range(cells):
-        v[c] *= a[p.cell_factor[c]]
+        v[c] = a[p.cell_factor[c]] * severity[p.cell_place[c]]
     probit = p.sizes[4] == 1
     total = 0.0 if probit else gap_terms(p, a, gaps, gap_slope, a_slope)
     total += all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope)
     for c in range(cells):
-        q = p.cell_factor[c]
+        q, place = p.cell_factor[c], p.cell_place[c]
         a_slope[q] += cell_slope[c] * v[c]
-        cell_slope[c] *= a[q]
-    scatter(p.cell_links, cell_slope, slope)
+        place_slope[place] += cell_slope[c] * a[q]
+    scatter(p.place_links, place_slope, slope)
     scatter(p.outer_links, outer_slope, slope)
     for q in range(factors):
         for link in p.factor_links[q]:

@@ -126,12 +126,13 @@ def unpack(user):
         int_table(user, 12),
         int_table(user, 13),
         floats(user, 14),
-        ints(user, 15),
-        int_table(user, 16),
-        int_table(user, 17),
+        int_table(user, 15),
+        ints(user, 16),
+        ints(user, 17),
         int_table(user, 18),
-        ints(user, 19),
-        small_ints(user, 20),
+        int_table(user, 19),
+        ints(user, 20),
+        small_ints(user, 21),
     )
 
 

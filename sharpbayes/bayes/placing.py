@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sharpbayes.bayes.crossing import Index, crossed, nested, parent_of
+from sharpbayes.bayes.crossing import Codes, Index, crossed, nested, parent_of
 from sharpbayes.bayes.design import Design, ScaleBlock, Term, dim_name
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, did_you_mean
@@ -271,7 +271,7 @@ def _held_by(term: Term, holder: Term, ratings: Ratings) -> Term:
         for position, dim in enumerate(term.dims)
         if np.array_equal(term.index >= 0, holder.index >= 0)
         and dim != "scale"
-        and parent_of(holder.index, ratings.columns[names[dim]].code, size=holder.size) is not None
+        and _splits(ratings.columns[names[dim]].code, holder)
     ]
     if not shared or len(shared) == len(term.dims):
         return term
@@ -280,6 +280,11 @@ def _held_by(term: Term, holder: Term, ratings: Ratings) -> Term:
     block = np.ravel_multi_index([cells[position] for position in shared], shape)
     unheld = (-1,) * len(term.held)
     return replace(term, block=block.astype(np.int64), held=unheld, holder=holder.name)
+
+
+def _splits(code: Codes, holder: Term) -> bool:
+    """Whether a column has several levels in use, and each level of the holder is in one."""
+    return code.min() < code.max() and parent_of(holder.index, code, size=holder.size) is not None
 
 
 def _absorb(terms: list[Term]) -> Iterable[Term]:

@@ -36,8 +36,10 @@ class Plan(NamedTuple):
         factor_links: For each discrimination factor the positions in ``U`` of its logarithms.
         pair: For each set and factor that meet: set, factor, first count.
         tally: Number of ratings at each level of a pair.
+        place_links: Positions in ``U`` of the effects of each place: a combination of the
+            levels of the terms that vary within runs; shape (term, place).
+        cell_place: Place of each cell: a place and a factor that meet.
         cell_factor: Factor of each cell.
-        cell_links: Positions in ``U`` of the effects of each cell; shape (term, cell).
         outer_links: The same for each run key; shape (term, key).
         run: For each run: key, set, level, factor.
         run_start: First rating of each run, and the number of ratings.
@@ -59,8 +61,9 @@ class Plan(NamedTuple):
     factor_links: Index
     pair: Index
     tally: Floats
+    place_links: Index
+    cell_place: Index
     cell_factor: Index
-    cell_links: Index
     outer_links: Index
     run: Index
     run_start: Index
@@ -267,15 +270,16 @@ def _levels(design: Design) -> Index:
 def _runs(design: Design, rows: dict[str, TermRow], set_of: Index, factor: Index) -> dict[str, Any]:
     """Sort ratings into runs of one key, set, level and factor; tabulate what varies inside."""
     inner, outer = _sides(design)
-    cell, held = combinations([*(term.index for term in inner), factor])
-    key, keys = combinations(
-        [term.index for term in outer] or [np.zeros(design.ratings, dtype=np.int64)]
-    )
+    nothing = np.zeros(design.ratings, dtype=np.int64)
+    place, places = combinations([term.index for term in inner] or [nothing])
+    cell, cells = combinations([place, factor])
+    key, keys = combinations([term.index for term in outer] or [nothing])
     run, runs = combinations([key, set_of, _levels(design), factor])
     order = np.lexsort((cell, run))
     return {
-        "cell_factor": np.ascontiguousarray(held[:, -1]),
-        "cell_links": _term_links(inner, held, rows),
+        "place_links": _term_links(inner, places, rows),
+        "cell_place": np.ascontiguousarray(cells[:, 0]),
+        "cell_factor": np.ascontiguousarray(cells[:, 1]),
         "outer_links": _term_links(outer, keys, rows),
         "run": np.ascontiguousarray(runs),
         "run_start": np.searchsorted(run[order], np.arange(len(runs) + 1)),

@@ -124,6 +124,7 @@ def _run(compiled: Any, sampler: Sampler, *, seed: int, progress: Progress | Non
         progress_callback=progress,
         progress_rate=500,
         target_accept=sampler.target_accept,
+        maxdepth=sampler.max_depth,
         return_raw_trace=True,
         blocking=False,
     )

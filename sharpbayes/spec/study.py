@@ -209,6 +209,7 @@ class Sampler(Spec):
     draws: Annotated[int, Field(ge=50)] = 1000
     predictive: Annotated[int, Field(ge=0)] = 500
     target_accept: Inside = 0.8
+    max_depth: Annotated[int, Field(ge=1, le=15)] = 10
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
     min_ess: Annotated[int, Field(ge=1)] = 400
     max_divergences: Annotated[int, Field(ge=0)] = 0
