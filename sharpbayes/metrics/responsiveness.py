@@ -35,6 +35,7 @@ __all__ = [
     "recall_below",
     "responsiveness",
     "score_counts",
+    "severity_metrics",
     "severity_table",
     "shared_items",
     "spearman",
@@ -289,11 +290,18 @@ def responsiveness(
     items = shared_items(plurality, label_count, by=by)
     if reason is None:
         observed = severity_table(plurality, label_count, by=by, levels=levels)
+        own = "group" in label_count.dims
+        alone = label_count.sum(["item", "unsafe"]) == 0 if own else None
         reason = withheld(
-            observed, items, min_raters=min_raters, min_items=min_items, raters=raters
+            observed,
+            items,
+            min_raters=min_raters,
+            min_items=min_items,
+            raters=raters,
+            alone=alone,
         )
     table = severity_table(plurality, label_count, by=by, levels=levels, weights=weights)
-    found = _metrics(table).where(reason == "")
+    found = severity_metrics(table).where(reason == "")
     found = found.assign(count=table.sum("unsafe"), items=items, reason=reason)
     if raters is not None:
         found["raters"] = raters
@@ -302,8 +310,20 @@ def responsiveness(
     return found
 
 
-def _metrics(table: xr.DataArray) -> xr.Dataset:
-    """Every metric that the table alone gives."""
+def severity_metrics(table: xr.DataArray) -> xr.Dataset:
+    """Return every metric that a table of rows by score and label gives.
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        ``precision``, ``recall`` and ``recall_below`` (..., score), ``mpa``, ``wra``, ``hm``,
+        ``kendall_tau``, ``spearman``, ``auc_pr`` and ``auc_roc`` (...), missing as each says.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> float(severity_metrics(table)["wra"])
+    0.75
+    """
     shares = {
         "precision": precision(table),
         "recall": recall(table),
