@@ -1,10 +1,14 @@
 """The deterministic half of a crowd study: scores of raters -> groups of results."""
 
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
+from sharpbayes.metrics.cohesion import cohesion
+from sharpbayes.metrics.contrast import contrasts
 from sharpbayes.metrics.crowd import (
     crowd_label_counts,
     expert_label_counts,
@@ -12,10 +16,13 @@ from sharpbayes.metrics.crowd import (
     plurality,
     score_counts,
 )
-from sharpbayes.metrics.groups import membership, strata
+from sharpbayes.metrics.groups import ALL, membership, strata
+from sharpbayes.metrics.priority import disagreement, priority, recruiting
+from sharpbayes.metrics.raters import ranks, rater_metrics
 from sharpbayes.metrics.resample import block_of, bootstrap, percentile_interval
 from sharpbayes.metrics.responsiveness import responsiveness
-from sharpbayes.spec.study import Crowd, Study
+from sharpbayes.metrics.scaleuse import drift, scale_use
+from sharpbayes.spec.study import Crowd, CrowdLabels, Study
 
 Groups = dict[str, xr.Dataset]
 
@@ -23,53 +30,231 @@ CROWD_CONTAINS = (
     "Intervals: {level:.0%} percentile bootstrap over items, their raters and experts kept "
     "together; they contain the sampling of items, not the choice of raters."
 )
+COHESION_CONTAINS = (
+    "p values: {permutations} shuffles of raters between the groups of a grouping, two-sided, "
+    "with a Monte Carlo standard error of at most {error:.3f}; adjusted over the whole table by "
+    "Benjamini and Hochberg. Distance of scores: {distance}."
+)
 RESAMPLED = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
+CURVES = ("precision", "recall", "recall_below")
+# Items that are shown rater by rater.
+SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What every metric of a crowd starts from.
+
+    Attributes:
+        member: Who belongs to which group; bool (group, rater).
+        by: Which item belongs to which stratum; bool (by, item).
+        counts: How often each group gave each score; (group, item, score).
+        plural: Plurality scores; (group, item).
+        labels: Safe and unsafe labels; ([group,] item, unsafe).
+    """
+
+    member: xr.DataArray
+    by: xr.DataArray
+    counts: xr.DataArray
+    plural: xr.DataArray
+    labels: xr.DataArray
 
 
 def measure_crowd(study: Study, data: CrowdData) -> Groups:
-    """Responsiveness of every group in every stratum, with intervals."""
+    """Compute everything that a crowd study says without a model.
+
+    Returns:
+        ``responsiveness``, ``responsiveness_difference``, ``scale_use``, ``cohesion``, ``raters``,
+        ``items``, ``taken_apart`` and ``recruiting``.
+
+    Raises:
+        ValueError: The study has no crowd.
+    """
     if study.crowd is None:
         raise ValueError("a crowd study has a crowd")
-    spec = study.crowd
+    spec, counted = study.crowd, _counted(study.crowd, data)
+    observed, difference = _responsiveness(study, data, counted)
+    use = _scale_use(counted)
+    raters = _raters(spec, data, counted)
+    items = _items(spec, observed, counted)
+    return {
+        "responsiveness": observed,
+        "responsiveness_difference": difference,
+        "scale_use": use,
+        "cohesion": _cohesion(study, data, counted.member),
+        "raters": raters,
+        "items": items,
+        "taken_apart": _taken_apart(data, items),
+        "recruiting": recruiting(
+            observed.sel(by=ALL, drop=True),
+            score_count=use["score_count"].sel(by=ALL, drop=True),
+            interval_width=spec.interval_width,
+        ).assign_attrs(contains=observed.attrs["contains"]),
+    }
+
+
+def _counted(spec: Crowd, data: CrowdData) -> Counted:
+    """Count scores and labels."""
+    items = list(data.item.labels)
     member = membership(data.rater_columns, spec.groups, raters=len(data.rater.labels))
-    by = strata(data.item_columns, spec.by, items=len(data.item.labels))
-    level = xr.DataArray(data.level, dims="rating")
     counts = score_counts(
-        level,
+        xr.DataArray(data.level, dims="rating"),
         item=data.item.code,
         rater=data.rater.code,
         member=member,
         levels=len(data.levels),
-        items=len(data.item.labels),
-    ).assign_coords(item=list(data.item.labels))
-    plural = plurality(counts)
-    labels = _labels(spec, data, counts)
+        items=len(items),
+    ).assign_coords(item=items)
+    by = strata(data.item_columns, spec.by, items=len(items)).assign_coords(item=items)
+    return Counted(member, by, counts, plurality(counts), _labels(spec, data, counts))
+
+
+def _responsiveness(
+    study: Study, data: CrowdData, counted: Counted
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Metrics with intervals, and differences between groups, from one set of resamples."""
+    spec, boot = study.crowd, study.bootstrap
+    assert spec is not None  # noqa: S101 - the caller looked
     statistic = partial(
         responsiveness,
-        plural,
-        labels,
-        by=by.assign_coords(item=list(data.item.labels)),
-        raters=member.sum("rater"),
+        counted.plural,
+        counted.labels,
+        by=counted.by,
+        raters=counted.member.sum("rater"),
         min_raters=spec.min_raters,
         min_items=spec.min_items,
         levels=len(data.levels),
     )
-    observed, boot = statistic(), study.bootstrap
+    observed = statistic()
     resampled = bootstrap(
-        lambda multiplicity: statistic(weights=multiplicity)[list(RESAMPLED)],
-        plural["item"],
+        lambda weights: statistic(weights=weights, reason=observed["reason"])[
+            [*RESAMPLED, *CURVES]
+        ],
+        counted.plural["item"],
         replicates=boot.replicates,
         seed=study.seed,
         dim="item",
-        block=block_of(plural.sizes["item"]),
+        block=_block(counted),
     )
     interval = percentile_interval(resampled, level=boot.level)
     twins = {
-        f"{name}_interval": interval[name].where(observed[name].notnull()) for name in RESAMPLED
+        f"{name}_interval": interval[name].where(observed[name].notnull())
+        for name in (*RESAMPLED, *CURVES)
     }
-    observed = observed.assign(twins)
-    observed.attrs["contains"] = CROWD_CONTAINS.format(level=boot.level)
-    return {"responsiveness": observed, "items": plural.rename("plurality").to_dataset()}
+    contains = CROWD_CONTAINS.format(level=boot.level)
+    chosen = list(RESAMPLED)
+    difference = contrasts(observed[chosen], resampled[chosen], level=boot.level)
+    return (
+        observed.assign(twins).assign_attrs(contains=contains),
+        difference.assign_attrs(contains=contains),
+    )
+
+
+def _block(counted: Counted) -> int:
+    """Resamples at once: their weights and their tables both stay small."""
+    cells = counted.counts.sizes["group"] * counted.by.sizes["by"] * counted.counts.sizes["score"]
+    return block_of(max(counted.by.sizes["item"], 2 * cells))
+
+
+def _scale_use(counted: Counted) -> xr.Dataset:
+    """Use of the scale by group and stratum, over single ratings."""
+    counts = xr.dot(counted.counts.astype(float), counted.by.astype(float), dim="item")
+    return scale_use(counts.astype(np.int64).transpose("group", "by", "score"))
+
+
+def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset:
+    """IRR, XRR and GAI of every group."""
+    spec = study.crowd
+    assert spec is not None  # noqa: S101 - the caller looked
+    found = cohesion(
+        data.level,
+        item=data.item.code,
+        rater=data.rater.code,
+        member=member,
+        levels=len(data.levels),
+        distance=spec.full_distance,
+        permutations=spec.permutations,
+        seed=study.seed,
+        min_raters=spec.min_raters,
+        min_items=spec.min_items,
+    )
+    error = 1.0 / np.sqrt(max(spec.permutations, 1))
+    contains = COHESION_CONTAINS.format(
+        permutations=spec.permutations, error=error, distance=spec.full_distance
+    )
+    return found.assign_attrs(
+        distance=spec.full_distance, permutations=spec.permutations, contains=contains
+    )
+
+
+def _raters(spec: Crowd, data: CrowdData, counted: Counted) -> xr.Dataset:
+    """Every rater's own metrics, use of the scale and drift."""
+    own = "group" in counted.labels.dims
+    every = counted.counts.sel(group=ALL, drop=True) if own else counted.labels
+    cut = spec.labels.cut if isinstance(spec.labels, CrowdLabels) else 0
+    found = rater_metrics(
+        data.level,
+        item=data.item.code,
+        rater=data.rater.code,
+        label_count=_cut_labels(every, cut).to_numpy() if own else every.to_numpy(),
+        cut=cut,
+        raters=len(data.rater.labels),
+        levels=len(data.levels),
+        min_items=spec.min_items,
+    )
+    if data.order is not None:
+        found = found.merge(
+            drift(
+                data.level,
+                item=data.item.code,
+                rater=data.rater.code,
+                order=data.order,
+                raters=len(data.rater.labels),
+                min_items=spec.min_items,
+            )
+        )
+    return found.assign_coords(_rater_coords(data))
+
+
+def _cut_labels(counts: xr.DataArray, cut: int) -> xr.DataArray:
+    """Ratings of each item below and above the cut."""
+    parts = [counts.isel(score=slice(None, cut)), counts.isel(score=slice(cut, None))]
+    return xr.concat([part.sum("score") for part in parts], "unsafe").transpose("item", "unsafe")
+
+
+def _rater_coords(data: CrowdData) -> dict[str, object]:
+    """Raters by name, with the columns that groups are made of."""
+    columns = {f"group:{name}": ("rater", values) for name, values in data.rater_columns.items()}
+    return {"rater": list(data.rater.labels), **columns}
+
+
+def _items(spec: Crowd, observed: xr.Dataset, counted: Counted) -> xr.Dataset:
+    """Items as groups see them, and their priority."""
+    here = counted.plural["grouping"].to_numpy() == spec.priority_grouping
+    plural = counted.plural.isel(group=np.flatnonzero(here))
+    plural.attrs["levels"] = counted.counts.sizes["score"]
+    harm = priority(plural, observed["hm"].sel(by=ALL, group=plural["group"]))
+    found = {
+        "plurality": counted.plural.transpose("item", "group"),
+        "score_count": counted.counts.transpose("item", "group", "score"),
+        "priority": harm,
+        "rank": ranks(harm),
+        "disagreement": disagreement(plural),
+    }
+    return xr.Dataset(found).drop_attrs().assign_attrs(grouping=spec.priority_grouping)
+
+
+def _taken_apart(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
+    """Single scores of the items that groups disagree on most, the most harmful first of equals."""
+    order = np.lexsort((-items["priority"].fillna(-1), -items["disagreement"].fillna(-1)))
+    shown = order[:SHOWN]
+    score = np.full((len(shown), len(data.rater.labels)), -1, dtype=np.int16)
+    for row, item in enumerate(shown):
+        rated = np.flatnonzero(data.item.code == item)
+        score[row, data.rater.code[rated]] = data.level[rated]
+    labels = [data.item.labels[at] for at in shown]
+    coords = {"item": labels, **_rater_coords(data)}
+    return xr.Dataset({"score": (("item", "rater"), score)}, coords)
 
 
 def _labels(spec: Crowd, data: CrowdData, counts: xr.DataArray) -> xr.DataArray:

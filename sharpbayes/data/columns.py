@@ -57,6 +57,23 @@ def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels,
     return levels, [Fault(path, 0, str(values.name), message)]
 
 
+def numbers_of(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return every value as a number, and the rows of those that are none.
+
+    Times become seconds; empty cells are missing.
+
+    >>> numbers_of(pd.Series(["3", "", "x"]))
+    (array([ 3., nan, nan]), array([2]))
+    """
+    empty = values.str.strip() == ""
+    numbers = pd.to_numeric(values.where(~empty), errors="coerce")
+    if bool((numbers.isna() & ~empty).all()):
+        times = pd.to_datetime(values.where(~empty), errors="coerce", utc=True, format="ISO8601")
+        numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    found = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return found, np.flatnonzero(~np.isfinite(found) & ~empty.to_numpy())
+
+
 def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Fault]]:
     """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where the cell is empty."""
     return levels_of(values, BooleanScale(kind="boolean"), path=path)

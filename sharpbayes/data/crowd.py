@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     constant_by,
+    counted,
     duplicates,
     empty_keys,
     flags_of,
     label_column,
     levels_of,
+    numbers_of,
+    rows,
 )
 from sharpbayes.data.files import read_table, require_columns
 from sharpbayes.data.ratings import Column, Ratings
@@ -40,6 +43,7 @@ class CrowdData:
         expert_item: Item of each expert label; empty without experts.
         expert_label: Label 0 or 1 of each; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
+        order: When each rating was made; None where no column says so.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
     """
 
@@ -52,6 +56,7 @@ class CrowdData:
     expert_item: Codes
     expert_label: Levels
     item_label: Levels
+    order: NDArray[np.float64] | None
     counts: dict[str, int]
 
 
@@ -67,16 +72,16 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
     """
     path = str(base / crowd.data)
     table = read_table(base, crowd.data)
+    require_columns(table, _roles(crowd), path=path)
     keys = [crowd.roles.item, crowd.roles.rater]
-    roles = [("item", keys[0]), ("rater", keys[1]), ("score", crowd.roles.score)]
-    require_columns(table, roles, path=path)
     level, faults = levels_of(table[crowd.roles.score], crowd.scale, path=path)
     faults += empty_keys(table, keys, path=path)
     repeated = table[keys].duplicated(keep="last" if crowd.duplicates == "last" else "first")
     if crowd.duplicates == "error":
         faults += duplicates(table[keys], path=path, what="a rating of an item by a rater")
-    if faults:
-        raise DataError(faults)
+    order, found = _order(table, crowd.roles.order, path=path)
+    if faults + found:
+        raise DataError(faults + found)
     item, rater = (label_column(table[column]) for column in keys)
     kept = np.flatnonzero((level >= 0) & ~repeated.to_numpy())
     kept = kept[np.lexsort((rater.code[kept], item.code[kept]))]
@@ -107,6 +112,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
         expert_item=expert_item,
         expert_label=expert_label,
         item_label=_item_labels(crowd, table, item, base),
+        order=None if order is None else order[kept],
         counts={
             "ratings": int(kept.size),
             "missing": int((level < 0).sum()),
@@ -114,6 +120,12 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
             "labels": int(expert_label.size),
         },
     )
+
+
+def _roles(crowd: Crowd) -> list[tuple[str, str]]:
+    """Return the roles of columns that the table must have."""
+    roles = crowd.roles.model_dump(exclude_none=True)
+    return [(role, str(column)) for role, column in roles.items()]
 
 
 def crowd_ratings(data: CrowdData, crowd: Crowd) -> Ratings:
@@ -127,6 +139,23 @@ def crowd_ratings(data: CrowdData, crowd: Crowd) -> Ratings:
         columns[name] = Column(held.labels, held.code[data.item.code])
     columns["scale"] = Column((SCALE,), np.zeros(len(data.level), dtype=np.int32))
     return Ratings(data.level, columns, {SCALE: data.levels})
+
+
+def _order(
+    table: pd.DataFrame, column: str | None, *, path: str
+) -> tuple[NDArray[np.float64] | None, list[Fault]]:
+    """Read when each rating was made: numbers or times, missing where the cell is empty."""
+    if column is None:
+        return None, []
+    order, wrong = numbers_of(table[column])
+    if not wrong.size:
+        return order, []
+    first = table[column].iloc[wrong[0]]
+    message = (
+        f"{counted(wrong.size, 'value')} that are neither a number nor a time: {rows(wrong)}; "
+        f"the first is {first!r}"
+    )
+    return order, [Fault(path, 0, column, message)]
 
 
 def _group_columns(crowd: Crowd) -> list[str]:

@@ -96,7 +96,14 @@ def _add_margins(counts: Floats, both: Floats, inside: Floats, outside: Floats) 
 
 @njit(cache=True, nogil=True)
 def tabulate_raters(  # noqa: PLR0917
-    item: Codes, rater: Codes, level: Levels, label: Floats, cut: int, table: Floats
+    item: Codes,
+    rater: Codes,
+    level: Levels,
+    label: Floats,
+    cut: int,
+    table: Floats,
+    scores: Floats,
+    rated: Floats,
 ) -> None:
     """Add the labels of its item to the score that each rating gave.
 
@@ -108,6 +115,8 @@ def tabulate_raters(  # noqa: PLR0917
         cut: Where labels are the crowd's own: scores at or above it are unsafe, and a rating does
             not label its own item. 0 for labels from elsewhere.
         table: Result: rows by score and label; shape (raters, scores, 2).
+        scores: Result: ratings with each score; shape (raters, scores).
+        rated: Result: ratings of items that have a label; shape (raters,).
     """
     for r in range(level.size):
         safe, unsafe = label[item[r], 0], label[item[r], 1]
@@ -118,3 +127,21 @@ def tabulate_raters(  # noqa: PLR0917
                 safe -= 1.0
         table[rater[r], level[r], 0] += safe
         table[rater[r], level[r], 1] += unsafe
+        scores[rater[r], level[r]] += 1.0
+        rated[rater[r]] += 1.0 if safe + unsafe > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def count_scores(item: Codes, rater: Codes, level: Levels, kind: Index, counts: Codes) -> None:
+    """Count the scores that raters of each kind gave to each item; missing ones nowhere.
+
+    Args:
+        item: Item of each rating; shape (ratings,).
+        rater: Rater of each rating.
+        level: Score of each rating, negative where missing.
+        kind: Kind of each rater; shape (raters,).
+        counts: Result; shape (kinds, items, scores).
+    """
+    for r in range(level.size):
+        if level[r] >= 0:
+            counts[kind[rater[r]], item[r], level[r]] += 1
