@@ -229,17 +229,21 @@ def _rater_coords(data: CrowdData) -> dict[str, object]:
 
 
 def _items(spec: Crowd, observed: xr.Dataset, counted: Counted) -> xr.Dataset:
-    """Items as groups see them, and their priority."""
-    here = counted.plural["grouping"].to_numpy() == spec.priority_grouping
+    """Items as groups see them, and their priority; groups that are too small are left out."""
+    enough = counted.member.sum("rater") >= spec.min_raters
+    here = (counted.plural["grouping"] == spec.priority_grouping) & enough
     plural = counted.plural.isel(group=np.flatnonzero(here))
     plural.attrs["levels"] = counted.counts.sizes["score"]
-    harm = priority(plural, observed["hm"].sel(by=ALL, group=plural["group"]))
+    weight = observed["hm"].sel(by=ALL, drop=True).where(here)
+    harm = priority(plural, weight.sel(group=plural["group"]))
     found = {
         "plurality": counted.plural.transpose("item", "group"),
         "score_count": counted.counts.transpose("item", "group", "score"),
         "priority": harm,
         "rank": ranks(harm),
         "disagreement": disagreement(plural),
+        "weight": weight,
+        "compared": here,
     }
     return xr.Dataset(found).drop_attrs().assign_attrs(grouping=spec.priority_grouping)
 

@@ -109,7 +109,19 @@ def test_priority_uses_the_finest_grouping(made):
     here = items["grouping"].values == "gender,age"
     weight = metrics["hm"].values[here]
     plural = items["plurality"].values[:, here]
+    raters = metrics["raters"].values
+    here_names = items["group"].values[here & (raters >= 3)].tolist()
+    assert len(here_names) < here.sum()
+    apart = items["plurality"].sel(group=here_names)
+    assert (
+        items["disagreement"].values.tolist()
+        == (apart.max("group") - apart.min("group")).values.tolist()
+    )
     known = np.isfinite(weight)
+    assert items["compared"].values.tolist() == [
+        g in here_names for g in items["group"].values.tolist()
+    ]
+    assert items["weight"].values[here] == pytest.approx(weight, nan_ok=True)
     expected = plural[:, known] @ weight[known] / weight[known].sum() / 4
     assert items["priority"].values == pytest.approx(expected)
 

@@ -1,6 +1,7 @@
 """Results of a crowd study -> tables."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -18,7 +19,14 @@ def responsiveness_table(results: xr.DataTree) -> list[Table]:
     if "responsiveness" not in results:
         return []
     data = results["responsiveness"].to_dataset()
-    return [_stratum_table(data.sel(by=by)) for by in data["by"].to_numpy()]
+    empty = (data["reason"] != "").all("group").to_numpy()
+    shown = [by for by, none in zip(data["by"].to_numpy(), empty, strict=True) if not none]
+    made = [_stratum_table(data.sel(by=by)) for by in shown or ["all"]]
+    left_out = [str(by) for by in data["by"].to_numpy() if by not in shown and by != "all"]
+    if left_out:
+        note = f"{made[0].note} No group can be measured on {_few(np.array(left_out))}."
+        made[0] = replace(made[0], note=note)
+    return made
 
 
 def difference_table(results: xr.DataTree) -> list[Table]:
@@ -285,7 +293,7 @@ def _of(shown: xr.Dataset, data: xr.Dataset, dim: str) -> str:
 def _apart(apart: xr.Dataset, item: xr.Dataset) -> Table:
     """Frequency of each score and the groups whose plurality it is."""
     plural = item["plurality"]
-    grouped = plural.isel(group=np.flatnonzero(plural["group"] != "all"))
+    grouped = plural.isel(group=np.flatnonzero(item["compared"]))
     rows = []
     for score in item["score"].to_numpy()[::-1]:
         groups = grouped["group"].to_numpy()[grouped.to_numpy() == score]

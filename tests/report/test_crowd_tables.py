@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from sharpbayes.report.crowd_tables import crowd_tables
+from sharpbayes.report.crowd_tables import crowd_tables, responsiveness_table
 from sharpbayes.report.tables import tables
 from sharpbayes.run import measure
 from sharpbayes.spec.load import load_study
@@ -50,10 +51,21 @@ def test_small_strata_show_no_number_and_say_why(results, made):
     items = results["responsiveness"]["items"].sel(group="all")
     small = items["by"].values[(items < 27).values]
     assert len(small) == 1
-    table = made[f"Responsiveness to severity by rater group, items: {small[0]}"]
-    assert {cell for row in table.rows for cell in row[1:]} == {"-"}
-    assert "all, gender=Man" in table.note
-    assert "26 items with a score and a label, fewer than min_items = 27" in table.note
+    assert f"Responsiveness to severity by rater group, items: {small[0]}" not in made
+    note = made["Responsiveness to severity by rater group, items: all"].note
+    assert note.endswith(f"No group can be measured on {small[0]}.")
+
+
+def test_a_group_without_numbers_has_its_reason_below(results):
+    data = results["responsiveness"].to_dataset().sel(by=["all"])
+    few = "2 raters, fewer than min_raters = 3"
+    small = (data["group"] == "age=GenZ") & (data["by"] == "all")
+    data["reason"] = data["reason"].astype(object).where(~small, few).astype(str)
+    for name in ("mpa", "wra", "hm", "kendall_tau", "mpa_interval", "wra_interval"):
+        data[name] = data[name].where(~small)
+    table = responsiveness_table(xr.DataTree.from_dict({"/responsiveness": data}))[0]
+    assert {cell for row in table.rows if row[0] == "age=GenZ" for cell in row[1:]} == {"-"}
+    assert f"age=GenZ: {few}." in table.note
 
 
 def test_an_item_taken_apart_counts_every_rater(results, made):
