@@ -17,6 +17,7 @@ from sharpbayes.metrics.crowd import (
     score_counts,
 )
 from sharpbayes.metrics.groups import ALL, membership, strata
+from sharpbayes.metrics.groups import counted as stated
 from sharpbayes.metrics.priority import disagreement, priority, recruiting
 from sharpbayes.metrics.raters import ranks, rater_metrics
 from sharpbayes.metrics.resample import block_of, bootstrap, percentile_interval
@@ -28,7 +29,8 @@ Groups = dict[str, xr.Dataset]
 
 CROWD_CONTAINS = (
     "Intervals: {level:.0%} percentile bootstrap over items, their raters and experts kept "
-    "together; they contain the sampling of items, not the choice of raters."
+    "together; they contain the sampling of items, not the choice of raters. An interval is "
+    "missing where all resamples are the same."
 )
 COHESION_CONTAINS = (
     "p values: {permutations} shuffles of raters between the groups of a grouping, two-sided, "
@@ -74,7 +76,7 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
         raise ValueError("a crowd study has a crowd")
     spec, counted = study.crowd, _counted(study.crowd, data)
     observed, difference = _responsiveness(study, data, counted)
-    use = _scale_use(counted)
+    use = _scale_use(spec, counted)
     raters = _raters(spec, data, counted)
     items = _items(spec, observed, counted)
     return {
@@ -138,7 +140,7 @@ def _responsiveness(
     )
     interval = percentile_interval(resampled, level=boot.level)
     twins = {
-        f"{name}_interval": interval[name].where(observed[name].notnull())
+        f"{name}_interval": _uncertain(interval[name]).where(observed[name].notnull())
         for name in (*RESAMPLED, *CURVES)
     }
     contains = CROWD_CONTAINS.format(level=boot.level)
@@ -150,16 +152,29 @@ def _responsiveness(
     )
 
 
+def _uncertain(interval: xr.DataArray) -> xr.DataArray:
+    """Intervals that have a width: resamples that are all the same tell no uncertainty."""
+    return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
+
+
 def _block(counted: Counted) -> int:
     """Resamples at once: their weights and their tables both stay small."""
     cells = counted.counts.sizes["group"] * counted.by.sizes["by"] * counted.counts.sizes["score"]
     return block_of(max(counted.by.sizes["item"], 2 * cells))
 
 
-def _scale_use(counted: Counted) -> xr.Dataset:
-    """Use of the scale by group and stratum, over single ratings."""
+def _scale_use(spec: Crowd, counted: Counted) -> xr.Dataset:
+    """Use of the scale by group and stratum, over single ratings; counts alone of small groups."""
     counts = xr.dot(counted.counts.astype(float), counted.by.astype(float), dim="item")
-    return scale_use(counts.astype(np.int64).transpose("group", "by", "score"))
+    found = scale_use(counts.astype(np.int64).transpose("group", "by", "score"))
+    raters = counted.member.sum("rater")
+    reason = [
+        f"{stated(int(n), 'rater')}, fewer than min_raters = {spec.min_raters}"
+        * int(n < spec.min_raters)
+        for n in raters
+    ]
+    kept = found.drop_vars("score_count").where(raters >= spec.min_raters)
+    return kept.assign(score_count=found["score_count"], reason=("group", np.array(reason)))
 
 
 def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset:

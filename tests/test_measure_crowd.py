@@ -90,6 +90,17 @@ def test_small_groups_are_never_shown_as_certain(made):
     assert np.isnan(results["recruiting"]["further_ratings"].sel(group="gender=N")).all()
 
 
+def test_resamples_that_are_all_the_same_give_no_interval(tmp_path):
+    table, _ = written(tmp_path)
+    table.loc[table["gender"] == "W", "score"] = 3
+    table.to_csv(tmp_path / "r.csv", index=False)
+    cell = measure(load_study(tmp_path / "s.toml"))["responsiveness"].to_dataset()
+    cell = cell.sel(group="gender=W", by="all")
+    assert (float(cell["mpa"]), float(cell["wra"])) == (0, 0)
+    assert np.isnan(cell["mpa_interval"]).all()
+    assert np.isnan(cell["wra_interval"]).all()
+
+
 def test_differences_agree_with_the_metrics(made):
     _, results = made
     metrics = results["responsiveness"].to_dataset().sel(by="all")
@@ -140,6 +151,10 @@ def test_scale_use_counts_single_ratings(made):
     found = results["scale_use"]["score_count"].sel(group="gender=M", by="kind=rare")
     rows = table[(table["gender"] == "M") & (table["kind"] == "rare")]
     assert found.values.tolist() == np.bincount(rows["score"], minlength=5).tolist()
+    small = results["scale_use"].to_dataset().sel(group="gender=N", by="all")
+    assert np.isnan(small["extreme_response"])
+    assert small["reason"].item() == "2 raters, fewer than min_raters = 3"
+    assert small["score_count"].sum() == 120
 
 
 def test_crowd_labels_of_a_rater_leave_the_rater_out(made):

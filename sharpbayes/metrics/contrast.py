@@ -26,8 +26,8 @@ def contrasts(observed: xr.Dataset, resampled: xr.Dataset, *, level: float) -> x
     Returns:
         For each statistic ``name``: ``name``, ``name_p``, ``name_p_holm`` (group, other, by) and
         ``name_interval`` (group, other, by, bound). Missing on the diagonal, between groups of
-        different groupings and where either group has no value; p values also where resamples
-        do not differ.
+        different groupings and where either group has no value; intervals and p values also
+        where resamples do not differ.
 
     Source: responsiveness paper, section 1 (comparing groups); Efron and Tibshirani 1993, chapter
     13; Holm 1979.
@@ -96,6 +96,7 @@ def _fill(  # noqa: PLR0917 - one row of the table a pair, written in place
     rows = xr.DataArray(resampled[:, low] - resampled[:, high], dims=("replicate", "pair"))
     bounds = percentile_interval(rows, level=level).to_numpy()
     difference[low, high], difference[high, low] = apart, -apart
+    bounds[bounds[:, 0] == bounds[:, 1]] = np.nan
     interval[low, high], interval[high, low] = bounds, -bounds[:, ::-1]
     p[low, high] = p[high, low] = _normal_p(apart, rows.std("replicate", ddof=1).to_numpy())
 

@@ -15,6 +15,7 @@ EVERY = {**METRICS, "spearman": "Spearman", "auc_pr": "AUC-PR", "auc_roc": "AUC-
 # More lines than this in one panel cannot be told apart.
 MOST_LINES = 8
 MOST_GROUPS = 40
+MOST_ROWS = 120
 ALL = "all"
 
 
@@ -58,11 +59,14 @@ def metrics_by_group(results: xr.DataTree) -> "Figure | None":
     if data is None:
         return None
     order = [ALL, *(g for name in _groupings(data) for g in _by_harmonic_mean(data, name))]
-    order = [group for group in dict.fromkeys(order) if _known(data, group)][:MOST_GROUPS]
+    order = [group for group in dict.fromkeys(order) if _known(data, group)]
     if not order:
         return None
-    figure, axes = _grid(1, len(METRICS), width=2.4, height=1.2 + 0.22 * len(order))
-    _dots(axes[0], [(_short(group, ALL), data.sel(group=group)) for group in order])
+    shown = order[:MOST_ROWS]
+    figure, axes = _grid(1, len(METRICS), width=2.4, height=1.2 + 0.22 * len(shown))
+    _dots(axes[0], [(_short(group, ALL), data.sel(group=group)) for group in shown])
+    if len(shown) < len(order):
+        figure.supxlabel(f"{len(shown)} of {len(order)} groups; all of them are in the results")
     return figure
 
 
@@ -77,11 +81,14 @@ def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
         for by in data["by"].to_numpy()[1:]
         for group in dict.fromkeys(top)
     ]
-    cells = [(label, cell) for label, cell in cells if cell["reason"].item() == ""][:MOST_GROUPS]
+    cells = [(label, cell) for label, cell in cells if cell["reason"].item() == ""]
     if not cells:
         return None
-    figure, axes = _grid(1, len(METRICS), width=2.4, height=1.2 + 0.22 * len(cells))
-    _dots(axes[0], cells)
+    shown = cells[:MOST_ROWS]
+    figure, axes = _grid(1, len(METRICS), width=2.4, height=1.2 + 0.2 * len(shown))
+    _dots(axes[0], shown)
+    if len(shown) < len(cells):
+        figure.supxlabel(f"{len(shown)} of {len(cells)} rows; all of them are in the results")
     return figure
 
 
@@ -91,7 +98,8 @@ def score_distribution(results: xr.DataTree) -> "Figure | None":
     if data is None:
         return None
     finest = _groupings(data)[-1] if _groupings(data) else ALL
-    groups = [ALL, *(g for g in _groups(data, finest) if g != ALL)][:MOST_GROUPS]
+    groups = [ALL, *(g for g in _groups(data, finest) if g != ALL)]
+    groups = [group for group in groups if _known(data, group)][:MOST_GROUPS]
     share = data["score_share"].sel(by=ALL, group=groups)
     figure, axes = _grid(1, 1, width=6.5, height=1.2 + 0.24 * len(groups))
     ax, left = axes[0][0], np.zeros(len(groups))

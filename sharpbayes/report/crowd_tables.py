@@ -76,7 +76,8 @@ def scale_use_table(results: xr.DataTree) -> list[Table]:
         "Use of the scale by rater group",
         ("group", *scores, "mean", "extreme", "middle"),
         tuple(rows),
-        "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
+        "Shares of the group's ratings; extreme: at either end; middle: at the middle."
+        f"{_reasons(data)}",
     )
     return [table]
 

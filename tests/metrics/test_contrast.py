@@ -72,4 +72,5 @@ def test_resamples_that_do_not_differ_give_no_p_value():
     same = resampled.copy(data={"mpa": np.ones_like(resampled["mpa"])})
     found = contrasts(observed, same, level=0.9).sel(group="g=a", other="g=b", by="all")
     assert np.isnan(found["mpa_p"])
+    assert np.isnan(found["mpa_interval"]).all()
     assert np.isfinite(found["mpa"])
