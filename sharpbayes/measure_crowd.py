@@ -38,6 +38,8 @@ COHESION_CONTAINS = (
     "Benjamini and Hochberg. Distance of scores: {distance}."
 )
 RESAMPLED = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
+# Metrics of the paper's Figure 3, which groups are compared by.
+COMPARED = ("mpa", "wra", "hm", "kendall_tau")
 CURVES = ("precision", "recall", "recall_below")
 # Items that are shown rater by rater.
 SHOWN = 6
@@ -144,7 +146,7 @@ def _responsiveness(
         for name in (*RESAMPLED, *CURVES)
     }
     contains = CROWD_CONTAINS.format(level=boot.level)
-    chosen = list(RESAMPLED)
+    chosen = list(COMPARED)
     difference = contrasts(observed[chosen], resampled[chosen], level=boot.level)
     return (
         observed.assign(twins).assign_attrs(contains=contains),

@@ -6,7 +6,6 @@ The file is made in the folder for temporary files and deleted at the end. A par
 then measured from Parquet and from CSV, which is read whole: both must give the same numbers.
 """
 
-import os
 import resource
 import subprocess
 import sys
@@ -97,7 +96,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         written(folder)
-        size = os.path.getsize(folder / "whole.parquet") / 1e6
+        size = (folder / "whole.parquet").stat().st_size / 1e6
         wall = measured(folder, "whole.parquet")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024**2
         print(f"{ITEMS * RATERS:,} ratings, {size:.0f} MB of Parquet: {wall:.0f} s")
