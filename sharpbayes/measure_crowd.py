@@ -1,5 +1,6 @@
 """The deterministic half of a crowd study: scores of raters -> groups of results."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -77,7 +78,11 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     if study.crowd is None:
         raise ValueError("a crowd study has a crowd")
     spec, counted = study.crowd, _counted(study.crowd, data)
-    observed, difference = _responsiveness(study, data, counted)
+    # Shuffles are counted by compiled code, which leaves Python free for the resamples.
+    with ThreadPoolExecutor(1) as beside:
+        shuffled = beside.submit(_cohesion, study, data, counted.member)
+        observed, difference = _responsiveness(study, data, counted)
+        cohesive = shuffled.result()
     use = _scale_use(spec, counted)
     raters = _raters(spec, data, counted)
     items = _items(spec, observed, counted)
@@ -85,7 +90,7 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
         "responsiveness": observed,
         "responsiveness_difference": difference,
         "scale_use": use,
-        "cohesion": _cohesion(study, data, counted.member),
+        "cohesion": cohesive,
         "raters": raters,
         "items": items,
         "taken_apart": _taken_apart(data, items),

@@ -356,9 +356,12 @@ def _precision_area(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     best = (top / 2) * (top / 2 + 1) if top % 2 == 0 else ((top + 1) / 2) ** 2
     used = ~np.isnan(precision)
     highest = np.fmax.accumulate(precision, axis=-1)
-    # Pairs (s, i): what precision at s gains over the highest one up to i < s.
-    gain = precision[..., :, None] - highest[..., None, :]
-    counted = used[..., :, None] & used[..., None, :] & np.tri(top + 1, k=-1, dtype=bool)
-    area = np.where(counted, gain, 0.0).sum(axis=(-2, -1))
+    below, passed = np.zeros(precision.shape[:-1]), np.zeros(precision.shape[:-1])
+    area = np.zeros(precision.shape[:-1])
+    for s in range(top + 1):
+        # What precision at s gains over the highest one up to each used i < s.
+        area += np.where(used[..., s], below * precision[..., s] - passed, 0.0)
+        below += used[..., s]
+        passed += np.where(used[..., s], highest[..., s], 0.0)
     both = (precision > 0).any(axis=-1) & (precision < 1).any(axis=-1)
     return np.where(both, np.maximum(area, 0.0) / best, np.nan)
