@@ -19,8 +19,14 @@ from sharpbayes.metrics.crowd import (
 )
 from sharpbayes.metrics.groups import ALL, membership, strata
 from sharpbayes.metrics.groups import counted as stated
-from sharpbayes.metrics.priority import disagreement, priority, recruiting
-from sharpbayes.metrics.raters import ranks, rater_metrics
+from sharpbayes.metrics.priority import (
+    disagreement,
+    further_items,
+    priority,
+    recruiting,
+    widths,
+)
+from sharpbayes.metrics.raters import RaterScores, ranks, rater_intervals, rater_metrics
 from sharpbayes.metrics.resample import block_of, bootstrap, percentile_interval
 from sharpbayes.metrics.responsiveness import responsiveness
 from sharpbayes.metrics.scaleuse import drift, scale_use
@@ -38,6 +44,11 @@ COHESION_CONTAINS = (
     "with a Monte Carlo standard error of at most {error:.3f}; adjusted over the whole table by "
     "Benjamini and Hochberg. Distance of scores: {distance}."
 )
+RATERS_CONTAIN = (
+    "Intervals: {level:.0%} percentile bootstrap over items, at most {replicates} resamples."
+)
+# Resamples for intervals of single raters, whose number grows with raters and ratings.
+RATER_REPLICATES = 200
 RESAMPLED = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 # Metrics of the paper's Figure 3, which groups are compared by.
 COMPARED = ("mpa", "wra", "hm", "kendall_tau")
@@ -80,11 +91,10 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     spec, counted = study.crowd, _counted(study.crowd, data)
     # Shuffles are counted by compiled code, which leaves Python free for the resamples.
     with ThreadPoolExecutor(1) as beside:
-        shuffled = beside.submit(_cohesion, study, data, counted.member)
+        shuffled = beside.submit(_rater_by_rater, study, data, counted)
         observed, difference = _responsiveness(study, data, counted)
-        cohesive = shuffled.result()
+        cohesive, raters = shuffled.result()
     use = _scale_use(spec, counted)
-    raters = _raters(spec, data, counted)
     items = _items(spec, observed, counted)
     return {
         "responsiveness": observed,
@@ -184,6 +194,13 @@ def _scale_use(spec: Crowd, counted: Counted) -> xr.Dataset:
     return kept.assign(score_count=found["score_count"], reason=("group", np.array(reason)))
 
 
+def _rater_by_rater(
+    study: Study, data: CrowdData, counted: Counted
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """What single raters are needed for: cohesion of groups, and raters by themselves."""
+    return _cohesion(study, data, counted.member), _raters(study, data, counted)
+
+
 def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset:
     """IRR, XRR and GAI of every group."""
     spec = study.crowd
@@ -209,33 +226,48 @@ def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset
     )
 
 
-def _raters(spec: Crowd, data: CrowdData, counted: Counted) -> xr.Dataset:
-    """Every rater's own metrics, use of the scale and drift."""
+def _raters(study: Study, data: CrowdData, counted: Counted) -> xr.Dataset:
+    """Every rater's own metrics with intervals, use of the scale and drift."""
+    spec = study.crowd
+    assert spec is not None  # noqa: S101 - the caller looked
     own = "group" in counted.labels.dims
     every = counted.counts.sel(group=ALL, drop=True) if own else counted.labels
     cut = spec.labels.cut if isinstance(spec.labels, CrowdLabels) else 0
-    found = rater_metrics(
+    scores = RaterScores(
         data.level,
         item=data.item.code,
         rater=data.rater.code,
-        label_count=_cut_labels(every, cut).to_numpy() if own else every.to_numpy(),
+        label_count=(_cut_labels(every, cut) if own else every).to_numpy(),
         cut=cut,
         raters=len(data.rater.labels),
         levels=len(data.levels),
-        min_items=spec.min_items,
     )
+    found = rater_metrics(scores, min_items=spec.min_items)
+    interval = rater_intervals(
+        scores,
+        replicates=min(study.bootstrap.replicates, RATER_REPLICATES),
+        seed=study.seed,
+        level=study.bootstrap.level,
+    )
+    found = found.merge(interval.where(found["reason"] == ""))
+    found["further_ratings"] = further_items(found["items"], widths(found), spec.interval_width)
     if data.order is not None:
-        found = found.merge(
-            drift(
-                data.level,
-                item=data.item.code,
-                rater=data.rater.code,
-                order=data.order,
-                raters=len(data.rater.labels),
-                min_items=spec.min_items,
-            )
-        )
-    return found.assign_coords(_rater_coords(data))
+        found = found.merge(_drift(data, spec.min_items))
+    contains = RATERS_CONTAIN.format(level=study.bootstrap.level, replicates=RATER_REPLICATES)
+    return found.assign_coords(_rater_coords(data)).assign_attrs(contains=contains)
+
+
+def _drift(data: CrowdData, min_items: int) -> xr.Dataset:
+    """How raters move with time, which some column tells."""
+    assert data.order is not None  # noqa: S101 - the caller looked
+    return drift(
+        data.level,
+        item=data.item.code,
+        rater=data.rater.code,
+        order=data.order,
+        raters=len(data.rater.labels),
+        min_items=min_items,
+    )
 
 
 def _cut_labels(counts: xr.DataArray, cut: int) -> xr.DataArray:

@@ -96,39 +96,58 @@ def _add_margins(counts: Floats, both: Floats, inside: Floats, outside: Floats) 
 
 @njit(cache=True, nogil=True)
 def tabulate_raters(  # noqa: PLR0917
-    item: Codes,
+    first: Index,
     rater: Codes,
     level: Levels,
     label: Floats,
     cut: int,
+    weight: Floats,
     table: Floats,
-    scores: Floats,
-    rated: Floats,
 ) -> None:
-    """Add the labels of its item to the score that each rating gave.
+    """Add the labels of its item to the score that each rating gave, in each replicate.
+
+    Args:
+        first: First rating of each item, and the number of ratings; shape (items + 1,).
+        rater: Rater of each rating, ordered by item; shape (ratings,).
+        level: Score of each rating.
+        label: Safe and unsafe labels of each item; shape (items, 2).
+        cut: Where labels are the crowd's own: scores at or above it are unsafe, and a rating does
+            not label its own item. 0 for labels from elsewhere.
+        weight: How often each item counts; shape (replicates, items).
+        table: Result: rows by score and label; shape (replicates, raters, scores, 2).
+    """
+    for b in range(weight.shape[0]):
+        for i in range(first.size - 1):
+            times = weight[b, i]
+            # A third of the items is not in a resample.
+            if times == 0.0:
+                continue
+            safe, unsafe = times * label[i, 0], times * label[i, 1]
+            own = times if cut > 0 else 0.0
+            for r in range(first[i], first[i + 1]):
+                cell = table[b, rater[r], level[r]]
+                high = own if level[r] >= cut else 0.0
+                cell[0] += safe - (own - high)
+                cell[1] += unsafe - high
+
+
+@njit(cache=True, nogil=True)
+def count_raters(  # noqa: PLR0917
+    item: Codes, rater: Codes, level: Levels, others: Floats, scores: Floats, rated: Floats
+) -> None:
+    """Count each rater's ratings by score, and those of items that somebody else labels.
 
     Args:
         item: Item of each rating; shape (ratings,).
         rater: Rater of each rating.
         level: Score of each rating.
-        label: Safe and unsafe labels of each item; shape (items, 2).
-        cut: Where labels are the crowd's own: scores at or above it are unsafe, and a rating does
-            not label its own item. 0 for labels from elsewhere.
-        table: Result: rows by score and label; shape (raters, scores, 2).
+        others: Labels of each item, those of one rating of it taken out; shape (items,).
         scores: Result: ratings with each score; shape (raters, scores).
         rated: Result: ratings of items that have a label; shape (raters,).
     """
     for r in range(level.size):
-        safe, unsafe = label[item[r], 0], label[item[r], 1]
-        if cut > 0:
-            if level[r] >= cut:
-                unsafe -= 1.0
-            else:
-                safe -= 1.0
-        table[rater[r], level[r], 0] += safe
-        table[rater[r], level[r], 1] += unsafe
         scores[rater[r], level[r]] += 1.0
-        rated[rater[r]] += 1.0 if safe + unsafe > 0.0 else 0.0
+        rated[rater[r]] += 1.0 if others[item[r]] > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -87,13 +87,9 @@ def recruiting(
     >>> float(made["further_items"].item()), float(made["further_ratings"].item())
     (300.0, 600.0)
     """
-    bounds = xr.concat([found[f"{name}_interval"] for name in RECRUITING], "metric")
-    width = bounds.sel(bound="upper", drop=True) - bounds.sel(bound="lower", drop=True)
-    width = width.assign_coords(metric=list(RECRUITING)).where(width > 0)
+    width = widths(found)
     ratings = score_count.sum("score")
-    # A ratio that is a whole number but for its last bits must not be rounded up.
-    needed = np.ceil(found["items"] * ((width / interval_width) ** 2 - 1) - 1e-9)
-    further = needed.clip(min=0.0)
+    further = further_items(found["items"], width, interval_width)
     each = ratings / found["items"].where(found["items"] > 0)
     made = {
         "hm": found["hm"],
@@ -105,3 +101,21 @@ def recruiting(
         "further_ratings": np.ceil(further * each - 1e-9),
     }
     return xr.Dataset(made).assign_attrs(interval_width=interval_width)
+
+
+def widths(found: xr.Dataset) -> xr.DataArray:
+    """Return the width of the intervals of MPA, WRA and HM (metric, ...); NaN where it is 0."""
+    bounds = xr.concat([found[f"{name}_interval"] for name in RECRUITING], "metric")
+    width = bounds.sel(bound="upper", drop=True) - bounds.sel(bound="lower", drop=True)
+    return width.assign_coords(metric=list(RECRUITING)).where(width > 0)
+
+
+def further_items(items: xr.DataArray, width: xr.DataArray, wanted: float) -> xr.DataArray:
+    """Return how many more items an interval of a wanted width takes: n ((w / wanted)^2 - 1).
+
+    >>> float(further_items(xr.DataArray(20), xr.DataArray(0.2), 0.1))
+    60.0
+    """
+    # A number that is whole but for its last bits must not be rounded up.
+    needed = items * ((width / wanted) ** 2 - 1) - 1e-9
+    return needed.copy(data=np.maximum(np.ceil(needed.to_numpy()), 0.0))

@@ -329,20 +329,31 @@ def severity_metrics(table: xr.DataArray) -> xr.Dataset:
         "recall": recall(table),
         "recall_below": recall_below(table),
     }
-    mpa = monotonic_precision_area(shares["precision"])
-    wra = weighted_recall_area(shares["recall_below"], shares["recall"])
     return xr.Dataset(
         {
             **shares,
-            "mpa": mpa,
-            "wra": wra,
-            "hm": harmonic_mean(mpa, wra),
+            **_areas(**shares),
             "kendall_tau": kendall_tau(table),
             "spearman": spearman(table),
             "auc_pr": auc_pr(table),
             "auc_roc": auc_roc(table),
         }
     )
+
+
+def areas(table: xr.DataArray) -> xr.Dataset:
+    """Return ``mpa``, ``wra`` and ``hm`` alone, of a table as in :func:`severity_metrics`."""
+    return xr.Dataset(
+        _areas(precision=precision(table), recall=recall(table), recall_below=recall_below(table))
+    )
+
+
+def _areas(
+    *, precision: xr.DataArray, recall: xr.DataArray, recall_below: xr.DataArray
+) -> dict[str, xr.DataArray]:
+    """Both areas and their harmonic mean."""
+    mpa, wra = monotonic_precision_area(precision), weighted_recall_area(recall_below, recall)
+    return {"mpa": mpa, "wra": wra, "hm": harmonic_mean(mpa, wra)}
 
 
 def _share(part: xr.DataArray, *, of: xr.DataArray) -> xr.DataArray:

@@ -140,23 +140,17 @@ def rater_table(results: xr.DataTree) -> list[Table]:
     if "raters" not in results:
         return []
     data = results["raters"].to_dataset()
-    names = [*METRICS, "extreme_response", "central_tendency", "range_used"]
-    names += ["drift"] if "drift" in data else []
     order = np.argsort(data["rank"].fillna(np.inf).to_numpy(), kind="stable")
     shown = data.isel(rater=_ends(order))
-    rows = [
-        (str(cell["rater"].item()), whole(cell["rank"]), *(number(cell[name]) for name in names))
-        for at in range(shown.sizes["rater"])
-        for cell in [shown.isel(rater=at)]
-    ]
+    drift = ["drift"] if "drift" in data else []
     withheld = int((data["reason"] != "").sum())
     table = Table(
         "Raters by their own responsiveness",
-        ("rater", "rank", "MPA", "WRA", "HM", "extreme", "middle", "range", "drift")[
-            : 2 + len(names)
-        ],
-        tuple(rows),
-        f"{_of(shown, data, 'rater')}, highest and lowest; metrics withheld for {withheld}.",
+        ("rater", "rank", "MPA", "WRA", "HM", "interval", "more", "extreme", "range", *drift),
+        tuple(_rater_cells(shown.isel(rater=at), drift) for at in range(shown.sizes["rater"])),
+        f"{_of(shown, data, 'rater')}, highest and lowest; metrics withheld for {withheld}. "
+        "more: further ratings for an interval of HM as wide as wanted; extreme: share of ratings "
+        f"at either end; range: of the scale that is used. {data.attrs['contains']}",
     )
     return [table]
 
@@ -270,6 +264,18 @@ def _pair_cells(cell: xr.Dataset) -> tuple[str, ...]:
         span(cell["hm_interval"]),
         number(cell["hm_p"]),
         number(cell["hm_p_holm"]),
+    )
+
+
+def _rater_cells(cell: xr.Dataset, further: list[str]) -> tuple[str, ...]:
+    """One rater."""
+    return (
+        str(cell["rater"].item()),
+        whole(cell["rank"]),
+        *(number(cell[name]) for name in METRICS),
+        span(cell["hm_interval"]),
+        whole(cell["further_ratings"].sel(metric="hm")),
+        *(number(cell[name]) for name in ("extreme_response", "range_used", *further)),
     )
 
 
