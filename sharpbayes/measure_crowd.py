@@ -303,8 +303,12 @@ def _items(spec: Crowd, observed: xr.Dataset, counted: Counted) -> xr.Dataset:
 
 
 def _taken_apart(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
-    """Single scores of the items that groups disagree on most, the most harmful first of equals."""
-    order = np.lexsort((-items["priority"].fillna(-1), -items["disagreement"].fillna(-1)))
+    """Single scores of the items that groups disagree on most, and of equals all raters."""
+    counts = items["score_count"].sel(group=ALL).astype(float)
+    share = counts / counts.sum("score")
+    mean = (share * share["score"]).sum("score")
+    spread = (share * (share["score"] - mean) ** 2).sum("score")
+    order = np.lexsort((-spread, -items["disagreement"].fillna(-1)))
     shown = order[:SHOWN]
     score = np.full((len(shown), len(data.rater.labels)), -1, dtype=np.int16)
     for row, item in enumerate(shown):

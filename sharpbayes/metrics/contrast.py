@@ -15,7 +15,8 @@ def contrasts(observed: xr.Dataset, resampled: xr.Dataset, *, level: float) -> x
 
     ``difference[g, h] = T[g] - T[h]``, in every resample from the same items, so that what both
     groups share cancels. Its interval is the percentile interval of the resampled differences, and
-    ``p = 2 Phi(-|difference| / sd(resampled differences))``. Holm's correction is over all pairs of
+    ``p = max(2 Phi(-|difference| / sd*), 2 min(share* <= 0, share* >= 0))``, with the standard
+    deviation and the shares of the resampled differences. Holm's correction is over all pairs of
     one grouping in all strata, for each statistic by itself.
 
     Args:
@@ -98,13 +99,21 @@ def _fill(  # noqa: PLR0917 - one row of the table a pair, written in place
     difference[low, high], difference[high, low] = apart, -apart
     bounds[bounds[:, 0] == bounds[:, 1]] = np.nan
     interval[low, high], interval[high, low] = bounds, -bounds[:, ::-1]
-    p[low, high] = p[high, low] = _normal_p(apart, rows.std("replicate", ddof=1).to_numpy())
+    p[low, high] = p[high, low] = _p(apart, rows)
 
 
-def _normal_p(apart: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two-sided p value of a difference with this standard error; NaN where it has none."""
+def _p(apart: NDArray[np.float64], rows: xr.DataArray) -> NDArray[np.float64]:
+    """Two-sided p value of each difference; NaN where resamples do not differ.
+
+    The normal law tells small p values from each other, which shares of resamples cannot; the
+    shares hold where resamples lie askew, so that p is never below what an interval says.
+    """
     from scipy.special import ndtr  # noqa: PLC0415 - quick to start without it
 
+    made = rows.notnull().sum("replicate").clip(min=1)
+    sides = [((rows <= 0).sum("replicate") / made), ((rows >= 0).sum("replicate") / made)]
+    share = 2.0 * np.minimum(*(side.to_numpy() for side in sides))
+    sd = rows.std("replicate", ddof=1).to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
         p: NDArray[np.float64] = 2.0 * ndtr(-np.abs(apart) / sd)
-    return np.where(sd > 0, p, np.nan)
+    return np.where(sd > 0, np.minimum(np.maximum(p, share), 1.0), np.nan)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.metrics.raters import ranks
 
@@ -98,7 +99,7 @@ def recruiting(
         "ratings": ratings,
         "width": width,
         "further_items": further,
-        "further_ratings": np.ceil(further * each - 1e-9),
+        "further_ratings": xr.apply_ufunc(_whole, further * each - 1e-9),
     }
     return xr.Dataset(made).assign_attrs(interval_width=interval_width)
 
@@ -118,4 +119,9 @@ def further_items(items: xr.DataArray, width: xr.DataArray, wanted: float) -> xr
     """
     # A number that is whole but for its last bits must not be rounded up.
     needed = items * ((width / wanted) ** 2 - 1) - 1e-9
-    return needed.copy(data=np.maximum(np.ceil(needed.to_numpy()), 0.0))
+    return needed.copy(data=_whole(needed.to_numpy()))
+
+
+def _whole(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The next whole number, at least 0 and never -0."""
+    return np.maximum(np.ceil(x), 0.0) + 0.0

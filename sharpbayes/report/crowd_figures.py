@@ -130,7 +130,13 @@ def rater_averages(results: xr.DataTree) -> "Figure | None":
         ax.bar(np.arange(len(EVERY)) + at * wide, values, wide, label=str(group))
     ax.set_xticks(np.arange(len(EVERY)) + 0.4 - wide / 2, list(EVERY.values()), fontsize=8)
     ax.set(ylim=(0, 1), ylabel="mean over raters")
-    ax.legend(fontsize=7, frameon=False, title=column.removeprefix("group:"), ncols=2)
+    ax.legend(
+        fontsize=7,
+        frameon=False,
+        title=column.removeprefix("group:"),
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+    )
     return figure
 
 

@@ -310,8 +310,8 @@ def _apart(apart: xr.Dataset, item: xr.Dataset) -> Table:
         f"Item {item['item'].item()} taken apart",
         ("score", "ratings", "plurality of", "raters"),
         tuple(rows),
-        f"Plurality of all raters: {int(plural.sel(group='all'))}. One of the items that groups "
-        "disagree on most.",
+        f"Plurality of all raters: {int(plural.sel(group='all'))}. One of the items seen "
+        "most differently.",
     )
 
 

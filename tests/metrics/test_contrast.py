@@ -42,7 +42,20 @@ def test_every_pair_follows_its_definition(seed):
                     np.quantile(apart, [0.05, 0.95])
                 )
                 z = abs(x[i, b] - x[j, b]) / apart.std(ddof=1)
-                assert float(cell["mpa_p"]) == pytest.approx(2 * stats.norm.sf(z))
+                share = 2 * min((apart <= 0).mean(), (apart >= 0).mean())
+                expected = min(1, max(2 * stats.norm.sf(z), share))
+                assert float(cell["mpa_p"]) == pytest.approx(expected)
+
+
+def test_p_is_not_below_what_an_askew_interval_says():
+    observed, resampled = made(0, replicates=100)
+    # Ten standard deviations from 0, but 10 of 100 resamples are on the other side.
+    apart = np.where(np.arange(100) < 10, -0.01, 0.01) + np.linspace(0, 1e-3, 100)
+    resampled["mpa"][:, 1, 0] = apart
+    resampled["mpa"][:, 2, 0] = 0.0
+    observed["mpa"][1, 0], observed["mpa"][2, 0] = 0.06, 0.0
+    cell = contrasts(observed, resampled, level=0.8).sel(group="g=a", other="g=b", by="all")
+    assert float(cell["mpa_p"]) == pytest.approx(0.2)
 
 
 def test_holm_is_over_all_pairs_of_a_grouping_in_all_strata():

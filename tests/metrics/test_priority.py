@@ -54,6 +54,7 @@ def test_further_ratings_by_hand():
     # 20 items of 2 ratings: 4 times as many; narrow enough; 9 times as many.
     assert hm["further_items"].values.tolist() == [60, 0, 80]
     assert hm["further_ratings"].values.tolist() == [120, 0, 80]
+    assert not np.signbit(hm["further_ratings"]).any()
     assert found["rank"].values.tolist() == [2, 1, 1]
 
 
