@@ -110,10 +110,11 @@ def _p(apart: NDArray[np.float64], rows: xr.DataArray) -> NDArray[np.float64]:
     """
     from scipy.special import ndtr  # noqa: PLC0415 - quick to start without it
 
-    made = rows.notnull().sum("replicate").clip(min=1)
-    sides = [((rows <= 0).sum("replicate") / made), ((rows >= 0).sum("replicate") / made)]
-    share = 2.0 * np.minimum(*(side.to_numpy() for side in sides))
-    sd = rows.std("replicate", ddof=1).to_numpy()
+    x = rows.to_numpy()
+    gaps = np.isnan(x)
+    made = np.maximum(len(x) - gaps.sum(axis=0), 1)
+    share = 2.0 * np.minimum((x <= 0).sum(axis=0), (x >= 0).sum(axis=0)) / made
+    sd = rows.std("replicate", ddof=1, skipna=bool(gaps.any())).to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
         p: NDArray[np.float64] = 2.0 * ndtr(-np.abs(apart) / sd)
     return np.where(sd > 0, np.minimum(np.maximum(p, share), 1.0), np.nan)

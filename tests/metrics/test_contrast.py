@@ -87,3 +87,15 @@ def test_resamples_that_do_not_differ_give_no_p_value():
     assert np.isnan(found["mpa_p"])
     assert np.isnan(found["mpa_interval"]).all()
     assert np.isfinite(found["mpa"])
+
+
+def test_resamples_without_the_metric_are_left_out():
+    observed, resampled = made(2, replicates=200)
+    gaps = resampled.copy(deep=True)
+    gaps["mpa"][::4, 1, 0] = np.nan
+    kept = np.arange(200) % 4 > 0
+    whole = contrasts(observed, resampled.isel(replicate=kept), level=0.9)
+    found = contrasts(observed, gaps, level=0.9)
+    for name in ("mpa", "mpa_p", "mpa_interval"):
+        one, two = (each[name].sel(group="g=a", other="g=b", by="all") for each in (whole, found))
+        assert two.values == pytest.approx(one.values)
