@@ -18,6 +18,7 @@ def test_indices_by_hand():
     assert float(found["extreme_response"]) == pytest.approx(1 / 6)
     assert float(found["central_tendency"]) == pytest.approx(5 / 6)
     assert float(found["range_used"]) == pytest.approx(2 / 3)
+    assert float(used(1, 2, 4, 2, 1)["central_tendency"]) == 0.4  # K = 4: score 2 alone
     assert float(found["mean_score"]) == pytest.approx(8 / 6)
     assert found["score_share"].values == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0])
 
