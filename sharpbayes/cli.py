@@ -105,6 +105,27 @@ def fit(
 
 
 @app.command()
+def simulate(
+    study: Study,
+    pattern: Annotated[
+        str, typer.Option(help="normal, shift, conservative, or all for raters of each.")
+    ] = "normal",
+    out: Annotated[Path | None, typer.Option(help="Folder; <study>.simulated by default.")] = None,
+    seed: Seed = None,
+    set_: Set = None,
+    debug: Debug = False,
+) -> None:
+    """Simulate a crowd with known truth, and write a study that measures it."""
+    with _guarded(debug=debug):
+        from sharpbayes.simulate import save_simulated  # noqa: PLC0415
+        from sharpbayes.simulate import simulate as simulate_study  # noqa: PLC0415
+
+        made = simulate_study(_load(study, set_, seed), pattern=pattern)
+        written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
+        _say(f"{len(made.ratings)} ratings with known truth; run sharpbayes measure {written}")
+
+
+@app.command()
 def report(results: ResultsFile, as_json: Json = False, debug: Debug = False) -> None:
     """Print the tables of a results file."""
     with _guarded(debug=debug):

@@ -13,6 +13,7 @@ ROOMS = [
     "cli",
     "report",
     "run",
+    "simulate",
     "measure_crowd",
     "measure_panel",
     "results",

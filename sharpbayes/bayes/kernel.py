@@ -10,7 +10,8 @@ import math
 import numba
 import numpy as np
 
-from sharpbayes.bayes.effects import correlation_factor, sd_of, term_backward, term_forward
+from sharpbayes.bayes.correlated import correlation_factor, sd_of
+from sharpbayes.bayes.effects import term_backward, term_forward
 from sharpbayes.bayes.plan import AT
 from sharpbayes.bayes.runs import (
     exact_run,

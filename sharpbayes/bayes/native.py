@@ -42,7 +42,7 @@ FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 def digest() -> int:
     """Return a number that changes with any source of the machine code."""
     folder = Path(__file__).parent
-    names = ("effects.py", "kernel.py", "native.py", "plan.py", "runs.py")
+    names = ("correlated.py", "effects.py", "kernel.py", "native.py", "plan.py", "runs.py")
     text = b"".join((folder / name).read_bytes() for name in names)
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 

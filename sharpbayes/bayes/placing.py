@@ -284,7 +284,10 @@ def _held_by(term: Term, holder: Term, ratings: Ratings) -> Term:
 
 def _splits(code: Codes, holder: Term) -> bool:
     """Whether a column has several levels in use, and each level of the holder is in one."""
-    return code.min() < code.max() and parent_of(holder.index, code, size=holder.size) is not None
+    return (
+        bool(code.min() < code.max())
+        and parent_of(holder.index, code, size=holder.size) is not None
+    )
 
 
 def _absorb(terms: list[Term]) -> Iterable[Term]:

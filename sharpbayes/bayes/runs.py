@@ -30,7 +30,7 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @numba.njit(error_model="numpy", nogil=True, fastmath={"contract", "nsz"})
 def exp_table(v, sign, out):
-    """Write exp(sign v) by a polynomial that vectorises; return whether all |v| are below ``FAR``."""
+    """Write exp(sign v), by a polynomial that vectorises; return whether all |v| < ``FAR``."""
     rounded = np.empty(len(v))
     largest = 0.0
     for i in range(len(v)):

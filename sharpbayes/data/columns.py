@@ -17,12 +17,24 @@ MISSING = -1
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
 
 
+def coded(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
+    """Return a code for each value and the text of each code.
+
+    >>> coded(pd.Series(["b", "a", "b"]))
+    (array([0, 1, 0]), ['b', 'a'])
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.codes.to_numpy(), [str(text) for text in values.cat.categories]
+    codes, found = pd.factorize(values)
+    return codes, [str(text) for text in found]
+
+
 def label_column(values: pd.Series, *, order: Sequence[str] | None = None) -> Column:
     """Return labels and codes of a column; labels sorted, numbers by size, or in a given order."""
-    codes, found = pd.factorize(values)
-    labels = sort_labels([str(label) for label in found]) if order is None else list(order)
+    codes, found = coded(values)
+    labels = sort_labels(found) if order is None else list(order)
     place = {label: position for position, label in enumerate(labels)}
-    new = np.array([place[str(label)] for label in found], dtype=np.int32)
+    new = np.array([place[label] for label in found], dtype=np.int32)
     return Column(tuple(labels), new[codes])
 
 
@@ -40,8 +52,8 @@ def sort_labels(labels: Sequence[str]) -> list[str]:
 
 def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Fault]]:
     """Return the level of every value, -1 where the cell is empty, and what is off the scale."""
-    codes, found = pd.factorize(values)
-    table = np.array([_level(str(value).strip(), scale) for value in found], dtype=np.int16)
+    codes, found = coded(values)
+    table = np.array([_level(value.strip(), scale) for value in found], dtype=np.int16)
     levels = table[codes] if len(table) else np.full(len(values), MISSING, dtype=np.int16)
     off = np.flatnonzero(levels < MISSING)
     if not off.size:
@@ -55,6 +67,30 @@ def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels,
     if isinstance(scale, CategoricalScale):
         message += did_you_mean(first, scale.levels)
     return levels, [Fault(path, 0, str(values.name), message)]
+
+
+def numbers_of(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return every value as a number, and the rows of those that are none.
+
+    Times become seconds; empty cells are missing.
+
+    >>> numbers_of(pd.Series(["3", "", "x"]))
+    (array([ 3., nan, nan]), array([2]))
+    """
+    codes, found = coded(values)
+    numbers, wrong = _numbers(pd.Series(found, dtype=str))
+    return numbers[codes], np.flatnonzero(wrong[codes])
+
+
+def _numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Each text as a number or a time, and whether it is neither."""
+    empty = values.str.strip() == ""
+    numbers = pd.to_numeric(values.where(~empty), errors="coerce")
+    if bool(numbers.isna().all()):
+        times = pd.to_datetime(values.where(~empty), errors="coerce", utc=True, format="ISO8601")
+        numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    found = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return found, ~np.isfinite(found) & ~empty.to_numpy()
 
 
 def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Fault]]:
@@ -97,12 +133,12 @@ def constant_by(
     values: pd.Series, owner: Column, *, path: str, what: str
 ) -> tuple[NDArray[np.str_], list[Fault]]:
     """Return the one value of a column for each level of its owner; several are a fault."""
-    codes, found = pd.factorize(values)
+    codes, found = coded(values)
     lowest = np.full(len(owner.labels), len(found))
     highest = np.full(len(owner.labels), -1)
     np.minimum.at(lowest, owner.code, codes)
     np.maximum.at(highest, owner.code, codes)
-    texts = np.array([str(value) for value in found], dtype=np.str_)
+    texts = np.array(found, dtype=np.str_)
     mixed = np.flatnonzero(lowest != highest)
     if not mixed.size:
         return texts[highest], []
@@ -115,7 +151,8 @@ def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> lis
     """Return a fault for every key column that has empty cells."""
     faults = []
     for column in columns:
-        empty = np.flatnonzero(table[column].to_numpy() == "")
+        codes, found = coded(table[column])
+        empty = np.flatnonzero(np.array([text == "" for text in found], dtype=bool)[codes])
         if empty.size:
             message = f"{counted(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
             faults.append(Fault(path, 0, column, message))

@@ -1,6 +1,7 @@
 """A table of a crowd's ratings, and labels by experts, the crowd or an item column."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,16 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     constant_by,
+    counted,
     duplicates,
     empty_keys,
     flags_of,
     label_column,
     levels_of,
+    numbers_of,
+    rows,
 )
+from sharpbayes.data.crowd_stream import read_ratings, sorted_rows
 from sharpbayes.data.files import read_table, require_columns
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.data.sidetables import columns_of
@@ -40,6 +45,7 @@ class CrowdData:
         expert_item: Item of each expert label; empty without experts.
         expert_label: Label 0 or 1 of each; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
+        order: When each rating was made; None where no column says so.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
     """
 
@@ -52,6 +58,7 @@ class CrowdData:
     expert_item: Codes
     expert_label: Levels
     item_label: Levels
+    order: NDArray[np.float64] | None
     counts: dict[str, int]
 
 
@@ -66,67 +73,112 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
         DataError: Every fault of a file, with its column and first rows.
     """
     path = str(base / crowd.data)
-    table = read_table(base, crowd.data)
+    table = read_ratings(base, crowd.data, roles=_roles(crowd), columns=_further(crowd))
     keys = [crowd.roles.item, crowd.roles.rater]
-    roles = [("item", keys[0]), ("rater", keys[1]), ("score", crowd.roles.score)]
-    require_columns(table, roles, path=path)
     level, faults = levels_of(table[crowd.roles.score], crowd.scale, path=path)
-    faults += empty_keys(table, keys, path=path)
-    repeated = table[keys].duplicated(keep="last" if crowd.duplicates == "last" else "first")
-    if crowd.duplicates == "error":
-        faults += duplicates(table[keys], path=path, what="a rating of an item by a rater")
+    order, found = _order(table, crowd.roles.order, path=path)
+    faults += found + empty_keys(table, keys, path=path)
+    item, rater = (label_column(table[column]) for column in keys)
+    rows, repeated = _by_item(item.code, rater.code, last=crowd.duplicates == "last")
+    if crowd.duplicates == "error" and repeated.any():
+        faults += duplicates(
+            table[keys].astype(str), path=path, what="a rating of an item by a rater"
+        )
     if faults:
         raise DataError(faults)
-    item, rater = (label_column(table[column]) for column in keys)
-    kept = np.flatnonzero((level >= 0) & ~repeated.to_numpy())
-    kept = kept[np.lexsort((rater.code[kept], item.code[kept]))]
+    side = partial(columns_of, table=table, base=base, path=path)
+    item_columns = side(list(crowd.by), owner=item, side=crowd.items, what="item")
+    rater_columns = side(_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
+    item_label = _item_labels(crowd, table, item, base)
+    del table, side
+    kept = rows[(level[rows] >= 0) & ~repeated]
     expert_item, expert_label = _expert_labels(crowd, base, item)
     return CrowdData(
         level=level[kept],
         item=Column(item.labels, item.code[kept]),
         rater=Column(rater.labels, rater.code[kept]),
         levels=crowd.scale.labels,
-        item_columns=columns_of(
-            list(crowd.by),
-            owner=item,
-            table=table,
-            side=crowd.items,
-            base=base,
-            path=path,
-            what="item",
-        ),
-        rater_columns=columns_of(
-            _group_columns(crowd),
-            owner=rater,
-            table=table,
-            side=crowd.raters,
-            base=base,
-            path=path,
-            what="rater",
-        ),
+        item_columns=item_columns,
+        rater_columns=rater_columns,
         expert_item=expert_item,
         expert_label=expert_label,
-        item_label=_item_labels(crowd, table, item, base),
+        item_label=item_label,
+        order=None if order is None else order[kept],
         counts={
             "ratings": int(kept.size),
             "missing": int((level < 0).sum()),
-            "repeated": int(repeated.sum()) if crowd.duplicates != "error" else 0,
+            "repeated": int(repeated.sum()),
             "labels": int(expert_label.size),
         },
     )
+
+
+def _by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
+    """Return rows by item and rater, and which of them are left out for another of the same."""
+    rows = sorted_rows(item, rater)
+    items, raters = item[rows], rater[rows]
+    same = (items[1:] == items[:-1]) & (raters[1:] == raters[:-1])
+    return rows, np.append(same, False) if last else np.append(False, same)
+
+
+def _further(crowd: Crowd) -> list[str]:
+    """Columns that may stand in the table of ratings or beside it."""
+    labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
+    return [*_group_columns(crowd), *crowd.by, *labels]
+
+
+def _roles(crowd: Crowd) -> list[tuple[str, str]]:
+    """Return the roles of columns that the table must have."""
+    roles = crowd.roles.model_dump(exclude_none=True)
+    return [(role, str(column)) for role, column in roles.items()]
+
+
+class _Spread(Column):
+    """A column of raters or items, spread over ratings only when a model asks for it."""
+
+    _held: Codes
+    _owner: Column
+
+    def __init__(self, values: NDArray[np.str_], owner: Column) -> None:
+        held = label_column(pd.Series(values))
+        object.__setattr__(self, "labels", held.labels)
+        object.__setattr__(self, "_held", held.code)
+        object.__setattr__(self, "_owner", owner)
+
+    @property
+    def code(self) -> Codes:
+        """For each rating the position of its label."""
+        codes: Codes = self._held[self._owner.code]
+        return codes
 
 
 def crowd_ratings(data: CrowdData, crowd: Crowd) -> Ratings:
     """Return the ratings in long form, with a column for each rater group and item column."""
     columns = {"item": data.item, "rater": data.rater}
     for name in _group_columns(crowd):
-        held = label_column(pd.Series(data.rater_columns[name]))
-        columns[f"group:{name}"] = Column(held.labels, held.code[data.rater.code])
+        columns[f"group:{name}"] = _Spread(data.rater_columns[name], data.rater)
     for name in crowd.by:
-        held = label_column(pd.Series(data.item_columns[name]))
-        columns[name] = Column(held.labels, held.code[data.item.code])
-    columns["scale"] = Column((SCALE,), np.zeros(len(data.level), dtype=np.int32))
+        columns[name] = _Spread(data.item_columns[name], data.item)
+    nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.level.shape)
+    columns["scale"] = Column((SCALE,), nothing)
     return Ratings(data.level, columns, {SCALE: data.levels})
+
+
+def _order(
+    table: pd.DataFrame, column: str | None, *, path: str
+) -> tuple[NDArray[np.float64] | None, list[Fault]]:
+    """Read when each rating was made: numbers or times, missing where the cell is empty."""
+    if column is None:
+        return None, []
+    order, wrong = numbers_of(table[column])
+    if not wrong.size:
+        return order, []
+    first = table[column].iloc[wrong[0]]
+    message = (
+        f"{counted(wrong.size, 'value')} that are neither a number nor a time: {rows(wrong)}; "
+        f"the first is {first!r}"
+    )
+    return order, [Fault(path, 0, column, message)]
 
 
 def _group_columns(crowd: Crowd) -> list[str]:

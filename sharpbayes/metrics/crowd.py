@@ -4,11 +4,14 @@ Scores are levels 0..K of one ordinal scale, K the most unsafe; -1 is missing. E
 any extra leading dimensions (``draw``, ``replicate``) of its first argument.
 """
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import listed
+from sharpbayes.metrics.crowd_kernels import count_scores
 from sharpbayes.metrics.groups import ALL
 
 MISSING = -1
@@ -55,12 +58,14 @@ def score_counts(
     kinds, kind = np.unique(
         member.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
     )
-    by_kind = _tally(
-        level,
-        item=item,
-        kind=kind.reshape(-1)[rater],
-        shape=(len(kinds), items, levels),
-    )
+    _require_range("level", level.to_numpy(), below=levels, missing=True)
+    _require_range("item", item, below=items)
+    by_kind: xr.DataArray = xr.apply_ufunc(
+        partial(_counted, item=item, rater=rater, kind=kind, shape=(len(kinds), items, levels)),
+        level.drop_vars("rating", errors="ignore"),
+        input_core_dims=[["rating"]],
+        output_core_dims=[["kind", "item", "score"]],
+    ).assign_coords(score=np.arange(levels))
     groups = xr.DataArray(kinds.astype(float), dims=("kind", "group"))
     groups = groups.assign_coords(member.isel(rater=0, drop=True).coords)
     counts: xr.DataArray = xr.dot(groups, by_kind.astype(float), dim="kind", optimize=True)
@@ -116,9 +121,11 @@ def expert_label_counts(
     [[1, 2], [0, 0]]
     """
     rows = _as_rows(label, dim="rating")
-    one_kind = np.zeros(len(item), dtype=np.int64)
-    counts = _tally(rows, item=item, kind=one_kind, shape=(1, items, 2), what="label")
-    return counts.isel(kind=0).rename(score="unsafe")
+    _require_range("label", rows.to_numpy(), below=2, missing=True)
+    one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
+    everyone = np.zeros(len(item), dtype=np.int32)
+    counts = score_counts(rows, item=item, rater=everyone, member=one, levels=2, items=items)
+    return counts.isel(group=0).rename(score="unsafe")
 
 
 def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
@@ -191,39 +198,20 @@ def _as_rows(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataA
     return xr.DataArray(label, dims=dim)
 
 
-def _tally(
-    level: xr.DataArray,
+def _counted(
+    scores: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
+    rater: NDArray[np.integer],
     kind: NDArray[np.integer],
     shape: tuple[int, int, int],
-    what: str = "level",
-) -> xr.DataArray:
-    """Counts (..., kind, item, score) of ratings."""
-    _, items, levels = shape
-    _require_range(what, level.to_numpy(), below=levels, missing=True)
-    _require_range("item", item, below=items)
-    # Each cell has a bin of its own for missing levels, before its scores, which is then dropped.
-    first = (kind.astype(np.int64) * items + item) * (levels + 1) + 1
-    counts: xr.DataArray = xr.apply_ufunc(
-        lambda scores: _bincount(scores, first=first, shape=shape),
-        level.drop_vars("rating", errors="ignore"),
-        input_core_dims=[["rating"]],
-        output_core_dims=[["kind", "item", "score"]],
-    )
-    return counts.assign_coords(score=np.arange(levels))
-
-
-def _bincount(
-    scores: NDArray[np.integer], *, first: NDArray[np.int64], shape: tuple[int, int, int]
 ) -> NDArray[np.int32]:
     """Count each row of (..., rating) by itself: memory grows with the counts alone."""
-    kinds, items, levels = shape
-    leading = scores.shape[:-1]
-    counts = np.empty((*leading, *shape), dtype=np.int32)
-    for at in np.ndindex(leading):
-        bins = np.bincount(first + scores[at], minlength=kinds * items * (levels + 1))
-        counts[at] = bins.reshape(kinds, items, levels + 1)[..., 1:]
+    codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
+    counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
+    for at in np.ndindex(scores.shape[:-1]):
+        level = np.ascontiguousarray(scores[at], dtype=np.int16)
+        count_scores(*codes, level, kind.reshape(-1).astype(np.int64), counts[at])
     return counts
 
 

@@ -1,6 +1,8 @@
 """Which groups of raters and strata of items there are, and which are too small to be measured."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from sharpbayes.errors import did_you_mean, listed
 
 ALL = "all"
+NOBODY_OUTSIDE = "no rater outside the group labels an item"
 
 
 def membership(
@@ -111,6 +114,7 @@ def withheld(
     min_raters: int,
     min_items: int,
     raters: xr.DataArray | None,
+    alone: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Say why a group's metrics are missing in a stratum; empty where they are not.
 
@@ -120,6 +124,8 @@ def withheld(
         min_raters: Fewest raters of a group.
         min_items: Fewest items of a stratum.
         raters: Raters of each group (group); None leaves ``min_raters`` aside.
+        alone: Where labels are the crowd's own: whether no rater outside the group labels an item
+            (..., group); None where labels come from elsewhere.
 
     Returns:
         Text (..., group, by), the reasons joined by ``"; "``.
@@ -131,13 +137,12 @@ def withheld(
     """
     rows = table.sum("score")
     reason: xr.DataArray = xr.apply_ufunc(
-        lambda raters, items, safe, unsafe: _reason(
-            raters, items, safe, unsafe, min_raters=min_raters, min_items=min_items
-        ),
+        partial(_reason, min_raters=min_raters, min_items=min_items),
         xr.DataArray(min_raters) if raters is None else raters,
         items,
         rows.isel(unsafe=0, drop=True),
         rows.isel(unsafe=1, drop=True),
+        xr.DataArray(data=False) if alone is None else alone,
         vectorize=True,
         output_dtypes=[object],
     )
@@ -147,15 +152,32 @@ def withheld(
 def _crossing(
     columns: Mapping[str, NDArray[np.str_]], names: Sequence[str], *, size: int
 ) -> dict[str, NDArray[np.bool_]]:
-    """Members of every combination of values that occurs, in sorted order."""
+    """Members of every combination of values that occurs, numbers in them sorted by size."""
     values = np.stack([_column(columns, name, size=size) for name in names])
     present = (values != "").all(axis=0)
     return {
         ",".join(f"{name}={value}" for name, value in zip(names, combination, strict=True)): (
             values == combination[:, None]
         ).all(axis=0)
-        for combination in np.unique(values[:, present], axis=1).T
+        for combination in sorted(
+            np.unique(values[:, present], axis=1).T, key=lambda texts: [*map(natural, texts)]
+        )
     }
+
+
+def natural(text: str) -> list[tuple[str, float, str]]:
+    """Return a key that sorts whole numbers inside a text by size.
+
+    >>> sorted(["45-54", "100+", "5-17", "older"], key=natural)
+    ['5-17', '45-54', '100+', 'older']
+    """
+    parts = re.split(r"(\d+)", text)
+    return [("0" if part.isdecimal() else "1", *_part(part)) for part in parts if part]
+
+
+def _part(text: str) -> tuple[float, str]:
+    """A run of digits by its size, anything else as it is."""
+    return (float(text), "") if text.isdecimal() else (0.0, text)
 
 
 def _column(columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int) -> NDArray[np.str_]:
@@ -171,21 +193,34 @@ def _column(columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int) ->
 
 
 def _reason(
-    raters: int, items: int, safe: float, unsafe: float, *, min_raters: int, min_items: int
+    raters: int,
+    items: int,
+    safe: float,
+    unsafe: float,
+    alone: bool,  # noqa: FBT001 - one of the arrays that a function is mapped over
+    *,
+    min_raters: int,
+    min_items: int,
 ) -> str:
     """The reasons of one group in one stratum; what rows lack is said only of items there."""
+    if alone:
+        return NOBODY_OUTSIDE
     reasons = []
     if raters < min_raters:
-        reasons.append(f"{_plural(raters, 'rater')}, fewer than min_raters = {min_raters}")
+        reasons.append(f"{counted(raters, 'rater')}, fewer than min_raters = {min_raters}")
     if items < min_items or items == 0:
         least = max(min_items, 1)
-        counted = f"{_plural(items, 'item')} with a score and a label"
-        reasons.append(f"{counted}, fewer than min_items = {least}")
+        shared = f"{counted(items, 'item')} with a score and a label"
+        reasons.append(f"{shared}, fewer than min_items = {least}")
     else:
         reasons += ["no unsafe row"] * (unsafe == 0) + ["no safe row"] * (safe == 0)
     return "; ".join(reasons)
 
 
-def _plural(number: int, thing: str) -> str:
-    """A number of things in words."""
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "rater"), counted(0, "item")
+    ('1 rater', '0 items')
+    """
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -35,6 +35,7 @@ __all__ = [
     "recall_below",
     "responsiveness",
     "score_counts",
+    "severity_metrics",
     "severity_table",
     "shared_items",
     "spearman",
@@ -289,11 +290,18 @@ def responsiveness(
     items = shared_items(plurality, label_count, by=by)
     if reason is None:
         observed = severity_table(plurality, label_count, by=by, levels=levels)
+        own = "group" in label_count.dims
+        alone = label_count.sum(["item", "unsafe"]) == 0 if own else None
         reason = withheld(
-            observed, items, min_raters=min_raters, min_items=min_items, raters=raters
+            observed,
+            items,
+            min_raters=min_raters,
+            min_items=min_items,
+            raters=raters,
+            alone=alone,
         )
     table = severity_table(plurality, label_count, by=by, levels=levels, weights=weights)
-    found = _metrics(table).where(reason == "")
+    found = severity_metrics(table).where(reason == "")
     found = found.assign(count=table.sum("unsafe"), items=items, reason=reason)
     if raters is not None:
         found["raters"] = raters
@@ -302,27 +310,50 @@ def responsiveness(
     return found
 
 
-def _metrics(table: xr.DataArray) -> xr.Dataset:
-    """Every metric that the table alone gives."""
+def severity_metrics(table: xr.DataArray) -> xr.Dataset:
+    """Return every metric that a table of rows by score and label gives.
+
+    Args:
+        table: Rows by score and label; (..., score, unsafe).
+
+    Returns:
+        ``precision``, ``recall`` and ``recall_below`` (..., score), ``mpa``, ``wra``, ``hm``,
+        ``kendall_tau``, ``spearman``, ``auc_pr`` and ``auc_roc`` (...), missing as each says.
+
+    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
+    >>> float(severity_metrics(table)["wra"])
+    0.75
+    """
     shares = {
         "precision": precision(table),
         "recall": recall(table),
         "recall_below": recall_below(table),
     }
-    mpa = monotonic_precision_area(shares["precision"])
-    wra = weighted_recall_area(shares["recall_below"], shares["recall"])
     return xr.Dataset(
         {
             **shares,
-            "mpa": mpa,
-            "wra": wra,
-            "hm": harmonic_mean(mpa, wra),
+            **_areas(**shares),
             "kendall_tau": kendall_tau(table),
             "spearman": spearman(table),
             "auc_pr": auc_pr(table),
             "auc_roc": auc_roc(table),
         }
     )
+
+
+def areas(table: xr.DataArray) -> xr.Dataset:
+    """Return ``mpa``, ``wra`` and ``hm`` alone, of a table as in :func:`severity_metrics`."""
+    return xr.Dataset(
+        _areas(precision=precision(table), recall=recall(table), recall_below=recall_below(table))
+    )
+
+
+def _areas(
+    *, precision: xr.DataArray, recall: xr.DataArray, recall_below: xr.DataArray
+) -> dict[str, xr.DataArray]:
+    """Both areas and their harmonic mean."""
+    mpa, wra = monotonic_precision_area(precision), weighted_recall_area(recall_below, recall)
+    return {"mpa": mpa, "wra": wra, "hm": harmonic_mean(mpa, wra)}
 
 
 def _share(part: xr.DataArray, *, of: xr.DataArray) -> xr.DataArray:
@@ -336,9 +367,12 @@ def _precision_area(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     best = (top / 2) * (top / 2 + 1) if top % 2 == 0 else ((top + 1) / 2) ** 2
     used = ~np.isnan(precision)
     highest = np.fmax.accumulate(precision, axis=-1)
-    # Pairs (s, i): what precision at s gains over the highest one up to i < s.
-    gain = precision[..., :, None] - highest[..., None, :]
-    counted = used[..., :, None] & used[..., None, :] & np.tri(top + 1, k=-1, dtype=bool)
-    area = np.where(counted, gain, 0.0).sum(axis=(-2, -1))
+    below, passed = np.zeros(precision.shape[:-1]), np.zeros(precision.shape[:-1])
+    area = np.zeros(precision.shape[:-1])
+    for s in range(top + 1):
+        # What precision at s gains over the highest one up to each used i < s.
+        area += np.where(used[..., s], below * precision[..., s] - passed, 0.0)
+        below += used[..., s]
+        passed += np.where(used[..., s], highest[..., s], 0.0)
     both = (precision > 0).any(axis=-1) & (precision < 1).any(axis=-1)
     return np.where(both, np.maximum(area, 0.0) / best, np.nan)

@@ -88,25 +88,11 @@ def dimension_table(results: xr.DataTree) -> list[Table]:
     return [table]
 
 
-def responsiveness_table(results: xr.DataTree) -> list[Table]:
-    """MPA, WRA and their harmonic mean by group and stratum (responsiveness paper, Table 3)."""
-    if "responsiveness" not in results:
-        return []
-    data = results["responsiveness"].to_dataset()
-    return [_stratum_table(data.sel(by=by)) for by in data["by"].to_numpy()]
+def crowd_tables(results: xr.DataTree) -> list[Table]:
+    """Return every table of a crowd study."""
+    from sharpbayes.report.crowd_tables import crowd_tables as made  # noqa: PLC0415 - built on this
 
-
-def _stratum_table(data: xr.Dataset) -> Table:
-    """Every group in one stratum of items."""
-    groups = data["group"].to_numpy()
-    missing = {str(group): str(data["reason"].sel(group=group).item()) for group in groups}
-    reasons = "".join(f" {group}: {why}." for group, why in missing.items() if why)
-    return Table(
-        f"Responsiveness to severity by rater group, items: {data['by'].item()}",
-        ("group", "MPA", "interval", "WRA", "interval", "HM"),
-        tuple((str(group), *_responsiveness_cells(data.sel(group=group))) for group in groups),
-        f"In [0, 1]; higher is more responsive. {data.attrs['contains']}{reasons}",
-    )
+    return made(results)
 
 
 def convergence_table(results: xr.DataTree) -> list[Table]:
@@ -133,7 +119,7 @@ def convergence_table(results: xr.DataTree) -> list[Table]:
 TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
     profile_table,
     dimension_table,
-    responsiveness_table,
+    crowd_tables,
     convergence_table,
 )
 
@@ -161,17 +147,6 @@ def _admissible(profile: xr.Dataset, model: str) -> str:
     if "admissible" not in profile:
         return "-"
     return "yes" if bool(profile["admissible"].sel(model=model)) else "no"
-
-
-def _responsiveness_cells(cell: xr.Dataset) -> tuple[str, ...]:
-    """MPA and WRA with intervals, and HM."""
-    return (
-        number(cell["mpa"]),
-        span(cell["mpa_interval"]),
-        number(cell["wra"]),
-        span(cell["wra_interval"]),
-        number(cell["hm"]),
-    )
 
 
 def _parameters(posterior: xr.Dataset) -> list[tuple[str, np.ndarray]]:

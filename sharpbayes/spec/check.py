@@ -115,6 +115,27 @@ def _of_crowd(crowd: Crowd) -> Iterator[Found]:
     for position, columns in enumerate(crowd.groups):
         if len(set(columns)) != len(columns):
             yield ("crowd", "groups", position), "a column stands twice in one grouping"
+    yield from _of_priority(crowd)
+    yield from _of_simulation(crowd)
+
+
+def _of_priority(crowd: Crowd) -> Iterator[Found]:
+    """A grouping to weigh items by that is not among the groups."""
+    if crowd.priority is not None and crowd.priority not in crowd.groups:
+        known = "; ".join(", ".join(columns) for columns in crowd.groups) or "none"
+        found = ", ".join(crowd.priority)
+        yield ("crowd", "priority"), f"no grouping {found} (groupings are: {known})"
+
+
+def _of_simulation(crowd: Crowd) -> Iterator[Found]:
+    """Simulated thresholds and shifts that the scale has no room for."""
+    top, made = len(crowd.scale.labels) - 1, crowd.simulation
+    if made.thresholds is not None and len(made.thresholds) != top:
+        message = f"{len(made.thresholds)} thresholds, a scale of {top + 1} levels needs {top}"
+        yield ("crowd", "simulation", "thresholds"), message
+    if "shift_from" in made.model_fields_set and made.shift_from > top:
+        where = ("crowd", "simulation", "shift_from")
+        yield where, f"found {made.shift_from}, levels go from 0 to {top}"
 
 
 def _of_weights(panel: Panel, weights: Weights, *, named: bool) -> Iterator[Found]:

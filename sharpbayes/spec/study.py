@@ -1,10 +1,21 @@
 """What was measured: data, roles of columns, scales, indicators, dimensions, rater groups."""
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from sharpbayes.spec.base import Inside, Name, Plain, PlainOrTable, Spec, Table
+from sharpbayes.spec.base import (
+    Inside,
+    Name,
+    NonNegative,
+    Plain,
+    PlainOrTable,
+    Positive,
+    Share,
+    Spec,
+    Table,
+)
 from sharpbayes.spec.scales import CrowdScale, Scale
 
 
@@ -174,6 +185,49 @@ class ItemLabels(Spec):
 Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator="from_")]
 
 
+def _growing(values: tuple[float, ...]) -> tuple[float, ...]:
+    """Refuse numbers that do not grow."""
+    if any(high <= low for low, high in pairwise(values)):
+        raise ValueError("the values must grow")
+    return values
+
+
+Growing = Annotated[
+    tuple[Annotated[float, Field(strict=False)], ...],
+    Field(min_length=1, strict=False),
+    AfterValidator(_growing),
+]
+Percentile = Annotated[float, Field(gt=0, lt=100, strict=False)]
+Percentiles = Annotated[
+    tuple[Percentile, ...],
+    Field(min_length=2, max_length=2, strict=False),
+    AfterValidator(_growing),
+]
+
+
+class Simulation(Spec):
+    """How ratings with known truth are made: R = V + b, scores by thresholds on R.
+
+    Severities V and biases b are normal with mean 0; ``thresholds`` cut R into scores, and are
+    evenly spaced quantiles of R from 25% to 85% unless given. Experts call an item unsafe above a
+    percentile of V of their own, normal around the middle of ``expert_percentiles`` and inside it.
+    A ``shift_share`` of the scores from ``shift_from`` up is lowered by 1 to ``shift_steps``; a
+    conservative rater scores above 0, at random, what lies above ``conservative_percentile`` of R.
+    """
+
+    items: Annotated[int, Field(ge=10)] = 1000
+    raters: Annotated[int, Field(ge=1)] = 30
+    experts: Annotated[int, Field(ge=1)] = 30
+    severity_sd: Positive = 1.0
+    bias_sd: NonNegative = 0.2
+    thresholds: Growing | None = None
+    expert_percentiles: Percentiles = (50.0, 90.0)
+    shift_share: Share = 0.7
+    shift_from: Annotated[int, Field(ge=1)] = 2
+    shift_steps: Annotated[int, Field(ge=1)] = 2
+    conservative_percentile: Percentile = 68.0
+
+
 class Crowd(Spec):
     """Raters from many backgrounds score items (responsiveness to severity)."""
 
@@ -191,7 +245,28 @@ class Crowd(Spec):
     min_raters: Annotated[int, Field(ge=1)] = 3
     min_items: Annotated[int, Field(ge=1)] = 10
     duplicates: Literal["error", "first", "last"] = "error"
+    distance: Literal["nominal", "ordinal", "interval"] | None = None
+    permutations: Annotated[int, Field(ge=0)] = 1000
+    priority: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    interval_width: Inside = 0.05
+    simulation: Simulation = Simulation()
     model: Name | None = None
+
+    @property
+    def full_distance(self) -> Literal["nominal", "ordinal", "interval"]:
+        """Distance of scores for cohesion: the scale's own type unless one is declared."""
+        own: Literal["nominal", "ordinal"] = (
+            "nominal" if self.scale.kind == "boolean" else "ordinal"
+        )
+        return self.distance or own
+
+    @property
+    def priority_grouping(self) -> str:
+        """Grouping whose groups weigh items: the one declared, or the last of the finest."""
+        if self.priority is not None:
+            return ",".join(self.priority)
+        finest = max((len(columns) for columns in self.groups), default=0)
+        return next((",".join(g) for g in reversed(self.groups) if len(g) == finest), "all")
 
 
 class Bootstrap(Spec):

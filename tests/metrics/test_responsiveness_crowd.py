@@ -91,7 +91,7 @@ def test_nobody_is_outside_all_to_label_its_items():
     statistic, _ = crowd_metrics(*simulated_crowd(0), crowd_labels=True)
     found = statistic()
     reason = found["reason"].sel(group="all", by="all").item()
-    assert reason == "0 items with a score and a label, fewer than min_items = 10"
+    assert reason == "no rater outside the group labels an item"
     assert found["mpa"].sel(group="gender=Man", by="all").notnull()
     assert found["grouping"].values.tolist() == ["all", "gender", "gender"]
 
