@@ -15,6 +15,7 @@ ROOMS = [
     "run",
     "measure_crowd",
     "measure_panel",
+    "validate_panel",
     "results",
     "bayes",
     "metrics",

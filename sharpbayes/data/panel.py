@@ -1,5 +1,6 @@
 """A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,18 +93,27 @@ def reversed_at(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(flags, coords, ("indicator", "prompt"))
 
 
+def refusal_indicators(panel: Panel) -> list[str]:
+    """Return the names of the indicators that say whether a model refused to answer."""
+    return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
+
+
 def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
     """Return the observed ratings in long form; a higher level always means more harm.
 
     The level of a reversed rating is counted from the other end, on a scale of its own named
-    ``<scale>_reversed``. Indicators that no dimension uses are left out.
+    ``<scale>_reversed``. Indicators that no dimension uses and judges that are not pooled are left
+    out.
     """
     owner = {
         name: dimension.name
         for dimension in reversed(panel.dimensions)
         for name in dimension.indicators
     }
-    used = levels.sel(indicator=[name for name in panel.full_indicators if name in owner])
+    used = levels.sel(
+        indicator=[name for name in panel.full_indicators if name in owner],
+        judge=pooled_judges(panel, _labels(levels, "judge")),
+    )
     array = used["level"]
     where = np.nonzero(array.to_numpy() >= 0)
     columns = {
@@ -155,10 +165,18 @@ def _score_columns(panel: Panel) -> list[tuple[str, str]]:
     return [(role, column) for role, column in roles if column is not None]
 
 
+def pooled_judges(panel: Panel, there: Sequence[str]) -> list[str]:
+    """Return the judges that a study pools: those that it names, or all but the reference."""
+    if panel.judges is not None:
+        return [name for name in there if name in panel.judges]
+    return [name for name in there if name != panel.reference]
+
+
 def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
-    """Keep the judges that the study names, if it names any."""
-    if panel.judges is None:
-        return table
+    """Keep the judges that the study names anywhere, if it names those that are pooled."""
+    others = [name for each in panel.ensembles.values() for name in each.judges]
+    others += [panel.reference] if panel.reference is not None else []
+    named = list(dict.fromkeys([*(panel.judges or ()), *others]))
     column = panel.roles.judge
     there = sorted(set(table[column]))
     faults = [
@@ -168,12 +186,16 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
             column,
             f"no judge {name!r}, there are {', '.join(there)}" + did_you_mean(name, there),
         )
-        for name in panel.judges
+        for name in named
         if name not in there
     ]
+    if panel.reference is not None and there == [panel.reference]:
+        faults.append(Fault(path, 0, column, "the only judge is the reference: none to pool"))
     if faults:
         raise DataError(faults)
-    return table[table[column].isin(panel.judges)].reset_index(drop=True)
+    if panel.judges is None:
+        return table
+    return table[table[column].isin(named)].reset_index(drop=True)
 
 
 def _indicator_codes(
