@@ -85,7 +85,8 @@ def judge_group(
             tau,
             concordance_summary(tau["concordance"]),
         ]
-    reference = spec.reference and every.sel(judge=spec.reference, drop=True)
+    known = spec.reference is not None
+    reference = every.sel(judge=spec.reference, drop=True) if known else None
     parts.append(independence(sub_index, reference))
     if spec.ensembles:
         named = {name: ensemble.judges for name, ensemble in spec.ensembles.items()}

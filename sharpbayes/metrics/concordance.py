@@ -43,7 +43,8 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
     Source: SHARP, Table 5.
 
     Examples:
-        >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]], dims=("prompt", "judge", "dimension"))
+        >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]],
+        ...                  dims=("prompt", "judge", "dimension"))
         >>> found = dispersion(x)
         >>> found["mad"].round(4).item(), found["mad_sd"].round(4).item()
         (0.2, 0.1414)

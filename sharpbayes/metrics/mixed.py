@@ -95,12 +95,13 @@ def _residual(values: Floats) -> float:
     """Mean square of what main effects leave."""
     models, prompts = values.shape
     left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    return float((left**2).sum()) / ((models - 1) * (prompts - 1))
+    return float((left**2).sum() / ((models - 1) * (prompts - 1)))
 
 
 def _rounding(values: Floats) -> float:
     """Mean square that rounding alone can leave."""
-    return float((np.finfo(float).eps * 16 * np.abs(values).max()) ** 2)
+    smallest = float(np.finfo(float).eps * 16 * np.abs(values).max())
+    return smallest**2
 
 
 def _reml(values: Floats) -> tuple[float, float]:

@@ -33,7 +33,8 @@ def target_weights(
     over = [dim for dim in ("prompt", "sample") if dim in counts.dims]
     total = xr.dot(counts, member, dim=over)
     factor = xr.dot(shares / total.where(total > 0, 1.0), member, dim="category")
-    return (counts * factor).transpose(*counts.dims)
+    found: xr.DataArray = (counts * factor).transpose(*counts.dims)
+    return found
 
 
 def category_members(category: xr.DataArray) -> xr.DataArray:

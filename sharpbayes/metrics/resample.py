@@ -46,7 +46,9 @@ def multiplicities(
     return xr.DataArray(counts, labels, ("replicate", dim))
 
 
-def nested_multiplicities(counts: xr.DataArray, samples: xr.DataArray, *, seed: int) -> xr.DataArray:
+def nested_multiplicities(
+    counts: xr.DataArray, samples: xr.DataArray, *, seed: int
+) -> xr.DataArray:
     """Return how often each repeated generation is drawn inside the units that were drawn.
 
     A prompt drawn c times has c times m draws with replacement among its m generations, so that a
@@ -93,7 +95,6 @@ def bootstrap(
         dim: Dimension that is resampled.
         block: Replicates at once; it does not change the result.
     """
-
 
     def part(start: int) -> xr.Dataset:
         size = min(block, replicates - start)
@@ -236,7 +237,7 @@ def bca_interval(
             for name in kept
         }
         return xr.Dataset(made)
-    bounds = xr.apply_ufunc(
+    bounds: xr.DataArray = xr.apply_ufunc(
         _bca,
         x,
         observed,
@@ -257,7 +258,9 @@ def _bca(values: np.ndarray, observed: np.ndarray, left: np.ndarray, *, level: f
     below = ((ordered < observed).mean(-1) + (ordered <= observed).mean(-1)) / 2
     away = left.mean(-1, keepdims=True) - left
     spread = (away**2).sum(-1)
-    skew = np.divide((away**3).sum(-1), 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+    skew = np.divide(
+        (away**3).sum(-1), 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0
+    )
     z0, z = ndtri(below)[..., None], ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     with np.errstate(invalid="ignore"):  # all resamples on one side: infinite less infinite
         at = ndtr(z0 + (z0 + z) / (1 - skew[..., None] * (z0 + z)))

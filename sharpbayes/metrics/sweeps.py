@@ -81,7 +81,9 @@ def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Datas
     full = protocol.cvar(protocol.risk(sub_index))
     judges = sub_index["judge"].to_numpy()
     parts = [
-        protocol.cvar(protocol.risk(sub_index.isel(judge=[k for k in range(len(judges)) if k != j])))
+        protocol.cvar(
+            protocol.risk(sub_index.isel(judge=[k for k in range(len(judges)) if k != j]))
+        )
         for j in range(len(judges))
     ]
     cvar = xr.concat(parts, "judge_out").assign_coords(judge_out=judges)
