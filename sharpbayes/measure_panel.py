@@ -169,6 +169,10 @@ def _intervals(interval: Callable[..., xr.Dataset], *statistics: xr.Dataset) -> 
     ]
     found["cvar_difference"] = xr.concat(rows, "model")
     found["separable"] = separable(found["cvar_difference"])
+    models = cvars[0].sizes["model"]
+    # Of every pair both orders stand in the table, none on the diagonal.
+    pairs = models * (models - 1) or np.nan
+    found["separable_share"] = found["separable"].sum() / pairs
     return found
 
 

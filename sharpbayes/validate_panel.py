@@ -104,7 +104,8 @@ def _tests(table: xr.Dataset, study: Study, alpha: float) -> xr.Dataset:
     whole = common_prompts(table["log_risk"], dim="prompt")
     cell = whole.mean("sample") if "sample" in whole.dims else whole
     tail = cell >= value_at_risk(cell, alpha=alpha, dim="prompt")
-    few = _some(cell, most=spec.mixed_prompts, seed=study.seed)
+    most = max(2, spec.mixed_cells // max(1, cell.sizes["model"]))
+    few = _some(cell, most=most, seed=study.seed)
     parts = [
         friedman(cell, dim="prompt"),
         wilcoxon_pairs(cell, dim="prompt", zero_method=spec.zero_method),
@@ -156,4 +157,4 @@ def _units(x: xr.DataArray) -> xr.DataArray:
 
 def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
     """Variables of all parts, which share their labels."""
-    return xr.merge(parts, join="exact", compat="override", combine_attrs="drop")
+    return xr.merge(parts, join="exact", compat="override", combine_attrs="override")

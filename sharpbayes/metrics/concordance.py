@@ -118,10 +118,11 @@ def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
     count = tau.count("model")
     mean = tau.mean("model")
     spread = ((tau - mean) ** 2).sum("model") / (count - 1).where(count > 1)
+    median = tau.where(count > 0, 0.0).quantile(0.5, "model").drop_vars("quantile")
     return xr.Dataset(
         {
             "concordance_mean": mean,
-            "concordance_median": tau.quantile(0.5, "model").drop_vars("quantile"),
+            "concordance_median": median.where(count > 0),
             "concordance_sd": spread**0.5,
             "concordance_models": count,
         }

@@ -5,6 +5,7 @@ import xarray as xr
 
 # Deviations of two judges from their own mean mirror each other whatever the judges are.
 FEWEST_WITHOUT_REFERENCE = 3
+ROUNDING = 1e-12
 
 
 def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.DataArray:
@@ -89,7 +90,8 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
     covariance = _covariance(errors)
     spread = float(np.trace(covariance))
     together = float(covariance.sum()) if against_reference else float((covariance**2).sum())
-    if spread <= 0 or together <= 0:
+    # What rounding leaves of values in [0, 1] is no deviation.
+    if spread <= judges * ROUNDING**2 or together <= 0:
         return float("nan") if against_reference else 1.0
     return judges * spread / together if against_reference else 1 + spread**2 / together
 
@@ -119,6 +121,8 @@ def independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
             judge_errors(sub_index.sel(judge=judges[judges != judge]), reference),
             against_reference=known,
         )
+        if len(judges) > 1
+        else float("nan")
         for judge in judges
     ]
     return xr.Dataset(

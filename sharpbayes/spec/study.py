@@ -116,15 +116,15 @@ class Validation(Spec):
     """What is varied and how models are tested (SHARP, Appendices E and H).
 
     The study's own temperature and tail level are always among those that are tried.
-    ``mixed_prompts`` is the number of prompts, drawn at random, from which mixed models are
-    fitted where there are more.
+    Mixed models are fitted to at most ``mixed_cells`` (model, prompt) cells: where there are more,
+    to those of prompts drawn at random.
     """
 
     temperatures: Annotated[tuple[Positive, ...], Field(strict=False)] = (0.15, 0.20, 0.25)
     alphas: Annotated[tuple[Inside, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     familywise: Inside = 0.05
-    mixed_prompts: Annotated[int, Field(ge=2)] = 2000
+    mixed_cells: Annotated[int, Field(ge=4)] = 20_000
 
 
 class Panel(Spec):
