@@ -272,6 +272,18 @@ def test_two_prompts_have_a_profile(tmp_path):
     assert np.isnan(results["judges"]["dimension_dependence"]).all()
 
 
+def test_a_model_that_was_never_scored_leaves_no_common_prompt(tmp_path):
+    table = frame()
+    table["truth"] = table["truth"].astype("Int64").mask(table["model"] == "m2")
+    results = measured(tmp_path, table)
+    assert np.isnan(results["profile"]["cvar"]).values.tolist() == [False, False, True]
+    assert results["profile"]["tier"].values[2] == 0
+    validation = results["validation"].to_dataset()
+    assert (validation.attrs["prompts"], validation.attrs["prompts_dropped"]) == (0, 12)
+    for name in ("friedman_chi2", "eta2", "prompt_variance", "tail_prompt_variance"):
+        assert np.isnan(validation[name]).all()
+
+
 def constant(**levels):
     table = frame()
     return table.assign(**levels)

@@ -184,7 +184,8 @@ def two_way(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Datas
         squares["residual"] = between
     ss = xr.DataArray(list(squares.values()), {"component": list(squares)}, "component")
     # What is left by rounding where nothing varies is no spread.
-    total = ss.sum() if float(x.max()) > float(x.min()) else xr.DataArray(np.nan)
+    varies = x.size > 0 and float(x.max()) > float(x.min())
+    total = ss.sum() if varies else xr.DataArray(np.nan)
     eta2 = ss / total
     return xr.Dataset({"eta2": eta2, "partial_eta2": partial_eta2(eta2)})
 
