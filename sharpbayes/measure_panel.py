@@ -117,8 +117,7 @@ def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     if study.panel is None or weights is None or levels is None:
         raise ValueError("a panel study has data and weights")
     path = str(files.study.path)
-    phi = _phi(study.panel, levels)
-    every = sub_indices(phi, _sub_indices(study.panel, weights), missing=weights.indicators.missing)
+    every, refusals = _by_model(study.panel, weights, levels)
     pooled = pooled_judges(study.panel, list(levels["judge"].to_numpy()))
     policy = policy_for(study, weights)
     plan = _Plan(
@@ -132,7 +131,7 @@ def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     protocol = plan.protocol()
     groups["validation"] = validation_group(plan.table, groups["profile"], study, weights, protocol)
     groups["judges"] = judge_group(plan.table, every, study.panel, weights, protocol)
-    return groups | _category_group(plan) | _answered_groups(plan, phi.sel(judge=pooled))
+    return groups | _category_group(plan) | _answered_groups(plan, refusals)
 
 
 def _profile_groups(plan: _Plan, name: str) -> Groups:
@@ -203,10 +202,10 @@ def _category_group(plan: _Plan) -> Groups:
 
 def _answered_groups(plan: _Plan, phi: xr.DataArray) -> Groups:
     """The same profile without refused answers, if the study marks refusals."""
-    names = refusal_indicators(plan.study.panel) if plan.study.panel else []
-    if not names:
+    if not phi.sizes["indicator"]:
         return {}
-    flag = refused(phi.sel(indicator=names), cut=plan.weights.refusals.cut)
+    pooled = phi.sel(judge=plan.table["judge"].to_numpy())
+    flag = refused(pooled, cut=plan.weights.refusals.cut)
     there = plan.table["log_risk"].notnull()
     plan.table["refused"] = flag & there
     risk = plan.table.drop_vars(["sub_index", "refused"])
@@ -228,6 +227,23 @@ def _shares(weights: Weights, levels: xr.Dataset, path: str) -> xr.DataArray | N
         message = f"categories in the shares or in the data, but not in both: {listed(odd)}"
         raise DataError([Fault(path, 0, "population.category", message)])
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
+
+
+def _by_model(
+    spec: Panel, weights: Weights, levels: xr.Dataset
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Sub-indices and normalised refusal indicators of every judge.
+
+    Models are taken one by one: all indicators of all models at once are the largest array there
+    is, and nothing needs it whole.
+    """
+    definitions, refusal = _sub_indices(spec, weights), refusal_indicators(spec)
+    found, flags = [], []
+    for at in range(levels.sizes["model"]):
+        phi = _phi(spec, levels.isel(model=[at]))
+        found.append(sub_indices(phi, definitions, missing=weights.indicators.missing))
+        flags.append(phi.sel(indicator=refusal))
+    return xr.concat(found, "model"), xr.concat(flags, "model")
 
 
 def _phi(spec: Panel, levels: xr.Dataset) -> xr.DataArray:

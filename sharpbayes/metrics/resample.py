@@ -10,7 +10,9 @@ import xarray as xr
 from sharpbayes.metrics.kernels import count_draws, count_nested
 
 # Weights held at once by a block of resamples.
-BLOCK_CELLS = 2_000_000
+BLOCK_CELLS = 2_500_000
+# Values are sorted once a block: many prompts are worth a little more memory.
+FEWEST_REPLICATES = 250
 # Set apart the streams of generations from those of prompts.
 NESTED = 0x5851F42D
 # Units, or groups of units, that the jackknife leaves out one at a time.
@@ -93,15 +95,18 @@ def bootstrap(
         replicates: Number of resamples B.
         seed: Seed.
         dim: Dimension that is resampled.
-        block: Replicates at once; it does not change the result.
+        block: Most replicates at once; it does not change the result.
     """
+    # As many blocks for one thread as for another.
+    blocks = -(-replicates // block)
+    even = -(-replicates // (blocks + -blocks % THREADS))
 
     def part(start: int) -> xr.Dataset:
-        size = min(block, replicates - start)
+        size = min(even, replicates - start)
         return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return _joined(list(pool.map(part, range(0, replicates, block))))
+        return _joined(list(pool.map(part, range(0, replicates, even))))
 
 
 def jackknife(
@@ -149,10 +154,10 @@ def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
 def block_of(units: int) -> int:
     """Return the number of resamples at once with which memory stays bounded.
 
-    >>> block_of(1000)
-    2000
+    >>> block_of(1000), block_of(100_000)
+    (2500, 250)
     """
-    return max(1, BLOCK_CELLS // units)
+    return max(FEWEST_REPLICATES, BLOCK_CELLS // units)
 
 
 @overload
