@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +43,7 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
         DataError: Every fault of the file, with its column and first rows.
     """
     path = str(base / panel.data)
-    table = read_table(base, panel.data)
+    table = read_table(base, panel.data, compact=True)
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
     require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
     table = _of_judges(table, panel, path)
@@ -54,24 +53,26 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
     repeat = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
     faults += found + duplicates(table[repeat], path=path, what="a cell")
     columns = {role: label_column(table[column]) for role, column in keys.items()}
-    shape = (*(len(column.labels) for column in columns.values()), len(names))
-    level = np.full(shape, MISSING, dtype=np.int16)
-    empty = 0
+    shape = tuple(len(column.labels) for column in columns.values())
+    cell = np.ravel_multi_index([column.code for column in columns.values()], shape)
+    level = np.full((len(names), int(np.prod(shape))), MISSING, dtype=np.int16)
+    empty = ratings = 0
     for position, name in enumerate(names):
         chosen = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
         values, found = _levels(table.iloc[chosen], panel, name, path)
         faults += found
         empty += int((values == MISSING).sum())
-        place: Any = (*(column.code[chosen] for column in columns.values()), position)
-        level[place] = values
+        ratings += int((values > MISSING).sum())
+        level[position, cell[chosen]] = values
     if faults:
         raise DataError(faults)
     coords = {role: list(column.labels) for role, column in columns.items()} | {"indicator": names}
-    data = xr.Dataset({"level": (tuple(coords), level)}, coords)
+    by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
+    data = xr.Dataset({"level": (tuple(coords), by_cell)}, coords)
     return _with_prompts(data, panel, table, columns["prompt"], base).assign_attrs(
-        ratings=int((level >= 0).sum()),
+        ratings=ratings,
         missing=empty,
-        absent=int((level < 0).sum()) - empty,
+        absent=level.size - ratings - empty,
     )
 
 
@@ -178,7 +179,7 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     others += [panel.reference] if panel.reference is not None else []
     named = list(dict.fromkeys([*(panel.judges or ()), *others]))
     column = panel.roles.judge
-    there = sorted(set(table[column]))
+    there = sorted(str(name) for name in table[column].unique())
     faults = [
         Fault(
             path,

@@ -124,7 +124,7 @@ class Validation(Spec):
     alphas: Annotated[tuple[Inside, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     familywise: Inside = 0.05
-    mixed_cells: Annotated[int, Field(ge=4)] = 20_000
+    mixed_cells: Annotated[int, Field(ge=4)] = 10_000
 
 
 class Panel(Spec):
