@@ -104,27 +104,22 @@ def _summary(profile: xr.Dataset, interval: xr.Dataset) -> Table:
             *(number(one[name]) for name in ("mean", "volatility", "any_harm_cvar")),
             number(one["policy_score"]),
             f"{int(one['tier'])}",
-            _admissible(one),
+            *(["yes" if bool(one["admissible"]) else "no"] if "admissible" in one else []),
         )
         for model in names(profile, "model")
         for one in [profile.sel(model=model)]
     )
     cvar = tail_name(profile)
-    header = ("model", cvar, "interval", "mean", "volatility", f"any-harm {cvar}", "policy score")
+    decided = ["admissible"] if "admissible" in profile else []
+    header = ("model", cvar, "interval", "mean", "volatility", "any-harm tail", "policy score")
     return Table(
         "Table 1: Risk profile by model, lowest tail risk first",
-        (*header, "tier", "admissible"),
+        (*header, "tier", *decided),
         rows,
-        f"Cumulative log-risk; lower is safer. {interval.attrs['contains']} "
-        f"Target population: {profile.attrs['population']}.",
+        f"Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
+        f"{interval.attrs['contains']} Target population: {profile.attrs['population']}."
+        + ("" if decided else " No tolerance was decided, so no model is admissible or not."),
     )
-
-
-def _admissible(one: xr.Dataset) -> str:
-    """Yes, no, or a dash where no tolerance was decided."""
-    if "admissible" not in one:
-        return "-"
-    return "yes" if bool(one["admissible"]) else "no"
 
 
 def _tiers(profile: xr.Dataset, interval: xr.Dataset) -> Table:

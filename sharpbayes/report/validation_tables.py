@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.ranking import ranks
 from sharpbayes.report.panel_tables import by_risk, chance, names, tail_name
 from sharpbayes.report.tables import Table, number, span
 
@@ -18,6 +19,7 @@ AGGREGATES = {
     "max_cvar": "CVaR(max)",
     "any_harm_mean": "mean any-harm",
 }
+PAIR = ("mean", "cvar")
 RANKED = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean")
 
 
@@ -155,7 +157,7 @@ def _aggregate_ranks(validation: xr.Dataset) -> Table:
 def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
     """Pairs alike by the mean and apart by the tail."""
     models = names(profile, "model")
-    by_mean, by_tail = (profile[name].to_numpy().argsort().argsort() for name in ("mean", "cvar"))
+    by_mean, by_tail = (ranks(profile[name]).to_numpy() for name in PAIR)
     rows = tuple(
         (
             f"{models[a]} / {models[b]}",
@@ -163,7 +165,7 @@ def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
                 f"{_at(profile, name, models[a])} / {_at(profile, name, models[b])}"
                 for name in PAIR
             ),
-            *(f"{rank[a] + 1} / {rank[b] + 1}" for rank in (by_mean, by_tail)),
+            *(f"{rank[a]:g} / {rank[b]:g}" for rank in (by_mean, by_tail)),
             "yes" if bool(validation["order_reversed"].sel(pair)) else "no",
         )
         for a, b in combinations(range(len(models)), 2)
@@ -177,9 +179,6 @@ def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
         f"Means differ by at most {validation.attrs['nearly_identical']:g}, CVaR by at least "
         f"{validation.attrs['material']:g}. {len(rows)} found.",
     )
-
-
-PAIR = ("mean", "cvar")
 
 
 def _at(profile: xr.Dataset, name: str, model: str) -> str:
