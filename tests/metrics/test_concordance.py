@@ -80,10 +80,13 @@ def test_concordance_is_scipys_tau_b_of_the_overlap(steps, missing):
 def test_too_small_an_overlap_is_missing_and_not_zero():
     x = sub_indices(seed=3, prompts=26)
     x[0, :2, 0, 0] = np.nan
+    x[0, :1, 0, 1] = np.nan
     found = concordance(x, min_overlap=25, dim="prompt")["concordance"]
     bias = found.sel(dimension="bias", model="m0")
     assert np.isnan(bias.sel(pair=["a vs b", "a vs c"])).all()
     assert np.isfinite(bias.sel(pair="b vs c"))
+    # Exactly 25 are enough.
+    assert np.isfinite(found.sel(dimension="fairness")).all()
     assert np.isfinite(found.sel(model="m1")).all()
 
 

@@ -28,6 +28,7 @@ def test_variances_are_those_of_a_mixed_model_from_its_own_start(seed, sd):
     fixed = np.var(fit.predict(frame))  # population variance of the fixed part
     total = fixed + fit.cov_re.iloc[0, 0] + fit.scale
     np.testing.assert_allclose(found["r2_marginal"], fixed / total, rtol=1e-3)
+    np.testing.assert_allclose(found["r2_conditional"], 1 - fit.scale / total, rtol=1e-3)
     assert found["prompt_variance"].attrs["reason"] == ""
 
 

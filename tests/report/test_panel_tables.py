@@ -7,8 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from sharpbayes.errors import StorageError
+from sharpbayes.report import panel_tables
 from sharpbayes.report.tables import Table
 from sharpbayes.report.write import (
     as_csv,
@@ -132,6 +134,22 @@ def test_tiers_hold_every_model_and_name_the_pairs(results, tables):
         if not bool(interval["separable"].sel(model=a, other=b))
     }
     assert named == expected
+
+
+def test_pairs_alike_across_tiers_are_named_apart_from_those_inside():
+    models = list("abc")
+    separable = ~np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
+    profile = xr.Dataset(
+        {"cvar": ("model", [1.0, 2.0, 3.0]), "tier": ("model", [1, 2, 2])},
+        {"model": models},
+        {"alpha": 0.95, "tier_rule": "paired-difference"},
+    )
+    interval = xr.Dataset(
+        {"separable": (("model", "other"), separable)}, {"model": models, "other": models}
+    )
+    table = panel_tables._tiers(profile, interval)
+    assert [row[3] for row in table.rows] == ["-", "b ~ c"]
+    assert table.note.endswith("Not told apart across tiers: a ~ c.")
 
 
 def test_dimensions_and_shares(results, tables):
