@@ -33,6 +33,12 @@ app = typer.Typer(
 
 Study = Annotated[Path, typer.Argument(help="A study file (TOML), or the name of a shipped one.")]
 ResultsFile = Annotated[Path, typer.Argument(help="A results file written by fit or measure.")]
+Tables = Annotated[
+    Path | None, typer.Option(help="Folder for every table as CSV, Markdown and LaTeX.")
+]
+Figures = Annotated[
+    Path | None, typer.Option(help="Folder for Figures 1 to 4 as PNG, SVG and PDF; a panel only.")
+]
 Out = Annotated[Path | None, typer.Option(help="Results file; <study>.results.nc by default.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="key=value over the study file.")]
 Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")]
@@ -126,12 +132,25 @@ def simulate(
 
 
 @app.command()
-def report(results: ResultsFile, as_json: Json = False, debug: Debug = False) -> None:
-    """Print the tables of a results file."""
+def report(
+    results: ResultsFile,
+    tables: Tables = None,
+    figures: Figures = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print every table of a results file, or write its tables and figures."""
     with _guarded(debug=debug):
+        from sharpbayes.report.write import every_table  # noqa: PLC0415
         from sharpbayes.results import open_results  # noqa: PLC0415
 
-        _print_results(open_results(results), as_json=as_json)
+        opened = open_results(results)
+        if tables is not None or figures is not None:
+            _write_report(opened, tables, figures)
+        if as_json:
+            _print_results(opened, as_json=True)
+        elif tables is None and figures is None:
+            _show(every_table(opened))
 
 
 @app.command()
@@ -235,6 +254,18 @@ def _print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None =
         from sharpbayes.report.tables import tables  # noqa: PLC0415
 
         _show(tables(results))
+
+
+def _write_report(results: "xr.DataTree", tables: Path | None, figures: Path | None) -> None:
+    """Write tables and figures, each into its folder, and say so."""
+    if tables is not None:
+        from sharpbayes.report.write import every_table, write_tables  # noqa: PLC0415
+
+        _say(f"{len(write_tables(every_table(results), tables))} files of tables in {tables}")
+    if figures is not None:
+        from sharpbayes.report.figures import write_figures  # noqa: PLC0415
+
+        _say(f"{len(write_figures(results, figures))} files of figures in {figures}")
 
 
 def _show(tables: "Sequence[Table]") -> None:

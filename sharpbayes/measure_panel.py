@@ -1,62 +1,182 @@
 """The deterministic half of a panel study: levels of judges -> SHARP's groups of results."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import xarray as xr
 
-from sharpbayes.data.panel import phi_table, reversed_at
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.data.panel import phi_table, pooled_judges, refusal_indicators, reversed_at
+from sharpbayes.errors import DataError, Fault, listed
 from sharpbayes.metrics.compare import (
     admissible,
-    cvar_difference,
     separable,
     tiers,
     tiers_by_overlap,
 )
 from sharpbayes.metrics.normalise import normalise, reverse
+from sharpbayes.metrics.population import category_members, refused, target_weights
 from sharpbayes.metrics.profile import profile
-from sharpbayes.metrics.resample import block_of, bootstrap, percentile_interval
+from sharpbayes.metrics.resample import (
+    bca_interval,
+    block_of,
+    bootstrap,
+    jackknife,
+    nested_multiplicities,
+    percentile_interval,
+)
 from sharpbayes.metrics.risk import panel
 from sharpbayes.metrics.subindex import Part, SubIndex, sub_indices
+from sharpbayes.metrics.sweeps import Protocol
 from sharpbayes.spec.check import policy_for
 from sharpbayes.spec.load import StudyFiles
-from sharpbayes.spec.study import Panel
+from sharpbayes.spec.study import Panel, Study
 from sharpbayes.spec.weights import Weights
+from sharpbayes.validate_panel import judge_group, validation_group
 
 Groups = dict[str, xr.Dataset]
 
 # What an interval of the bootstrap contains, said wherever one is shown.
 PANEL_CONTAINS = (
-    "Intervals: {level:.0%} percentile bootstrap over prompts, the same prompts for every model; "
-    "they contain the sampling of prompts, not the choice of judges or noise in their ratings."
+    "Intervals: {level:.0%} {kind} bootstrap over prompts{samples}, the same prompts for every "
+    "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
+    "in their ratings."
 )
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """One distribution over prompts for each model, and how it is profiled and resampled."""
+
+    table: xr.Dataset
+    study: Study
+    weights: Weights
+    policy: xr.DataArray
+    shares: xr.DataArray | None
+
+    @property
+    def dim(self) -> tuple[str, ...]:
+        """Dimensions of the distribution."""
+        return ("prompt", "sample") if "sample" in self.table.dims else ("prompt",)
+
+    def profile(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+        """Profile of the models under counts of a resample, for the target population."""
+        tail = self.weights.tail
+        return profile(
+            self.table,
+            alpha=tail.alpha,
+            policy=self.policy,
+            estimator=tail.estimator,
+            dim=self.dim,
+            weights=self.target(counts),
+        )
+
+    def target(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
+        """Weights of prompts: counts, brought to the shares of categories if there are any."""
+        if self.shares is None:
+            return counts
+        return target_weights(self.table["category"], self.shares, counts=counts)
+
+    def protocol(self) -> Protocol:
+        """The way from sub-indices to CVaR."""
+        return Protocol(
+            temperature=self.weights.judges.temperature,
+            epsilon=self.weights.risk.epsilon,
+            judges_missing=self.weights.judges.missing,
+            alpha=self.weights.tail.alpha,
+            estimator=self.weights.tail.estimator,
+            dim=self.dim,
+            weights=self.target(),
+        )
+
+    def contains(self, kind: str) -> str:
+        """What the intervals contain."""
+        samples = self.resampled_samples()
+        return PANEL_CONTAINS.format(
+            level=self.study.bootstrap.level,
+            kind=kind,
+            samples=" and the repeated generations of each" if samples else "",
+            and_samples=" and of generations" if samples else "",
+        )
+
+    def resampled_samples(self) -> bool:
+        """Whether repeated generations are drawn anew."""
+        return "sample" in self.dim and self.study.bootstrap.samples
+
+    def replicate(self, counts: xr.DataArray) -> xr.Dataset:
+        """Profile of resamples of prompts, and of their generations where there are some."""
+        if self.resampled_samples():
+            counts = nested_multiplicities(counts, self.table["sample"], seed=self.study.seed)
+        return self.profile(counts)
+
+
 def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
-    """SHARP: ratings -> sub-indices -> harm -> profile, with intervals and tiers."""
+    """SHARP: ratings -> sub-indices -> harm -> profile, with intervals, tiers and validation."""
     study, weights = files.study.spec, files.weights.spec if files.weights else None
     if study.panel is None or weights is None or levels is None:
         raise ValueError("a panel study has data and weights")
-    table = _panel_table(study.panel, weights, levels, str(files.study.path))
+    path = str(files.study.path)
+    every, refusals = _by_model(study.panel, weights, levels)
+    pooled = pooled_judges(study.panel, list(levels["judge"].to_numpy()))
     policy = policy_for(study, weights)
-    statistic = partial(
-        profile,
-        table,
-        alpha=weights.tail.alpha,
+    plan = _Plan(
+        table=_panel_table(every.sel(judge=pooled), weights, path),
+        study=study,
+        weights=weights,
         policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
-        estimator=weights.tail.estimator,
-        dim=("prompt", "sample") if "sample" in table.dims else "prompt",
+        shares=_shares(weights, levels, path),
     )
-    observed, boot = statistic(), study.bootstrap
+    groups = {"panel": plan.table} | _profile_groups(plan, "profile")
+    protocol = plan.protocol()
+    groups["validation"] = validation_group(plan.table, groups["profile"], study, weights, protocol)
+    groups["judges"] = judge_group(plan.table, every, study.panel, weights, protocol)
+    return groups | _category_group(plan) | _answered_groups(plan, refusals)
+
+
+def _profile_groups(plan: _Plan, name: str) -> Groups:
+    """Profile with tiers and admissible set, and its percentile and BCa intervals."""
+    observed, boot, prompts = plan.profile(), plan.study.bootstrap, plan.table["prompt"]
+    block = block_of(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
     resampled = bootstrap(
-        lambda counts: statistic(weights=counts),
-        table["prompt"],
+        plan.replicate,
+        prompts,
         replicates=boot.replicates,
-        seed=study.seed,
+        seed=plan.study.seed,
         dim="prompt",
-        block=block_of(table.sizes["prompt"]),
+        block=block,
     )
-    interval = _profile_interval(resampled, level=boot.level)
+    left_out = jackknife(plan.profile, prompts, dim="prompt", block=block)
+    percentile = _intervals(partial(percentile_interval, level=boot.level), resampled)
+    bca = _intervals(partial(bca_interval, level=boot.level), resampled, observed, left_out)
+    percentile.attrs["contains"] = plan.contains("percentile")
+    bca.attrs["contains"] = plan.contains("BCa")
+    observed = _assessed(observed, percentile, plan.weights)
+    return {name: observed, f"{name}_interval": percentile, f"{name}_interval_bca": bca}
+
+
+def _intervals(interval: Callable[..., xr.Dataset], *statistics: xr.Dataset) -> xr.Dataset:
+    """Intervals of every statistic and of every pairwise CVaR difference, model by model.
+
+    Of a hundred models all differences of all resamples at once would take gigabytes.
+    """
+    found = interval(*statistics)
+    cvars = [each["cvar"] for each in statistics]
+    rows = [
+        interval(*(each.isel(model=[at]) - each.rename(model="other") for each in cvars))
+        for at in range(cvars[0].sizes["model"])
+    ]
+    found["cvar_difference"] = xr.concat(rows, "model")
+    found["separable"] = separable(found["cvar_difference"])
+    models = cvars[0].sizes["model"]
+    # Of every pair both orders stand in the table, none on the diagonal.
+    pairs = models * (models - 1) or np.nan
+    found["separable_share"] = found["separable"].sum() / pairs
+    return found
+
+
+def _assessed(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:
+    """Add tiers and the admissible set."""
     rule = weights.tiers.rule
     observed["tier"] = (
         tiers(observed["cvar"], interval["cvar_difference"])
@@ -65,15 +185,75 @@ def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     )
     if weights.tolerance is not None:
         observed["admissible"] = admissible(observed["cvar"], weights.tolerance.cvar)
-    observed.attrs |= {"alpha": weights.tail.alpha, "tier_rule": rule}
-    return {"panel": table, "profile": observed, "profile_interval": interval}
+    population = "the prompts" if "category" not in weights.population else "shares of categories"
+    facts = {"alpha": weights.tail.alpha, "tier_rule": rule, "population": population}
+    return observed.assign_attrs(facts)
 
 
-def _panel_table(spec: Panel, weights: Weights, levels: xr.Dataset, path: str) -> xr.Dataset:
-    """Harm of every (model, prompt) from the judges' levels."""
+def _category_group(plan: _Plan) -> Groups:
+    """Profile of the prompts of each category by itself."""
+    if "category" not in plan.table.coords:
+        return {}
+    members = category_members(plan.table["category"])
+    bare = replace(plan, table=plan.table.drop_vars("category"), shares=None)
+    found = bare.profile(members).assign(prompts=members.sum("prompt").astype(int))
+    return {"profile_category": found.assign_attrs(alpha=plan.weights.tail.alpha)}
+
+
+def _answered_groups(plan: _Plan, phi: xr.DataArray) -> Groups:
+    """The same profile without refused answers, if the study marks refusals."""
+    if not phi.sizes["indicator"]:
+        return {}
+    pooled = phi.sel(judge=plan.table["judge"].to_numpy())
+    flag = refused(pooled, cut=plan.weights.refusals.cut)
+    there = plan.table["log_risk"].notnull()
+    plan.table["refused"] = flag & there
+    risk = plan.table.drop_vars(["sub_index", "refused"])
+    groups = _profile_groups(replace(plan, table=risk.where(~flag)), "profile_answered")
+    found = groups["profile_answered"]
+    found["refusal_rate"] = (flag & there).sum(plan.dim) / there.sum(plan.dim)
+    found["answered"] = (~flag & there).sum(plan.dim)
+    return groups
+
+
+def _shares(weights: Weights, levels: xr.Dataset, path: str) -> xr.DataArray | None:
+    """Shares of categories in the target population, every category of the data among them."""
+    shares = weights.population.get("category")
+    if shares is None:
+        return None
+    there = {str(label) for label in levels["category"].to_numpy()}
+    odd = sorted(there ^ set(shares))
+    if odd:
+        message = f"categories in the shares or in the data, but not in both: {listed(odd)}"
+        raise DataError([Fault(path, 0, "population.category", message)])
+    return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
+
+
+def _by_model(
+    spec: Panel, weights: Weights, levels: xr.Dataset
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Sub-indices and normalised refusal indicators of every judge.
+
+    Models are taken one by one: all indicators of all models at once are the largest array there
+    is, and nothing needs it whole.
+    """
+    definitions, refusal = _sub_indices(spec, weights), refusal_indicators(spec)
+    found, flags = [], []
+    for at in range(levels.sizes["model"]):
+        phi = _phi(spec, levels.isel(model=[at]))
+        found.append(sub_indices(phi, definitions, missing=weights.indicators.missing))
+        flags.append(phi.sel(indicator=refusal))
+    return xr.concat(found, "model"), xr.concat(flags, "model")
+
+
+def _phi(spec: Panel, levels: xr.Dataset) -> xr.DataArray:
+    """Normalised indicators, larger meaning more harm."""
     phi = normalise(levels["level"], phi_table(spec, levels))
-    phi = reverse(phi, where=reversed_at(spec, levels))
-    sub_index = sub_indices(phi, _sub_indices(spec, weights), missing=weights.indicators.missing)
+    return reverse(phi, where=reversed_at(spec, levels))
+
+
+def _panel_table(sub_index: xr.DataArray, weights: Weights, path: str) -> xr.Dataset:
+    """Harm of every (model, prompt) from the judges' sub-indices."""
     try:
         return panel(
             sub_index,
@@ -107,12 +287,3 @@ def _sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
         )
         for dimension in spec.dimensions
     )
-
-
-def _profile_interval(resampled: xr.Dataset, *, level: float) -> xr.Dataset:
-    """Percentile intervals of every statistic and of every pairwise CVaR difference."""
-    resampled = resampled.assign(cvar_difference=cvar_difference(resampled["cvar"]))
-    interval = percentile_interval(resampled, level=level)
-    interval["separable"] = separable(interval["cvar_difference"])
-    interval.attrs["contains"] = PANEL_CONTAINS.format(level=level)
-    return interval

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -50,12 +51,21 @@ class Understood:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The data of a study: as a panel or a crowd, and in long form for the model."""
+    """The data of a study: a panel or a crowd, and counts."""
 
+    study: Study
     panel: xr.Dataset | None
     crowd: CrowdData | None
-    ratings: Ratings
     counts: dict[str, int]
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Every rating in long form, for a model; made on first use."""
+        if self.study.panel is not None and self.panel is not None:
+            return panel_ratings(self.panel, self.study.panel)
+        if self.study.crowd is None or self.crowd is None:
+            raise ValueError("a study has a panel or a crowd")
+        return crowd_ratings(self.crowd, self.study.crowd)
 
 
 def check(files: StudyFiles) -> Understood:
@@ -195,11 +205,11 @@ def read(files: StudyFiles) -> Loaded:
     if study.panel is not None:
         levels = load_panel(study.panel, base)
         counts = {name: int(levels.attrs[name]) for name in ("ratings", "missing", "absent")}
-        return Loaded(levels, None, panel_ratings(levels, study.panel), counts)
+        return Loaded(study, levels, None, counts)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
     crowd = load_crowd(study.crowd, base)
-    return Loaded(None, crowd, crowd_ratings(crowd, study.crowd), dict(crowd.counts))
+    return Loaded(study, None, crowd, dict(crowd.counts))
 
 
 def _design(files: StudyFiles, loaded: Loaded) -> Design | None:

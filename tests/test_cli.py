@@ -160,3 +160,27 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     assert np.isfinite(results["profile"]["cvar"]).all()
     assert results["posterior"].sizes["draw"] == draws < 100_000
     assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()
+
+
+def test_report_writes_tables_and_figures(run, tmp_path):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--tables", "tables", "--figures", "tables")
+    assert done.exit_code == 0
+    assert done.stdout == ""
+    assert done.stderr.endswith("12 files of figures in tables\n")
+    found = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < found
+
+
+def test_report_shows_a_panel_table_by_table(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    shown = run("report", "r.nc").stdout
+    places = [shown.index(f"Table {number}:") for number in (1, 4, 5, 8, 9, 12, 14, 17, 20)]
+    assert places == sorted(places)
+
+
+def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--tables", "r.nc/tables")
+    assert done.exit_code == 5
+    assert "cannot write tables" in done.stderr

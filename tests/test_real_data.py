@@ -59,3 +59,27 @@ def test_xstest_counts_harm_by_the_kind_of_prompt():
     expected = pooled.groupby("model").mean()
     found = results["profile"]["dimension_mean"].sel(dimension="refusal").to_series()
     pd.testing.assert_series_equal(found, expected, check_names=False)
+
+
+def test_xstest_under_other_judges_by_plain_loops():
+    results = measure(load_study(STUDIES / "xstest_judges.toml"))
+    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    table["harm"] = np.where(table["contrast"], 1 - table["score"] / 2, table["score"] / 2)
+    judges = {
+        "study": ["human_1", "human_2", "gpt4"],
+        "people": ["human_1", "human_2"],
+        "programs": ["gpt4", "strmatch"],
+    }
+    for name, pooled in judges.items():
+        of = table[table["judge"].isin(pooled)].dropna(subset=["harm"])
+        for model, rows in of.groupby("model"):
+            harm = rows.groupby("prompt")["harm"].apply(
+                lambda x: 0.2 * np.log(np.mean(np.exp(x / 0.2)))
+            )
+            risk = np.sort(-np.log(1 - harm.to_numpy() + 1e-6))
+            var = risk[int(np.ceil(0.95 * len(risk) - 1e-9)) - 1]
+            found = results["judges"]["ensemble_cvar"].sel(ensemble=name, model=model)
+            assert float(found) == pytest.approx(risk[risk >= var].mean())
+    kinds = table.drop_duplicates("prompt")["type"].value_counts()
+    prompts = results["profile_category"]["prompts"].to_series()
+    assert prompts.to_dict() == kinds.to_dict()

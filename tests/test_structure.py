@@ -16,6 +16,7 @@ ROOMS = [
     "simulate",
     "measure_crowd",
     "measure_panel",
+    "validate_panel",
     "results",
     "bayes",
     "metrics",

@@ -24,7 +24,11 @@ def coded(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
     (array([0, 1, 0]), ['b', 'a'])
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.codes.to_numpy(), [str(text) for text in values.cat.categories]
+        codes, texts = values.cat.codes.to_numpy(), values.cat.categories
+        used = np.bincount(codes, minlength=len(texts)) > 0
+        if not used.all():
+            codes = (np.cumsum(used, dtype=codes.dtype) - 1)[codes]
+        return codes, [str(text) for text in texts[used]]
     codes, found = pd.factorize(values)
     return codes, [str(text) for text in found]
 

@@ -4,14 +4,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sharpbayes.errors import DataError, Fault, did_you_mean, first_line
 
 KINDS = (".csv", ".parquet", ".jsonl")
 
 
-def read_table(base: Path, name: str) -> pd.DataFrame:
+def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
     """Return the rows of a file, or of all files that a pattern matches, every value as text.
 
     An empty cell is an empty text. Files are joined in the order of their names.
@@ -19,11 +22,12 @@ def read_table(base: Path, name: str) -> pd.DataFrame:
     Args:
         base: Folder that a relative name starts from.
         name: A path or a glob pattern; ``.csv``, ``.parquet`` or ``.jsonl``.
+        compact: Whether columns of a Parquet file are categories of text, a byte or a few a cell.
 
     Raises:
         DataError: No such file, another kind of file, or one without rows.
     """
-    frames = [_read(path) for path in matching_files(base, name)]
+    frames = [_read(path, compact=compact) for path in matching_files(base, name)]
     table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     if table.empty:
         raise DataError([Fault(str(base / name), 0, "", "no rows")])
@@ -46,9 +50,10 @@ def matching_files(base: Path, name: str) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, *, compact: bool) -> pd.DataFrame:
     """Read one file by its ending."""
-    readers = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}
+    parquet = _compact_parquet if compact else _parquet
+    readers = {".csv": _csv, ".parquet": parquet, ".jsonl": _jsonl}
     if path.suffix not in readers:
         message = f"unknown kind of file {path.suffix!r}, allowed are {', '.join(KINDS)}"
         raise DataError([Fault(str(path), 0, "", message)])
@@ -76,6 +81,25 @@ def _csv(path: Path) -> pd.DataFrame:
 def _parquet(path: Path) -> pd.DataFrame:
     """Read a Parquet file and write its values as text."""
     return as_text(pd.read_parquet(path))
+
+
+def _compact_parquet(path: Path) -> pd.DataFrame:
+    """Read a Parquet file column by column, each as categories of the same texts."""
+    file = pq.ParquetFile(path)
+    names = file.schema_arrow.names
+    return pd.DataFrame({name: _categories(file.read([name]).column(0)) for name in names})
+
+
+def _categories(column: pa.ChunkedArray) -> pd.Categorical:
+    """Texts of a column, each different value written once."""
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    held = column.unify_dictionaries().combine_chunks().dictionary_encode()
+    texts = as_text(pd.DataFrame({"": held.dictionary.to_pandas()}))[""]
+    # A missing value and one that is not a number are the same empty text, placed last.
+    place, found = pd.factorize(np.append(texts.to_numpy(dtype=object), ""))
+    codes = held.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(place[codes], pd.Index(found, dtype=object))
 
 
 def _jsonl(path: Path) -> pd.DataFrame:

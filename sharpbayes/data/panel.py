@@ -1,7 +1,7 @@
 """A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
         DataError: Every fault of the file, with its column and first rows.
     """
     path = str(base / panel.data)
-    table = read_table(base, panel.data)
+    table = read_table(base, panel.data, compact=True)
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
     require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
     table = _of_judges(table, panel, path)
@@ -53,24 +53,26 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
     repeat = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
     faults += found + duplicates(table[repeat], path=path, what="a cell")
     columns = {role: label_column(table[column]) for role, column in keys.items()}
-    shape = (*(len(column.labels) for column in columns.values()), len(names))
-    level = np.full(shape, MISSING, dtype=np.int16)
-    empty = 0
+    shape = tuple(len(column.labels) for column in columns.values())
+    cell = np.ravel_multi_index([column.code for column in columns.values()], shape)
+    level = np.full((len(names), int(np.prod(shape))), MISSING, dtype=np.int16)
+    empty = ratings = 0
     for position, name in enumerate(names):
         chosen = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
         values, found = _levels(table.iloc[chosen], panel, name, path)
         faults += found
         empty += int((values == MISSING).sum())
-        place: Any = (*(column.code[chosen] for column in columns.values()), position)
-        level[place] = values
+        ratings += int((values > MISSING).sum())
+        level[position, cell[chosen]] = values
     if faults:
         raise DataError(faults)
     coords = {role: list(column.labels) for role, column in columns.items()} | {"indicator": names}
-    data = xr.Dataset({"level": (tuple(coords), level)}, coords)
+    by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
+    data = xr.Dataset({"level": (tuple(coords), by_cell)}, coords)
     return _with_prompts(data, panel, table, columns["prompt"], base).assign_attrs(
-        ratings=int((level >= 0).sum()),
+        ratings=ratings,
         missing=empty,
-        absent=int((level < 0).sum()) - empty,
+        absent=level.size - ratings - empty,
     )
 
 
@@ -92,18 +94,27 @@ def reversed_at(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(flags, coords, ("indicator", "prompt"))
 
 
+def refusal_indicators(panel: Panel) -> list[str]:
+    """Return the names of the indicators that say whether a model refused to answer."""
+    return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
+
+
 def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
     """Return the observed ratings in long form; a higher level always means more harm.
 
     The level of a reversed rating is counted from the other end, on a scale of its own named
-    ``<scale>_reversed``. Indicators that no dimension uses are left out.
+    ``<scale>_reversed``. Indicators that no dimension uses and judges that are not pooled are left
+    out.
     """
     owner = {
         name: dimension.name
         for dimension in reversed(panel.dimensions)
         for name in dimension.indicators
     }
-    used = levels.sel(indicator=[name for name in panel.full_indicators if name in owner])
+    used = levels.sel(
+        indicator=[name for name in panel.full_indicators if name in owner],
+        judge=pooled_judges(panel, _labels(levels, "judge")),
+    )
     array = used["level"]
     where = np.nonzero(array.to_numpy() >= 0)
     columns = {
@@ -155,12 +166,20 @@ def _score_columns(panel: Panel) -> list[tuple[str, str]]:
     return [(role, column) for role, column in roles if column is not None]
 
 
+def pooled_judges(panel: Panel, there: Sequence[str]) -> list[str]:
+    """Return the judges that a study pools: those that it names, or all but the reference."""
+    if panel.judges is not None:
+        return [name for name in there if name in panel.judges]
+    return [name for name in there if name != panel.reference]
+
+
 def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
-    """Keep the judges that the study names, if it names any."""
-    if panel.judges is None:
-        return table
+    """Keep the judges that the study names anywhere, if it names those that are pooled."""
+    others = [name for each in panel.ensembles.values() for name in each.judges]
+    others += [panel.reference] if panel.reference is not None else []
+    named = list(dict.fromkeys([*(panel.judges or ()), *others]))
     column = panel.roles.judge
-    there = sorted(set(table[column]))
+    there = sorted(str(name) for name in table[column].unique())
     faults = [
         Fault(
             path,
@@ -168,12 +187,16 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
             column,
             f"no judge {name!r}, there are {', '.join(there)}" + did_you_mean(name, there),
         )
-        for name in panel.judges
+        for name in named
         if name not in there
     ]
+    if panel.reference is not None and there == [panel.reference]:
+        faults.append(Fault(path, 0, column, "the only judge is the reference: none to pool"))
     if faults:
         raise DataError(faults)
-    return table[table[column].isin(panel.judges)].reset_index(drop=True)
+    if panel.judges is None:
+        return table
+    return table[table[column].isin(named)].reset_index(drop=True)
 
 
 def _indicator_codes(

@@ -4,6 +4,9 @@ from typing import Literal
 
 import xarray as xr
 
+# Values pooled at once, so that what is kept on the way stays small beside the values.
+MOST_CELLS = 10_000_000
+
 
 def log_sum_exp(
     x: xr.DataArray,
@@ -42,6 +45,17 @@ def log_sum_exp(
     if missing == "error" and bool(x.isnull().any()):
         cells = int(x.isnull().sum())
         raise ValueError(f'{cells} values of a judge are missing and judges.missing is "error"')
+    lead = next((each for each in x.dims if each != dim), None)
+    step = MOST_CELLS * x.sizes[lead] // max(x.size, 1) if lead else 0
+    if lead is None or not 0 < step < x.sizes[lead]:
+        return _pooled(x, temperature, dim)
+    starts = range(0, x.sizes[lead], step)
+    parts = [_pooled(x.isel({lead: slice(at, at + step)}), temperature, dim) for at in starts]
+    return xr.concat(parts, lead)
+
+
+def _pooled(x: xr.DataArray, temperature: float, dim: str) -> xr.DataArray:
+    """Log-sum-exp over one dimension."""
     # Around the maximum nothing overflows, and expm1 with log1p is exact at high temperatures.
     top = x.max(dim)
     excess = xr.ufuncs.expm1((x - top) / temperature).mean(dim)

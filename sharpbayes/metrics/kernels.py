@@ -48,6 +48,30 @@ def count_draws(seed: int, start: int, counts: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
+def count_nested(seed: int, start: int, outer: Floats, counts: Floats) -> None:
+    """Fill the counts of draws with replacement inside units that were drawn already.
+
+    A unit with count c has c times m draws among its m members. Row r has a stream of its own.
+
+    Args:
+        seed: Seed of all streams; not that of ``outer``.
+        start: Number of the first replicate.
+        outer: Counts of units; shape (replicates, n).
+        counts: Result; shape (replicates, n, m).
+    """
+    replicates, n, m = counts.shape
+    for row in range(replicates):
+        state = _mixed(_mixed(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        counts[row] = 0.0
+        for unit in range(n):
+            for _ in range(np.int64(outer[row, unit]) * m):
+                state += _GOLDEN
+                # Members are few: the bias of 32 bits without rejection is below m / 2^32.
+                member = ((_mixed(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
+                counts[row, unit, np.int64(member)] += 1.0
+
+
+@njit(cache=True, nogil=True)
 def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     carried: Floats,
     order: Index,

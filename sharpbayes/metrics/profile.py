@@ -154,9 +154,13 @@ def profile(
 
 
 def _mean(x: xr.DataArray, w: xr.DataArray, dim: str | Sequence[str]) -> xr.DataArray:
-    """Weighted mean of what is present, as two matrix products."""
+    """Weighted mean of what is present, as matrix products."""
     there = x.notnull()
-    total: xr.DataArray = xr.dot(w, there.astype(float), dim=dim, optimize=True)
+    total: xr.DataArray = (
+        w.sum(dim, skipna=False)
+        if bool(there.all())
+        else xr.dot(w, there.astype(float), dim=dim, optimize=True)
+    )
     weighed: xr.DataArray = xr.dot(w, x.where(there, 0.0), dim=dim, optimize=True)
     return weighed / total.where(total > 0)
 

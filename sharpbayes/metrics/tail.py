@@ -182,7 +182,8 @@ def unit_weights(
     dims = [dim] if isinstance(dim, str) else list(dim)
     if weights is None:
         return xr.DataArray(np.ones([x.sizes[each] for each in dims]), dims=dims)
-    if not bool((weights >= 0).all()):
+    # The smallest decides in one pass, and is NaN if any is missing.
+    if weights.size and not np.min(weights.to_numpy()) >= 0:
         raise ValueError("weights must not be negative or missing")
     weights, _ = xr.align(weights.astype(float, copy=False), x, join="exact", copy=False)
     lacking = {each: x.sizes[each] for each in dims if each not in weights.dims}
@@ -204,7 +205,7 @@ def _walk(
     dims = [dim] if isinstance(dim, str) else list(dim)
     w = unit_weights(x, dim=dims, weights=weights)
     x, *carried = xr.align(x, *carried, join="exact", copy=False)
-    present, totals = x.count(dims), w.sum(dims)
+    present, totals = x.count(dims), w.sum(dims, skipna=False)
     rows = _rows(x, present, dims)
     order = np.argsort(rows, axis=-1)
     stacked = np.stack([rows, *(_rows(each, present, dims) for each in carried)])

@@ -60,6 +60,7 @@ def _of_study(study: Study) -> Iterator[Found]:
         yield from _of_indicators(study.panel)
         yield from _of_dimensions(study.panel)
         yield from _of_layout(study.panel)
+        yield from _of_judges(study.panel)
     if study.crowd is not None:
         yield from _of_crowd(study.crowd)
 
@@ -88,6 +89,20 @@ def _of_dimensions(panel: Panel) -> Iterator[Found]:
             if indicator not in known:
                 message = f"no indicator {indicator!r}, declared are {', '.join(known)}"
                 yield where, message + did_you_mean(indicator, known)
+
+
+def _of_judges(panel: Panel) -> Iterator[Found]:
+    """Ensembles that pool the reference, and a reference among the pooled judges."""
+    if "study" in panel.ensembles:
+        yield ("panel", "ensembles", "study"), "the name stands for the study's own judges"
+    if panel.reference is None:
+        return
+    if panel.reference in (panel.judges or ()):
+        yield ("panel", "reference"), f"{panel.reference!r} is pooled by `judges` already"
+    for name, ensemble in panel.ensembles.items():
+        if panel.reference in ensemble.judges:
+            message = f"{panel.reference!r} is the reference and is not pooled"
+            yield ("panel", "ensembles", name, "judges"), message
 
 
 def _of_layout(panel: Panel) -> Iterator[Found]:
@@ -142,6 +157,9 @@ def _of_weights(panel: Panel, weights: Weights, *, named: bool) -> Iterator[Foun
     """Coefficients and policy weights that the study needs and the weights do not have."""
     for dimension in panel.dimensions:
         yield from _of_coefficients(dimension, weights)
+    if "category" in weights.population and panel.roles.category is None:
+        message = "shares of prompt categories need a role `category` in the study"
+        yield ("population", "category"), message
     names = [dimension.name for dimension in panel.dimensions]
     if named and weights.policy is not None and set(weights.policy) != set(names):
         yield (

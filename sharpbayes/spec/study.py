@@ -35,7 +35,8 @@ class Indicator(Spec):
     """One thing that a judge says of an answer: its scale, column and direction.
 
     ``reverse`` is true where a high score is good, or names prompt columns with the value for
-    which it is.
+    which it is. ``refusal`` marks the indicator that says whether the model refused to answer:
+    every profile is then also given without the refused answers.
     """
 
     scale: Name
@@ -45,6 +46,7 @@ class Indicator(Spec):
         | Annotated[dict[Name, bool | int | str], Field(min_length=1, max_length=1), Table],
         PlainOrTable,
     ] = False
+    refusal: bool = False
 
 
 class Part(Spec):
@@ -115,8 +117,33 @@ class SideTable(Spec):
     key: Name
 
 
+class Ensemble(Spec):
+    """Another choice of judges, measured beside the study's own (SHARP, Appendix C)."""
+
+    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+
+
+class Validation(Spec):
+    """What is varied and how models are tested (SHARP, Appendices E and H).
+
+    The study's own temperature and tail level are always among those that are tried.
+    Mixed models are fitted to at most ``mixed_cells`` (model, prompt) cells: where there are more,
+    to those of prompts drawn at random.
+    """
+
+    temperatures: Annotated[tuple[Positive, ...], Field(strict=False)] = (0.15, 0.20, 0.25)
+    alphas: Annotated[tuple[Inside, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
+    zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
+    familywise: Inside = 0.05
+    mixed_cells: Annotated[int, Field(ge=4)] = 10_000
+
+
 class Panel(Spec):
-    """Judges score the answers of models to prompts (SHARP)."""
+    """Judges score the answers of models to prompts (SHARP).
+
+    ``judges`` names the judges that are pooled, all that there are by default; ``reference`` names
+    one whose ratings are taken as the truth and never pooled.
+    """
 
     data: Name
     layout: Literal["wide", "long"]
@@ -132,6 +159,9 @@ class Panel(Spec):
     ]
     dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1, strict=False)]
     judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+    ensembles: dict[Name, Ensemble] = {}
+    reference: Name | None = None
+    validation: Validation = Validation()
     model: Name | None = None
 
     @property
@@ -270,10 +300,14 @@ class Crowd(Spec):
 
 
 class Bootstrap(Spec):
-    """How intervals are made: percentile bootstrap over prompts or items."""
+    """How intervals are made: percentile bootstrap over prompts or items.
+
+    ``samples``: whether the repeated generations of a prompt are drawn anew too, where there are.
+    """
 
     replicates: Annotated[int, Field(ge=1)] = 10_000
     level: Inside = 0.95
+    samples: bool = True
 
 
 class Sampler(Spec):

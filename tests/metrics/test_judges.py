@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from sharpbayes.metrics import judges
 from sharpbayes.metrics.judges import log_sum_exp
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=6)
@@ -80,3 +81,15 @@ def test_leading_dimensions_equal_a_loop():
     for draw, prompt, dimension in np.ndindex(2, 4, 2):
         at = {"draw": draw, "prompt": prompt, "dimension": dimension}
         np.testing.assert_allclose(found.isel(at), pooled(x.isel(at).values, 0.2))
+
+
+@pytest.mark.parametrize("most", [1, 7, 40, 10_000])
+def test_many_values_are_pooled_piece_by_piece(monkeypatch, most):
+    x = xr.DataArray(
+        np.random.default_rng(9).random((5, 4, 3)),
+        {"model": list("abcde")},
+        ("model", "p", "judge"),
+    )
+    whole = log_sum_exp(x, temperature=0.2, missing="available")
+    monkeypatch.setattr(judges, "MOST_CELLS", most)
+    xr.testing.assert_identical(log_sum_exp(x, temperature=0.2, missing="available"), whole)

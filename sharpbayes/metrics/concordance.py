@@ -1,0 +1,199 @@
+"""How far judges agree, and how far harm dimensions move together (SHARP, Appendices B and D)."""
+
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
+    """Return how far judges lie from their mean, on average.
+
+    MAD = (1/K) sum_k |s_k - (1/K) sum_k' s_k'|
+
+    Args:
+        sub_index: Values in [0, 1] over (..., judge); a missing judge is left out.
+
+    Returns:
+        Values in [0, 0.5] over the other dimensions; NaN with fewer than two judges.
+
+    Source: SHARP, Appendix B.1.
+
+    Examples:
+        >>> round(float(mean_absolute_deviation(xr.DataArray([0.0, 0.3, 0.6], dims="judge"))), 4)
+        0.2
+    """
+    spread: xr.DataArray = abs(sub_index - sub_index.mean("judge")).mean("judge")
+    return spread.where(sub_index.count("judge") >= 2)  # noqa: PLR2004 - a judge agrees with itself
+
+
+def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
+    """Return mean and standard deviation of the judges' deviation over all cells, by dimension.
+
+    Args:
+        sub_index: Values in [0, 1] over (..., judge, dimension).
+
+    Returns:
+        Over (dimension): ``mad``, ``mad_sd`` (ddof 1) and ``mad_cells``, the number of cells with
+        at least two judges; NaN where there is none (``mad_sd``: fewer than two).
+
+    Source: SHARP, Table 5.
+
+    Examples:
+        >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]],
+        ...                  dims=("prompt", "judge", "dimension"))
+        >>> found = dispersion(x)
+        >>> found["mad"].round(4).item(), found["mad_sd"].round(4).item()
+        (0.2, 0.1414)
+    """
+    cells = mean_absolute_deviation(sub_index)
+    over = [dim for dim in cells.dims if dim != "dimension"]
+    count = cells.count(over)
+    mean = cells.mean(over)
+    square = ((cells - mean) ** 2).sum(over)
+    sd = (square / (count - 1).where(count > 1)) ** 0.5
+    return xr.Dataset({"mad": mean, "mad_sd": sd, "mad_cells": count})
+
+
+def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Dataset:
+    """Return Kendall's tau-b between the judges of every pair.
+
+    Args:
+        sub_index: Values in [0, 1] over (..., judge, ``dim``).
+        min_overlap: Fewest prompts that both judges must have scored.
+        dim: Dimension of the prompts.
+
+    Returns:
+        ``concordance`` and ``overlap`` (prompts scored by both) over (pair, ...), pairs labelled
+        ``a vs b`` in the order of the judges. NaN below ``min_overlap``, and where a judge gives
+        every prompt the same score.
+
+    Source: SHARP, Appendix B.3.
+
+    Examples:
+        >>> x = xr.DataArray([[0.1, 0.2, 0.3], [0.0, 0.4, 0.4]], {"judge": ["a", "b"]},
+        ...                  ("judge", "prompt"))
+        >>> found = concordance(x, min_overlap=3, dim="prompt")
+        >>> found["pair"].item(), found["concordance"].round(4).item()
+        ('a vs b', 0.8165)
+    """
+    found = [
+        _pair(sub_index, a, b, min_overlap=min_overlap, dim=dim)
+        for a, b in combinations(sub_index["judge"].to_numpy(), 2)
+    ]
+    return xr.concat(found, "pair")
+
+
+def _pair(x: xr.DataArray, a: str, b: str, *, min_overlap: int, dim: str) -> xr.Dataset:
+    """Concordance of two judges."""
+    one, other = x.sel(judge=a, drop=True), x.sel(judge=b, drop=True)
+    overlap = (one.notnull() & other.notnull()).sum(dim)
+    tau = xr.apply_ufunc(
+        _tau_b, one, other, input_core_dims=[[dim], [dim]], vectorize=True, output_dtypes=[float]
+    )
+    found = xr.Dataset({"concordance": tau.where(overlap >= min_overlap), "overlap": overlap})
+    return found.assign_coords(pair=f"{a} vs {b}")
+
+
+def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
+    """Return mean, median and standard deviation (ddof 1) of the concordance over models.
+
+    Args:
+        tau: From :func:`concordance`, over (..., model); missing models are left out.
+
+    Returns:
+        ``concordance_mean``, ``concordance_median``, ``concordance_sd`` and
+        ``concordance_models``, the number of models, over the other dimensions.
+
+    Source: SHARP, Table 7.
+
+    Examples:
+        >>> found = concordance_summary(xr.DataArray([0.2, 0.4, 0.9, np.nan], dims="model"))
+        >>> [round(float(found[name]), 4) for name in found]
+        [0.5, 0.4, 0.3606, 3.0]
+    """
+    count = tau.count("model")
+    mean = tau.mean("model")
+    spread = ((tau - mean) ** 2).sum("model") / (count - 1).where(count > 1)
+    median = tau.where(count > 0, 0.0).quantile(0.5, "model").drop_vars("quantile")
+    return xr.Dataset(
+        {
+            "concordance_mean": mean,
+            "concordance_median": median.where(count > 0),
+            "concordance_sd": spread**0.5,
+            "concordance_models": count,
+        }
+    )
+
+
+def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -> xr.DataArray:
+    """Return Spearman's rho between the harm dimensions of every pair.
+
+    Args:
+        harm: Harm in [0, 1] over (..., ``dim``, dimension).
+        dim: Dimension of the prompts.
+        where: Prompts to use, over (..., ``dim``): all, or the tail slice L >= VaR of each model.
+
+    Returns:
+        Correlations over (..., dimension_pair), pairs labelled ``a vs b``. Prompts that miss a
+        dimension are left out; NaN with fewer than three prompts, and where a dimension is
+        constant.
+
+    Source: SHARP, Appendix D; Table 8 shows the mean over pairs.
+
+    Examples:
+        >>> harm = xr.DataArray([[0.1, 0.3], [0.2, 0.1], [0.3, 0.5], [0.4, 0.6]],
+        ...                     {"dimension": ["bias", "ethics"]}, ("prompt", "dimension"))
+        >>> every = xr.DataArray(np.full(4, True), dims="prompt")
+        >>> rho = dimension_dependence(harm, dim="prompt", where=every)
+        >>> rho["dimension_pair"].item(), rho.round(4).item()
+        ('bias vs ethics', 0.8)
+    """
+    names = harm["dimension"].to_numpy()
+    pairs = list(combinations(range(len(names)), 2))
+    rho: xr.DataArray = xr.apply_ufunc(
+        _spearman_pairs,
+        harm,
+        where,
+        input_core_dims=[[dim, "dimension"], [dim]],
+        output_core_dims=[["dimension_pair"]],
+        vectorize=True,
+        output_dtypes=[float],
+        dask_gufunc_kwargs={"output_sizes": {"dimension_pair": len(pairs)}},
+    )
+    return rho.assign_coords(dimension_pair=[f"{names[a]} vs {names[b]}" for a, b in pairs])
+
+
+def _tau_b(x: Floats, y: Floats) -> float:
+    """Kendall's tau-b of the pairs that are there; NaN where there is nothing to rank."""
+    from scipy.stats import kendalltau  # noqa: PLC0415 - only where it is used
+
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[there], y[there]
+    if _flat(x) or _flat(y):
+        return float("nan")
+    return float(kendalltau(x, y).statistic)
+
+
+def _spearman_pairs(harm: Floats, where: NDArray[np.bool_]) -> Floats:
+    """Spearman's rho of every two columns; shape (pairs,)."""
+    from scipy.stats import rankdata  # noqa: PLC0415
+
+    rows = harm[where & ~np.isnan(harm).any(axis=1)]
+    pairs = np.triu_indices(harm.shape[1], k=1)
+    found = np.full(len(pairs[0]), np.nan)
+    if len(rows) > 2:  # noqa: PLR2004 - two prompts always lie on a line
+        rank = rankdata(rows, axis=0)
+        centred = rank - rank.mean(axis=0)
+        spread = np.sqrt((centred**2).sum(axis=0))
+        scale = np.outer(spread, spread)[pairs]
+        np.divide((centred.T @ centred)[pairs], scale, out=found, where=scale > 0)
+    return found
+
+
+def _flat(x: Floats) -> bool:
+    """Whether there are fewer than two different values."""
+    return x.size == 0 or bool((x == x[0]).all())

@@ -1,0 +1,143 @@
+"""For how many independent judges a set of judges counts."""
+
+import numpy as np
+import xarray as xr
+
+# Deviations of two judges from their own mean mirror each other whatever the judges are.
+FEWEST_WITHOUT_REFERENCE = 3
+ROUNDING = 1e-12
+
+
+def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.DataArray:
+    """Return the errors of judges in every cell that all of them, and the reference, have scored.
+
+    e_j = x_j - reference, or x_j less the mean of the judges where there is no reference
+
+    Args:
+        sub_index: Values in [0, 1] over (..., judge).
+        reference: Values taken as the truth, over the other dimensions, or None.
+
+    Returns:
+        Errors in [-1, 1] over (cell, judge).
+
+    Examples:
+        >>> x = xr.DataArray([[0.2, 0.4], [np.nan, 0.1]], dims=("prompt", "judge"))
+        >>> judge_errors(x, None).values
+        array([[-0.1,  0.1]])
+    """
+    truth = sub_index.mean("judge", skipna=False) if reference is None else reference
+    errors = (sub_index - truth).transpose(..., "judge")
+    rows = errors.to_numpy().reshape(-1, errors.sizes["judge"])
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    return xr.DataArray(rows, {"judge": sub_index["judge"]}, ("cell", "judge"))
+
+
+def error_correlation(errors: xr.DataArray) -> xr.DataArray:
+    """Return the correlation of the errors of every two judges.
+
+    Args:
+        errors: From :func:`judge_errors`, over (cell, judge).
+
+    Returns:
+        Correlations over (judge, other_judge); NaN with fewer than two cells and for a judge whose
+        errors are constant.
+
+    Examples:
+        >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
+        ...                       ("cell", "judge"))
+        >>> error_correlation(errors).round(4).values
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+    """
+    covariance = _covariance(errors)
+    sd = np.sqrt(np.diag(covariance))
+    scale = np.outer(sd, sd)
+    found = np.full(scale.shape, np.nan)
+    np.divide(covariance, scale, out=found, where=scale > 0)
+    labels = errors["judge"].to_numpy()
+    return xr.DataArray(found, {"judge": labels, "other_judge": labels}, ("judge", "other_judge"))
+
+
+def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
+    """Return for how many judges with independent errors the judges count.
+
+    With a reference: J tr(S) / (1' S 1), S the covariance of errors: so many independent judges of
+    the same average variance would have a mean with the same variance of error. Without one:
+    1 + tr(S)^2 / tr(S S), S the covariance of deviations from the judges' mean, which is J for
+    independent judges of equal variance and the number of camps for judges who agree within camps.
+
+    Args:
+        errors: From :func:`judge_errors`, over (cell, judge).
+        against_reference: Whether the errors are against a reference.
+
+    Returns:
+        A number larger than 0; NaN with fewer than two cells, and without a reference for fewer
+        than three judges. An error that all judges share shows only against a reference. Judges
+        without any deviation count as one.
+
+    Source: Kish 1965 (design effect); the participation ratio of a covariance.
+
+    Examples:
+        >>> one = np.array([0.1, -0.1, 0.2, -0.2])
+        >>> errors = xr.DataArray(np.stack([one, one, one], axis=1), dims=("cell", "judge"))
+        >>> round(effective_judges(errors, against_reference=True), 6)
+        1.0
+    """
+    judges = errors.sizes["judge"]
+    fewest = 1 if against_reference else FEWEST_WITHOUT_REFERENCE
+    if errors.sizes["cell"] < 2 or judges < fewest:  # noqa: PLR2004 - no covariance of one cell
+        return float("nan")
+    covariance = _covariance(errors)
+    spread = float(np.trace(covariance))
+    together = float(covariance.sum()) if against_reference else float((covariance**2).sum())
+    # What rounding leaves of values in [0, 1] is no deviation.
+    if spread <= judges * ROUNDING**2 or together <= 0:
+        return float("nan") if against_reference else 1.0
+    return judges * spread / together if against_reference else 1 + spread**2 / together
+
+
+def independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
+    """Return the effective number of judges, of all and with each one left out.
+
+    Args:
+        sub_index: Values in [0, 1] over (..., judge).
+        reference: Values taken as the truth, over the other dimensions, or None.
+
+    Returns:
+        ``effective_judges``, ``effective_judges_without`` (judge_out) and ``error_correlation``
+        (judge, other_judge); see :func:`effective_judges`.
+
+    Examples:
+        >>> rng = np.random.default_rng(1)
+        >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))
+        >>> round(float(independence(x, None)["effective_judges"]), 1)
+        4.0
+    """
+    known = reference is not None
+    judges = sub_index["judge"].to_numpy()
+    errors = judge_errors(sub_index, reference)
+    without = [
+        effective_judges(
+            judge_errors(sub_index.sel(judge=judges[judges != judge]), reference),
+            against_reference=known,
+        )
+        if len(judges) > 1
+        else float("nan")
+        for judge in judges
+    ]
+    return xr.Dataset(
+        {
+            "effective_judges": effective_judges(errors, against_reference=known),
+            "effective_judges_without": ("judge_out", np.array(without)),
+            "error_correlation": error_correlation(errors),
+        },
+        {"judge_out": judges},
+    )
+
+
+def _covariance(errors: xr.DataArray) -> np.ndarray:
+    """Covariance of the columns; shape (judge, judge)."""
+    values = errors.to_numpy()
+    if len(values) < 2:  # noqa: PLR2004
+        return np.full((values.shape[1],) * 2, np.nan)
+    return np.atleast_2d(np.cov(values, rowvar=False))

@@ -1,0 +1,230 @@
+"""Do models differ, and what does the spread come from (SHARP, Appendix H.2 and H.3)."""
+
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+ZeroMethod = Literal["pratt", "wilcox", "zsplit"]
+
+# Friedman's statistic needs three models to be other than a sign test.
+FEWEST_MODELS = 3
+
+
+def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
+    """Return the prompts that every model has a value for.
+
+    Args:
+        x: Values over (model, ``dim``, ...).
+        dim: Dimension of the prompts.
+
+    Returns:
+        The same, over fewer prompts.
+
+    Examples:
+        >>> x = xr.DataArray([[1.0, 2.0], [3.0, np.nan]], dims=("model", "prompt"))
+        >>> common_prompts(x, dim="prompt").values
+        array([[1.],
+               [3.]])
+    """
+    return x.dropna(dim)
+
+
+def friedman(x: xr.DataArray, *, dim: str) -> xr.Dataset:
+    """Return the Friedman test of equal models, prompts as blocks.
+
+    chi2 = 12 n / (k (k + 1)) sum_M (R_M - (k + 1) / 2)^2, corrected for ties;
+    W = chi2 / (n (k - 1))
+
+    Args:
+        x: Log-risk over (model, ``dim``), complete; n prompts and k models.
+        dim: Dimension of the prompts.
+
+    Returns:
+        ``friedman_chi2``, ``friedman_p`` (k - 1 degrees of freedom), ``kendall_w`` in [0, 1] and
+        ``average_rank`` (model), 1 the lowest risk, ties at their mean rank. NaN with fewer than
+        three models, without a prompt, and where all models tie on every prompt; the average ranks
+        are there with any number of models.
+
+    Source: SHARP, Tables 18 and 19.
+
+    Examples:
+        >>> x = xr.DataArray([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]], dims=("model", "prompt"))
+        >>> found = friedman(x, dim="prompt")
+        >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
+        (3.0, 0.75, array([1. , 2.5, 2.5]))
+    """
+    from scipy.stats import friedmanchisquare, rankdata  # noqa: PLC0415 - only where it is used
+
+    values = x.transpose("model", dim).to_numpy()
+    models, prompts = values.shape
+    chi2 = p = float("nan")
+    tied = bool((values == values[:1]).all())
+    if models >= FEWEST_MODELS and prompts and not tied:
+        chi2, p = (float(each) for each in friedmanchisquare(*values))
+    rank = rankdata(values, axis=0).mean(axis=1) if prompts else np.full(models, np.nan)
+    labels = {"model": x["model"]} if "model" in x.coords else {}
+    return xr.Dataset(
+        {
+            "friedman_chi2": chi2,
+            "friedman_p": p,
+            "kendall_w": kendall_w(chi2, prompts=prompts, models=models),
+            "average_rank": ("model", rank),
+        },
+        labels,
+    )
+
+
+def kendall_w(chi2: float, *, prompts: int, models: int) -> float:
+    """Return Kendall's coefficient of concordance: W = chi2 / (n (k - 1)).
+
+    Source: SHARP, Table 18.
+
+    Examples:
+        >>> round(kendall_w(1629.91, prompts=901, models=11), 4)
+        0.1809
+    """
+    return chi2 / (prompts * (models - 1)) if prompts and models > 1 else float("nan")
+
+
+def wilcoxon_pairs(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.Dataset:
+    """Return two-sided signed-rank tests of every two models, with Holm's correction.
+
+    Args:
+        x: Log-risk over (model, ``dim``), complete.
+        dim: Dimension of the prompts.
+        zero_method: What is done with equal values: ``pratt`` ranks them and leaves them out of the
+            sums, ``wilcox`` leaves them out before ranking, ``zsplit`` splits their ranks.
+
+    Returns:
+        ``wilcoxon_p`` and ``wilcoxon_p_holm`` over (model, other), symmetric, missing on the
+        diagonal; 1 for two models that are equal on every prompt; NaN without a prompt.
+
+    Source: SHARP, Appendix H.2.
+
+    Examples:
+        >>> x = xr.DataArray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], {"model": ["a", "b"]},
+        ...                  ("model", "prompt"))
+        >>> found = wilcoxon_pairs(x, dim="prompt", zero_method="pratt")
+        >>> float(found["wilcoxon_p"].sel(model="a", other="b"))
+        0.25
+    """
+    values = x.transpose("model", dim).to_numpy()
+    pairs = list(combinations(range(len(values)), 2))
+    p = np.array([_signed_rank(values[a] - values[b], zero_method) for a, b in pairs])
+    labels = x["model"].to_numpy()
+    coords = {"model": labels, "other": labels}
+    return xr.Dataset(
+        {
+            name: (("model", "other"), _symmetric(each, pairs, len(values)))
+            for name, each in (("wilcoxon_p", p), ("wilcoxon_p_holm", holm(p)))
+        },
+        coords,
+    )
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values corrected for their number by Holm's step-down method.
+
+    p'_(i) = max_{j <= i} min(1, (m - j + 1) p_(j)); missing ones stay missing and do not count.
+
+    Source: Holm 1979, through statsmodels.
+
+    Examples:
+        >>> holm(np.array([0.01, 0.04, 0.03])).round(2)
+        array([0.03, 0.06, 0.06])
+    """
+    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415 - only where it is used
+
+    found, there = np.full(p.shape, np.nan), ~np.isnan(p)
+    if there.any():
+        found[there] = multipletests(p[there], method="holm")[1]
+    return found
+
+
+def two_way(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Dataset:
+    """Return which share of the sum of squares models and prompts explain.
+
+    L = mu + alpha_M + beta_q + e;  eta2_c = SS_c / SS_total;
+    partial eta2_c = SS_c / (SS_c + SS_residual)
+
+    Args:
+        x: Log-risk over (model, ``dim``), complete; with ``sample`` also over the repeated
+            generations.
+        dim: Dimension of the prompts.
+        sample: Dimension of the generations. The interaction of model and prompt is then a
+            component, and the residual is the spread of the generations of a cell.
+
+    Returns:
+        ``eta2`` and ``partial_eta2`` over (component): ``model``, ``prompt``, [``interaction``,]
+        ``residual``. The first add up to 1; the second has no value for ``residual``. NaN where
+        nothing varies.
+
+    Source: SHARP, Table 20.
+
+    Examples:
+        >>> x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("model", "prompt"))
+        >>> two_way(x, dim="prompt")["eta2"].values
+        array([0.8, 0.2, 0. ])
+    """
+    cell = x.mean(sample) if sample else x
+    repeats = x.sizes[sample] if sample else 1
+    grand, by_model, by_prompt = cell.mean(), cell.mean(dim), cell.mean("model")
+    between = float(((cell - by_model - by_prompt + grand) ** 2).sum()) * repeats
+    squares = {
+        "model": float(((by_model - grand) ** 2).sum()) * cell.sizes[dim] * repeats,
+        "prompt": float(((by_prompt - grand) ** 2).sum()) * cell.sizes["model"] * repeats,
+    }
+    if sample:
+        squares |= {"interaction": between, "residual": float(((x - cell) ** 2).sum())}
+    else:
+        squares["residual"] = between
+    ss = xr.DataArray(list(squares.values()), {"component": list(squares)}, "component")
+    # What is left by rounding where nothing varies is no spread.
+    varies = x.size > 0 and float(x.max()) > float(x.min())
+    total = ss.sum() if varies else xr.DataArray(np.nan)
+    eta2 = ss / total
+    return xr.Dataset({"eta2": eta2, "partial_eta2": partial_eta2(eta2)})
+
+
+def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
+    """Return partial eta squared from eta squared: eta2_c / (eta2_c + eta2_residual).
+
+    Args:
+        eta2: Shares over (component), one of them ``residual``.
+
+    Returns:
+        The same dimension; NaN for ``residual``, and where a component and it are both 0.
+
+    Source: SHARP, Table 20.
+
+    Examples:
+        >>> eta2 = xr.DataArray([0.139, 0.2583, 0.6027],
+        ...                     {"component": ["model", "prompt", "residual"]})
+        >>> partial_eta2(eta2).round(4).values
+        array([0.1874, 0.3   ,    nan])
+    """
+    both = eta2 + eta2.sel(component="residual", drop=True)
+    return (eta2 / both.where(both > 0)).where(eta2["component"] != "residual")
+
+
+def _signed_rank(difference: Floats, zero_method: ZeroMethod) -> float:
+    """p-value of one pair."""
+    from scipy.stats import wilcoxon  # noqa: PLC0415 - only where it is used
+
+    if not difference.size:
+        return float("nan")
+    if not difference.any():
+        return 1.0
+    return float(wilcoxon(difference, zero_method=zero_method).pvalue)
+
+
+def _symmetric(p: Floats, pairs: list[tuple[int, int]], size: int) -> Floats:
+    """A matrix of pairs, missing on its diagonal."""
+    found = np.full((size, size), np.nan)
+    for value, (a, b) in zip(p, pairs, strict=True):
+        found[a, b] = found[b, a] = value
+    return found

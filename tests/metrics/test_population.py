@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.metrics.population import category_members, refused, target_weights
+from sharpbayes.metrics.profile import weighted_mean
+from sharpbayes.metrics.resample import multiplicities, nested_multiplicities
+
+CATEGORY = xr.DataArray(
+    ["race", "age", "race", "race", "age", "law"], {"prompt": list("pqrstu")}, "prompt"
+)
+SHARES = xr.DataArray([0.5, 0.3, 0.2], {"category": ["age", "race", "law"]}, "category")
+
+
+def test_the_mean_is_the_shares_of_the_categories_means():
+    x = xr.DataArray([1.0, 2.0, 4.0, 7.0, 8.0, 3.0], {"prompt": CATEGORY["prompt"]}, "prompt")
+    weights = target_weights(CATEGORY, SHARES, counts=None)
+    assert float(weights.sum()) == pytest.approx(1.0)
+    # age: 5, race: 4, law: 3
+    expected = 0.5 * 5 + 0.3 * 4 + 0.2 * 3
+    assert float(weighted_mean(x, dim="prompt", weights=weights)) == pytest.approx(expected)
+
+
+def test_a_resample_keeps_the_shares_of_what_it_drew():
+    counts = multiplicities(CATEGORY, replicates=200, seed=1, dim="prompt")
+    found = target_weights(CATEGORY, SHARES, counts=counts)
+    for replicate in range(200):
+        for name in ("age", "race", "law"):
+            of_category = (name == CATEGORY).values
+            drawn = counts.values[replicate][of_category]
+            expected = float(SHARES.sel(category=name)) * (drawn.sum() > 0)
+            got = found.values[replicate][of_category]
+            assert got.sum() == pytest.approx(expected)
+            if drawn.sum():
+                np.testing.assert_allclose(got / got.sum(), drawn / drawn.sum())
+    assert (found.sum("prompt") < 0.999).any()  # some resample misses the one prompt of law
+
+
+def test_generations_share_the_weight_of_their_prompt():
+    counts = multiplicities(CATEGORY, replicates=50, seed=2, dim="prompt")
+    samples = xr.DataArray(["0", "1"], dims="sample")
+    nested = nested_multiplicities(counts, samples, seed=2)
+    found = target_weights(CATEGORY, SHARES, counts=nested)
+    assert found.dims == ("replicate", "prompt", "sample")
+    plain = target_weights(CATEGORY, SHARES, counts=counts)
+    np.testing.assert_allclose(found.sum("sample"), plain)
+
+
+def test_members_of_categories_keep_every_prompt_once():
+    found = category_members(CATEGORY)
+    assert found["category"].values.tolist() == ["age", "law", "race"]
+    assert (found.sum("category") == 1).all()
+    assert found.sel(category="race").values.tolist() == [1, 0, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("cut", "expected"), [(0.5, [True, False, False]), (0.3, [True] * 3)])
+def test_an_answer_is_refused_where_enough_judges_say_so(cut, expected):
+    flags = [[[0, 1], [1, 0]], [[np.nan, np.nan], [0, 0.4]], [[0, 0], [0, 0.6]]]
+    phi = xr.DataArray(np.array(flags, dtype=float), dims=("prompt", "judge", "indicator"))
+    # largest of the indicators by judge: (1, 1), (-, 0.4), (0, 0.6)
+    assert refused(phi, cut=cut).values.tolist() == expected
+
+
+def test_an_answer_of_which_no_judge_says_anything_is_not_refused():
+    phi = xr.DataArray(np.full((1, 2, 1), np.nan), dims=("prompt", "judge", "indicator"))
+    assert refused(phi, cut=0.0).values.tolist() == [False]

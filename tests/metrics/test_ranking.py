@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import kendalltau, rankdata, spearmanr
+
+from sharpbayes.metrics.ranking import (
+    AGGREGATES,
+    aggregate_agreement,
+    decision_flip,
+    rank_agreement,
+    ranks,
+)
+
+
+def row(*values):
+    return xr.DataArray(list(values), dims="model")
+
+
+@pytest.mark.parametrize("steps", [None, 3])
+def test_agreement_is_scipys(steps):
+    rng = np.random.default_rng(1)
+    x, y = rng.random((4, 9)), rng.random(9)
+    if steps:
+        x, y = np.round(x * steps), np.round(y * steps)
+    found = rank_agreement(xr.DataArray(x, dims=("alpha", "model")), row(*y))
+    for at in range(4):
+        tau, rho = kendalltau(x[at], y), spearmanr(x[at], y)
+        got = found.isel(alpha=at)
+        np.testing.assert_allclose(got["kendall"], tau.statistic)
+        np.testing.assert_allclose(got["kendall_p"], tau.pvalue)
+        np.testing.assert_allclose(got["spearman"], rho.statistic)
+        np.testing.assert_allclose(got["spearman_p"], rho.pvalue)
+
+
+def test_models_without_a_value_are_left_out():
+    found = rank_agreement(row(1.0, np.nan, 2.0, 5.0, 3.0), row(2.0, 9.0, 1.0, 4.0, np.nan))
+    assert float(found["kendall"]) == pytest.approx(kendalltau([1, 2, 5], [2, 1, 4]).statistic)
+
+
+@pytest.mark.parametrize("x", [[1.0], [2.0, 2.0, 2.0], [np.nan, np.nan, 1.0]])
+def test_nothing_to_order_has_no_agreement(x):
+    found = rank_agreement(row(*x), row(*np.arange(float(len(x)))))
+    assert all(np.isnan(found[name]) for name in found)
+
+
+def test_ranks_share_their_mean_on_ties():
+    x = np.array([[3.0, 1.0, 3.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
+    found = ranks(xr.DataArray(x, dims=("judge_out", "model")))
+    np.testing.assert_array_equal(found, [rankdata(each) for each in x])
+
+
+def test_aggregates_are_compared_both_ways_alike():
+    rng = np.random.default_rng(2)
+    made = xr.Dataset({name: row(*rng.random(8)) for name in AGGREGATES})
+    found = aggregate_agreement(made)
+    for name in found:
+        matrix = found[name].values
+        np.testing.assert_allclose(matrix, matrix.T)
+    np.testing.assert_allclose(np.diag(found["aggregate_kendall"]), 1.0)
+    expected = spearmanr(made["cvar"], made["max_cvar"]).statistic
+    got = found["aggregate_spearman"].sel(aggregate="cvar", other_aggregate="max_cvar")
+    assert float(got) == pytest.approx(expected)
+
+
+def test_flips_equal_a_plain_loop_over_pairs():
+    rng = np.random.default_rng(3)
+    mean, cvar = rng.random(12), 4 * rng.random(12)
+    mean[3] = np.nan
+    found = decision_flip(row(*mean), row(*cvar), nearly_identical=0.2, material=0.5)
+    for a in range(12):
+        for b in range(12):
+            alike, apart = abs(mean[a] - mean[b]) <= 0.2, abs(cvar[a] - cvar[b]) >= 0.5
+            flip = a != b and alike and apart
+            assert found["decision_flip"].values[a, b] == flip
+            swapped = flip and (mean[a] < mean[b]) != (cvar[a] < cvar[b])
+            assert found["order_reversed"].values[a, b] == swapped
+    assert found["decision_flip"].any()
+
+
+def test_no_model_is_a_flip_of_itself():
+    found = decision_flip(row(1.0, 1.0), row(2.0, 2.0), nearly_identical=0.0, material=0.0)
+    assert found["decision_flip"].values.tolist() == [[False, True], [True, False]]

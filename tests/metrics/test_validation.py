@@ -1,0 +1,134 @@
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+import xarray as xr
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
+from statsmodels.stats.anova import anova_lm
+
+from sharpbayes.metrics.validation import (
+    common_prompts,
+    friedman,
+    holm,
+    two_way,
+    wilcoxon_pairs,
+)
+
+
+def risks(*, seed, models=4, prompts=25, steps=None):
+    rng = np.random.default_rng(seed)
+    x = rng.gamma(0.8, 1.0, (models, prompts)) + 0.2 * np.arange(models)[:, None]
+    x = x if steps is None else np.round(x * steps) / steps
+    coords = {"model": [f"m{i}" for i in range(models)]}
+    return xr.DataArray(x, coords, ("model", "prompt"))
+
+
+@pytest.mark.parametrize("steps", [None, 1])
+def test_friedman_is_scipys_with_ties_and_without(steps):
+    x = risks(seed=1, steps=steps)
+    found = friedman(x, dim="prompt")
+    expected = friedmanchisquare(*x.values)
+    assert float(found["friedman_chi2"]) == pytest.approx(expected.statistic)
+    assert float(found["friedman_p"]) == pytest.approx(expected.pvalue)
+    assert float(found["kendall_w"]) == pytest.approx(expected.statistic / (25 * 3))
+    by_prompt = np.stack([rankdata(x.values[:, q]) for q in range(25)])
+    np.testing.assert_allclose(found["average_rank"], by_prompt.mean(axis=0))
+
+
+def test_friedman_by_its_formula():
+    x = risks(seed=2)
+    mean_rank = np.stack([rankdata(x.values[:, q]) for q in range(25)]).mean(axis=0)
+    chi2 = 12 * 25 / (4 * 5) * ((mean_rank - 2.5) ** 2).sum()
+    assert float(friedman(x, dim="prompt")["friedman_chi2"]) == pytest.approx(chi2)
+
+
+def test_w_is_1_where_every_prompt_orders_models_alike():
+    x = xr.DataArray(np.arange(4.0)[:, None] + np.arange(6.0), dims=("model", "prompt"))
+    assert float(friedman(x, dim="prompt")["kendall_w"]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "x", [np.zeros((3, 5)), np.ones((2, 5)) * [[1], [2]], np.ones((1, 5)), np.ones((3, 0))]
+)
+def test_friedman_has_no_answer_where_there_is_nothing_to_order(x):
+    found = friedman(xr.DataArray(x, dims=("model", "prompt")), dim="prompt")
+    assert np.isnan(found["friedman_chi2"])
+    assert np.isnan(found["kendall_w"])
+    middle = (len(x) + 1) / 2
+    if x.size and len(x) != 2:
+        np.testing.assert_allclose(found["average_rank"], np.full(len(x), middle))
+
+
+@pytest.mark.parametrize("zero_method", ["pratt", "wilcox", "zsplit"])
+@pytest.mark.parametrize("steps", [None, 2])
+def test_pairs_are_scipys_signed_rank_with_holm_by_hand(zero_method, steps):
+    x = risks(seed=3, steps=steps)
+    found = wilcoxon_pairs(x, dim="prompt", zero_method=zero_method)
+    pairs = list(combinations(range(4), 2))
+    p = [wilcoxon(x.values[a], x.values[b], zero_method=zero_method).pvalue for a, b in pairs]
+    corrected, worst = {}, 0.0
+    for place, at in enumerate(np.argsort(p, kind="stable")):
+        worst = max(worst, min(1.0, (len(p) - place) * p[at]))
+        corrected[pairs[at]] = worst
+    for (a, b), plain in zip(pairs, p, strict=True):
+        for i, j in ((a, b), (b, a)):
+            assert found["wilcoxon_p"].values[i, j] == pytest.approx(plain)
+            assert found["wilcoxon_p_holm"].values[i, j] == pytest.approx(corrected[a, b])
+    assert np.isnan(np.diag(found["wilcoxon_p"])).all()
+
+
+def test_models_that_are_equal_everywhere_are_not_told_apart():
+    x = xr.DataArray(np.ones((2, 6)), {"model": ["a", "b"]}, ("model", "prompt"))
+    found = wilcoxon_pairs(x, dim="prompt", zero_method="pratt")
+    assert float(found["wilcoxon_p_holm"].sel(model="a", other="b")) == 1.0
+
+
+def test_one_model_and_no_prompt_have_no_pairs():
+    one = wilcoxon_pairs(risks(seed=1, models=1), dim="prompt", zero_method="pratt")
+    assert np.isnan(one["wilcoxon_p"]).all()
+    none = wilcoxon_pairs(risks(seed=1).isel(prompt=[]), dim="prompt", zero_method="pratt")
+    assert np.isnan(none["wilcoxon_p_holm"]).all()
+
+
+def test_missing_p_values_do_not_count():
+    p = np.array([0.02, np.nan, 0.03])
+    np.testing.assert_allclose(holm(p), [0.04, np.nan, 0.04])
+
+
+def test_two_way_is_the_anova_of_statsmodels():
+    x = risks(seed=4)
+    frame = x.to_dataframe("risk").reset_index()
+    table = anova_lm(smf.ols("risk ~ C(model) + C(prompt)", frame).fit())["sum_sq"]
+    found = two_way(x, dim="prompt")
+    squares = [table["C(model)"], table["C(prompt)"], table["Residual"]]
+    np.testing.assert_allclose(found["eta2"], np.array(squares) / sum(squares))
+    partial = [each / (each + squares[2]) for each in squares[:2]]
+    np.testing.assert_allclose(found["partial_eta2"], [*partial, np.nan])
+
+
+def test_generations_split_the_residual_as_in_statsmodels():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3, 8, 4)) + rng.normal(size=(3, 8, 1)) + np.arange(8)[:, None]
+    coords = {"model": list("abc"), "prompt": range(8), "sample": range(4)}
+    array = xr.DataArray(x, coords, ("model", "prompt", "sample"))
+    frame = array.to_dataframe("risk").reset_index()
+    table = anova_lm(smf.ols("risk ~ C(model) * C(prompt)", frame).fit())["sum_sq"]
+    squares = table[["C(model)", "C(prompt)", "C(model):C(prompt)", "Residual"]]
+    found = two_way(array, dim="prompt", sample="sample")
+    assert found["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
+    np.testing.assert_allclose(found["eta2"], squares / squares.sum())
+
+
+def test_nothing_that_varies_has_no_shares():
+    found = two_way(xr.DataArray(np.full((3, 4), 0.1), dims=("model", "prompt")), dim="prompt")
+    assert np.isnan(found["eta2"]).all()
+
+
+def test_prompts_that_a_model_lacks_are_dropped_for_all():
+    x = risks(seed=6)
+    x[1, 3] = x[2, 7] = np.nan
+    kept = common_prompts(x, dim="prompt")
+    frame = pd.DataFrame(x.values.T).dropna()
+    np.testing.assert_array_equal(kept, frame.to_numpy().T)

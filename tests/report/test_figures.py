@@ -1,0 +1,105 @@
+"""Figures of a panel: what is drawn is what was measured."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from sharpbayes.errors import StorageError
+from sharpbayes.report.figures import draw, figures, risk_metrics, write_figures
+from tests.panels import frame, measured
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    table = frame(models=3, prompts=20)
+    table["model"] = table["model"].replace("m1", "a $name_ & 50%")
+    table["bias_a"] = table["bias_a"].astype("Int64").mask(table["model"] == "m2")
+    return measured(tmp_path_factory.mktemp("panel"), table)
+
+
+def test_there_are_four_figures_in_three_formats(results, tmp_path):
+    paths = write_figures(results, tmp_path / "out")
+    assert sorted({path.stem for path in paths}) == [
+        "figure-1-risk-box",
+        "figure-2-risk-violin",
+        "figure-3-dimensions-violin",
+        "figure-4-dimensions-box",
+    ]
+    assert {path.suffix for path in paths} == {".png", ".svg", ".pdf"}
+    for path in paths:
+        head = path.read_bytes()[:24]
+        if path.suffix == ".png":
+            width, height = struct.unpack(">II", head[16:24])
+            assert width > height > 100
+        else:
+            assert head.startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
+
+
+def test_the_order_is_that_of_the_tail_and_names_are_no_formulas(results, tmp_path):
+    figure = figures(results)["figure-1-risk-box"]
+    shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    cvar = results["profile"]["cvar"].to_series().sort_values()
+    assert shown == list(cvar.index)
+    [svg] = [p for p in write_figures(results, tmp_path) if p.name == "figure-1-risk-box.svg"]
+    assert "a $name_ &amp; 50%" in svg.read_text("utf-8")
+
+
+def test_boxes_are_the_quartiles_of_the_results(results):
+    panel = results["panel"].to_dataset()
+    metrics = {"cumulative log-risk": panel["log_risk"].dropna("model")}
+    axes = draw(metrics, kind="box").axes[0]
+    for at, model in enumerate(metrics["cumulative log-risk"]["model"].values):
+        values = panel["log_risk"].sel(model=model).values
+        low, high = axes.patches[at].get_extents().get_points()[:, 0]
+        shown = axes.transData.inverted().transform([[low, 0], [high, 0]])[:, 0]
+        np.testing.assert_allclose(shown, np.quantile(values, [0.25, 0.75]), rtol=1e-6)
+
+
+def test_violins_mark_the_median(results):
+    panel = results["panel"].to_dataset().isel(model=[0, 1])
+    axes = draw({"radius": panel["radius"]}, kind="violin").axes[0]
+    lines = axes.collections[-1].get_segments()
+    shown = [segment[0][0] for segment in lines]
+    np.testing.assert_allclose(shown, panel["radius"].median("prompt"), rtol=1e-6)
+
+
+def test_metrics_of_the_paper_are_shown(results):
+    panel = results["panel"].to_dataset().dropna("model", subset=["log_risk"])
+    shown = risk_metrics(panel)
+    assert list(shown) == [
+        "joint safety",
+        "any-harm",
+        "cumulative log-risk",
+        "harm radius",
+        "largest harm",
+    ]
+    np.testing.assert_allclose(shown["joint safety"] + shown["any-harm"], 1.0)
+    dimensions = [axes.get_title() for axes in figures(results)["figure-4-dimensions-box"].axes]
+    assert dimensions == ["bias", "epistemic"]
+
+
+def test_a_model_without_values_has_an_empty_place(results):
+    panel = results["panel"].to_dataset()
+    assert np.isnan(panel["log_risk"].sel(model="m2")).all()
+    for kind in ("box", "violin"):
+        figure = draw({"log-risk": panel["log_risk"]}, kind=kind)
+        figure.savefig("/dev/null", format="svg")
+        assert len(figure.axes[0].get_yticklabels()) == 3
+    draw({"log-risk": panel["log_risk"].sel(model=["m2"])}, kind="violin")
+
+
+def test_harm_that_never_varies_can_be_drawn(tmp_path):
+    results = measured(tmp_path / "data", frame().assign(bias_a=0, bias_b=0, truth=10))
+    assert len(write_figures(results, tmp_path)) == 12
+
+
+def test_equal_results_give_equal_files(results, tmp_path):
+    one, other = (write_figures(results, tmp_path / name) for name in ("one", "two"))
+    assert [p.read_bytes() for p in one] == [p.read_bytes() for p in other]
+
+
+def test_a_folder_that_cannot_be_made_is_said(results, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="cannot write figures: "):
+        write_figures(results, tmp_path / "file" / "out")
