@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "sharpbayes"
 ROOMS = [
     "__main__",
     "cli",
+    "terminal",
     "report",
     "run",
     "simulate",

@@ -1,0 +1,191 @@
+"""What commands share: errors as sentences, results to files and tables, progress of chains."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sharpbayes.errors import SharpbayesError, StorageError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sharpbayes.report.tables import Table
+    from sharpbayes.spec.load import StudyFiles
+
+NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
+PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
+
+
+@contextmanager
+def guarded(*, debug: bool) -> Iterator[None]:
+    """Turn errors into sentences on stderr and a documented exit status."""
+    try:
+        yield
+    except (SharpbayesError, KeyboardInterrupt, Exception) as error:
+        if isinstance(error, typer.Exit) or debug:
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        if isinstance(error, SharpbayesError):
+            say(str(error))
+            raise typer.Exit(error.exit_status) from None
+        say(f"a fault of the program: {type(error).__name__}: {error} (--debug shows where)")
+        raise typer.Exit(INTERNAL) from None
+
+
+def read_study(study: Path, set_: list[str] | None, seed: int | None) -> "StudyFiles":
+    """Read the study with what the command line puts over it."""
+    from sharpbayes.spec.load import load_study  # noqa: PLC0415
+
+    overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
+    return load_study(study, overrides=tuple(overrides))
+
+
+def results_path(study: Path, out: Path | None) -> Path:
+    """Return where results go, refusing a place that cannot be written before work begins."""
+    target = out or Path(f"{study.stem}.results.nc")
+    folder = target.parent
+    if not folder.is_dir():
+        raise StorageError(f"{target}: cannot write results: no folder {folder}")
+    if target.is_dir() or not os.access(folder, os.W_OK):
+        raise StorageError(f"{target}: cannot write results here")
+    return target
+
+
+def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) -> None:
+    """Write results, print them, and say where they are."""
+    from sharpbayes.results import save_results  # noqa: PLC0415
+
+    save_results(results, target)
+    if as_json or not quiet:
+        print_results(results, as_json=as_json, path=target)
+    if not quiet:
+        say(f"{results.attrs['status']}; results written to {target}")
+
+
+def exit_if_unsure(results: "xr.DataTree") -> None:
+    """Exit with the status of a fit that was cut short or has not converged."""
+    if results.attrs["status"] == "interrupted":
+        kept = results["posterior"].sizes
+        say(f"sampling was interrupted: {kept['chain']} chains of {kept['draw']} draws are kept")
+        raise typer.Exit(INTERRUPTED)
+    if results.attrs["status"] == "not converged":
+        say(f"not converged: {results['diagnostics'].attrs['why_not']}")
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def keep_measured(measured: "xr.DataTree", target: Path) -> None:
+    """Write the measured half of a fit that was interrupted."""
+    from sharpbayes.results import save_results  # noqa: PLC0415
+
+    measured.attrs["status"] = "interrupted"
+    save_results(measured, target)
+    say(f"sampling was interrupted; the measured half is in {target}")
+
+
+def print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None = None) -> None:
+    """Print results as tables, or as one JSON document."""
+    if as_json:
+        from sharpbayes.report.document import document  # noqa: PLC0415
+
+        typer.echo(json.dumps(document(results, path=path), allow_nan=False))
+    else:
+        from sharpbayes.report.tables import tables  # noqa: PLC0415
+
+        show_tables(tables(results))
+
+
+def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | None) -> None:
+    """Write tables and figures, each into its folder, and say so."""
+    if tables is not None:
+        from sharpbayes.report.write import every_table, write_tables  # noqa: PLC0415
+
+        say(f"{len(write_tables(every_table(results), tables))} files of tables in {tables}")
+    if figures is not None:
+        from sharpbayes.report.figures import write_figures  # noqa: PLC0415
+
+        say(f"{len(write_figures(results, figures))} files of figures in {figures}")
+
+
+def show_tables(tables: "Sequence[Table]") -> None:
+    """Print tables, as wide as the terminal or 80 columns where there is none."""
+    from rich.box import SIMPLE  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    for table in tables:
+        grid = RichTable(
+            title=escape(table.title), title_justify="left", caption_justify="left", box=SIMPLE
+        )
+        for position, name in enumerate(table.header):
+            grid.add_column(
+                escape(name), justify="left" if position == 0 else "right", overflow="fold"
+            )
+        for row in table.rows:
+            grid.add_row(*(escape(text) for text in row))
+        grid.caption = escape(table.note)
+        console.print(grid)
+
+
+def say(text: str) -> None:
+    """Print a line on stderr."""
+    typer.echo(text, err=True)
+
+
+def announcer(*, quiet: bool) -> Callable[[str], None]:
+    """Return what announces the steps of a run."""
+    return (lambda _: None) if quiet else (lambda text: say(f"{text} ..."))
+
+
+@contextmanager
+def chain_progress(*, quiet: bool) -> Iterator[Callable[[Sequence[Any]], None] | None]:
+    """Show the progress of chains: a live line on a terminal, plain lines elsewhere."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _live_line() as update:
+            yield update
+    else:
+        yield _plain_lines()
+
+
+@contextmanager
+def _live_line() -> Iterator[Callable[[Sequence[Any]], None]]:
+    """Redraw one line as sampling goes on."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.status import Status  # noqa: PLC0415
+
+    from sharpbayes.report.progress import summarise  # noqa: PLC0415
+
+    start = time.monotonic()
+    with Status("sampling: compiling the model", console=Console(stderr=True)) as status:
+        yield lambda chains: status.update(
+            summarise(chains, elapsed=time.monotonic() - start).line()
+        )
+
+
+def _plain_lines() -> Callable[[Sequence[Any]], None]:
+    """Return a callback that prints a line now and then."""
+    from sharpbayes.report.progress import summarise  # noqa: PLC0415
+
+    start = time.monotonic()
+    last = start - PLAIN_EVERY_SECONDS + PLAIN_FIRST_SECONDS
+
+    def update(chains: Sequence[Any]) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= PLAIN_EVERY_SECONDS:
+            last = now
+            say(summarise(chains, elapsed=now - start).line())
+
+    return update
