@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.correlated import correlation_factor, sd_of
-from sharpbayes.bayes.effects import term_backward, term_forward
+from sharpbayes.bayes.effects import dot_of, term_backward, term_forward
 from sharpbayes.bayes.plan import AT
 from sharpbayes.bayes.runs import (
     exact_run,
@@ -152,15 +152,17 @@ def likelihood(p, U, cuts, gaps, slope, cut_slope, gap_slope):
     severity, place_slope = np.zeros(places), np.zeros(places)
     gather(p.place_links, U, severity)
     gather(p.outer_links, U, outer)
-    for c in range(cells):
-        v[c] = a[p.cell_factor[c]] * severity[p.cell_place[c]]
+    for q in range(factors):
+        for c in range(p.factor_start[q], p.factor_start[q + 1]):
+            v[c] = a[q] * severity[p.cell_place[c]]
     probit = p.sizes[4] == 1
     total = 0.0 if probit else gap_terms(p, a, gaps, gap_slope, a_slope)
     total += all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope)
-    for c in range(cells):
-        q, place = p.cell_factor[c], p.cell_place[c]
-        a_slope[q] += cell_slope[c] * v[c]
-        place_slope[place] += cell_slope[c] * a[q]
+    for q in range(factors):
+        first, last = p.factor_start[q], p.factor_start[q + 1]
+        a_slope[q] += dot_of(cell_slope[first:last], v[first:last])
+        for c in range(first, last):
+            place_slope[p.cell_place[c]] += cell_slope[c] * a[q]
     scatter(p.place_links, place_slope, slope)
     scatter(p.outer_links, outer_slope, slope)
     for q in range(factors):

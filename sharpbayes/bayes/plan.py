@@ -38,8 +38,8 @@ class Plan(NamedTuple):
         tally: Number of ratings at each level of a pair.
         place_links: Positions in ``U`` of the effects of each place: a combination of the
             levels of the terms that vary within runs; shape (term, place).
-        cell_place: Place of each cell: a place and a factor that meet.
-        cell_factor: Factor of each cell.
+        cell_place: Place of each cell: a factor and a place that meet, factor by factor.
+        factor_start: First cell of each factor, and the number of cells.
         outer_links: The same for each run key; shape (term, key).
         run: For each run: key, set, level, factor.
         run_start: First rating of each run, and the number of ratings.
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     tally: Floats
     place_links: Index
     cell_place: Index
-    cell_factor: Index
+    factor_start: Index
     outer_links: Index
     run: Index
     run_start: Index
@@ -272,14 +272,14 @@ def _runs(design: Design, rows: dict[str, TermRow], set_of: Index, factor: Index
     inner, outer = _sides(design)
     nothing = np.zeros(design.ratings, dtype=np.int64)
     place, places = combinations([term.index for term in inner] or [nothing])
-    cell, cells = combinations([place, factor])
+    cell, cells = combinations([factor, place])
     key, keys = combinations([term.index for term in outer] or [nothing])
     run, runs = combinations([key, set_of, _levels(design), factor])
     order = np.lexsort((cell, run))
     return {
         "place_links": _term_links(inner, places, rows),
-        "cell_place": np.ascontiguousarray(cells[:, 0]),
-        "cell_factor": np.ascontiguousarray(cells[:, 1]),
+        "cell_place": np.ascontiguousarray(cells[:, 1]),
+        "factor_start": np.searchsorted(cells[:, 0], np.arange(int(factor.max()) + 2)),
         "outer_links": _term_links(outer, keys, rows),
         "run": np.ascontiguousarray(runs),
         "run_start": np.searchsorted(run[order], np.arange(len(runs) + 1)),
