@@ -16,6 +16,10 @@ from sharpbayes.spec.model import (
 Part = Literal["location", "spacing", "discrimination"]
 
 
+# Up to this power effects are sampled about the effects that they are nested in.
+DIRECT = 0.75
+
+
 @dataclass(frozen=True)
 class Term:
     """Effects of one kind: one for each level of a column, or of a crossing of columns.
@@ -28,7 +32,8 @@ class Term:
         index: For each rating the flat position of its effect, -1 for none; of a spacing the
             level of its column; shape (rating,).
         prior: Prior of the effects.
-        centred: Whether ratings inform each effect enough to sample it directly.
+        power: Effects are sampled divided by their sd to this power: 0 where ratings say much of
+            each, 1 where they say little.
         zero_sum: Whether effects add up to 0 along every dimension.
         correlation: Prior of the correlations over the last dimension, or None.
         block: For each effect the block whose mean is split from it, -1 for none; shape (size,).
@@ -44,7 +49,7 @@ class Term:
     shape: tuple[int, ...]
     index: Index
     prior: Effects
-    centred: bool
+    power: float
     block: Index
     held: tuple[int, ...]
     zero_sum: bool = False
@@ -57,6 +62,11 @@ class Term:
     def size(self) -> int:
         """Number of effects."""
         return int(np.prod(self.shape))
+
+    @property
+    def centred(self) -> bool:
+        """Whether effects are sampled about what they are nested in, rather than by themselves."""
+        return self.power < DIRECT
 
     @property
     def stem(self) -> str:

@@ -50,26 +50,31 @@ def term_forward(p, t, z, U, own):
     x = own[row[AT.own] : row[AT.own] + size]
     coordinates(p, t, z, x)
     U_rest = U[u : u + size]
-    if row[AT.centred]:
-        U_rest[:] = x
-        for link in range(row[AT.centres]):
-            for i in range(size):
-                x[i] -= U[p.links[row[AT.links] + link * size + i]]
     total = -0.5 * free * LOG_2PI
     if row[AT.corr_z] >= 0 or row[AT.levels] > 1:
-        total += correlated_forward(p, t, z, x)
-    else:
-        sd, squares = sd_of(p, t, z, 0), dot_of(x, x)
         if row[AT.centred]:
-            total += -0.5 * squares / (sd * sd) - free * math.log(sd)
-        else:
-            total -= 0.5 * squares
-            for i in range(size):
-                x[i] *= sd
-    if not row[AT.centred]:
+            U_rest[:] = x
+            leave_centres(p, t, U, x)
+        total += correlated_forward(p, t, z, x)
+        if not row[AT.centred]:
+            U_rest[:] = x
+    else:
+        sd, power = sd_of(p, t, z, 0), p.prior[t, 3]
+        x *= sd**power
         U_rest[:] = x
+        leave_centres(p, t, U, x)
+        total -= 0.5 * dot_of(x, x) / (sd * sd) + free * (1.0 - power) * math.log(sd)
     split_means(p, row[AT.whole], row[AT.own], U_rest, U[means : means + blocks])
     return total
+
+
+@jit
+def leave_centres(p, t, U, x):
+    """Take the centres of a term's effects from them."""
+    row = p.term[t]
+    for link in range(row[AT.centres]):
+        for i in range(row[AT.size]):
+            x[i] -= U[p.links[row[AT.links] + link * row[AT.size] + i]]
 
 
 @jit
@@ -201,26 +206,25 @@ def term_backward(p, t, z, own, slope, grad):
     join_means(
         p, row[AT.whole], row[AT.own], g, slope[row[AT.means] : row[AT.means] + row[AT.blocks]]
     )
-    if row[AT.corr_z] >= 0 or row[AT.levels] > 1:
+    power, sd, correlated = 0.0, 1.0, row[AT.corr_z] >= 0 or row[AT.levels] > 1
+    if correlated:
         correlated_backward(p, t, z, x, g, slope, grad)
     else:
-        sd = sd_of(p, t, z, 0)
-        if row[AT.centred]:
-            about = dot_of(x, x) / (sd * sd) - free
-            g -= x / (sd * sd)
-            pass_to_centres(p, t, x, 1.0 / (sd * sd), slope)
-        else:
-            about = dot_of(g, x)
-            g *= sd
-            g -= x / sd
-        if row[AT.sd_z] >= 0:
-            grad[row[AT.sd_z]] += about
-    out = grad[row[AT.z] : row[AT.z] + free]
+        power, sd = p.prior[t, 3], sd_of(p, t, z, 0)
+        g -= x / (sd * sd)
+        pass_to_centres(p, t, x, 1.0 / (sd * sd), slope)
+        g *= sd**power
+    out = np.zeros(free)
     if row[AT.zero_sum]:
         zero_sum_backward(p.axes[t, : row[AT.zero_sum]], g, out)
     else:
         reflect(p, row[AT.whole], row[AT.own], row[AT.blocks], g)
-        out += g
+        out[:] = g
+    values = z[row[AT.z] : row[AT.z] + free]
+    if row[AT.sd_z] >= 0 and not correlated:
+        grad[row[AT.sd_z]] += dot_of(x, x) / (sd * sd) - free * (1.0 - power)
+        grad[row[AT.sd_z]] += power * dot_of(values, out)
+    grad[row[AT.z] : row[AT.z] + free] += out
     return sd_prior(p, t, z, grad)
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.bayes.build import build
 from sharpbayes.bayes.checks import diagnose
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
-from sharpbayes.bayes.geometry import informed_terms
+from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
@@ -43,8 +43,8 @@ def fit_ratings(
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
-    placed = _arranged(ratings, model, seed=seeds[4], step=step)
-    trace = _sampled(placed, sampler, seeds[:2], step=step, progress=progress)
+    placed = placed_terms(ratings, model, seed=seeds[4], step=step)
+    trace = sampled_terms(placed, sampler, seeds[:2], step=step, progress=progress)
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
     step("checking convergence")
     groups["diagnostics"] = diagnose(trace, sampler)
@@ -60,7 +60,7 @@ def fit_ratings(
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def _arranged(ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
+def placed_terms(ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
     """Place the terms, and choose how each is sampled by a short trial run."""
     first = design(ratings, model)
     if first.outside_kernel:
@@ -68,19 +68,19 @@ def _arranged(ratings: Ratings, model: Model, *, seed: int, step: Step) -> Desig
     step("comparing the fast density with the model's definition")
     verify(first, seed=seed)
     step("a short trial run")
-    return design(ratings, model, centred=informed_terms(first, seed=seed))
+    return design(ratings, model, powers=sampling_powers(first, seed=seed))
 
 
 def _geometry(placed: Design) -> dict[str, list[str]]:
     """What was declared zero-sum, and how each term was sampled; the posterior is the same."""
     return {
         "zero_sum": [term.name for term in placed.terms if term.zero_sum],
-        "sampled_centred": [term.name for term in placed.terms if term.centred],
+        "sampled_power": [f"{term.name}: {term.power:.2f}" for term in placed.terms],
         "left_out": list(placed.left_out),
     }
 
 
-def _sampled(
+def sampled_terms(
     placed: Design, sampler: Sampler, seeds: list[int], *, step: Step, progress: Progress | None
 ) -> xr.DataTree:
     """Sample through the kernel where it can, after comparing it with the definition."""

@@ -162,6 +162,6 @@ def _effects_name(term: Term, *, placed: bool) -> str:
     if term.zero_sum:
         hidden = "_log" if term.part == "discrimination" else ""
         return f"{term.name}{hidden if term.centred else '_unit'}_zerosum__"
-    if not term.centred:
+    if term.correlation and not term.centred:
         return f"{term.name}_unit_mean_first__"
     return f"{term.name}{'_placed' if placed else ''}_mean_first__"

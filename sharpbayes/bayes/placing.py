@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from sharpbayes.bayes.crossing import Codes, Index, crossed, nested, parent_of
-from sharpbayes.bayes.design import Design, ScaleBlock, Term, dim_name
+from sharpbayes.bayes.design import DIRECT, Design, ScaleBlock, Term, dim_name
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.spec.faults import dotted
@@ -25,7 +25,7 @@ def design(
     model: Model,
     *,
     path: str = "model",
-    centred: Mapping[str, bool] | None = None,
+    powers: Mapping[str, float] | None = None,
 ) -> Design:
     """Place the terms of a model on the ratings of a study.
 
@@ -33,8 +33,8 @@ def design(
         ratings: Observed ratings in long form.
         model: The model file.
         path: Name of the model file, for messages.
-        centred: Terms by name that are sampled directly, or as their sd times standard normals;
-            by their number of ratings where nothing is said.
+        powers: Power of each term by name, see :class:`Term`; 0 or 1 by the number of its ratings
+            where nothing is said.
 
     Returns:
         Index arrays and labels; the order of ratings is kept.
@@ -48,10 +48,9 @@ def design(
     written = _locations(ratings, model)
     locations = [_location(location, ratings, on_scale) for location in written]
     free = [term for term in locations if not _held_by_thresholds(term, on_scale)]
-    counted = [replace(term, centred=_informed(term, free) >= CENTRED_FROM) for term in free]
-    kept = _as_said(counted, centred)
+    kept = _as_said([_counted(term, free) for term in free], powers)
     shapes = [*_spacings(ratings, model, scales), *_discriminations(ratings, model)]
-    terms = [*_absorb(_held(kept, ratings)), *_as_said(shapes, centred)]
+    terms = [*_absorb(_held(kept, ratings)), *_as_said(shapes, powers)]
     columns = {column for by in [each.by for each in written] for column in by}
     columns |= {column for term in model.discrimination for column in _named(term.by, ratings)}
     columns |= set(_named(model.thresholds.by, ratings)) - {"scale"}
@@ -143,7 +142,7 @@ def _location(location: Location, ratings: Ratings, on_scale: Index) -> Term:
         shape=shape,
         index=index,
         prior=location.prior,
-        centred=True,
+        power=0.0,
         block=block,
         held=held,
         zero_sum=location.zero_sum,
@@ -151,12 +150,21 @@ def _location(location: Location, ratings: Ratings, on_scale: Index) -> Term:
     )
 
 
-def _as_said(terms: Iterable[Term], centred: Mapping[str, bool] | None) -> list[Term]:
-    """Terms with more than one level, centred as was said of them."""
-    said = centred or {}
-    return [
-        replace(term, centred=said.get(term.name, term.centred)) for term in terms if term.size > 1
-    ]
+def _as_said(terms: Iterable[Term], powers: Mapping[str, float] | None) -> list[Term]:
+    """Terms with more than one level, with the power that was said; 0 or 1 where it must be."""
+    found = []
+    for term in terms:
+        power = (powers or {}).get(term.name, term.power)
+        if term.zero_sum or term.correlation:
+            power = float(power >= DIRECT)
+        if term.size > 1:
+            found.append(replace(term, power=power))
+    return found
+
+
+def _counted(term: Term, terms: Sequence[Term]) -> Term:
+    """Give a location term the power that its number of ratings suggests."""
+    return replace(term, power=float(_informed(term, terms) < CENTRED_FROM))
 
 
 def _informed(term: Term, terms: Sequence[Term]) -> float:
@@ -213,7 +221,7 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
                 shape=(len(held.labels), gaps),
                 index=index,
                 prior=model.thresholds.spacing,
-                centred=per_gap >= CENTRED_FROM_SHAPE,
+                power=float(per_gap < CENTRED_FROM_SHAPE),
                 block=np.tile(np.arange(gaps), len(held.labels)),
                 held=(),
                 scale=position,
@@ -234,7 +242,7 @@ def _discriminations(ratings: Ratings, model: Model) -> Iterable[Term]:
                     shape=shape,
                     index=index,
                     prior=written.prior,
-                    centred=_ratings_a_level(index) >= CENTRED_FROM_SHAPE,
+                    power=float(_ratings_a_level(index) < CENTRED_FROM_SHAPE),
                     block=np.full(int(np.prod(shape)), -1, dtype=np.int64),
                     held=(),
                     zero_sum=True,

@@ -26,7 +26,8 @@ class Plan(NamedTuple):
         axes: Sizes of the dimensions of each zero-sum term, 0 after the last.
         block: Block of each effect, terms one after the other, -1 for none.
         links: Positions in ``U`` of the centres of each effect.
-        prior: For each term the fixed sd or the scale of its prior, degrees of freedom, LKJ's eta.
+        prior: For each term the fixed sd or the scale of its prior, degrees of freedom, LKJ's eta,
+            and the power of the sd that its effects are divided by.
         scale: For each scale: first coordinate, thresholds, anchor, pivot, first threshold.
         scale_prior: Mean and sd of its thresholds.
         shift: Positions in ``U`` of the means that its thresholds hold; 0 for none.
@@ -130,7 +131,7 @@ def fill(
         axes=_table([term.shape for term in terms], columns=4),
         block=_joined([term.block for term in terms]),
         links=_joined(_centre_links(design, rows)),
-        prior=np.array([_prior(term) for term in terms], dtype=float).reshape(-1, 3),
+        prior=np.array([_prior(term) for term in terms], dtype=float).reshape(-1, 4),
         scale=_table(_scale_rows(design, thresholds), columns=5),
         scale_prior=np.array([prior for _ in scales], dtype=float),
         shift=_table(held),
@@ -180,15 +181,15 @@ def _at(offset: int, index: Index) -> Index:
     return np.where(index >= 0, offset + index, 0)
 
 
-def _prior(term: Term) -> tuple[float, float, float]:
-    """Fixed sd or scale of the prior, degrees of freedom, LKJ's eta."""
+def _prior(term: Term) -> tuple[float, float, float, float]:
+    """Fixed sd or scale of the prior, degrees of freedom, LKJ's eta, power of the sd."""
     sd = term.prior.sd
     eta = term.correlation.eta if term.correlation else 1.0
     if isinstance(sd, float):
-        return sd, 0.0, eta
+        return sd, 0.0, eta, term.power
     if isinstance(sd, Exponential):
-        return sd.mean, 0.0, eta
-    return sd.scale, sd.df if isinstance(sd, HalfStudentT) else 0.0, eta
+        return sd.mean, 0.0, eta, term.power
+    return sd.scale, sd.df if isinstance(sd, HalfStudentT) else 0.0, eta, term.power
 
 
 def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:

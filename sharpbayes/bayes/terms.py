@@ -11,7 +11,8 @@ conditioned:
   (or from a finer term that holds it), is a coordinate of its own (an orthogonal reflection), and
   what holds it is sampled less those means;
 - a term that is nested in a finer, well-informed term is the centre of its effects;
-- a term with few ratings an effect is sampled as sd_t times standard normals.
+- effects are sampled divided by sd_t to a power, 0 where ratings say much of each, 1 where they
+  say little (Papaspiliopoulos, Roberts and Skold 2007).
 """
 
 from dataclasses import dataclass
@@ -31,12 +32,16 @@ Tensor = Any
 
 
 class MeanFirst(Transform):
-    """Reflection that turns each block of n values into sqrt(n) times its mean and n - 1 others."""
+    """Reflection that turns each block of n values into sqrt(n) times its mean and n - 1 others.
+
+    Values are divided by their sd, the last parameter of their law, to a power.
+    """
 
     name = "mean_first"
 
-    def __init__(self, block: Index) -> None:
+    def __init__(self, block: Index, power: float = 0.0) -> None:
         """Take the block of each value, -1 for none; blocks with one value stay as they are."""
+        self.power = power
         code, first, where, size = np.unique(
             block, return_index=True, return_inverse=True, return_counts=True
         )
@@ -45,7 +50,26 @@ class MeanFirst(Transform):
         self.block = (np.cumsum(moved) - 1)[where[self.inside]]
         self.first, self.size = first[moved], size[moved].astype(float)
 
-    def forward(self, value: Tensor, *_inputs: Tensor) -> Tensor:
+    def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        """Divide by the scale, then reflect."""
+        return self.reflected(value / self.scale(inputs) if self.power else value)
+
+    def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        """Reflect back, a reflection being its own inverse, then multiply by the scale."""
+        values = self.reflected(value)
+        return values * self.scale(inputs) if self.power else values
+
+    def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        """Return the log scale of every value: a reflection keeps volumes."""
+        if not self.power:
+            return pt.zeros_like(value.ravel()[0])
+        return pt.zeros_like(value) + pt.log(self.scale(inputs))
+
+    def scale(self, inputs: tuple[Tensor, ...]) -> Tensor:
+        """Return the sd to the power."""
+        return inputs[-1] ** np.float64(self.power)
+
+    def reflected(self, value: Tensor) -> Tensor:
         """Reflect every block of the flattened values: Householder, mean against first value."""
         if not self.first.size:
             return value
@@ -55,14 +79,6 @@ class MeanFirst(Transform):
         step = (mean - flat[self.first]) / (self.size**0.5 - 1.0)
         moved = pt.set_subtensor(flat[self.inside], inside - step[self.block])
         return pt.set_subtensor(moved[self.first], mean).reshape(value.shape)
-
-    def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Reflect back: a reflection is its own inverse."""
-        return self.forward(value, *inputs)
-
-    def log_jac_det(self, value: Tensor, *_inputs: Tensor) -> Tensor:
-        """Return 0: a reflection keeps volumes."""
-        return pt.zeros_like(value.ravel()[0])
 
 
 @dataclass(frozen=True)
@@ -122,10 +138,7 @@ def _effects(term: Term, centre: Tensor | None) -> Tensor:
         return _zero_sum(term, sd)
     if term.correlation:
         return _correlated(term, sd, centre)
-    transform, name = MeanFirst(term.block), term.name
-    if not term.centred:
-        unit = _normal(term, f"{name}_unit", 0.0, 1.0, transform)
-        return pm.Deterministic(name, unit * sd, dims=term.dims)
+    transform, name = MeanFirst(term.block, term.power), term.name
     if centre is None:
         return _normal(term, name, 0.0, sd, transform)
     centre = centre.reshape(term.shape)

@@ -101,7 +101,7 @@ def log_jacobian(placed, flat, point):
         section = held.get(f"sd_{term.stem}_log__")
         log_sd = float(point[section.start]) if section else np.log(float(term.prior.sd))
         total += log_sd if section else 0.0
-        total += 0.0 if term.centred else term.coordinates * log_sd
+        total += term.coordinates * term.power * log_sd
     for scale in placed.scales:
         section = held[f"threshold_{scale.name}_placed_anchored__"]
         # stretched gaps g exp(s) are sampled where the model has g
@@ -126,7 +126,9 @@ def block_means(term, effects):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_sampled_density_is_the_plain_one(case, rng):
-    placed = design(*CASES[case](rng))
+    ratings, spec = CASES[case](rng)
+    powers = {term.name: rng.random() for term in design(ratings, spec).terms}
+    placed = design(ratings, spec, powers=powers)
     flat, model = layout(placed), build(placed)
     names = [term.name for term in placed.terms]
     names += [f"sd_{t.stem}" for t in placed.terms if not isinstance(t.prior.sd, float)]

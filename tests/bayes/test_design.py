@@ -36,9 +36,9 @@ def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
 
 
 def test_what_is_said_of_a_term_overrules_its_number_of_ratings(rng):
-    said = {"location_rater": False, "location_item": True}
+    said = {"location_rater": 1.0, "location_item": 0.3}
     ratings = crowd_ratings(rng, items=40, raters=6)
-    placed = design(ratings, model_of(("item",), ("rater",), ("group:gender",)), centred=said)
+    placed = design(ratings, model_of(("item",), ("rater",), ("group:gender",)), powers=said)
     assert {term.stem: (term.centred, term.absorbed_by) for term in placed.terms} == {
         "item": (True, None),
         "rater": (False, None),

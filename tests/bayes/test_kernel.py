@@ -184,7 +184,10 @@ def models(draw):
 def test_random_models_have_the_density_of_their_graph(spec, seed):
     rng = np.random.default_rng(seed)
     ratings = panel_ratings(rng, models=int(rng.integers(1, 4)), prompts=5, judges=3)
-    assert_same(design(ratings, spec), seed=seed)
+    powers = {
+        term.name: rng.choice([0.0, rng.random(), 1.0]) for term in design(ratings, spec).terms
+    }
+    assert_same(design(ratings, spec, powers=powers), seed=seed)
 
 
 @pytest.mark.parametrize("case", CASES)

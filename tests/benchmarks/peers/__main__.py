@@ -25,6 +25,7 @@ SCRIPTS = Path(__file__).parent
 ROOT = Path(__file__).parents[3]
 # What is run: a script and its own options. The first may be run with --gradient alone.
 RUNS = {
+    "ours": ("ours", ()),
     "plain_pymc": ("plain_pymc", ()),
     "plain_pymc_jax": ("plain_pymc", ("--backend", "jax")),
     "bambi": ("bambi", ()),
@@ -63,7 +64,7 @@ def parsed():
 def available(run):
     """Whether this machine can run it."""
     script = RUNS[run][0]
-    return script in environment.REQUIREMENTS or environment.has_r(script)
+    return script not in environment.PACKAGES_IN_R or environment.has_r(script)
 
 
 def files_of(run, given):
@@ -82,7 +83,8 @@ def program(run, cache):
     script = RUNS[run][0]
     if script in environment.PACKAGES_IN_R:
         return ["Rscript", SCRIPTS / f"{script}.R"]
-    return [environment.python_of(script, cache), "-m", f"tests.benchmarks.peers.{script}"]
+    python = sys.executable if script == "ours" else environment.python_of(script, cache)
+    return [python, "-m", f"tests.benchmarks.peers.{script}"]
 
 
 def pinned(cpus):

@@ -1,0 +1,67 @@
+"""sharpbayes on the model of the peers: the trial run and the comparison with PyMC's graph count.
+
+python -m tests.benchmarks.peers.ours DATA OUT --chains 2 --tune 500 --draws 500 --seed 1
+"""
+
+import numpy as np
+
+from tests.benchmarks.peers import common
+
+PACKAGES = ("sharpbayes", "nutpie", "numba", "numpy", "arviz")
+
+
+def ratings_of(ratings):
+    """The peers' codes as ratings of a crowd."""
+    from sharpbayes.data.ratings import Column, Ratings
+
+    names = {"item": "item", "rater": "rater", "group:gender": "gender", "group:race": "race"}
+    columns = {
+        ours: Column(tuple(map(str, range(ratings.size[name]))), ratings.codes[name].astype("i4"))
+        for ours, name in names.items()
+    }
+    level = ratings.codes["level"].astype(np.int16)
+    columns["scale"] = Column(("score",), np.zeros(len(level), dtype=np.int32))
+    return Ratings(level, columns, {"score": tuple(map(str, range(ratings.size["level"])))})
+
+
+def sampled(ratings, arguments):
+    """The trace, as ``sharpbayes fit`` makes it."""
+    from sharpbayes.bayes.fit import placed_terms, sampled_terms
+    from sharpbayes.library import find
+    from sharpbayes.spec.load import load
+    from sharpbayes.spec.model import Model
+    from sharpbayes.spec.study import Sampler
+
+    model = load(find("models", "crowd_severity"), Model).spec
+    settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
+    placed = placed_terms(ratings, model, seed=arguments.seed, step=lambda _: None)
+    seeds = [arguments.seed, arguments.seed]
+    return sampled_terms(placed, settings, seeds, step=lambda _: None, progress=None)
+
+
+def main():
+    """Run the peer."""
+    arguments = common.parser().parse_args()
+    laps = common.Laps()
+    import arviz  # noqa: F401
+    import nutpie  # noqa: F401
+
+    import sharpbayes.bayes.fit  # noqa: F401
+    from sharpbayes.bayes.native import expand_code, logp_code
+
+    laps.lap("imports")
+    logp_code(), expand_code()
+    laps.lap("compile")
+    ratings = common.read(arguments.data)
+    trace = sampled(ratings_of(ratings), arguments)
+    laps.lap("sampling")
+    names = {"thresholds": "threshold_score", "sd_item": "sd_item", "sd_rater": "sd_rater"}
+    names |= {name: f"location_{name}" for name in ("gender", "race")}
+    draws = {ours: trace["posterior"][name].to_numpy() for ours, name in names.items()}
+    broken = trace["sample_stats"]["diverging"].sum()
+    head = common.report("ours", arguments, ratings, PACKAGES)
+    common.finish(head, draws, laps, divergences=broken, differs=[], out=arguments.out)
+
+
+if __name__ == "__main__":
+    main()
