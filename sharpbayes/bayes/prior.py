@@ -8,19 +8,20 @@ from contextlib import contextmanager
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.build import public_names
 
 
 def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
-    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain."""
+    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain; nothing is compiled."""
     with warnings.catch_warnings(), _quiet(logging.getLogger("pymc")):
         warnings.simplefilter("ignore")
         drawn = pm.sample_prior_predictive(
             draws=draws,
             model=model,
             random_seed=seed,
-            compile_kwargs={"mode": "FAST_COMPILE"},
+            compile_kwargs={"mode": Mode(linker="py", optimizer=None)},
         )
     prior = drawn["prior"].to_dataset()
     levels = drawn["prior_predictive"].to_dataset().astype(np.int16)

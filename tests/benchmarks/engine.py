@@ -1,0 +1,313 @@
+"""The engine beside its peers and its goals, everything in one run on two cores.
+
+    uv run python -m tests.benchmarks.engine --out DIR
+
+Peers get environments of their own in DIR/cache, made from the package index; programs in R are
+run where Rscript and their packages are. ``--peers`` chooses which, ``--parts`` what is measured.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from sharpbayes.metrics.resample import bootstrap
+from sharpbayes.metrics.tail import conditional_value_at_risk
+from sharpbayes.results import open_results
+from tests.benchmarks import datasets
+from tests.benchmarks.peers import environment
+
+ROOT = Path(__file__).parents[2]
+SETS = {
+    "13k": {"ratings": 13_036, "items": 1500, "raters": 262, "levels": 5},
+    "30k": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
+    "wide": {"ratings": 118_932, "items": 9911, "raters": 12, "levels": 10},
+}
+SEEDS = (1, 2, 3)
+STUDY = """schema = "sharpbayes/study/1"
+title = "Cold fit"
+seed = {seed}
+[crowd]
+data = "{data}"
+roles = {{ item = "item", rater = "rater", score = "level" }}
+scale = {{ kind = "ordinal", min = 0, max = 4 }}
+groups = [["gender"], ["race"]]
+labels = {{ from = "crowd", cut = 1 }}
+permutations = 0
+model = "crowd_severity"
+[bootstrap]
+replicates = 1000
+[sampler]
+chains = 2
+tune = 300
+draws = 500
+predictive = 100
+"""
+
+
+def parsed():
+    """The arguments."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.engine")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cpus", default="0,1")
+    parser.add_argument("--peers", nargs="*", default=["plain_pymc", "bambi", "numpyro", "clmm"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    return parser.parse_args()
+
+
+def pinned(given, *words):
+    """A command held to two cores, where the machine has taskset."""
+    start = ["taskset", "-c", given.cpus] if shutil.which("taskset") else []
+    return [*start, *map(str, words)]
+
+
+def line_of(given, *words):
+    """The last line that a module prints, as JSON."""
+    command = pinned(given, sys.executable, "-m", *words)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def data(given, name):
+    """The made ratings of a set."""
+    path = given.out / f"{name}.parquet"
+    if not path.exists():
+        datasets.simulated(**SETS[name], groups=(2, 4), lowest=0.58, seed=1).to_parquet(path)
+    return path
+
+
+def spread(values, form="{:.3g}"):
+    """Median and range."""
+    low, middle, high = min(values), statistics.median(values), max(values)
+    shown = [form.format(each) for each in (middle, low, high)]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})" if len(values) > 1 else shown[0]
+
+
+def gradients(given):
+    """Kernel against PyMC's gradient, and against a loop of two exponentials a rating."""
+    for name, case, goal in (("30k", "gradient-crowd", 13), ("wide", "gradient-wide", 100)):
+        ours = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in SEEDS]
+        kernel = [each["kernel"] for each in ours]
+        if "plain_pymc" in given.peers:
+            theirs = gradient_of_pymc(given, name)
+            ratio = theirs / statistics.median(kernel)
+            yield f"gradient, {name}: pm.OrderedLogistic / kernel", f">= {goal}", f"{ratio:.1f}"
+        yield f"gradient, {name}: kernel, microseconds", "", spread(kernel)
+    for case, goal in (("loop", 0.5), ("large-loop", 0.3)):
+        ours = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in SEEDS]
+        ratios = [each["kernel"] / each["loop"] for each in ours]
+        yield (
+            f"kernel / two exp a rating, {ours[0]['ratings']:,} ratings",
+            f"<= {goal}",
+            spread(ratios),
+        )
+
+
+def gradient_of_pymc(given, name):
+    """Microseconds of one gradient of the plain PyMC model."""
+    out = given.out / f"gradient-{name}.json"
+    python = environment.python_of("plain_pymc", given.out / "cache")
+    words = [python, "-m", "tests.benchmarks.peers.plain_pymc", data(given, name), out]
+    words += ["--chains=2", "--tune=1", "--draws=1", "--seed=1", "--gradient=200"]
+    clean = {k: x for k, x in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    subprocess.run(pinned(given, *words), cwd=ROOT, env=clean, check=True, capture_output=True)
+    return json.loads(out.read_text("utf-8"))["gradient"]["microseconds"]["median"]
+
+
+def peers(given):
+    """Smallest bulk ESS a second: of sampling against plain PyMC, of the process against all."""
+    for name in ("13k", "30k"):
+        ours = [peer(given, name, "ours", seed=seed) for seed in SEEDS]
+        yield f"{name}: ours, min ESS / s of sampling", "", spread(rate(ours, "sampling"))
+        yield (
+            f"{name}: ours, max R-hat",
+            "< 1.01",
+            spread([each["rhat_max"] for each in ours], "{:.4f}"),
+        )
+        yield (
+            f"{name}: ours, divergences",
+            "0",
+            spread([each["divergences"] for each in ours], "{}"),
+        )
+        others = {each: peer(given, name, each, seed=1) for each in chosen(given, name)}
+        if "plain_pymc" in others and others["plain_pymc"].get("ess_bulk_min"):
+            plain = rate([others["plain_pymc"]], "sampling")[0]
+            ratio = [each / plain for each in rate(ours, "sampling")]
+            yield f"{name}: sampling, ours / plain PyMC with nutpie", ">= 30", spread(ratio)
+        sampled = {k: rate([x], "process")[0] for k, x in others.items() if x.get("ess_bulk_min")}
+        if sampled and name == "13k":
+            best = max(sampled, key=sampled.get)
+            ratio = [each / sampled[best] for each in rate(ours, "process")]
+            yield f"{name}: whole process, ours / best peer ({best})", ">= 20", spread(ratio)
+        for key, each in sampled.items():
+            yield f"{name}: {key}, min ESS / s of process", "", f"{each:.3g}"
+        yield from agreement(name, ours[0], others)
+
+
+def chosen(given, name):
+    """Peers that are sampled on a set: all on the small one, plain PyMC on the other."""
+    return given.peers if name == "13k" else [each for each in given.peers if each == "plain_pymc"]
+
+
+def rate(found, part):
+    """Smallest bulk ESS a second."""
+    return [each["ess_per_second"][part] for each in found]
+
+
+def peer(given, name, run, *, seed):
+    """One run of the peers' driver; 500 + 500, and 500 + 2,000 of peers that need it."""
+    out = given.out / f"{name}-{run}-{seed}"
+    words = [sys.executable, "-m", "tests.benchmarks.peers", data(given, name), "--seed", seed]
+    words += ["--cache", given.out / "cache", "--out", out, "--runs", run, "--cpus", given.cpus]
+    words += ["--draws", 500 if run in {"ours", "plain_pymc", "clmm"} else 2000]
+    subprocess.run(list(map(str, words)), cwd=ROOT, check=False, capture_output=True)
+    path = out / f"{run}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def agreement(name, ours, others):
+    """Largest difference of posterior means, in sds of the posterior."""
+    for key, other in others.items():
+        theirs = other.get("posterior", {})
+        apart = [
+            abs(theirs[each]["mean"] - mine["mean"]) / mine["sd"]
+            for each, mine in ours["posterior"].items()
+            if each in theirs
+        ]
+        if apart:
+            yield (
+                f"{name}: posterior means, ours and {key}, sds apart at most",
+                "",
+                f"{max(apart):.2f}",
+            )
+
+
+def cold(given):
+    """From the command to a results file that can be trusted."""
+    found = [cold_fit(given, seed) for seed in SEEDS]
+    yield "13k: `sharpbayes fit` in a new process, s", "<= 10", spread([each[0] for each in found])
+    yield "13k: its min bulk ESS", ">= 400", spread([each[1] for each in found], "{:.0f}")
+    yield "13k: its max R-hat", "< 1.01", spread([each[2] for each in found], "{:.4f}")
+
+
+def cold_fit(given, seed):
+    """Seconds, smallest ESS and largest R-hat of scales, thresholds and group effects."""
+    study, results = given.out / "cold.toml", given.out / "cold.nc"
+    study.write_text(STUDY.format(seed=seed, data=data(given, "13k").name), encoding="utf-8")
+    start = time.perf_counter()
+    command = pinned(given, sys.executable, "-m", "sharpbayes", "fit", study, "--out", results)
+    subprocess.run([*command, "--quiet"], check=True)
+    took = time.perf_counter() - start
+    table = open_results(results)["diagnostics"].to_dataset()
+    names = table["parameter"].to_numpy()
+    core = [x for x in names if not x.startswith(("location_item", "location_rater"))]
+    few = table.sel(parameter=core)
+    return took, float(few["ess_bulk"].min()), float(few["rhat"].max())
+
+
+def sizes(given):
+    """Large fits: comparison with the definition, trial run and sampling."""
+    goals = {"panel": (30, 400), "million": (60, 300), "whole-panel": (300, 0)}
+    for case, (seconds, ess) in goals.items():
+        seeds = SEEDS if case == "panel" else SEEDS[:1]
+        found = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in seeds]
+        head = f"{case} ({found[0]['ratings']:,} ratings, {found[0]['parameters']:,} parameters)"
+        yield f"{head}: s", f"<= {seconds}", spread([each["seconds"] for each in found])
+        yield f"{case}: min bulk ESS", f">= {ess}", spread([x["min_ess"] for x in found], "{:.0f}")
+        yield f"{case}: max R-hat", "< 1.01", spread([x["max_rhat"] for x in found], "{:.4f}")
+        yield f"{case}: divergences", "0", spread([x["divergences"] for x in found], "{}")
+        goal = "< 600" if case == "million" else ""
+        yield f"{case}: peak MB", goal, spread([x["peak_mb"] for x in found], "{:.0f}")
+
+
+def resampling(given):
+    """Paired bootstrap of CVaR against SciPy's."""
+    del given
+    rng = np.random.default_rng(1)
+    risk = xr.DataArray(rng.gamma(2.0, 1.0, (11, 901)), dims=("model", "prompt"))
+    ours = [seconds_of(lambda: our_bootstrap(risk)) for _ in range(5)]
+    few = 100
+    theirs = seconds_of(lambda: scipy_bootstrap(risk.to_numpy(), few)) * 10_000 / few
+    yield "paired bootstrap of CVaR, 11 x 901, 10,000: s", "", spread(ours)
+    yield (
+        "the same, scipy.stats.bootstrap / ours",
+        ">= 100",
+        f"{theirs / statistics.median(ours):.0f}",
+    )
+
+
+def our_bootstrap(risk):
+    """Resamples of CVaR."""
+    return bootstrap(
+        lambda counts: conditional_value_at_risk(
+            risk, alpha=0.95, estimator="inclusive", dim="prompt", weights=counts
+        ).to_dataset(name="cvar"),
+        xr.DataArray(np.arange(901), dims="prompt"),
+        replicates=10_000,
+        seed=1,
+        dim="prompt",
+        block=10_000,
+    )
+
+
+def scipy_bootstrap(risk, replicates):
+    """Resamples of CVaR of every model by SciPy: its paired bootstrap, vectorised."""
+
+    def cvar(*rows, axis):
+        x = np.stack(rows)
+        var = np.quantile(x, 0.95, axis=axis, keepdims=True)
+        there = x >= var
+        return np.where(there, x, 0.0).sum(axis) / there.sum(axis)
+
+    return stats.bootstrap(
+        tuple(risk),
+        cvar,
+        paired=True,
+        vectorized=True,
+        n_resamples=replicates,
+        batch=100,
+        method="percentile",
+    )
+
+
+def seconds_of(call):
+    """Seconds of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+PARTS = {
+    "gradients": gradients,
+    "resampling": resampling,
+    "cold": cold,
+    "sizes": sizes,
+    "peers": peers,
+}
+
+
+def main():
+    """Measure, print rows as they come."""
+    given = parsed()
+    given.out = given.out.absolute()
+    given.out.mkdir(parents=True, exist_ok=True)
+    load = os.getloadavg()[0]
+    print(
+        f"cores {given.cpus}, load before {load:.1f}\n\n| measure | goal | reached |\n| --- | --- | --- |"
+    )
+    for part in given.parts:
+        for measure, goal, reached in PARTS[part](given):
+            print(f"| {measure} | {goal} | {reached} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""One measurement of the engine in a process of its own; prints one line of JSON.
+
+    python -m tests.benchmarks.engine_case NAME --seed 1
+
+NAME is gradient-crowd, gradient-wide, loop, large-loop, panel, whole-panel or million.
+"""
+
+import argparse
+import json
+import math
+import resource
+import time
+
+import numba
+import numpy as np
+
+from sharpbayes.bayes.checks import diagnose
+from sharpbayes.bayes.fit import placed_terms, sampled_terms
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.native import logp_code, pack
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.start import initial_point
+from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.library import find
+from sharpbayes.spec.load import load
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Sampler
+from tests.benchmarks import datasets
+from tests.benchmarks.peers import common
+from tests.benchmarks.peers.ours import ratings_of
+
+CROWDS = {
+    "loop": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
+    "large-loop": {"ratings": 1_000_000, "items": 10_000, "raters": 2000, "levels": 5},
+    "gradient-crowd": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
+    "gradient-wide": {"ratings": 118_932, "items": 9911, "raters": 12, "levels": 10},
+    "million": {"ratings": 1_000_000, "items": 10_000, "raters": 2000, "levels": 5},
+}
+PANELS = {"panel": (4,), "whole-panel": (4, 4, 5, 5)}
+SAMPLERS = {
+    "panel": Sampler(chains=2, tune=200, draws=700),
+    "whole-panel": Sampler(chains=2, tune=300, draws=500),
+    "million": Sampler(chains=2, tune=300, draws=300),
+}
+SMALL = 60
+
+
+def table(name, seed):
+    """Ratings of the peers' model, made."""
+    return datasets.simulated(**CROWDS[name], groups=(2, 4), lowest=0.58, seed=seed)
+
+
+def crowd(made):
+    """The same as ratings."""
+    codes = {name: made[name].to_numpy("int64") for name in made}
+    size = {name: int(column.max()) + 1 for name, column in codes.items()}
+    return ratings_of(common.Ratings(codes, size))
+
+
+def panel(indicators, *, models=11, prompts=901, judges=3, levels=10, seed=1):
+    """A full panel with effects, discrimination and judges' gaps of a known spread."""
+    rng = np.random.default_rng(seed)
+    dims, count = len(indicators), sum(indicators)
+    shape = (models, prompts, judges, count)
+    model, prompt, judge, indicator = (index.ravel() for index in np.indices(shape))
+    dimension = np.repeat(np.arange(dims), indicators)[indicator]
+    eta = rng.normal(0, 0.5, (models, dims))[model, dimension]
+    eta += rng.normal(0, 0.9, (prompts, dims))[prompt, dimension]
+    eta += rng.normal(0, 0.6, (models, prompts, dims))[model, prompt, dimension]
+    eta += rng.normal(0, 0.4, (judges, dims))[judge, dimension]
+    eta += rng.normal(0, 0.4, count)[indicator]
+    eta += rng.logistic(size=eta.size) / np.exp(rng.normal(0, 0.15, count))[indicator]
+    middle, gaps = (levels - 2) // 2, np.diff(np.linspace(-2.5, 3.5, levels - 1))
+    level = np.zeros(eta.size, dtype=np.int16)
+    for each in range(judges):
+        steps = np.cumsum(np.append(0.0, gaps * np.exp(rng.normal(0, 0.1, levels - 2))))
+        own = judge == each
+        level[own] = np.searchsorted(steps - steps[middle], eta[own])
+    codes = {"model": model, "prompt": prompt, "judge": judge, "indicator": indicator}
+    codes |= {"dimension": dimension, "scale": np.zeros_like(model)}
+    columns = {
+        name: Column(tuple(f"{name}{n}" for n in range(code.max() + 1)), code.astype(np.int32))
+        for name, code in codes.items()
+    }
+    return Ratings(level, columns, {"scale0": tuple(map(str, range(levels)))})
+
+
+def kernel_microseconds(flat, point):
+    """Microseconds of one log density with its gradient, by the code that the sampler calls."""
+    slope, value, user = np.empty_like(point), np.empty(1), pack(flat.plan)
+    call = logp_code().ctypes
+    arrays = [a.ctypes.data_as(call.argtypes[n]) for n, a in enumerate((point, slope, value), 1)]
+    return median_microseconds(lambda: call(len(point), *arrays, user.ctypes.data))
+
+
+def median_microseconds(call, *, seconds=1.0):
+    """The median over a second of calls, after ten unmeasured."""
+    for _ in range(10):
+        call()
+    stops, end = [time.perf_counter()], time.perf_counter() + seconds
+    while stops[-1] < end:
+        call()
+        stops.append(time.perf_counter())
+    return 1e6 * float(np.median(np.diff(stops)))
+
+
+@numba.njit(error_model="numpy")
+def two_exponentials(item, rater, level, severity, bias, cuts):  # noqa: PLR0917
+    """What a plain loop cannot do without: two gathers and two exponentials a rating."""
+    total = 0.0
+    for n in range(len(item)):
+        eta = severity[item[n]] + bias[rater[n]]
+        total += math.exp(-abs(cuts[level[n] + 1] - eta)) + math.exp(-abs(cuts[level[n]] - eta))
+    return total
+
+
+def loop_microseconds(made):
+    """Microseconds of that loop."""
+    item, rater, level = (made[name].to_numpy(np.int32) for name in ("item", "rater", "level"))
+    rng = np.random.default_rng(1)
+    severity, bias = rng.normal(size=item.max() + 1), rng.normal(size=rater.max() + 1)
+    cuts = np.linspace(-3, 3, int(level.max()) + 2)
+    return median_microseconds(lambda: two_exponentials(item, rater, level, severity, bias, cuts))
+
+
+def kernel_case(name, seed):
+    """Kernel and loop on one set of ratings."""
+    made = table(name, seed)
+    placed = design(crowd(made), load(find("models", "crowd_severity"), Model).spec)
+    flat = layout(placed)
+    ours = kernel_microseconds(flat, initial_point(placed, flat, seed=seed))
+    return {"kernel": ours, "loop": loop_microseconds(made), "ratings": placed.ratings}
+
+
+def fit_case(name, seed):
+    """A whole fit: comparison with the definition, trial run, sampling, diagnostics."""
+    logp_code()
+    made = panel(PANELS[name], seed=seed) if name in PANELS else crowd(table(name, seed))
+    start = time.perf_counter()
+    model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
+    sampler = SAMPLERS[name]
+    placed = placed_terms(made, model, seed=seed, step=lambda _: None)
+    trace = sampled_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
+    sampled = time.perf_counter() - start
+    posterior = trace["posterior"].to_dataset()
+    draws = sampler.chains * sampler.draws
+    core = [key for key in posterior if posterior[key].size <= SMALL * draws]
+    trace["posterior"] = posterior[core]
+    found = diagnose(trace, sampler)
+    return {
+        "seconds": sampled,
+        "ratings": placed.ratings,
+        "parameters": placed.parameters,
+        "min_ess": float(found["ess_bulk"].min()),
+        "worst": str(found["ess_bulk"].idxmin().item()),
+        "max_rhat": float(found["rhat"].max()),
+        "divergences": int(found["divergences"]),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main():
+    """Run one case."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", choices=[*CROWDS, *PANELS])
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    case = fit_case if given.name in SAMPLERS else kernel_case
+    print(json.dumps(case(given.name, given.seed)))
+
+
+if __name__ == "__main__":
+    main()
