@@ -186,15 +186,26 @@ def _shipped() -> str:
 
 
 def _text_of(name: str) -> str:
-    """Return the text of a shipped file."""
+    """Return the text of a shipped file; of a model also its priors, defaults included."""
     from sharpbayes.library import KINDS, find, names  # noqa: PLC0415
 
     for kind in KINDS:
         if name in names(kind):
-            return find(kind, name).read_text(encoding="utf-8")
+            text = find(kind, name).read_text(encoding="utf-8")
+            return text + _priors(find(kind, name)) if kind == "models" else text
     known = [known for kind in KINDS for known in names(kind)]
     message = f"no shipped file {name!r}, there are {', '.join(known)}"
     raise SpecError([Fault("show", 0, "", message + did_you_mean(name, known))])
+
+
+def _priors(path: Path) -> str:
+    """Return the priors of a model file as a comment below its text."""
+    from sharpbayes.report.priors import prior_lines  # noqa: PLC0415
+    from sharpbayes.spec.load import load  # noqa: PLC0415
+    from sharpbayes.spec.model import Model  # noqa: PLC0415
+
+    lines = ["", "# Priors, defaults included (logit scale of severity):"]
+    return "\n".join([*lines, *(f"#   {line}" for line in prior_lines(load(path, Model).spec)), ""])
 
 
 def _schema(kind: str) -> str:

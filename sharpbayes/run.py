@@ -51,12 +51,13 @@ class Understood:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The data of a study: a panel or a crowd, and counts."""
+    """The data of a study: a panel or a crowd, counts, and whether experts are raters too."""
 
     study: Study
     panel: xr.Dataset | None
     crowd: CrowdData | None
     counts: dict[str, int]
+    experts: bool = False
 
     @cached_property
     def ratings(self) -> Ratings:
@@ -65,7 +66,7 @@ class Loaded:
             return panel_ratings(self.panel, self.study.panel)
         if self.study.crowd is None or self.crowd is None:
             raise ValueError("a study has a panel or a crowd")
-        return crowd_ratings(self.crowd, self.study.crowd)
+        return crowd_ratings(self.crowd, self.study.crowd, experts=self.experts)
 
 
 def check(files: StudyFiles) -> Understood:
@@ -209,7 +210,8 @@ def read(files: StudyFiles) -> Loaded:
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
     crowd = load_crowd(study.crowd, base)
-    return Loaded(study, None, crowd, dict(crowd.counts))
+    experts = files.model is not None and files.model.spec.experts
+    return Loaded(study, None, crowd, dict(crowd.counts), experts)
 
 
 def _design(files: StudyFiles, loaded: Loaded) -> Design | None:

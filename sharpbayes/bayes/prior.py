@@ -14,7 +14,7 @@ from sharpbayes.bayes.build import public_names
 
 
 def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
-    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain; nothing is compiled."""
+    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain, uncompiled."""
     with warnings.catch_warnings(), _quiet(logging.getLogger("pymc")):
         warnings.simplefilter("ignore")
         drawn = pm.sample_prior_predictive(

@@ -28,7 +28,7 @@ from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
 Levels = NDArray[np.int16]
-SCALE = "score"
+SCALE, LABEL = "score", "label"
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class CrowdData:
         item_columns: For each column of items its value for every item, empty where missing.
         rater_columns: For each column of raters its value for every rater, empty where missing.
         expert_item: Item of each expert label; empty without experts.
+        expert: Expert of each; None without experts.
         expert_label: Label 0 or 1 of each; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
         order: When each rating was made; None where no column says so.
@@ -56,6 +57,7 @@ class CrowdData:
     item_columns: dict[str, NDArray[np.str_]]
     rater_columns: dict[str, NDArray[np.str_]]
     expert_item: Codes
+    expert: Column | None
     expert_label: Levels
     item_label: Levels
     order: NDArray[np.float64] | None
@@ -92,7 +94,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
     item_label = _item_labels(crowd, table, item, base)
     del table, side
     kept = rows[(level[rows] >= 0) & ~repeated]
-    expert_item, expert_label = _expert_labels(crowd, base, item)
+    expert_item, expert, expert_label = _expert_labels(crowd, base, item)
     return CrowdData(
         level=level[kept],
         item=Column(item.labels, item.code[kept]),
@@ -101,6 +103,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
         item_columns=item_columns,
         rater_columns=rater_columns,
         expert_item=expert_item,
+        expert=expert,
         expert_label=expert_label,
         item_label=item_label,
         order=None if order is None else order[kept],
@@ -152,8 +155,47 @@ class _Spread(Column):
         return codes
 
 
-def crowd_ratings(data: CrowdData, crowd: Crowd) -> Ratings:
-    """Return the ratings in long form, with a column for each rater group and item column."""
+def crowd_ratings(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
+    """Return the ratings in long form, with a column for each rater group and item column.
+
+    Args:
+        data: Ratings and labels.
+        crowd: Names of the columns.
+        experts: Whether labels of experts are ratings too: on the scale ``label``, by raters
+            called ``expert <name>`` who are of no group.
+    """
+    ratings = _of_crowd(data, crowd)
+    return _with_experts(ratings, data) if experts and data.expert is not None else ratings
+
+
+def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
+    """Add the labels of experts below the ratings of the crowd."""
+    if data.expert is None:
+        raise ValueError("a crowd without experts")
+    count = data.expert_label.size
+    item = Column(data.item.labels, data.expert_item)
+    names = tuple(f"expert {label}" for label in data.expert.labels)
+    labels = {"rater": (*data.rater.labels, *names), "scale": (SCALE, LABEL)}
+    codes = {
+        "item": data.expert_item,
+        "rater": data.expert.code + len(data.rater.labels),
+        "scale": np.ones(count, dtype=np.int32),
+    }
+    codes |= {name: _Spread(values, item).code for name, values in data.item_columns.items()}
+    nobody = np.full(count, -1, dtype=np.int32)
+    columns = {
+        name: Column(
+            labels.get(name, held.labels),
+            np.concatenate([held.code, codes.get(name, nobody)]).astype(np.int32),
+        )
+        for name, held in ratings.columns.items()
+    }
+    level = np.concatenate([ratings.level, data.expert_label])
+    return Ratings(level, columns, ratings.scales | {LABEL: ("safe", "unsafe")})
+
+
+def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
+    """The ratings of the crowd alone."""
     columns = {"item": data.item, "rater": data.rater}
     for name in _group_columns(crowd):
         columns[f"group:{name}"] = _Spread(data.rater_columns[name], data.rater)
@@ -186,10 +228,10 @@ def _group_columns(crowd: Crowd) -> list[str]:
     return list(dict.fromkeys(column for grouping in crowd.groups for column in grouping))
 
 
-def _expert_labels(crowd: Crowd, base: Path, item: Column) -> tuple[Codes, Levels]:
-    """Read the labels of experts, for items that the crowd rated."""
+def _expert_labels(crowd: Crowd, base: Path, item: Column) -> tuple[Codes, Column | None, Levels]:
+    """Read item, expert and label of each label of an item that the crowd rated."""
     if not isinstance(crowd.labels, ExpertLabels):
-        return np.empty(0, np.int32), np.empty(0, np.int16)
+        return np.empty(0, np.int32), None, np.empty(0, np.int16)
     path, roles = str(base / crowd.labels.data), crowd.labels.roles
     table = read_table(base, crowd.labels.data)
     named = [("item", roles.item), ("expert", roles.expert), ("label", roles.label)]
@@ -202,7 +244,8 @@ def _expert_labels(crowd: Crowd, base: Path, item: Column) -> tuple[Codes, Level
     if faults:
         raise DataError(faults)
     kept = np.flatnonzero((code >= 0) & (label >= 0))
-    return code[kept].astype(np.int32), label[kept]
+    expert = label_column(table[roles.expert].iloc[kept])
+    return code[kept].astype(np.int32), expert, label[kept]
 
 
 def _item_labels(crowd: Crowd, table: pd.DataFrame, item: Column, base: Path) -> Levels:

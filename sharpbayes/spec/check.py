@@ -7,7 +7,7 @@ from sharpbayes.spec.faults import dotted, line_of
 from sharpbayes.spec.lines import Path
 from sharpbayes.spec.load import StudyFiles, Written
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.study import Crowd, CrowdLabels, Dimension, Panel, Study
+from sharpbayes.spec.study import Crowd, CrowdLabels, Dimension, ExpertLabels, Panel, Study
 from sharpbayes.spec.weights import Weights
 
 Found = tuple[Path, str]
@@ -190,6 +190,8 @@ def _of_model(study: Study, model: Model) -> Iterator[Found]:
         groups = dict.fromkeys(column for group in study.crowd.groups for column in group)
         items = study.crowd.by
         allowed = ["scale", "item", "rater", *(f"group:{column}" for column in groups), *items]
+    if model.experts and not (study.crowd and isinstance(study.crowd.labels, ExpertLabels)):
+        yield ("experts",), 'experts need labels = { from = "experts", ... } in a crowd study'
     for where, column in model.columns:
         if column not in {*allowed, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(allowed)}"

@@ -142,7 +142,10 @@ class Discrimination(Spec):
 
 
 class Model(Spec):
-    """A model file: likelihood, link, thresholds, location and discrimination terms, priors."""
+    """A model file: likelihood, link, thresholds, location and discrimination terms, priors.
+
+    ``experts``: whether the labels of a crowd's experts are ratings too, on the scale ``label``.
+    """
 
     schema_: Literal["sharpbayes/model/1"] = Field(alias="schema")
     title: Name
@@ -152,6 +155,7 @@ class Model(Spec):
     thresholds: Thresholds = Thresholds()
     location: Annotated[tuple[Location, ...], Field(min_length=1, strict=False)]
     discrimination: Annotated[tuple[Discrimination, ...], Field(strict=False)] = ()
+    experts: bool = False
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

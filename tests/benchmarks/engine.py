@@ -300,10 +300,8 @@ def main():
     given = parsed()
     given.out = given.out.absolute()
     given.out.mkdir(parents=True, exist_ok=True)
-    load = os.getloadavg()[0]
-    print(
-        f"cores {given.cpus}, load before {load:.1f}\n\n| measure | goal | reached |\n| --- | --- | --- |"
-    )
+    print(f"cores {given.cpus}, load before {os.getloadavg()[0]:.1f}\n")
+    print("| measure | goal | reached |\n| --- | --- | --- |")
     for part in given.parts:
         for measure, goal, reached in PARTS[part](given):
             print(f"| {measure} | {goal} | {reached} |", flush=True)

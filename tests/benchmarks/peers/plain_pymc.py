@@ -72,8 +72,10 @@ def sample(compiled, arguments):
 def caller(compiled, point):
     """A function of nothing that evaluates log-density and gradient as the sampler does."""
     gradient, value = np.empty_like(point), np.empty(())
-    places = [x.ctypes.data for x in (point, gradient, value, compiled.user_data)]
     address = compiled.compiled_logp_func.ctypes
+    arrays = enumerate((point, gradient, value), start=1)
+    places = [x.ctypes.data_as(address.argtypes[n]) for n, x in arrays]
+    places.append(compiled.user_data.ctypes.data)
 
     def call():
         if address(len(point), *places):

@@ -1,0 +1,72 @@
+"""The priors of a model file in words, defaults included."""
+
+from collections.abc import Iterator
+
+from sharpbayes.spec.model import (
+    LKJ,
+    Exponential,
+    HalfNormal,
+    HalfStudentT,
+    Model,
+    Normal,
+    StudentT,
+)
+
+
+def prior_lines(model: Model) -> list[str]:
+    """Return one line a part of a model: what it is by, and its prior.
+
+    >>> from sharpbayes.library import find
+    >>> from sharpbayes.spec.load import load
+    >>> print(prior_lines(load(find("models", "judge_severity"), Model).spec)[0])
+    thresholds of each scale: normal(0, 5) in growing order
+    """
+    return list(_lines(model))
+
+
+def _lines(model: Model) -> Iterator[str]:
+    """Thresholds, then location terms, then discrimination terms."""
+    thresholds = model.thresholds
+    prior = thresholds.prior
+    yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}) in growing order"
+    for column in thresholds.by[1:]:
+        yield f"log stretch of each gap by {column}: {effects(thresholds.spacing)}"
+    for term in model.location:
+        by = " x ".join(term.by)
+        yield f"location by {by}: {effects(term.prior)}{_further(term.zero_sum)}"
+        if term.correlated_over:
+            yield f"correlation over {term.correlated_over}: {_correlation(term.correlation)}"
+    for factor in model.discrimination:
+        yield f"log discrimination by {' x '.join(factor.by)}: {effects(factor.prior)}, sum 0"
+
+
+def effects(prior: Normal | StudentT) -> str:
+    """Return the prior of effects.
+
+    >>> effects(Normal(sd=HalfNormal(scale=1.5)))
+    'normal(0, sd), sd half_normal(1.5)'
+    """
+    law = "normal(0, " if isinstance(prior, Normal) else f"student_t({prior.df:g}, 0, "
+    if isinstance(prior.sd, float):
+        return f"{law}{prior.sd:g})"
+    return f"{law}sd), sd {scale(prior.sd)}"
+
+
+def scale(prior: HalfNormal | Exponential | HalfStudentT) -> str:
+    """Return the prior of an sd.
+
+    >>> scale(HalfStudentT(kind="half_student_t", df=3, scale=1))
+    'half_student_t(3, 1)'
+    """
+    numbers = [f"{value:g}" for name, value in prior.model_dump().items() if name != "kind"]
+    return f"{prior.kind}({', '.join(numbers)})"
+
+
+def _correlation(prior: LKJ) -> str:
+    """The prior of a correlation matrix."""
+    return f"lkj({prior.eta:g})"
+
+
+def _further(zero_sum: bool) -> str:  # noqa: FBT001
+    """What else is declared."""
+    return ", sum 0 along every column" if zero_sum else ""

@@ -1,0 +1,49 @@
+"""Labels of experts as ratings of a model, and what a study must have for it."""
+
+import numpy as np
+import pytest
+
+from sharpbayes.errors import SpecError
+from sharpbayes.run import fit, read
+from sharpbayes.spec.load import load_study
+
+EXPERTS = "crowd.model=crowd_and_experts"
+
+
+def test_labels_of_experts_are_ratings_below_those_of_the_crowd():
+    files = load_study("quickstart_crowd", overrides=(EXPERTS,))
+    loaded = read(files)
+    ratings, crowd = loaded.ratings, loaded.crowd
+    first = crowd.level.size
+    assert ratings.scales["label"] == ("safe", "unsafe")
+    assert ratings.level[first:].tolist() == crowd.expert_label.tolist()
+    item, rater = ratings.columns["item"], ratings.columns["rater"]
+    assert item.code[first:].tolist() == crowd.expert_item.tolist()
+    named = np.array(rater.labels)[rater.code[first:]]
+    assert set(named) == {f"expert {label}" for label in crowd.expert.labels}
+    assert set(ratings.columns["group:gender"].code[first:]) == {-1}
+    violation = ratings.columns["violation"]
+    of_item = dict(zip(item.code[:first], violation.code[:first], strict=True))
+    assert [of_item[i] for i in item.code[first:]] == violation.code[first:].tolist()
+
+
+def test_without_the_key_experts_are_no_raters():
+    loaded = read(load_study("quickstart_crowd"))
+    assert list(loaded.ratings.scales) == ["score"]
+    assert loaded.ratings.level.size == loaded.crowd.level.size
+
+
+def test_a_study_without_experts_is_refused():
+    with pytest.raises(SpecError, match=r"experts: experts need labels = \{ from"):
+        load_study("quickstart_crowd", overrides=(EXPERTS, "crowd.labels={from='crowd', cut=2}"))
+
+
+def test_both_populations_share_one_severity():
+    few = ("sampler.tune=300", "sampler.draws=500", "bootstrap.replicates=20", "seed=3")
+    results = fit(load_study("quickstart_crowd", overrides=(EXPERTS, *few)))
+    posterior = results["posterior"].to_dataset()
+    assert posterior["threshold_label"].sizes["label_cut"] == 1
+    severity = posterior["location_item"].mean(("chain", "draw"))
+    crowd = read(load_study("quickstart_crowd")).crowd
+    share = np.bincount(crowd.expert_item, crowd.expert_label) / np.bincount(crowd.expert_item)
+    assert np.corrcoef(severity, share)[0, 1] > 0.7
