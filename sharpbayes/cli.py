@@ -22,6 +22,9 @@ from sharpbayes.terminal import (
     write_report,
 )
 
+# How often --retry samples again; every attempt is twice as long as the one before.
+MOST_RETRIES = 3
+
 app = typer.Typer(
     add_completion=True,
     no_args_is_help=True,
@@ -44,6 +47,10 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="key=value over the
 Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Retry = Annotated[
+    bool,
+    typer.Option("--retry", help="Sample again, twice as long, until converged; 3 times at most."),
+]
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
 
 
@@ -86,6 +93,7 @@ def fit(
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
+    retry: Retry = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -103,7 +111,12 @@ def fit(
         try:
             with chain_progress(quiet=quiet) as progress:
                 results = fit_study(
-                    files, loaded=loaded, measured=measured, step=step, progress=progress
+                    files,
+                    loaded=loaded,
+                    measured=measured,
+                    step=step,
+                    retries=MOST_RETRIES if retry else 0,
+                    progress=progress,
                 )
         except KeyboardInterrupt:
             keep_measured(measured, target)

@@ -128,6 +128,7 @@ def fit(
     loaded: Loaded | None = None,
     measured: xr.DataTree | None = None,
     step: Step | None = None,
+    retries: int = 0,
     progress: "Progress | None" = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
@@ -137,6 +138,7 @@ def fit(
         loaded: From :func:`read`, to spare reading the data again.
         measured: Results of :func:`measure`, to spare computing them again.
         step: Called with a few words before each step of the work.
+        retries: How often a fit that has not converged is sampled again, twice as long each time.
         progress: Called with the state of the chains a few times a second.
 
     Returns:
@@ -167,6 +169,7 @@ def fit(
         study.sampler,
         seed=study.seed,
         step=say,
+        retries=retries,
         progress=progress,
     )
     attrs = dict(measured.attrs)
@@ -178,8 +181,8 @@ def fit(
 
 def _status(groups: Groups, study: Study) -> str:
     """Say whether sampling was cut short and whether it converged."""
-    asked, kept = study.sampler, groups["posterior"].sizes
-    if kept["chain"] < asked.chains or kept["draw"] < asked.draws:
+    asked, kept = groups["diagnostics"].attrs["draws"], groups["posterior"].sizes
+    if kept["chain"] < study.sampler.chains or kept["draw"] < asked:
         return "interrupted"
     return "fitted" if bool(groups["diagnostics"]["converged"]) else "not converged"
 

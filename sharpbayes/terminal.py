@@ -78,7 +78,9 @@ def exit_if_unsure(results: "xr.DataTree") -> None:
         say(f"sampling was interrupted: {kept['chain']} chains of {kept['draw']} draws are kept")
         raise typer.Exit(INTERRUPTED)
     if results.attrs["status"] == "not converged":
-        say(f"not converged: {results['diagnostics'].attrs['why_not']}")
+        diagnostics = results["diagnostics"].attrs
+        say(f"not converged: {diagnostics['why_not']}")
+        say(diagnostics["advice"])
         raise typer.Exit(NOT_CONVERGED)
 
 

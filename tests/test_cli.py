@@ -130,6 +130,20 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert results.attrs["status"] == "not converged"
     assert int(results["diagnostics"]["converged"]) == 0
     assert results["diagnostics"].attrs["why_not"] in done.stderr
+    assert results["diagnostics"].attrs["advice"] in done.stderr
+
+
+def test_retry_samples_longer_until_a_fit_has_converged(run):
+    few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive=0"]
+    loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergences=20"]
+    options = [part for each in (*few, *loose) for part in ("--set", each)]
+    done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
+    assert done.exit_code == 0, done.stderr
+    results = open_results("quickstart_crowd.results.nc")
+    found = results["diagnostics"].attrs
+    assert found["attempts"] > 1
+    assert results["posterior"].sizes["draw"] == found["draws"] == 50 * 2 ** (found["attempts"] - 1)
+    assert "attempt 2 with 100 tuning steps and 100 draws a chain" in done.stderr
 
 
 def test_show_lists_prints_and_gives_schemas(run):
