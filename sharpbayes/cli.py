@@ -13,6 +13,7 @@ from sharpbayes.terminal import (
     exit_if_unsure,
     finish,
     guarded,
+    keep_calibration,
     keep_measured,
     print_results,
     read_study,
@@ -144,6 +145,33 @@ def simulate(
         made = simulate_study(read_study(study, set_, seed), pattern=pattern)
         written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
         say(f"{len(made.ratings)} ratings with known truth; run sharpbayes measure {written}")
+
+
+@app.command()
+def calibrate(
+    study: Study,
+    simulations: Annotated[int, typer.Option(min=20, help="Number of fits.")] = 300,
+    out: Annotated[Path | None, typer.Option(help="Results file of the places of truths.")] = None,
+    tables: Tables = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for the ECDF differences.")] = None,
+    set_: Set = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit ratings with known truth at this design, and test whether fits are calibrated."""
+    with guarded(debug=debug):
+        from sharpbayes.report.calibration import calibration_tables  # noqa: PLC0415
+        from sharpbayes.run import calibrate as calibrate_study  # noqa: PLC0415
+
+        target = None if out is None else results_path(study, out)
+        found = calibrate_study(
+            read_study(study, set_, seed), simulations=simulations, step=announcer(quiet=quiet)
+        )
+        keep_calibration(found, target, tables, figures)
+        if not quiet:
+            show_tables(calibration_tables(found))
+        exit_if_unsure(found)
 
 
 @app.command()

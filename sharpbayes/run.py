@@ -154,10 +154,7 @@ def fit(
     _design(files, loaded)
     measured = measure(files, loaded=loaded, step=step) if measured is None else measured
     if files.model is None:
-        where = "crowd" if files.study.spec.panel is None else "panel"
-        known = "judge_panel" if where == "panel" else "crowd_severity"
-        message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
-        raise SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
+        raise _without_model(files)
     say = step or _silent
     say("preparing the sampler (half a minute the first time on a machine)")
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
@@ -177,6 +174,52 @@ def fit(
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
     return _tree(groups, attrs)
+
+
+def calibrate(
+    files: StudyFiles, *, simulations: int, loaded: Loaded | None = None, step: Step | None = None
+) -> xr.DataTree:
+    """Fit ratings with known truth at a study's own design, and say where truths lie.
+
+    Args:
+        files: From :func:`sharpbayes.load_study`.
+        simulations: Number of fits.
+        loaded: From :func:`read`, to spare reading the data again.
+        step: Called with a few words now and then.
+
+    Returns:
+        The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`.
+
+    Raises:
+        SpecError: The study names no model, or one that does not fit its columns.
+        DataError: Faults in the data.
+    """
+    loaded = read(files) if loaded is None else loaded
+    _design(files, loaded)
+    if files.model is None:
+        raise _without_model(files)
+    from sharpbayes.bayes.calibrate import calibrate as of_model  # noqa: PLC0415 - PyMC
+
+    study = files.study.spec
+    found = of_model(
+        loaded.ratings,
+        files.model.spec,
+        study.sampler,
+        simulations=simulations,
+        seed=study.seed,
+        step=step or _silent,
+    )
+    verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
+    attrs = provenance(files, data=_data_facts(files, loaded), status=verdict)
+    return _tree({"calibration": found}, attrs)
+
+
+def _without_model(files: StudyFiles) -> SpecError:
+    """The fault of a study that names no model."""
+    where = "crowd" if files.study.spec.panel is None else "panel"
+    known = "judge_panel" if where == "panel" else "crowd_severity"
+    message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
+    return SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
 
 
 def _status(groups: Groups, study: Study) -> str:

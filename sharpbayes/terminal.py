@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sharpbayes.errors import SharpbayesError, StorageError
+from sharpbayes.errors import SharpbayesError, StorageError, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
+# A quantity fails whose p value, corrected for their number, is below this.
+WRONG = 0.05
 PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
 
 
@@ -82,6 +84,16 @@ def exit_if_unsure(results: "xr.DataTree") -> None:
         say(f"not converged: {diagnostics['why_not']}")
         say(diagnostics["advice"])
         raise typer.Exit(NOT_CONVERGED)
+    _exit_if_not_calibrated(results)
+
+
+def _exit_if_not_calibrated(results: "xr.DataTree") -> None:
+    """Exit with the status of fits that miss their truths."""
+    if results.attrs["status"] == "not calibrated":
+        found = results["calibration"].to_dataset()
+        wrong = found["quantity"].to_numpy()[(found["p_holm"] < WRONG).to_numpy()]
+        say(f"not calibrated: {listed(wrong)}")
+        raise typer.Exit(NOT_CONVERGED)
 
 
 def keep_measured(measured: "xr.DataTree", target: Path) -> None:
@@ -91,6 +103,26 @@ def keep_measured(measured: "xr.DataTree", target: Path) -> None:
     measured.attrs["status"] = "interrupted"
     save_results(measured, target)
     say(f"sampling was interrupted; the measured half is in {target}")
+
+
+def keep_calibration(
+    found: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None
+) -> None:
+    """Write the places of truths, their tables and figures, each where it was asked for."""
+    from sharpbayes.report.calibration import (  # noqa: PLC0415
+        calibration_tables,
+        write_calibration_figure,
+    )
+    from sharpbayes.report.write import write_tables  # noqa: PLC0415
+    from sharpbayes.results import save_results  # noqa: PLC0415
+
+    if target is not None:
+        save_results(found, target)
+        say(f"{found.attrs['status']}; results written to {target}")
+    if tables is not None:
+        say(f"{len(write_tables(calibration_tables(found), tables))} files of tables in {tables}")
+    if figures is not None:
+        say(f"{len(write_calibration_figure(found, figures))} files of figures in {figures}")
 
 
 def print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None = None) -> None:

@@ -198,3 +198,21 @@ def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
     done = run("report", "r.nc", "--tables", "r.nc/tables")
     assert done.exit_code == 5
     assert "cannot write tables" in done.stderr
+
+
+CROWD = ["--set", "sampler.tune=300", "--set", "sampler.draws=300", "--set", "sampler.chains=2"]
+
+
+def test_calibrate_writes_table_figure_and_places(run, tmp_path):
+    done = run(
+        *("calibrate", "quickstart_crowd", "--simulations", 20, *CROWD),
+        *("--out", "c.nc", "--tables", "shown", "--figures", "shown"),
+    )
+    assert done.exit_code in {0, 4}, done.stderr
+    assert "Truths in their posteriors" in done.stdout
+    found = open_results("c.nc")
+    assert found["calibration"].sizes["simulation"] == 20
+    assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
+    assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
+        path.name for path in (tmp_path / "shown").iterdir()
+    }
