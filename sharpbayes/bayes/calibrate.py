@@ -19,6 +19,7 @@ from scipy.stats import binomtest
 from sharpbayes.bayes.build import build
 from sharpbayes.bayes.checks import FEW_LEVELS, diagnose, parameters
 from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.geometry import informed_terms
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design as place
 from sharpbayes.bayes.prior import sample_prior
@@ -29,7 +30,7 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
-Fit = Callable[[Design, int], xr.DataTree]
+Fit = Callable[[Ratings, Model, int], xr.DataTree]
 Step = Callable[[str], None]
 
 # Draws that a truth is ranked among: few enough of each fit to be nearly independent.
@@ -63,7 +64,8 @@ def calibrate(
         simulations: Number of fits.
         seed: Seed of the truths, ratings and fits.
         step: Called with a few words now and then.
-        fit: What returns the posterior of a design with a seed, in place of the sampler.
+        fit: What returns the posterior of ratings under a model, with a seed, in place of the
+            sampler.
 
     Returns:
         ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
@@ -83,7 +85,7 @@ def calibrate(
         if number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
         truth = truths.isel(draw=[number])
-        trace, found = _one(placed, truth, sampled, seed=int(own))
+        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=int(own))
         pits.append(found)
         good.append(bool(diagnose(trace, sampler)["converged"]))
     names = list(pits[0])
@@ -92,23 +94,27 @@ def calibrate(
 
 
 def _sampler(sampler: Sampler) -> Fit:
-    """The sampler that a fit of data uses."""
+    """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
 
-    def fit(placed: Design, seed: int) -> xr.DataTree:
+    def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
+        placed = place(made, model)
         if placed.outside_kernel:
             return sample_graph(build(placed, plan=layout(placed).plan), sampler, seed=seed)
+        placed = place(made, model, centred=informed_terms(placed, seed=seed))
         return sample_kernel(placed, layout(placed), sampler, seed=seed)
 
     return fit
 
 
 def _one(
-    placed: Design, truth: xr.Dataset, fit: Fit, *, seed: int
+    ratings: Ratings, model: Model, placed: Design, *, truth: xr.Dataset, fit: Fit, seed: int
 ) -> tuple[xr.DataTree, dict[str, float]]:
     """Make ratings of a truth, fit them, and place the truth in the posterior."""
     rng = np.random.default_rng(seed)
-    made = with_levels(placed, _levels(truth, placed, rng))
-    trace = fit(made, int(rng.integers(2**31)))
+    levels = _levels(truth, placed, rng)
+    again = with_levels(ratings, placed, levels)
+    made = place(again, model)
+    trace = fit(again, model, int(rng.integers(2**31)))
     draws = thinned(trace["posterior"].to_dataset(), draws=RANKED)
     truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
     true, drawn = _quantities(truth, made, rng), _quantities(draws, made, rng)
@@ -122,18 +128,18 @@ def _levels(
     return [draw_level(latents(posterior, placed, scale), rng) for scale in placed.scales]
 
 
-def with_levels(placed: Design, levels: Sequence[NDArray[np.integer]]) -> Design:
-    """Return a design with other ratings of the same cells.
+def with_levels(ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.integer]]) -> Ratings:
+    """Return other ratings of the same cells.
 
     Args:
-        placed: The design.
-        levels: Levels of each scale; shape (1, rating).
+        ratings: The ratings.
+        placed: Their design.
+        levels: Levels of each scale of the design; shape (1, rating).
     """
-    scales = [
-        replace(scale, level=level[0].astype(np.int64))
-        for scale, level in zip(placed.scales, levels, strict=True)
-    ]
-    return replace(placed, scales=tuple(scales))
+    level = ratings.level.copy()
+    for scale, own in zip(placed.scales, levels, strict=True):
+        level[scale.rows] = own[0]
+    return replace(ratings, level=level)
 
 
 def _quantities(draws: xr.Dataset, made: Design, rng: np.random.Generator) -> dict[str, Floats]:

@@ -29,8 +29,8 @@ def changed(change):
     """A fit whose draws are changed before anybody looks at them."""
     sample = _sampler(QUICK)
 
-    def fit(placed, seed):
-        trace = sample(placed, seed)
+    def fit(made, model, seed):
+        trace = sample(made, model, seed)
         posterior = trace["posterior"].to_dataset()
         trace["posterior"] = posterior.assign(change(posterior))
         return trace
@@ -82,8 +82,8 @@ def test_a_posterior_that_ignores_the_ratings_fails(rng):
     sample = _sampler(QUICK)
     held = []
 
-    def fit(placed, seed):
-        held.append(sample(placed, seed))
+    def fit(made, model, seed):
+        held.append(sample(made, model, seed))
         return held[len(held) // 2]
 
     found = of(rng, fit=fit)
@@ -106,10 +106,10 @@ def test_places_are_uniform_where_truths_are_draws(rng):
 def test_other_levels_leave_the_cells_as_they_are(rng):
     ratings = crowd_ratings(rng, items=4, raters=3)
     placed = design(ratings, MODEL)
-    other = with_levels(placed, [np.full((1, 12), 3)])
-    assert other.scales[0].level.tolist() == [3] * 12
-    assert other.scales[0].rows.tolist() == placed.scales[0].rows.tolist()
-    assert other.terms == placed.terms
+    other = with_levels(ratings, placed, [np.full((1, 12), 3)])
+    assert other.level.tolist() == [3] * 12
+    assert other.columns == ratings.columns
+    assert set(ratings.level.tolist()) != {3}
 
 
 def test_holm_is_that_of_statsmodels(rng):
