@@ -15,6 +15,8 @@ from sharpbayes.terminal import (
     guarded,
     keep_calibration,
     keep_measured,
+    keep_tables,
+    named_files,
     print_results,
     read_study,
     results_path,
@@ -172,6 +174,33 @@ def calibrate(
         if not quiet:
             show_tables(calibration_tables(found))
         exit_if_unsure(found)
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Two or more files written by fit.")],
+    leave_out: Annotated[
+        str, typer.Option(help="What is left out: rating, item, rater, prompt, ...")
+    ] = "rating",
+    refits: Annotated[
+        int, typer.Option(min=0, help="Exact refits a model, of units with a bad Pareto k.")
+    ] = 10,
+    out: Annotated[Path | None, typer.Option(help="Results file of the comparison.")] = None,
+    tables: Tables = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare models of the same ratings by how well they predict what was left out."""
+    with guarded(debug=debug):
+        from sharpbayes.compare import compare as compare_results  # noqa: PLC0415
+        from sharpbayes.report.compare_tables import compare_tables  # noqa: PLC0415
+
+        named = named_files(results)
+        target = None if out is None else results_path(out, out)
+        found = compare_results(named, by=leave_out, refits=refits, step=announcer(quiet=quiet))
+        keep_tables(compare_tables(found), found, target, tables)
+        if not quiet:
+            show_tables(compare_tables(found))
 
 
 @app.command()

@@ -118,7 +118,7 @@ def measure(
         if loaded.crowd is not None
         else measure_panel(files, loaded.panel)
     )
-    attrs = provenance(files, data=_data_facts(files, loaded), status="measured")
+    attrs = provenance(files, data=data_facts(files, loaded), status="measured")
     return _tree(groups, attrs)
 
 
@@ -210,7 +210,7 @@ def calibrate(
         step=step or _silent,
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
-    attrs = provenance(files, data=_data_facts(files, loaded), status=verdict)
+    attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
     return _tree({"calibration": found}, attrs)
 
 
@@ -265,7 +265,7 @@ def _design(files: StudyFiles, loaded: Loaded) -> Design | None:
     return design(loaded.ratings, files.model.spec, path=str(files.model.path))
 
 
-def _data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
+def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
     """Digest of every data file of the study, in order, and counts."""
     digest = hashlib.sha256()
     for name in _data_files(files.study.spec):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sharpbayes.errors import SharpbayesError, StorageError, listed
+from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -113,16 +113,34 @@ def keep_calibration(
         calibration_tables,
         write_calibration_figure,
     )
-    from sharpbayes.report.write import write_tables  # noqa: PLC0415
-    from sharpbayes.results import save_results  # noqa: PLC0415
 
-    if target is not None:
-        save_results(found, target)
-        say(f"{found.attrs['status']}; results written to {target}")
-    if tables is not None:
-        say(f"{len(write_tables(calibration_tables(found), tables))} files of tables in {tables}")
+    keep_tables(calibration_tables(found), found, target, tables)
     if figures is not None:
         say(f"{len(write_calibration_figure(found, figures))} files of figures in {figures}")
+
+
+def keep_tables(
+    made: "Sequence[Table]", found: "xr.DataTree", target: Path | None, folder: Path | None
+) -> None:
+    """Write what was found and its tables, each where it was asked for."""
+    if target is not None:
+        from sharpbayes.results import save_results  # noqa: PLC0415
+
+        save_results(found, target)
+        say(f"{found.attrs['status']}; results written to {target}")
+    if folder is not None:
+        from sharpbayes.report.write import write_tables  # noqa: PLC0415
+
+        say(f"{len(write_tables(made, folder))} files of tables in {folder}")
+
+
+def named_files(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name results files by their stems, refusing fewer than two and two of one name."""
+    named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in paths}
+    if len(named) < len(paths) or len(named) < 2:  # noqa: PLR2004
+        message = "two or more results files with names of their own"
+        raise SpecError([Fault("compare", 0, "", message)])
+    return named
 
 
 def print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None = None) -> None:

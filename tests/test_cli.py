@@ -216,3 +216,33 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
         path.name for path in (tmp_path / "shown").iterdir()
     }
+
+
+def test_compare_says_which_model_predicts_better(run):
+    plain = 'schema = "sharpbayes/model/1"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
+    Path("plain.toml").write_text(plain)
+    for out, model in (("full.nc", "crowd_severity"), ("plain.nc", "PLAIN")):
+        path = model if model == "crowd_severity" else str(Path("plain.toml").resolve())
+        fitting = ("--set", f"crowd.model={path}", "--set", "sampler.predictive=0", "--out", out)
+        run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
+    done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
+    assert done.exit_code == 0, done.stderr
+    found = open_results("c.nc")["comparison"]
+    assert found["model"].to_numpy().tolist() == ["full", "plain"]
+    assert float(found["elpd_difference"][1]) < 0
+    assert "Predicting what was left out, by rating" in done.stdout
+    assert Path("t/predicting-what-was-left-out-by-rating.csv").is_file()
+    wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.endswith("; did you mean 'item'?\n")
+    assert run("compare", "full.nc").exit_code == 2
+
+
+def test_only_fits_are_compared(run):
+    run("measure", "quickstart_crowd", *FEW, "--out", "a.nc", "--quiet")
+    run("measure", "quickstart_crowd", *FEW, "--out", "b.nc", "--quiet")
+    done = run("compare", "a.nc", "b.nc")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "a.nc: no posterior: compare what sharpbayes fit wrote\n",
+    )
