@@ -12,7 +12,7 @@ import xarray as xr
 
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, did_you_mean
-from sharpbayes.results import open_results
+from sharpbayes.results import SCHEMA, open_results
 from sharpbayes.run import data_facts, read
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
@@ -81,7 +81,7 @@ def compare(
     table["converged"] = ("model", [int(fits[name].converged) for name in order])
     table.attrs |= {"by": by, "without_unit": found[order[0]].attrs["without_unit"]}
     tree = xr.DataTree.from_dict({"/comparison": table})
-    tree.attrs = {"status": "compared", "by": by}
+    tree.attrs = {"schema": SCHEMA, "title": f"Left out by {by}", "status": "compared"}
     return tree
 
 
