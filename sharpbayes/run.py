@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.identify import Finding, identify
 from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
@@ -39,6 +40,7 @@ class Understood:
         ratings: Number of ratings that a fit would use.
         parameters: Number of free parameters of the fit; 0 without a model.
         megabytes: Size of the stored draws of parameters; 0 without a model.
+        findings: What the ratings cannot tell of the model's parameters.
     """
 
     counts: dict[str, int]
@@ -47,6 +49,7 @@ class Understood:
     ratings: int
     parameters: int
     megabytes: float
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ def check(files: StudyFiles) -> Understood:
         ratings=len(loaded.ratings.level),
         parameters=parameters,
         megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
+        findings=tuple(identify(loaded.ratings, placed)) if placed else (),
     )
 
 

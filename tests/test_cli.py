@@ -240,7 +240,7 @@ def test_compare_says_which_model_predicts_better(run):
 
 def test_only_fits_are_compared(run):
     run("measure", "quickstart_crowd", *FEW, "--out", "a.nc", "--quiet")
-    run("measure", "quickstart_crowd", *FEW, "--out", "b.nc", "--quiet")
+    Path("b.nc").write_bytes(Path("a.nc").read_bytes())
     done = run("compare", "a.nc", "b.nc")
     assert (done.exit_code, done.stderr) == (
         2,

@@ -8,6 +8,7 @@ import xarray as xr
 from sharpbayes.bayes.build import build
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.geometry import informed_terms
+from sharpbayes.bayes.identify import identify
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
@@ -21,6 +22,9 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
 Step = Callable[[str], None]
+
+# As many findings are said before sampling; `sharpbayes check` and the results have all.
+SAID = 5
 
 
 def fit_ratings(
@@ -45,6 +49,9 @@ def fit_ratings(
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
+    untold = [str(each) for each in identify(ratings, design(ratings, model))]
+    for each in untold[:SAID]:
+        step(each)
     placed = _arranged(ratings, model, seed=seeds[4], step=step)
     trace, diagnostics = until_converged(
         lambda each, own: _sampled(placed, each, [own, seeds[1]], step=step, progress=progress),
@@ -54,7 +61,7 @@ def fit_ratings(
         step=step,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
-    groups["diagnostics"] = diagnostics
+    groups["diagnostics"] = diagnostics.assign_attrs(cannot_be_told=untold)
     groups["observed_data"] = observed(placed)
     groups["posterior"].attrs |= _geometry(placed)
     if sampler.predictive:
