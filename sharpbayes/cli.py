@@ -13,7 +13,10 @@ from sharpbayes.terminal import (
     exit_if_unsure,
     finish,
     guarded,
+    keep_calibration,
     keep_measured,
+    keep_tables,
+    named_files,
     print_results,
     read_study,
     results_path,
@@ -21,6 +24,9 @@ from sharpbayes.terminal import (
     show_tables,
     write_report,
 )
+
+# How often --retry samples again; every attempt is twice as long as the one before.
+MOST_RETRIES = 3
 
 app = typer.Typer(
     add_completion=True,
@@ -44,6 +50,10 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="key=value over the
 Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Retry = Annotated[
+    bool,
+    typer.Option("--retry", help="Sample again, twice as long, until converged; 3 times at most."),
+]
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
 
 
@@ -86,6 +96,7 @@ def fit(
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
+    retry: Retry = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -103,7 +114,12 @@ def fit(
         try:
             with chain_progress(quiet=quiet) as progress:
                 results = fit_study(
-                    files, loaded=loaded, measured=measured, step=step, progress=progress
+                    files,
+                    loaded=loaded,
+                    measured=measured,
+                    step=step,
+                    retries=MOST_RETRIES if retry else 0,
+                    progress=progress,
                 )
         except KeyboardInterrupt:
             keep_measured(measured, target)
@@ -131,6 +147,60 @@ def simulate(
         made = simulate_study(read_study(study, set_, seed), pattern=pattern)
         written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
         say(f"{len(made.ratings)} ratings with known truth; run sharpbayes measure {written}")
+
+
+@app.command()
+def calibrate(
+    study: Study,
+    simulations: Annotated[int, typer.Option(min=20, help="Number of fits.")] = 300,
+    out: Annotated[Path | None, typer.Option(help="Results file of the places of truths.")] = None,
+    tables: Tables = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for the ECDF differences.")] = None,
+    set_: Set = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit ratings with known truth at this design, and test whether fits are calibrated."""
+    with guarded(debug=debug):
+        from sharpbayes.report.calibration import calibration_tables  # noqa: PLC0415
+        from sharpbayes.run import calibrate as calibrate_study  # noqa: PLC0415
+
+        target = None if out is None else results_path(study, out)
+        found = calibrate_study(
+            read_study(study, set_, seed), simulations=simulations, step=announcer(quiet=quiet)
+        )
+        keep_calibration(found, target, tables, figures)
+        if not quiet:
+            show_tables(calibration_tables(found))
+        exit_if_unsure(found)
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Two or more files written by fit.")],
+    leave_out: Annotated[
+        str, typer.Option(help="What is left out: rating, item, rater, prompt, ...")
+    ] = "rating",
+    refits: Annotated[
+        int, typer.Option(min=0, help="Exact refits a model, of units with a bad Pareto k.")
+    ] = 10,
+    out: Annotated[Path | None, typer.Option(help="Results file of the comparison.")] = None,
+    tables: Tables = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare models of the same ratings by how well they predict what was left out."""
+    with guarded(debug=debug):
+        from sharpbayes.compare import compare as compare_results  # noqa: PLC0415
+        from sharpbayes.report.compare_tables import compare_tables  # noqa: PLC0415
+
+        named = named_files(results)
+        target = None if out is None else results_path(out, out)
+        found = compare_results(named, by=leave_out, refits=refits, step=announcer(quiet=quiet))
+        keep_tables(compare_tables(found), found, target, tables)
+        if not quiet:
+            show_tables(compare_tables(found))
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.identify import Finding, identify
 from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
@@ -39,6 +40,7 @@ class Understood:
         ratings: Number of ratings that a fit would use.
         parameters: Number of free parameters of the fit; 0 without a model.
         megabytes: Size of the stored draws of parameters; 0 without a model.
+        findings: What the ratings cannot tell of the model's parameters.
     """
 
     counts: dict[str, int]
@@ -47,6 +49,7 @@ class Understood:
     ratings: int
     parameters: int
     megabytes: float
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def check(files: StudyFiles) -> Understood:
         ratings=len(loaded.ratings.level),
         parameters=parameters,
         megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
+        findings=tuple(identify(loaded.ratings, placed)) if placed else (),
     )
 
 
@@ -119,7 +123,7 @@ def measure(
         if loaded.crowd is not None
         else measure_panel(files, loaded.panel)
     )
-    attrs = provenance(files, data=_data_facts(files, loaded), status="measured")
+    attrs = provenance(files, data=data_facts(files, loaded), status="measured")
     return _tree(groups, attrs)
 
 
@@ -129,6 +133,7 @@ def fit(
     loaded: Loaded | None = None,
     measured: xr.DataTree | None = None,
     step: Step | None = None,
+    retries: int = 0,
     progress: "Progress | None" = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
@@ -138,6 +143,7 @@ def fit(
         loaded: From :func:`read`, to spare reading the data again.
         measured: Results of :func:`measure`, to spare computing them again.
         step: Called with a few words before each step of the work.
+        retries: How often a fit that has not converged is sampled again, twice as long each time.
         progress: Called with the state of the chains a few times a second.
 
     Returns:
@@ -153,10 +159,7 @@ def fit(
     _design(files, loaded)
     measured = measure(files, loaded=loaded, step=step) if measured is None else measured
     if files.model is None:
-        where = "crowd" if files.study.spec.panel is None else "panel"
-        known = "judge_panel" if where == "panel" else "crowd_severity"
-        message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
-        raise SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
+        raise _without_model(files)
     say = step or _silent
     say("preparing the sampler (half a minute the first time on a machine)")
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
@@ -168,6 +171,7 @@ def fit(
         study.sampler,
         seed=study.seed,
         step=say,
+        retries=retries,
         progress=progress,
     )
     attrs = dict(measured.attrs)
@@ -177,10 +181,56 @@ def fit(
     return _tree(groups, attrs)
 
 
+def calibrate(
+    files: StudyFiles, *, simulations: int, loaded: Loaded | None = None, step: Step | None = None
+) -> xr.DataTree:
+    """Fit ratings with known truth at a study's own design, and say where truths lie.
+
+    Args:
+        files: From :func:`sharpbayes.load_study`.
+        simulations: Number of fits.
+        loaded: From :func:`read`, to spare reading the data again.
+        step: Called with a few words now and then.
+
+    Returns:
+        The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`.
+
+    Raises:
+        SpecError: The study names no model, or one that does not fit its columns.
+        DataError: Faults in the data.
+    """
+    loaded = read(files) if loaded is None else loaded
+    _design(files, loaded)
+    if files.model is None:
+        raise _without_model(files)
+    from sharpbayes.bayes.calibrate import calibrate as of_model  # noqa: PLC0415 - PyMC
+
+    study = files.study.spec
+    found = of_model(
+        loaded.ratings,
+        files.model.spec,
+        study.sampler,
+        simulations=simulations,
+        seed=study.seed,
+        step=step or _silent,
+    )
+    verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
+    attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
+    return _tree({"calibration": found}, attrs)
+
+
+def _without_model(files: StudyFiles) -> SpecError:
+    """The fault of a study that names no model."""
+    where = "crowd" if files.study.spec.panel is None else "panel"
+    known = "judge_panel" if where == "panel" else "crowd_severity"
+    message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
+    return SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
+
+
 def _status(groups: Groups, study: Study) -> str:
     """Say whether sampling was cut short and whether it converged."""
-    asked, kept = study.sampler, groups["posterior"].sizes
-    if kept["chain"] < asked.chains or kept["draw"] < asked.draws:
+    asked, kept = groups["diagnostics"].attrs["draws"], groups["posterior"].sizes
+    if kept["chain"] < study.sampler.chains or kept["draw"] < asked:
         return "interrupted"
     return "fitted" if bool(groups["diagnostics"]["converged"]) else "not converged"
 
@@ -221,7 +271,7 @@ def _design(files: StudyFiles, loaded: Loaded) -> Design | None:
     return design(loaded.ratings, files.model.spec, path=str(files.model.path))
 
 
-def _data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
+def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
     """Digest of every data file of the study, in order, and counts."""
     digest = hashlib.sha256()
     for name in _data_files(files.study.spec):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sharpbayes.errors import SharpbayesError, StorageError
+from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
+# A quantity fails whose p value, corrected for their number, is below this.
+WRONG = 0.05
 PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
 
 
@@ -78,7 +80,19 @@ def exit_if_unsure(results: "xr.DataTree") -> None:
         say(f"sampling was interrupted: {kept['chain']} chains of {kept['draw']} draws are kept")
         raise typer.Exit(INTERRUPTED)
     if results.attrs["status"] == "not converged":
-        say(f"not converged: {results['diagnostics'].attrs['why_not']}")
+        diagnostics = results["diagnostics"].attrs
+        say(f"not converged: {diagnostics['why_not']}")
+        say(diagnostics["advice"])
+        raise typer.Exit(NOT_CONVERGED)
+    _exit_if_not_calibrated(results)
+
+
+def _exit_if_not_calibrated(results: "xr.DataTree") -> None:
+    """Exit with the status of fits that miss their truths."""
+    if results.attrs["status"] == "not calibrated":
+        found = results["calibration"].to_dataset()
+        wrong = found["quantity"].to_numpy()[(found["p_holm"] < WRONG).to_numpy()]
+        say(f"not calibrated: {listed(wrong)}")
         raise typer.Exit(NOT_CONVERGED)
 
 
@@ -89,6 +103,44 @@ def keep_measured(measured: "xr.DataTree", target: Path) -> None:
     measured.attrs["status"] = "interrupted"
     save_results(measured, target)
     say(f"sampling was interrupted; the measured half is in {target}")
+
+
+def keep_calibration(
+    found: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None
+) -> None:
+    """Write the places of truths, their tables and figures, each where it was asked for."""
+    from sharpbayes.report.calibration import (  # noqa: PLC0415
+        calibration_tables,
+        write_calibration_figure,
+    )
+
+    keep_tables(calibration_tables(found), found, target, tables)
+    if figures is not None:
+        say(f"{len(write_calibration_figure(found, figures))} files of figures in {figures}")
+
+
+def keep_tables(
+    made: "Sequence[Table]", found: "xr.DataTree", target: Path | None, folder: Path | None
+) -> None:
+    """Write what was found and its tables, each where it was asked for."""
+    if target is not None:
+        from sharpbayes.results import save_results  # noqa: PLC0415
+
+        save_results(found, target)
+        say(f"{found.attrs['status']}; results written to {target}")
+    if folder is not None:
+        from sharpbayes.report.write import write_tables  # noqa: PLC0415
+
+        say(f"{len(write_tables(made, folder))} files of tables in {folder}")
+
+
+def named_files(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name results files by their stems, refusing fewer than two and two of one name."""
+    named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in paths}
+    if len(named) < len(paths) or len(named) < 2:  # noqa: PLR2004
+        message = "two or more results files with names of their own"
+        raise SpecError([Fault("compare", 0, "", message)])
+    return named
 
 
 def print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None = None) -> None:

@@ -130,6 +130,20 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert results.attrs["status"] == "not converged"
     assert int(results["diagnostics"]["converged"]) == 0
     assert results["diagnostics"].attrs["why_not"] in done.stderr
+    assert results["diagnostics"].attrs["advice"] in done.stderr
+
+
+def test_retry_samples_longer_until_a_fit_has_converged(run):
+    few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive=0"]
+    loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergences=20"]
+    options = [part for each in (*few, *loose) for part in ("--set", each)]
+    done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
+    assert done.exit_code == 0, done.stderr
+    results = open_results("quickstart_crowd.results.nc")
+    found = results["diagnostics"].attrs
+    assert found["attempts"] > 1
+    assert results["posterior"].sizes["draw"] == found["draws"] == 50 * 2 ** (found["attempts"] - 1)
+    assert "attempt 2 with 100 tuning steps and 100 draws a chain" in done.stderr
 
 
 def test_show_lists_prints_and_gives_schemas(run):
@@ -184,3 +198,51 @@ def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
     done = run("report", "r.nc", "--tables", "r.nc/tables")
     assert done.exit_code == 5
     assert "cannot write tables" in done.stderr
+
+
+CROWD = ["--set", "sampler.tune=300", "--set", "sampler.draws=300", "--set", "sampler.chains=2"]
+
+
+def test_calibrate_writes_table_figure_and_places(run, tmp_path):
+    done = run(
+        *("calibrate", "quickstart_crowd", "--simulations", 20, *CROWD),
+        *("--out", "c.nc", "--tables", "shown", "--figures", "shown"),
+    )
+    assert done.exit_code in {0, 4}, done.stderr
+    assert "Truths in their posteriors" in done.stdout
+    found = open_results("c.nc")
+    assert found["calibration"].sizes["simulation"] == 20
+    assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
+    assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
+        path.name for path in (tmp_path / "shown").iterdir()
+    }
+
+
+def test_compare_says_which_model_predicts_better(run):
+    plain = 'schema = "sharpbayes/model/1"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
+    Path("plain.toml").write_text(plain)
+    for out, model in (("full.nc", "crowd_severity"), ("plain.nc", "PLAIN")):
+        path = model if model == "crowd_severity" else str(Path("plain.toml").resolve())
+        fitting = ("--set", f"crowd.model={path}", "--set", "sampler.predictive=0", "--out", out)
+        run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
+    done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
+    assert done.exit_code == 0, done.stderr
+    found = open_results("c.nc")["comparison"]
+    assert found["model"].to_numpy().tolist() == ["full", "plain"]
+    assert float(found["elpd_difference"][1]) < 0
+    assert "Predicting what was left out, by rating" in done.stdout
+    assert Path("t/predicting-what-was-left-out-by-rating.csv").is_file()
+    wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.endswith("; did you mean 'item'?\n")
+    assert run("compare", "full.nc").exit_code == 2
+
+
+def test_only_fits_are_compared(run):
+    run("measure", "quickstart_crowd", *FEW, "--out", "a.nc", "--quiet")
+    Path("b.nc").write_bytes(Path("a.nc").read_bytes())
+    done = run("compare", "a.nc", "b.nc")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "a.nc: no posterior: compare what sharpbayes fit wrote\n",
+    )

@@ -13,6 +13,7 @@ ROOMS = [
     "cli",
     "terminal",
     "report",
+    "compare",
     "run",
     "simulate",
     "measure_crowd",

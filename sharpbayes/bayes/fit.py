@@ -6,13 +6,14 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.build import build
-from sharpbayes.bayes.checks import diagnose
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.geometry import sampling_powers
+from sharpbayes.bayes.identify import identify
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
 from sharpbayes.bayes.replicate import log_likelihood, observed, posterior_predictive, thinned
+from sharpbayes.bayes.retry import until_converged
 from sharpbayes.bayes.sample import Progress, sample_graph, sample_kernel
 from sharpbayes.bayes.verify import verify
 from sharpbayes.data.ratings import Ratings
@@ -22,6 +23,9 @@ from sharpbayes.spec.study import Sampler
 
 Step = Callable[[str], None]
 
+# As many findings are said before sampling; `sharpbayes check` and the results have all.
+SAID = 5
+
 
 def fit_ratings(
     ratings: Ratings,
@@ -30,6 +34,7 @@ def fit_ratings(
     *,
     seed: int,
     step: Step,
+    retries: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
@@ -40,14 +45,25 @@ def fit_ratings(
         sampler: Chains, draws, and limits of convergence.
         seed: Seed of sampling, prior and replication.
         step: Called with a few words before each step of the work.
+        retries: How often a fit that has not converged is sampled again, longer.
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
+    untold = [str(each) for each in identify(ratings, design(ratings, model))]
+    for each in untold[:SAID]:
+        step(each)
     placed = placed_terms(ratings, model, seed=seeds[4], step=step)
-    trace = sampled_terms(placed, sampler, seeds[:2], step=step, progress=progress)
+    trace, diagnostics = until_converged(
+        lambda each, own: sampled_terms(
+            placed, each, [own, seeds[1]], step=step, progress=progress
+        ),
+        sampler,
+        seed=seeds[0],
+        retries=retries,
+        step=step,
+    )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
-    step("checking convergence")
-    groups["diagnostics"] = diagnose(trace, sampler)
+    groups["diagnostics"] = diagnostics.assign_attrs(cannot_be_told=untold)
     groups["observed_data"] = observed(placed)
     groups["posterior"].attrs |= _geometry(placed)
     if sampler.predictive:

@@ -20,4 +20,8 @@ def understood_tables(understood: Understood) -> list[Table]:
         size = f"{understood.megabytes:.0f} MB"
         row = (str(understood.ratings), str(understood.parameters), size)
         tables.append(Table("A fit would have", ("ratings", "parameters", "stored draws"), (row,)))
+    if understood.findings:
+        rows = tuple((each.where, each.found, each.done) for each in understood.findings)
+        title = "What these ratings cannot tell of the model"
+        tables.append(Table(title, ("where", "what", "what a fit does"), rows))
     return tables

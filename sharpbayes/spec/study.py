@@ -311,7 +311,11 @@ class Bootstrap(Spec):
 
 
 class Sampler(Spec):
-    """How the posterior is sampled, and what counts as converged."""
+    """How the posterior is sampled, and what counts as converged.
+
+    ``min_bfmi`` is the smallest E-BFMI of a chain, ``max_deepest`` the largest share of
+    transitions that end at ``max_depth``.
+    """
 
     chains: Annotated[int, Field(ge=2)] = 4
     tune: Annotated[int, Field(ge=50)] = 1000
@@ -322,6 +326,8 @@ class Sampler(Spec):
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
     min_ess: Annotated[int, Field(ge=1)] = 400
     max_divergences: Annotated[int, Field(ge=0)] = 0
+    min_bfmi: Annotated[float, Field(ge=0, strict=False)] = 0.3
+    max_deepest: Share = 0.1
 
 
 class Study(Spec):

@@ -17,7 +17,8 @@ def test_a_fault_of_an_override_is_told_as_its_own():
         load_study("quickstart", overrides=("sampler.drows=3",))
     assert str(caught.value) == (
         "--set sampler.drows=3: sampler.drows: unknown key, allowed are chains, tune, draws, "
-        "predictive, target_accept, max_depth, max_rhat, min_ess, max_divergences; "
+        "predictive, target_accept, max_depth, max_rhat, min_ess, max_divergences, "
+        "min_bfmi, max_deepest; "
         "did you mean 'draws'?"
     )
 

@@ -1,0 +1,235 @@
+"""Simulation-based calibration: whether the sampler returns the posterior of the model it is given.
+
+Parameters are drawn from the prior and ratings from the model, at the study's own design; each set
+of ratings is fitted as data would be. If everything is right, the truth is one more draw of the
+posterior, so that its rank among the posterior's draws is uniform (Talts et al. 2018; Modrak et
+al. 2023 for the log-likelihood among the quantities).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+from arviz_stats.ecdf_utils import ecdf_pit
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from sharpbayes.bayes.build import build
+from sharpbayes.bayes.checks import FEW_LEVELS, diagnose, parameters
+from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.geometry import sampling_powers
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design as place
+from sharpbayes.bayes.prior import sample_prior
+from sharpbayes.bayes.replicate import draw_level, latents, log_probability, thinned
+from sharpbayes.bayes.sample import sample_graph, sample_kernel
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Sampler
+
+Floats = NDArray[np.float64]
+Fit = Callable[[Ratings, Model, int], xr.DataTree]
+Step = Callable[[str], None]
+
+# Draws that a truth is ranked among: few enough of each fit to be nearly independent.
+RANKED = 100
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+BAND, ERROR = 0.95, 0.05
+BAND_DRAWS = 1000
+SAID_EVERY = 25
+
+
+def calibrate(
+    ratings: Ratings,
+    model: Model,
+    sampler: Sampler,
+    *,
+    simulations: int,
+    seed: int,
+    step: Step,
+    fit: Fit | None = None,
+) -> xr.Dataset:
+    """Fit ratings with known truth many times, and say how truths lie in their posteriors.
+
+    Quantities: every sd, correlation, threshold and effect of terms of up to 12 levels; of larger
+    terms the first effect and the spread of all; the log-likelihood of all ratings; the mean level
+    on each scale of ratings made anew (so that replicated ratings are checked too).
+
+    Args:
+        ratings: The study's own; their levels are not used.
+        model: The model file.
+        sampler: Settings of each fit.
+        simulations: Number of fits.
+        seed: Seed of the truths, ratings and fits.
+        step: Called with a few words now and then.
+        fit: What returns the posterior of ratings under a model, with a seed, in place of the
+            sampler.
+
+    Returns:
+        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
+        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
+        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
+        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
+        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+    """
+    placed = place(ratings, model)
+    sampled = fit or _sampler(sampler)
+    seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
+    truths = sample_prior(build(placed), draws=simulations, seed=int(seeds[0]))[
+        "prior"
+    ].to_dataset()
+    pits, good = [], []
+    for number, own in enumerate(seeds[1:]):
+        if number % SAID_EVERY == 0:
+            step(f"simulation {number + 1} of {simulations}")
+        truth = truths.isel(draw=[number])
+        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=int(own))
+        pits.append(found)
+        good.append(bool(diagnose(trace, sampler)["converged"]))
+    names = list(pits[0])
+    table = np.array([[pit[name] for pit in pits] for name in names])
+    return _described(names, table, np.array(good), seed=seed)
+
+
+def _sampler(sampler: Sampler) -> Fit:
+    """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
+
+    def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
+        placed = place(made, model)
+        if placed.outside_kernel:
+            return sample_graph(build(placed, plan=layout(placed).plan), sampler, seed=seed)
+        placed = place(made, model, powers=sampling_powers(placed, seed=seed))
+        return sample_kernel(placed, layout(placed), sampler, seed=seed)
+
+    return fit
+
+
+def _one(
+    ratings: Ratings, model: Model, placed: Design, *, truth: xr.Dataset, fit: Fit, seed: int
+) -> tuple[xr.DataTree, dict[str, float]]:
+    """Make ratings of a truth, fit them, and place the truth in the posterior."""
+    rng = np.random.default_rng(seed)
+    levels = _levels(truth, placed, rng)
+    again = with_levels(ratings, placed, levels)
+    made = place(again, model)
+    trace = fit(again, model, int(rng.integers(2**31)))
+    draws = thinned(trace["posterior"].to_dataset(), draws=RANKED)
+    truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
+    true, drawn = _quantities(truth, made, rng), _quantities(draws, made, rng)
+    return trace, {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+
+
+def _levels(
+    posterior: xr.Dataset, placed: Design, rng: np.random.Generator
+) -> list[NDArray[np.int16]]:
+    """Levels of each scale that draws give; shape (sample, rating)."""
+    return [draw_level(latents(posterior, placed, scale), rng) for scale in placed.scales]
+
+
+def with_levels(ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.integer]]) -> Ratings:
+    """Return other ratings of the same cells.
+
+    Args:
+        ratings: The ratings.
+        placed: Their design.
+        levels: Levels of each scale of the design; shape (1, rating).
+    """
+    level = ratings.level.copy()
+    for scale, own in zip(placed.scales, levels, strict=True):
+        level[scale.rows] = own[0]
+    return replace(ratings, level=level)
+
+
+def _quantities(draws: xr.Dataset, made: Design, rng: np.random.Generator) -> dict[str, Floats]:
+    """Return what is ranked, by name; shape (sample,)."""
+    found = dict(_parameters(draws))
+    by_scale = [log_probability(latents(draws, made, scale)).sum(axis=1) for scale in made.scales]
+    found["log-likelihood"] = np.sum(by_scale, axis=0)
+    for scale, level in zip(made.scales, _levels(draws, made, rng), strict=True):
+        found[f"replicated mean of {scale.name}"] = level.mean(axis=1)
+    return found
+
+
+def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
+    """Yield every parameter of small terms, and of large ones the first and the spread."""
+    for name in sorted(map(str, draws.data_vars)):
+        if name.endswith(("_unit", "_placed", "_log")):
+            continue
+        labels, values = parameters(draws[[name]])
+        flat = values.reshape(len(values), -1)
+        if name.startswith("correlation_"):
+            below = np.flatnonzero(np.tri(int(np.sqrt(len(flat))), k=-1).ravel())
+            labels, flat = [labels[row] for row in below], flat[below]
+        seen = ~np.isnan(flat).any(axis=1)
+        labels, flat = [label for label, keep in zip(labels, seen, strict=True) if keep], flat[seen]
+        few = len(flat) if len(flat) <= FEW_LEVELS else 1
+        yield from zip(labels[:few], flat[:few], strict=True)
+        if few < len(flat):
+            yield f"spread of {name}", flat.std(axis=0)
+
+
+def _known(truth: xr.DataArray, draws: xr.DataArray) -> xr.DataArray:
+    """A truth, missing where no ratings are and draws are missing."""
+    return truth.where(draws.isel(chain=0, draw=0, drop=True).notnull())
+
+
+def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
+    """Place of a truth among draws, in (0, 1): uniform if it is one of them, ties at random."""
+    below, ties = int((drawn < true).sum()), int((drawn == true).sum())
+    return (below + rng.random() * (ties + 1)) / (len(drawn) + 1)
+
+
+def _described(names: list[str], pit: Floats, good: NDArray[np.bool_], *, seed: int) -> xr.Dataset:
+    """Bands, tests and coverage of places of truths."""
+    curves = np.stack(
+        [ecdf_pit(each, BAND, BAND_DRAWS, rng=np.random.default_rng(seed)) for each in pit], axis=1
+    )
+    point, ecdf, lower, upper = curves
+    p_value = np.atleast_1d(array_stats.uniformity_test(pit, method="prit_c")[0])
+    p_holm = holm(p_value)
+    table = xr.Dataset(
+        {
+            "pit": (("quantity", "simulation"), pit),
+            "ecdf": (("quantity", "point"), ecdf - point),
+            "lower": (("quantity", "point"), lower - point),
+            "upper": (("quantity", "point"), upper - point),
+            "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
+            "p_value": ("quantity", p_value),
+            "p_holm": ("quantity", p_holm),
+            "fit_converged": ("simulation", good),
+            "calibrated": int((p_holm >= ERROR).all()),
+        },
+        {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},
+    )
+    return table.assign(_coverage(pit)).assign_coords(level=list(LEVELS))
+
+
+def _coverage(pit: Floats) -> dict[str, tuple[tuple[str, str], Floats]]:
+    """Share of truths inside central intervals, with Wilson's 95% interval."""
+    inside = np.abs(2.0 * pit - 1.0)[:, :, None] <= np.array(LEVELS)
+    counts, total = inside.sum(axis=1), pit.shape[1]
+    bounds = [
+        [binomtest(int(count), total).proportion_ci(BAND, method="wilson") for count in row]
+        for row in counts
+    ]
+    held = {
+        "coverage": counts / total,
+        "coverage_lower": np.array([[each.low for each in row] for row in bounds]),
+        "coverage_upper": np.array([[each.high for each in row] for row in bounds]),
+    }
+    return {name: (("quantity", "level"), values) for name, values in held.items()}
+
+
+def holm(p_value: Floats) -> Floats:
+    """Return p values corrected for their number (Holm 1979).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_value)
+    steps = p_value[order] * np.arange(len(p_value), 0, -1)
+    held = np.empty_like(p_value)
+    held[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return held

@@ -1,0 +1,135 @@
+"""Calibration: right fits pass, fits that are wrong in a known way fail."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from statsmodels.stats.multitest import multipletests
+
+from sharpbayes.bayes.calibrate import _pit, _sampler, calibrate, holm, with_levels
+from sharpbayes.bayes.placing import design
+from sharpbayes.report.calibration import calibration_tables
+from sharpbayes.run import _tree
+from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import crowd_ratings, model_of
+
+QUICK = Sampler(chains=2, tune=500, draws=500)
+MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
+
+
+def quiet(_):
+    pass
+
+
+def of(rng, *, fit=None, simulations=40, items=8):
+    ratings = crowd_ratings(rng, items=items, raters=6)
+    return calibrate(ratings, MODEL, QUICK, simulations=simulations, seed=11, step=quiet, fit=fit)
+
+
+def changed(change):
+    """A fit whose draws are changed before anybody looks at them."""
+    sample = _sampler(QUICK)
+
+    def fit(made, model, seed):
+        trace = sample(made, model, seed)
+        posterior = trace["posterior"].to_dataset()
+        trace["posterior"] = posterior.assign(change(posterior))
+        return trace
+
+    return fit
+
+
+def failed(found):
+    return set(found["quantity"].to_numpy()[(found["p_holm"] < 0.05).to_numpy()])
+
+
+def test_a_right_fit_passes(rng):
+    found = of(rng)
+    assert bool(found["calibrated"])
+    assert not failed(found)
+    assert {"sd_item", "threshold_score[2|3]", "location_rater[r5]", "log-likelihood"} <= set(
+        found["quantity"].to_numpy()
+    )
+    within = (found["coverage_lower"] <= found["level"]) & (
+        found["level"] <= found["coverage_upper"]
+    )
+    assert float(within.mean()) > 0.85
+
+
+def test_a_flipped_sign_fails(rng):
+    """A kernel that subtracts the rater's effect has this posterior: the prior is symmetric."""
+    found = of(rng, fit=changed(lambda draws: {"location_rater": -draws["location_rater"]}))
+    assert not bool(found["calibrated"])
+    assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(found)
+    assert "log-likelihood" in failed(found)
+    assert not failed(found) & {"sd_item", "threshold_score[1|2]"}
+
+
+def test_intervals_that_are_too_narrow_fail(rng):
+    def narrow(draws):
+        thresholds = draws["threshold_score"]
+        mean = thresholds.mean(("chain", "draw"))
+        return {"threshold_score": mean + 0.3 * (thresholds - mean)}
+
+    found = of(rng, fit=changed(narrow))
+    assert "threshold_score[2|3]" in failed(found)
+    at = found.sel(quantity="threshold_score[2|3]", level=0.9)
+    assert float(at["coverage_upper"]) < 0.8
+    assert bool(at["outside"])
+
+
+def test_a_posterior_that_ignores_the_ratings_fails(rng):
+    """Each simulation is given the posterior of another one's ratings."""
+    sample = _sampler(QUICK)
+    held = []
+
+    def fit(made, model, seed):
+        held.append(sample(made, model, seed))
+        return held[len(held) // 2]
+
+    found = of(rng, fit=fit)
+    assert "log-likelihood" in failed(found)
+
+
+def places(rng, draw):
+    """Places of one draw among 99 others of its kind."""
+    found = [draw() for _ in range(2000)]
+    return [_pit(each[0], each[1:], rng) for each in found]
+
+
+def test_places_are_uniform_where_truths_are_draws(rng):
+    assert kstest(places(rng, lambda: rng.normal(size=100)), "uniform").pvalue > 0.01
+    assert kstest(places(rng, lambda: rng.integers(0, 3, 100)), "uniform").pvalue > 0.01
+    assert 0.0 < _pit(-9.0, rng.normal(size=100), rng) < 1 / 101
+    assert 100 / 101 < _pit(9.0, rng.normal(size=100), rng) < 1.0
+
+
+def test_other_levels_leave_the_cells_as_they_are(rng):
+    ratings = crowd_ratings(rng, items=4, raters=3)
+    placed = design(ratings, MODEL)
+    other = with_levels(ratings, placed, [np.full((1, 12), 3)])
+    assert other.level.tolist() == [3] * 12
+    assert other.columns == ratings.columns
+    assert set(ratings.level.tolist()) != {3}
+
+
+def test_holm_is_that_of_statsmodels(rng):
+    p_value = rng.random(30) ** 3
+    assert holm(p_value) == pytest.approx(multipletests(p_value, method="holm")[1])
+
+
+def test_equal_seeds_give_equal_places(rng):
+    found = [of(np.random.default_rng(1), simulations=4)["pit"].to_numpy() for _ in range(2)]
+    assert np.array_equal(*found)
+
+
+def test_the_table_says_what_failed(rng):
+    found = of(
+        rng,
+        simulations=20,
+        fit=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
+    )
+    (table,) = calibration_tables(_tree({"calibration": found}, {}))
+    assert table.note.startswith("NOT CALIBRATED: 20 simulations")
+    row = next(row for row in table.rows if row[0] == "location_rater[r0]")
+    assert row[-2] == "OUTSIDE"
+    assert float(row[-1]) < 0.05

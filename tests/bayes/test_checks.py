@@ -1,0 +1,216 @@
+"""Convergence: numbers against ArviZ's own, verdicts on chains that are bad in a known way."""
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.bayes.checks import diagnose
+from sharpbayes.bayes.retry import attempt_seed, longer, until_converged
+from sharpbayes.spec.study import Sampler
+
+CHAINS, DRAWS = 4, 1000
+
+
+def trace_of(rng, *, size=(CHAINS, DRAWS), **variables):
+    """A trace of these variables, whose sampler had nothing to complain of."""
+    held = {name: values for name, values in variables.items() if name not in STATISTICS}
+    posterior = xr.Dataset(
+        {
+            name: (("chain", "draw", *[f"{name}_dim"] * (values.ndim - 2)), values)
+            for name, values in held.items()
+        },
+        {"chain": range(size[0]), "draw": range(size[1])},
+    )
+    clean = {
+        "diverging": np.zeros(size, dtype=bool),
+        "energy": rng.normal(size=size),
+        "depth": np.full(size, 3),
+    }
+    statistics = {
+        name: (("chain", "draw"), variables.get(name, values)) for name, values in clean.items()
+    }
+    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": xr.Dataset(statistics)})
+
+
+STATISTICS = ("diverging", "energy", "depth")
+
+
+def walk(rng, *, keep, size=(CHAINS, DRAWS)):
+    """Autoregressive chains: correlation ``keep`` from draw to draw."""
+    noise = rng.normal(size=size) * np.sqrt(1.0 - keep**2)
+    values = np.empty(size)
+    values[:, 0] = rng.normal(size=size[0])
+    for draw in range(1, size[1]):
+        values[:, draw] = keep * values[:, draw - 1] + noise[:, draw]
+    return values
+
+
+@pytest.mark.parametrize("draws", [1000, 501])
+def test_numbers_are_those_of_arviz(rng, draws):
+    size = (CHAINS, draws)
+    ties = np.round(walk(rng, keep=0.5, size=size), 1)
+    several = np.stack([walk(rng, keep=keep, size=size) for keep in (0.0, 0.9, 0.99)], axis=-1)
+    trace = trace_of(rng, size=size, ties=ties, several=several)
+    table = diagnose(trace, Sampler())
+    posterior = trace["posterior"].to_dataset()
+    for name, wanted in (
+        ("rhat", az.rhat(posterior)),
+        ("ess_bulk", az.ess(posterior, method="bulk")),
+        ("ess_tail", az.ess(posterior, method="tail", prob=(0.05, 0.95))),
+    ):
+        found = table[name].to_numpy()
+        assert found[0] == pytest.approx(float(wanted["ties"]), rel=1e-12)
+        assert found[1:] == pytest.approx(wanted["several"].to_numpy(), rel=1e-12)
+    energies = trace["sample_stats"]["energy"]
+    assert table["bfmi"].to_numpy() == pytest.approx(az.bfmi(energies.to_numpy()))
+
+
+def test_many_blocks_keep_their_order(rng):
+    many = rng.normal(size=(CHAINS, 200, 300))
+    many[:, :, 170] += np.arange(CHAINS)[:, None]
+    size = (CHAINS, 200)
+    table = diagnose(trace_of(rng, size=size, many=many), Sampler())
+    assert int(np.argmax(table["rhat"].to_numpy())) == 170
+
+
+def test_good_chains_converge(rng):
+    table = diagnose(trace_of(rng, x=rng.normal(size=(CHAINS, DRAWS))), Sampler())
+    assert bool(table["converged"])
+    assert (table.attrs["why_not"], table.attrs["advice"]) == ("", "")
+
+
+def test_what_never_varies_does_not_count(rng):
+    x = rng.normal(size=(CHAINS, DRAWS, 3))
+    x[..., 1], x[..., 2] = 1.0, np.nan
+    table = diagnose(trace_of(rng, x=x), Sampler())
+    assert bool(table["converged"])
+    assert np.isnan(table["rhat"].to_numpy()).tolist() == [False, True, True]
+
+
+def test_one_missing_draw_fails(rng):
+    x = rng.normal(size=(CHAINS, DRAWS))
+    x[2, 17] = np.nan
+    table = diagnose(trace_of(rng, x=x), Sampler())
+    assert table.attrs["why_not"] == "missing in some draws: x"
+
+
+def test_chains_that_never_moved_fail(rng):
+    stuck = np.repeat(rng.normal(size=(CHAINS, 1)), DRAWS, axis=1)
+    table = diagnose(trace_of(rng, stuck=stuck), Sampler())
+    assert "R-hat (up to inf) misses its limit for stuck" in table.attrs["why_not"]
+
+
+def test_chains_apart_are_told_from_too_few_draws(rng):
+    apart = rng.normal(size=(CHAINS, DRAWS)) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
+    found = diagnose(trace_of(rng, apart=apart), Sampler())
+    assert "Chains disagree, most of all on apart" in found.attrs["advice"]
+    slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    assert "bulk ESS (down to" in slow.attrs["why_not"]
+    assert "Mixing is slow: about --set sampler.draws=" in slow.attrs["advice"]
+    assert "disagree" not in slow.attrs["advice"]
+
+
+def test_enough_draws_are_named(rng):
+    """With the draws that it names, the same chains pass."""
+    slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    draws = int(slow.attrs["advice"].split("draws=")[1].split()[0])
+    size = (CHAINS, draws)
+    enough = trace_of(rng, size=size, slow=walk(rng, keep=0.85, size=size))
+    assert bool(diagnose(enough, Sampler(max_rhat=1.05))["converged"])
+
+
+def test_a_large_term_is_held_to_less(rng):
+    """An R-hat that 20 effects may have fails a term of 5."""
+    shift = np.linspace(-0.2, 0.2, CHAINS)[:, None]
+    one = rng.normal(size=(CHAINS, DRAWS)) + shift
+    few = np.stack([one] * 5, axis=-1)
+    many = np.stack([one] * 20, axis=-1)
+    assert 1.005 < az.rhat(one) < 1.02
+    limits = Sampler(max_rhat=1.005, min_ess=1)
+    assert bool(diagnose(trace_of(rng, many=many), limits)["converged"])
+    assert not bool(diagnose(trace_of(rng, few=few), limits)["converged"])
+
+
+def test_divergences_are_placed(rng):
+    sd = np.exp(rng.normal(size=(CHAINS, DRAWS)))
+    other = np.exp(rng.normal(size=(CHAINS, DRAWS)))
+    trace = trace_of(rng, sd_rater=sd, sd_item=other, diverging=sd < 0.3)
+    table = diagnose(trace, Sampler())
+    assert f"{int((sd < 0.3).sum())} transitions diverged (at most 0)" in table.attrs["why_not"]
+    assert "mostly where sd_rater is small" in table.attrs["advice"]
+    assert "target_accept=0.9;" in table.attrs["advice"]
+
+
+def test_energy_and_depth_have_limits(rng):
+    x = rng.normal(size=(CHAINS, DRAWS))
+    slow = diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.95)), Sampler())
+    assert "E-BFMI down to 0." in slow.attrs["why_not"]
+    assert bool(diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"])
+    depth = np.where(rng.random((CHAINS, DRAWS)) < 0.25, 10, 6)
+    deep = diagnose(trace_of(rng, x=x, depth=depth), Sampler())
+    assert "25% of transitions ended at the largest depth 10" in deep.attrs["why_not"]
+    assert "max_depth=12" in deep.attrs["advice"]
+    allowed = Sampler(max_deepest=0.5)
+    assert bool(diagnose(trace_of(rng, x=x, depth=depth), allowed)["converged"])
+
+
+def attempts(rng, *, good_from):
+    """A sampler whose chains mix from an attempt on, and what it was asked."""
+    asked = []
+
+    def sample(sampler, seed):
+        asked.append((sampler.tune, sampler.draws, seed))
+        keep = 0.0 if len(asked) >= good_from else 0.98
+        size = (sampler.chains, sampler.draws)
+        return trace_of(rng, size=size, x=walk(rng, keep=keep, size=size))
+
+    return sample, asked
+
+
+def quiet(_):
+    pass
+
+
+def test_retry_stops_at_the_first_that_converged(rng):
+    sample, asked = attempts(rng, good_from=2)
+    said = []
+    _, table = until_converged(
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, step=said.append
+    )
+    assert bool(table["converged"])
+    assert asked == [(300, 400, 5), (600, 800, attempt_seed(5, 1))]
+    assert table.attrs["attempts"] == 2
+    assert (table.attrs["tune"], table.attrs["draws"]) == (600, 800)
+    assert any("attempt 2 with 600 tuning steps and 800 draws" in each for each in said)
+
+
+def test_retry_ends_and_keeps_the_mark(rng):
+    sample, asked = attempts(rng, good_from=99)
+    _, table = until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=3, step=quiet)
+    assert not bool(table["converged"])
+    assert [tune for tune, _, _ in asked] == [50, 100, 200, 400]
+    assert len({seed for _, _, seed in asked}) == 4
+
+
+def test_without_retry_there_is_one_attempt(rng):
+    sample, asked = attempts(rng, good_from=99)
+    until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, step=quiet)
+    assert len(asked) == 1
+
+
+def test_what_was_interrupted_is_not_tried_again(rng):
+    sample, asked = attempts(rng, good_from=99)
+    until_converged(
+        lambda sampler, seed: sample(sampler.model_copy(update={"draws": 60}), seed),
+        Sampler(draws=400),
+        seed=5,
+        retries=3,
+        step=quiet,
+    )
+    assert len(asked) == 1
+
+
+def test_steps_become_smaller_only_where_some_diverged():
+    assert longer(Sampler(), diverged=False).target_accept == 0.8
+    assert longer(longer(Sampler(), diverged=True), diverged=True).target_accept == 0.95

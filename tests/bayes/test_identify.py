@@ -1,0 +1,106 @@
+"""What data cannot tell: each case made on purpose, and none found where there is none."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sharpbayes.bayes.identify import identify
+from sharpbayes.bayes.placing import design
+from tests.bayes.conftest import column, crowd_ratings, model_from, model_of, names, panel_ratings
+
+MODEL = model_of(("item",), ("rater",), (["group:gender"], 1.0))
+
+
+def findings(ratings, model=MODEL):
+    return [str(each) for each in identify(ratings, design(ratings, model))]
+
+
+def with_columns(ratings, **columns):
+    return replace(ratings, columns=ratings.columns | columns)
+
+
+def test_a_sound_design_has_no_findings(rng):
+    assert findings(crowd_ratings(rng, items=20, raters=10)) == []
+
+
+def test_a_group_with_one_rater_is_named(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10)
+    rater = ratings.columns["rater"].code
+    gender = column(["Man", "Woman", "Other"], np.where(rater == 9, 2, rater % 2))
+    assert findings(with_columns(ratings, **{"group:gender": gender})) == [
+        "location_gender: one rater only in Other; only the sum of both effects is told; "
+        "their priors split it"
+    ]
+
+
+def test_two_names_of_one_thing_are_named(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10)
+    code = (ratings.columns["item"].code + 3) % 20
+    both = with_columns(ratings, document=column(names("d", 20), code))
+    assert findings(both, model_of(("item",), ("document",), ("rater",))) == [
+        "location_item: acts on the same ratings as location_document, level by level; only the "
+        "sum of both effects is told; their priors split it: leave one out"
+    ]
+
+
+def test_a_term_that_thresholds_hold_is_named(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10)
+    one = with_columns(ratings, language=column(["en"], np.zeros(200)))
+    assert findings(one, model_of(("item",), ("rater",), ("language",))) == [
+        "language: every scale has one level of it, so that thresholds hold its effect; the term "
+        "is left out"
+    ]
+
+
+def test_unused_levels_are_named_where_they_are(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
+    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.level].astype(np.int16)
+    assert findings(replace(ratings, level=moved)) == [
+        "score: level 0 is never used, below all that are; the prior alone bounds the thresholds "
+        "there",
+        "score: levels 5, 6, 7 are never used, above all that are; the prior alone bounds the "
+        "thresholds there",
+        "score: level 2 is never used, between others that are; the gap between its thresholds "
+        "shrinks as the prior lets it",
+    ]
+
+
+def test_a_rater_who_never_varies_is_named(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10)
+    level = np.where(ratings.columns["rater"].code == 4, 4, ratings.level).astype(np.int16)
+    assert findings(replace(ratings, level=level)) == [
+        "rater: always the same level of score: r4 (4); ratings bound their effects on one side "
+        "only, the prior on the other"
+    ]
+
+
+def test_levels_without_ratings_are_named(rng):
+    ratings = crowd_ratings(rng, items=20, raters=10)
+    rater = column([*names("r", 10), "absent"], ratings.columns["rater"].code)
+    assert findings(with_columns(ratings, rater=rater)) == [
+        "location_rater: no ratings of absent; their effects are drawn from the prior"
+    ]
+
+
+def test_an_sd_of_two_effects_is_named(rng):
+    model = model_from([{"by": ["item"]}, {"by": ["group:gender"]}])
+    assert findings(crowd_ratings(rng, items=20, raters=10), model) == [
+        "sd_gender: 2 levels tell little of an sd; its prior decides much of it: give it a fixed "
+        "sd, or compare priors"
+    ]
+
+
+def test_crossings_without_ratings_are_counted(rng):
+    ratings = panel_ratings(rng, models=3, prompts=8, judges=4)
+    kept = ~((ratings.columns["model"].code == 1) & (ratings.columns["prompt"].code < 2))
+    fewer = replace(
+        ratings,
+        level=ratings.level[kept],
+        columns={
+            name: replace(each, code=each.code[kept]) for name, each in ratings.columns.items()
+        },
+    )
+    assert findings(fewer, model_of(("model", "prompt"))) == [
+        "location_model_prompt: 2 of 24 crossings have no ratings; their effects are drawn from "
+        "the prior"
+    ]

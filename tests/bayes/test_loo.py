@@ -1,0 +1,173 @@
+"""Leaving out: against ArviZ on log-likelihoods held whole, exact refits, and known truths."""
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.integrate import quad
+from scipy.special import expit, logsumexp
+from scipy.stats import norm
+
+from sharpbayes.bayes import loo
+from sharpbayes.bayes.geometry import informed_terms
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.replicate import log_likelihood
+from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import crowd_ratings, model_of, panel_ratings, with_experts
+
+SAMPLER = Sampler(chains=2, tune=500, draws=500)
+ITEM_AND_RATER = model_of(("item",), ("rater",))
+RATER = model_of(("rater",))
+ITEM = model_of(("item",))
+
+
+def fitted(ratings, model, *, sampler=SAMPLER, seed=3):
+    placed = design(ratings, model)
+    placed = design(ratings, model, centred=informed_terms(placed, seed=seed))
+    trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
+    return trace["posterior"].to_dataset(), placed
+
+
+def left_out(ratings, model, by, **more):
+    posterior, placed = fitted(ratings, model, **more)
+    return loo.leave_out(posterior, placed, loo.units(ratings, by))
+
+
+def whole(posterior, placed, code):
+    """ArviZ's own numbers from the log-likelihood of all ratings at once, summed by unit."""
+    held = log_likelihood(posterior, placed)
+    by_rating = np.empty((*held["level_score"].shape[:2], placed.ratings))
+    for scale in placed.scales:
+        by_rating[..., scale.rows] = held[f"level_{scale.name}"].to_numpy()
+    summed = [by_rating[..., code == unit].sum(axis=-1) for unit in range(code.max() + 1)]
+    units = xr.DataArray(np.stack(summed, axis=-1), dims=("chain", "draw", "unit"))
+    tree = xr.DataTree.from_dict(
+        {"posterior": posterior, "log_likelihood": xr.Dataset({"y": units})}
+    )
+    return az.loo(tree, pointwise=True, reff=1.0)
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+@pytest.mark.parametrize("by", ["rating", "group:gender"])
+@pytest.mark.parametrize("cells", [1_000_000, 5_000])
+def test_numbers_are_those_of_arviz(rng, monkeypatch, by, cells):
+    """Two scales, in one block and in many; experts have no gender and stay in."""
+    monkeypatch.setattr(loo, "BLOCK_CELLS", cells)
+    ratings = with_experts(crowd_ratings(rng, items=12, raters=6), rng)
+    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    left = loo.units(ratings, by)
+    found = loo.leave_out(posterior, placed, left)
+    wanted = whole(posterior, placed, left.code)
+    assert found.attrs["integrated"] == ""
+    assert found["elpd"].to_numpy() == pytest.approx(wanted.elpd_i.to_numpy(), rel=1e-4)
+    assert found["pareto_k"].to_numpy() == pytest.approx(wanted.pareto_k.to_numpy(), abs=1e-3)
+    assert float(found["p"].sum()) == pytest.approx(wanted.p, rel=1e-3)
+    assert found.attrs["good_k"] == pytest.approx(wanted.good_k)
+    assert found.attrs["without_unit"] == (36 if by == "group:gender" else 0)
+
+
+def test_quadrature_is_the_integral(rng):
+    """One draw, one item: its ratings under a new effect, integrated by SciPy."""
+    ratings = crowd_ratings(rng, items=5, raters=7)
+    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    left = loo.units(ratings, "item")
+    own = loo.own_effect(placed, left)
+    assert own.name == "location_item"
+    ordered = loo._Ordered.of(placed, left)
+    found = loo._unit_log_likelihood(posterior, placed, ordered, range(5), own)
+    draw = posterior.isel(chain=1, draw=17)
+    cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
+    rows = ratings.columns["item"].code == 2
+    level, rater = ratings.level[rows], ratings.columns["rater"].code[rows]
+    bias, sd = draw["location_rater"].to_numpy()[rater], float(draw["sd_item"])
+
+    def density(x):
+        share = expit(cuts[level + 1] - x - bias) - expit(cuts[level] - x - bias)
+        return share.prod() * norm.pdf(x, 0.0, sd)
+
+    wanted = np.log(quad(density, -30, 30, points=[-2, 0, 2], epsabs=0, limit=500)[0])
+    assert found[500 + 17, 2] == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("by", ["item", "rater"])
+def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
+    ratings = crowd_ratings(rng, items=15, raters=8)
+    sampler = Sampler(chains=2, tune=500, draws=2000)
+    posterior, placed = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
+    left = loo.units(ratings, by)
+    found = loo.leave_out(posterior, placed, left)
+    assert found.attrs["integrated"] == f"location_{by}"
+    good = np.flatnonzero(found["pareto_k"] < found.attrs["good_k"])
+    assert len(good) >= 3
+    for unit in good[:2]:
+        exact = loo.refitted(ratings, ITEM_AND_RATER, sampler, left, int(unit), seed=7)
+        assert float(found["elpd"][unit]) == pytest.approx(exact, abs=0.3)
+
+
+def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
+    """Several effects a rater: nothing is integrated, and a refit draws all of them."""
+    model = model_of(("item",), ("rater",), thresholds={"by": ["scale", "rater"]})
+    ratings = crowd_ratings(rng, items=15, raters=6)
+    left = loo.units(ratings, "rater")
+    assert loo.own_effect(design(ratings, model), left) is None
+    exact = loo.refitted(ratings, model, SAMPLER, left, 2, seed=1)
+    assert -60.0 < exact < -15.0  # 15 ratings on five levels: log(1/5) each is -24
+
+
+def test_a_unit_that_holds_a_scale_cannot_be_fitted_without(rng):
+    ratings = panel_ratings(rng, models=2, prompts=4, judges=2)
+    left = loo.units(ratings, "indicator")
+    last = left.labels.index("z")
+    model = model_of(("prompt",))
+    assert np.isnan(loo.refitted(ratings, model, SAMPLER, left, last, seed=1))
+
+
+@pytest.mark.parametrize("by", ["rating", "rater"])
+def test_items_that_differ_are_predicted_better_by_a_model_that_says_so(rng, by):
+    ratings = crowd_ratings(rng, items=30, raters=10)
+    found = {
+        "with": left_out(ratings, ITEM_AND_RATER, by),
+        "without": left_out(ratings, RATER, by),
+    }
+    table = loo.ranked(found, draws=dict.fromkeys(found, 1000))
+    assert table["model"].to_numpy().tolist() == ["with", "without"]
+    best, worse = table["elpd_difference"].to_numpy()
+    assert best == 0.0
+    unit = found["without"]["elpd"].to_numpy() - found["with"]["elpd"].to_numpy()
+    assert worse == pytest.approx(unit.sum())
+    assert worse < -2 * float(table["difference_se"][1])
+    assert float(table["difference_se"][1]) == pytest.approx(np.sqrt(unit.size * unit.var()))
+
+
+def test_raters_that_differ_help_to_predict_a_new_item(rng):
+    ratings = crowd_ratings(rng, items=30, raters=10)
+    found = {
+        name: left_out(ratings, model, "item")
+        for name, model in {"both": ITEM_AND_RATER, "item": ITEM}.items()
+    }
+    table = loo.ranked(found, draws=dict.fromkeys(found, 1000))
+    assert table["model"].to_numpy().tolist() == ["both", "item"]
+    assert float(table["elpd_difference"][1]) < 0.0
+
+
+def test_a_term_of_pure_noise_is_no_gain(rng):
+    """Gender says nothing: the larger model is not clearly better."""
+    ratings = crowd_ratings(rng, items=30, raters=10)
+    more = model_of(("item",), ("rater",), ("item", "group:gender"))
+    found = {
+        "plain": left_out(ratings, ITEM_AND_RATER, "rating"),
+        "more": left_out(ratings, more, "rating"),
+    }
+    unit = (found["more"]["elpd"] - found["plain"]["elpd"]).to_numpy()
+    assert unit.sum() < 2 * np.sqrt(unit.size * unit.var())
+
+
+def test_exact_density_is_the_mean_over_draws(rng):
+    ratings = crowd_ratings(rng, items=6, raters=4)
+    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    left = loo.units(ratings, "rating")
+    held = log_likelihood(posterior, placed)["level_score"].to_numpy().reshape(1000, -1)
+    wanted = logsumexp(held[:, 5]) - np.log(1000)
+    assert loo.predicted(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
