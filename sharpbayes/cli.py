@@ -146,10 +146,10 @@ def weigh(
 ) -> None:
     """Put other weights over a stored fit, without the data and without a new fit."""
     with guarded(debug=debug):
-        from sharpbayes.govern import named_weights  # noqa: PLC0415
-        from sharpbayes.govern import weigh as weigh_results  # noqa: PLC0415
         from sharpbayes.report.decision_tables import weighed_document, weighed_tables  # noqa: PLC0415
         from sharpbayes.results import open_results, save_results  # noqa: PLC0415
+        from sharpbayes.reweigh import named_weights  # noqa: PLC0415
+        from sharpbayes.reweigh import weigh as weigh_results  # noqa: PLC0415
 
         target = None if out is None else results_path(results, out)
         weighed = weigh_results(open_results(results, whole=False), named_weights(weights))

@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design import Design, rating_dim
 from sharpbayes.bayes.redraw import redrawn
 from sharpbayes.bayes.replicate import draw_level, latents
+from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.panel import pooled_judges
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, replicated_tables
-from sharpbayes.spec.study import Panel
+from sharpbayes.spec.study import Panel, Study
 
 Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
 
-# Ratings measured at once by one thread: a few hundred bytes each while they are.
-BLOCK_RATINGS = 1_500_000
+# Ratings measured at once by one thread: some 40 bytes each while they are.
+BLOCK_RATINGS = 10_000_000
 THREADS = 2
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
@@ -235,6 +237,34 @@ def panel_twins(
         return [_bare(profile) for profile in made]
 
     return measured_draws(draws, statistic)
+
+
+def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[str]) -> xr.Dataset:
+    """Return responsiveness of every draw, over (chain, draw, ...).
+
+    Metrics are missing where those of the observed ratings are.
+
+    Args:
+        study: A study of a crowd.
+        data: Observed ratings.
+        draws: Replicated ratings; the crowd has one scale.
+        sources: What varies from draw to draw.
+    """
+    spec = study.crowd
+    assert spec is not None  # noqa: S101 - the caller looked
+    observed = count_crowd(spec, data)
+    reason = statistic_of(study, data, observed)()["reason"]
+    items = observed.plural["item"]
+
+    def statistic(block: Block) -> list[xr.Dataset]:
+        [level] = block.levels(sources).values()
+        counted = count_crowd(spec, data, xr.DataArray(level, dims=("draw", "rating")))
+        weights = block.unit_weights(items, "item") if "items" in sources else None
+        found = statistic_of(study, data, counted)(weights=weights, reason=reason)
+        return [found[[name for name in found if "draw" in found[name].dims]]]
+
+    [twin] = measured_draws(draws, statistic, copies=-(-observed.counts.size // len(data.level)))
+    return twin
 
 
 def _bare(profile: xr.Dataset) -> xr.Dataset:

@@ -15,10 +15,10 @@ from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError
-from sharpbayes.govern import after_fit, digest
 from sharpbayes.measure_crowd import measure_crowd
 from sharpbayes.measure_panel import measure_panel
 from sharpbayes.results import provenance
+from sharpbayes.reweigh import after_fit, digest
 from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.study import Study
 
@@ -183,7 +183,7 @@ def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: St
     if "posterior_predictive" not in groups:
         return {}
     say("measuring replicated ratings")
-    return after_fit(files, loaded.panel, groups)
+    return after_fit(files, loaded, groups)
 
 
 def _status(groups: Groups, study: Study) -> str:

@@ -10,17 +10,10 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli import app
 from sharpbayes.errors import SpecError, StorageError
-from sharpbayes.govern import (
-    assessed,
-    decided_by,
-    decision,
-    digest,
-    monte_carlo_error,
-    named_weights,
-    weigh,
-)
+from sharpbayes.govern import assessed, decided_by, decision, monte_carlo_error
 from sharpbayes.library import names
 from sharpbayes.results import open_results, save_results
+from sharpbayes.reweigh import digest, named_weights, weigh
 from sharpbayes.run import fit, measure
 from sharpbayes.spec.load import load_study, load_weights
 from sharpbayes.spec.weights import Weights

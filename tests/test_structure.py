@@ -15,6 +15,7 @@ ROOMS = [
     "report",
     "run",
     "simulate",
+    "reweigh",
     "govern",
     "predictive",
     "replicated",

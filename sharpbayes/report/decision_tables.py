@@ -118,7 +118,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     """Return what each weights file decides, and where they disagree.
 
     Args:
-        weighed: From :func:`sharpbayes.govern.weigh`.
+        weighed: From :func:`sharpbayes.reweigh.weigh`.
     """
     found = {str(name): node for name, node in weighed.children.items()}
     rows = [
