@@ -16,8 +16,10 @@ from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, StorageError
 from sharpbayes.govern import assessed, decision
+from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
-from sharpbayes.replicated import Draws, contains, crowd_twin, panel_cells, panel_twins
+from sharpbayes.predictive import frequencies, predictive_checks
+from sharpbayes.replicated import Cells, Draws, contains, crowd_twin, panel_cells, panel_twins
 from sharpbayes.spec.check import check_files
 from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
 from sharpbayes.spec.model import Model
@@ -76,13 +78,8 @@ def posterior_groups(
         For each name ``posterior_profile``, one more twin for each further list of sources, such as
         ``posterior_profile_ratings_prompts``, and ``decision``.
     """
-    study, panel = files.study.spec, files.study.spec.panel
-    if panel is None or files.model is None:
-        raise ValueError("posterior twins of a profile are of a panel with a model")
-    ratings = panel_ratings(stored.observed, panel)
-    placed = design(ratings, files.model.spec, path=str(files.model.path))
-    draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
-    cells = panel_cells(stored.observed, ratings, panel)
+    study = files.study.spec
+    draws, cells, _ = _replicates(files, stored)
     found: dict[str, Groups] = {name: {} for name in plans}
     for sources in study.uncertainties:
         said = contains(sources, level=study.bootstrap.level)
@@ -102,6 +99,17 @@ def posterior_groups(
     return found
 
 
+def _replicates(files: StudyFiles, stored: Stored) -> tuple[Draws, Cells, Ratings]:
+    """Draws of a panel, where their ratings lie, and the observed ratings in long form."""
+    study, panel = files.study.spec, files.study.spec.panel
+    if panel is None or files.model is None:
+        raise ValueError("posterior twins of a profile are of a panel with a model")
+    ratings = panel_ratings(stored.observed, panel)
+    placed = design(ratings, files.model.spec, path=str(files.model.path))
+    draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
+    return draws, panel_cells(stored.observed, ratings, panel), ratings
+
+
 def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
     """Return the groups that posterior draws add to results, with what other weights need.
 
@@ -117,9 +125,24 @@ def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
         return crowd_groups(files, loaded, Stored(xr.Dataset(), predictive, posterior))
     levels = loaded.panel
     assert levels is not None  # noqa: S101 - a study has a panel or a crowd
-    stored = Stored(levels, predictive, posterior)
-    found = posterior_groups(files, {"": planned(files, levels)}, stored, {"": groups})[""]
+    stored, plan = Stored(levels, predictive, posterior), planned(files, levels)
+    found = posterior_groups(files, {"": plan}, stored, {"": groups})[""]
+    found["predictive_checks"] = panel_checks(files, plan, stored, found)
     return found | {"observed": observed_group(levels)}
+
+
+def panel_checks(files: StudyFiles, plan: Plan, stored: Stored, twins: Groups) -> xr.Dataset:
+    """Return checks of CVaR, tail shares and the levels that each judge gives."""
+    draws, cells, ratings = _replicates(files, stored)
+    held = twins["posterior_profile"]
+    if held.attrs["sources"] != ["ratings"]:
+        [held] = panel_twins([plan], cells, draws, ["ratings"])
+    direct, names = plan.profile(), ("cvar", "tail_share")
+    replicated, observed = frequencies(draws, ratings, ["judge"])
+    return predictive_checks(
+        {name: held[name] for name in names} | replicated,
+        {name: direct[name] for name in names} | observed,
+    )
 
 
 def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
@@ -138,7 +161,25 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
             sources=list(sources),
             level=study.bootstrap.level,
         )
+    found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
     return found
+
+
+def crowd_checks(
+    study: Study, data: CrowdData, draws: Draws, ratings: Ratings, twins: Groups
+) -> xr.Dataset:
+    """Return checks of MPA, WRA and the scores that each group gives."""
+    held = twins["posterior_responsiveness"]
+    if held.attrs["sources"] != ["ratings"]:
+        held = crowd_twin(study, data, draws, ["ratings"])
+    assert study.crowd is not None  # noqa: S101 - the caller looked
+    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    columns = [name for name in ratings.columns if name.startswith("group:")]
+    replicated, observed = frequencies(draws, ratings, columns)
+    return predictive_checks(
+        {name: held[name] for name in ("mpa", "wra")} | replicated,
+        {name: direct[name].drop_attrs() for name in ("mpa", "wra")} | observed,
+    )
 
 
 def weigh(results: xr.DataTree, weights: Mapping[str, Written[Weights]]) -> xr.DataTree:
