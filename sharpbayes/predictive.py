@@ -121,4 +121,5 @@ def _shares(
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
     total = counts.sum(1, keepdims=True)
     shares: NDArray[np.float64] = np.full(shape, np.nan)
-    return np.divide(counts, total, out=shares, where=total > 0)
+    np.divide(counts, total, out=shares, where=total > 0)
+    return shares

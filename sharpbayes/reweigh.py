@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.placing import design
-from sharpbayes.data.crowd import CrowdData
+from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, StorageError
@@ -25,6 +25,7 @@ from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
+from sharpbayes.weigh_crowd import crowd_group, crowd_of, population_groups, population_weights
 
 Groups = dict[str, xr.Dataset]
 
@@ -162,7 +163,7 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
             level=study.bootstrap.level,
         )
     found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
-    return found
+    return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
 
 
 def crowd_checks(
@@ -190,9 +191,10 @@ def weigh(results: xr.DataTree, weights: Mapping[str, Written[Weights]]) -> xr.D
         weights: Weights files by name.
 
     Returns:
-        A child for each name with ``profile``, its intervals, ``posterior_profile`` and its further
-        twins, and ``decision``, equal bit for bit to those of a fresh fit with these weights; root
-        attributes are those of the fit, those of a child say its weights.
+        A child for each name: of a panel ``profile``, its intervals, ``posterior_profile`` and its
+        further twins, and ``decision``; of a crowd ``responsiveness_population`` and its twin. They
+        equal bit for bit those of a fresh fit with these weights. Root attributes are those of the
+        fit, those of a child say its weights.
 
     Raises:
         StorageError: The results are no fit, or one without replicated ratings.
@@ -201,21 +203,50 @@ def weigh(results: xr.DataTree, weights: Mapping[str, Written[Weights]]) -> xr.D
     stored = stored_of(results)
     attrs = {str(key): value for key, value in results.attrs.items()}
     files = {name: study_files(attrs, name, each) for name, each in weights.items()}
-    plans, groups = {}, {}
-    for name, each in files.items():
-        plans[name], groups[name] = profile_panel(each, stored.observed)
-    twins = posterior_groups(next(iter(files.values())), plans, stored, groups)
+    panel = next(iter(files.values())).study.spec.panel is not None
+    groups = _of_panel(files, stored) if panel else _of_crowd(files, stored)
     tree = xr.DataTree.from_dict(
-        {
-            f"/{name}/{group}": held
-            for name in files
-            for group, held in (groups[name] | twins[name]).items()
-        }
+        {f"/{name}/{group}": held for name in files for group, held in groups[name].items()}
     )
     tree.attrs = {key: value for key, value in attrs.items() if not key.startswith("weights")}
     for name, written in weights.items():
         tree[name].attrs = _said(written)
     return tree
+
+
+def _of_panel(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Groups]:
+    """Profiles, their twins and the decision of each weights file."""
+    plans, groups = {}, {}
+    for name, each in files.items():
+        plans[name], groups[name] = profile_panel(each, stored.observed)
+    twins = posterior_groups(next(iter(files.values())), plans, stored, groups)
+    return {name: groups[name] | twins[name] for name in files}
+
+
+def _of_crowd(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Groups]:
+    """Responsiveness of all raters in the population of each weights file."""
+    data, found = crowd_of(stored.observed), {}
+    for name, each in files.items():
+        study, model = each.study.spec, each.model
+        assert study.crowd is not None  # noqa: S101 - the caller looked
+        assert model is not None  # noqa: S101 - there is a fit
+        placed = design(crowd_ratings(data, study.crowd), model.spec, path=str(model.path))
+        draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
+        found[name] = population_of(each, data, draws)
+    return found
+
+
+def population_of(files: StudyFiles, data: CrowdData, draws: Draws) -> Groups:
+    """Return what shares of rater groups change, under the weights of a study.
+
+    Raises:
+        SpecError: Shares that do not suit the raters.
+    """
+    if files.weights is None:
+        return {}
+    rater = population_weights(data, files.weights.spec, path=str(files.weights.path))
+    sources = files.study.spec.uncertainties[0]
+    return population_groups(files.study.spec, data, draws, rater, sources)
 
 
 def _said(weights: Written[Weights]) -> dict[str, str]:

@@ -16,6 +16,7 @@ ROOMS = [
     "run",
     "simulate",
     "reweigh",
+    "weigh_crowd",
     "govern",
     "predictive",
     "replicated",

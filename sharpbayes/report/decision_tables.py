@@ -121,6 +121,8 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
         weighed: From :func:`sharpbayes.reweigh.weigh`.
     """
     found = {str(name): node for name, node in weighed.children.items()}
+    if "decision" not in next(iter(found.values())):
+        return [_populations(found)]
     rows = [
         (
             name,
@@ -135,6 +137,33 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     header = ("weights", "choice", "by", "models by expected loss", "admissible", "open pairs")
     decides = Table("What each weighting decides", header, tuple(rows), _contains(found))
     return [decides, _models_by_weights(found)]
+
+
+def _populations(found: dict[str, xr.DataTree]) -> Table:
+    """Responsiveness of all raters in the sample and in each target population."""
+    first = next(iter(found.values()))
+    group = "responsiveness_population"
+    seen = {name: node[group].to_dataset() for name, node in found.items()}
+    twin = {name: node[f"posterior_{group}"].to_dataset() for name, node in found.items()}
+    at = {"by": "all"}
+    rows = [
+        (
+            f"{name}: {population}",
+            *(
+                f"{number(seen[name][metric].sel(at | place))}; "
+                + _mean_and_span(twin[name][metric].sel(at | place), twin[name].attrs["level"])
+                for metric in ("mpa", "wra", "hm")
+            ),
+        )
+        for name in found
+        for population in ("raw", "target")
+        for place in [{"population": population}]
+    ]
+    contains = str(first["posterior_responsiveness_population"].attrs["contains"])
+    header = ("weights and population", "MPA", "WRA", "HM")
+    note = f"All raters: observed; mean and interval of replicates. {contains}"
+    title = "Responsiveness of the target population beside the sample"
+    return Table(title, header, tuple(rows), note)
 
 
 def _models_by_weights(found: dict[str, xr.DataTree]) -> Table:

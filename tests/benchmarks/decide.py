@@ -29,7 +29,7 @@ from sharpbayes.spec.load import load_study
 from tests.benchmarks.simulated import judgements, write_study
 
 CHAINS = 4
-WEIGHTINGS = ("sharp", "worst_dimension", "precautionary")
+WEIGHTINGS = ("sharp", "equal", "precautionary")
 
 
 def predictive(placed, draws):
@@ -45,6 +45,12 @@ def predictive(placed, draws):
         made[f"level_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
     coords = {"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)}
     return xr.Dataset(made, coords)
+
+
+def busy(who):
+    """Processor seconds of this process or its children."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def peak(who):
@@ -70,11 +76,13 @@ def main():
         stored = Stored(loaded.panel, predictive(placed, draws), empty)
         plan, groups = profile_panel(files, loaded.panel)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
+        spent = busy(resource.RUSAGE_SELF)
         posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})
         took = time.perf_counter() - start
         print(
             f"{draws} draws of {placed.ratings} ratings through the profile: {took:.1f} s", end=""
         )
+        print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
         kept = {
             "observed": observed_group(loaded.panel),
@@ -93,6 +101,7 @@ def main():
         print(
             f"weigh with {len(WEIGHTINGS)} weightings, file of {size:.2f} GiB: {took:.1f} s", end=""
         )
+        print(f" ({busy(resource.RUSAGE_CHILDREN):.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_CHILDREN):.2f} GiB")
 
 
