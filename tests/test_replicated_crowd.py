@@ -9,7 +9,11 @@ from sharpbayes.bayes.replicate import observed
 from sharpbayes.errors import SpecError
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.replicated import Block, Draws, crowd_twin
-from sharpbayes.report.decision_tables import weighed_document, weighed_tables
+from sharpbayes.report.decision_tables import (
+    crowd_twin_tables,
+    weighed_document,
+    weighed_tables,
+)
 from sharpbayes.results import open_results, save_results
 from sharpbayes.reweigh import named_weights, weigh
 from sharpbayes.run import fit, read
@@ -90,6 +94,11 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
     centre = float(twin["wra"].sel(every).mean())
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
     assert "which items" in wide.attrs["contains"]
+    first, second = crowd_twin_tables(results)
+    assert first.title == "Posterior responsiveness by group (ratings)"
+    assert first.rows[0][0] == "all"
+    assert first.rows[0][2].startswith(f"{centre:.2f} (")
+    assert "items, raters" in second.title
 
 
 def test_rater_shares_are_weighed_as_by_plain_loops(crowd):

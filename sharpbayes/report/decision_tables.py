@@ -21,7 +21,7 @@ MOST_PAIRS = 6
 
 def decision_tables(results: xr.DataTree) -> list[Table]:
     """Return the tables that posterior draws add to a report, those of failed checks first."""
-    makers = (check_tables, probability_tables, source_tables)
+    makers = (check_tables, probability_tables, source_tables, crowd_twin_tables)
     return [table for make in makers for table in make(results)]
 
 
@@ -88,6 +88,29 @@ def source_tables(results: xr.DataTree) -> list[Table]:
     return [
         Table("CVaR by source of uncertainty", ("model", *twins), tuple(rows), _of_sources(level))
     ]
+
+
+def crowd_twin_tables(results: xr.DataTree) -> list[Table]:
+    """Posterior of MPA, WRA and HM by group, one table for each list of sources."""
+    found = []
+    for name, node in results.children.items():
+        if str(name).startswith("posterior_responsiveness") and "group" in node.dims:
+            twin = node.to_dataset().sel(by="all")
+            rows = [
+                (
+                    str(group),
+                    *(
+                        _mean_and_span(twin[metric].sel(group=group), twin.attrs["level"])
+                        for metric in ("mpa", "wra", "hm")
+                    ),
+                )
+                for group in twin["group"].to_numpy()
+            ]
+            sources = ", ".join(np.atleast_1d(twin.attrs["sources"]))
+            title = f"Posterior responsiveness by group ({sources})"
+            header = ("group", "MPA", "WRA", "HM")
+            found.append(Table(title, header, tuple(rows), str(twin.attrs["contains"])))
+    return found
 
 
 def _of_sources(level: float) -> str:
