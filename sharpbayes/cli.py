@@ -153,6 +153,8 @@ def weigh(
 
         target = None if out is None else results_path(results, out)
         weighed = weigh_results(open_results(results, whole=False), named_weights(weights))
+        if not quiet and weighed.attrs["status"] != "fitted":
+            say(f"{results}: status is {weighed.attrs['status']}; do not decide by these numbers")
         if target is not None:
             save_results(weighed, target)
         if as_json:

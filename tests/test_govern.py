@@ -162,7 +162,7 @@ def test_probabilities_and_losses_by_hand():
     assert np.isnan(found["prob_admissible"]).all()
 
 
-@pytest.mark.parametrize(("confidence", "chosen"), [(0.5, "a"), (0.9, "b"), (1.0, "")])
+@pytest.mark.parametrize(("confidence", "chosen"), [(0.5, "a"), (0.75, "a"), (0.9, "b"), (1.0, "")])
 def test_a_choice_is_admissible_with_the_asked_confidence(confidence, chosen):
     within = np.array([[[1, 1, 0], [0, 1, 0]], [[1, 1, 0], [1, 1, 0]]])
     if confidence == 1.0:
@@ -233,6 +233,7 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     done = CliRunner().invoke(app, ["weigh", str(stored), *asked, "--out", str(out)])
     assert done.exit_code == 0, done.stderr
     assert "What each weighting decides" in done.stdout
+    assert "status is not converged" in done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     made = open_results(out)
     assert set(made.children) == {"sharp", "precautionary"}
