@@ -204,6 +204,36 @@ def compare(
 
 
 @app.command()
+def weigh(
+    results: ResultsFile,
+    weights: Annotated[
+        list[str], typer.Option(help="A shipped weights file or a path; several are compared.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="File for the groups of every weights.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Put other weights over a stored fit, without the data and without a new fit."""
+    with guarded(debug=debug):
+        from sharpbayes.report.decision_tables import weighed_document, weighed_tables  # noqa: PLC0415
+        from sharpbayes.results import open_results, save_results  # noqa: PLC0415
+        from sharpbayes.reweigh import named_weights  # noqa: PLC0415
+        from sharpbayes.reweigh import weigh as weigh_results  # noqa: PLC0415
+
+        target = None if out is None else results_path(results, out)
+        weighed = weigh_results(open_results(results, whole=False), named_weights(weights))
+        if not quiet and weighed.attrs["status"] != "fitted":
+            say(f"{results}: status is {weighed.attrs['status']}; do not decide by these numbers")
+        if target is not None:
+            save_results(weighed, target)
+        if as_json:
+            typer.echo(json.dumps(weighed_document(weighed), allow_nan=False))
+        elif not quiet:
+            show_tables(weighed_tables(weighed))
+
+
+@app.command()
 def report(
     results: ResultsFile,
     tables: Tables = None,

@@ -1,5 +1,6 @@
 """The deterministic half of a crowd study: scores of raters -> groups of results."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -88,7 +89,7 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     """
     if study.crowd is None:
         raise ValueError("a crowd study has a crowd")
-    spec, counted = study.crowd, _counted(study.crowd, data)
+    spec, counted = study.crowd, count_crowd(study.crowd, data)
     # Shuffles are counted by compiled code, which leaves Python free for the resamples.
     with ThreadPoolExecutor(1) as beside:
         shuffled = beside.submit(_rater_by_rater, study, data, counted)
@@ -112,12 +113,18 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     }
 
 
-def _counted(spec: Crowd, data: CrowdData) -> Counted:
-    """Count scores and labels."""
+def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None) -> Counted:
+    """Count scores and labels.
+
+    Args:
+        spec: The crowd of a study.
+        data: Observed ratings.
+        level: Other levels for the same ratings, over (..., rating); None: the observed ones.
+    """
     items = list(data.item.labels)
     member = membership(data.rater_columns, spec.groups, raters=len(data.rater.labels))
     counts = score_counts(
-        xr.DataArray(data.level, dims="rating"),
+        xr.DataArray(data.level, dims="rating") if level is None else level,
         item=data.item.code,
         rater=data.rater.code,
         member=member,
@@ -128,13 +135,11 @@ def _counted(spec: Crowd, data: CrowdData) -> Counted:
     return Counted(member, by, counts, plurality(counts), _labels(spec, data, counts))
 
 
-def _responsiveness(
-    study: Study, data: CrowdData, counted: Counted
-) -> tuple[xr.Dataset, xr.Dataset]:
-    """Metrics with intervals, and differences between groups, from one set of resamples."""
-    spec, boot = study.crowd, study.bootstrap
+def statistic_of(study: Study, data: CrowdData, counted: Counted) -> Callable[..., xr.Dataset]:
+    """Return the responsiveness of what was counted, a function of ``weights`` and ``reason``."""
+    spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
-    statistic = partial(
+    return partial(
         responsiveness,
         counted.plural,
         counted.labels,
@@ -144,6 +149,14 @@ def _responsiveness(
         min_items=spec.min_items,
         levels=len(data.levels),
     )
+
+
+def _responsiveness(
+    study: Study, data: CrowdData, counted: Counted
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Metrics with intervals, and differences between groups, from one set of resamples."""
+    boot = study.bootstrap
+    statistic = statistic_of(study, data, counted)
     observed = statistic()
     resampled = bootstrap(
         lambda weights: statistic(weights=weights, reason=observed["reason"])[

@@ -1,6 +1,6 @@
 """The deterministic half of a panel study: levels of judges -> SHARP's groups of results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,14 +46,24 @@ PANEL_CONTAINS = (
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """One distribution over prompts for each model, and how it is profiled and resampled."""
+class Plan:
+    """One distribution over prompts for each model, and how it is profiled and resampled.
+
+    Attributes:
+        table: What is known of each (model, prompt), from :func:`sharpbayes.metrics.risk.panel`.
+        study: The study.
+        weights: Every normative number.
+        policy: Policy weights over (dimension).
+        shares: Shares of prompt categories in the target population, or None.
+        path: The study file, for messages.
+    """
 
     table: xr.Dataset
     study: Study
     weights: Weights
     policy: xr.DataArray
     shares: xr.DataArray | None
+    path: str
 
     @property
     def dim(self) -> tuple[str, ...]:
@@ -113,28 +123,78 @@ class _Plan:
 
 def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     """SHARP: ratings -> sub-indices -> harm -> profile, with intervals, tiers and validation."""
+    if levels is None:
+        raise ValueError("a panel study has data")
+    plan, every, refusals = _planned(files, levels)
+    study, weights, spec = plan.study, plan.weights, plan.study.panel
+    assert spec is not None  # noqa: S101 - _planned looked
+    groups = {"panel": plan.table} | _profile_groups(plan, "profile")
+    protocol = plan.protocol()
+    groups["validation"] = validation_group(plan.table, groups["profile"], study, weights, protocol)
+    groups["judges"] = judge_group(plan.table, every, spec, weights, protocol)
+    return groups | _category_group(plan) | _answered_groups(plan, refusals)
+
+
+def profile_panel(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, Groups]:
+    """Return what weights decide without validation: ``profile`` and its twins, and their plan."""
+    plan, _, refusals = _planned(files, levels)
+    groups = _profile_groups(plan, "profile") | _category_group(plan)
+    return plan, groups | _answered_groups(plan, refusals)
+
+
+def planned(files: StudyFiles, levels: xr.Dataset) -> Plan:
+    """Return how the observed levels of a study are profiled under its weights."""
+    return _planned(files, levels)[0]
+
+
+def replicated_tables(plans: Sequence[Plan], levels: xr.Dataset) -> list[xr.Dataset]:
+    """Return the panel of other levels than the observed ones, such as those of posterior draws.
+
+    Args:
+        plans: Of the observed levels under several weights; what they share is computed once.
+        levels: ``level (..., indicator, ...)`` of the judges to pool, any leading dimensions.
+
+    Returns:
+        For each plan what :func:`sharpbayes.metrics.risk.panel` returns.
+    """
+    spec = plans[0].study.panel
+    assert spec is not None  # noqa: S101 - a plan is of a panel
+    phi, found = _phi(spec, levels), []
+    sub_index: dict[Hashable, xr.DataArray] = {}
+    table: dict[Hashable, xr.Dataset] = {}
+    for plan in plans:
+        weights = plan.weights
+        coefficients = (_sub_indices(spec, weights), weights.indicators)
+        if coefficients not in sub_index:
+            sub_index[coefficients] = _sub_index(spec, weights, phi)
+        risk = (coefficients, weights.judges, weights.risk)
+        if risk not in table:
+            table[risk] = _panel_table(sub_index[coefficients], weights, plan.path)
+        found.append(table[risk])
+    return found
+
+
+def _planned(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, xr.DataArray, xr.DataArray]:
+    """The plan of a study, with sub-indices and refusals of every judge."""
     study, weights = files.study.spec, files.weights.spec if files.weights else None
-    if study.panel is None or weights is None or levels is None:
-        raise ValueError("a panel study has data and weights")
+    if study.panel is None or weights is None:
+        raise ValueError("a panel study has a panel and weights")
     path = str(files.study.path)
     every, refusals = _by_model(study.panel, weights, levels)
     pooled = pooled_judges(study.panel, list(levels["judge"].to_numpy()))
     policy = policy_for(study, weights)
-    plan = _Plan(
+    plan = Plan(
         table=_panel_table(every.sel(judge=pooled), weights, path),
         study=study,
         weights=weights,
         policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
         shares=_shares(weights, levels, path),
+        path=path,
     )
-    groups = {"panel": plan.table} | _profile_groups(plan, "profile")
-    protocol = plan.protocol()
-    groups["validation"] = validation_group(plan.table, groups["profile"], study, weights, protocol)
-    groups["judges"] = judge_group(plan.table, every, study.panel, weights, protocol)
-    return groups | _category_group(plan) | _answered_groups(plan, refusals)
+    return plan, every, refusals
 
 
-def _profile_groups(plan: _Plan, name: str) -> Groups:
+def _profile_groups(plan: Plan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its percentile and BCa intervals."""
     observed, boot, prompts = plan.profile(), plan.study.bootstrap, plan.table["prompt"]
     block = block_of(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
@@ -190,7 +250,7 @@ def _assessed(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> x
     return observed.assign_attrs(facts)
 
 
-def _category_group(plan: _Plan) -> Groups:
+def _category_group(plan: Plan) -> Groups:
     """Profile of the prompts of each category by itself."""
     if "category" not in plan.table.coords:
         return {}
@@ -200,7 +260,7 @@ def _category_group(plan: _Plan) -> Groups:
     return {"profile_category": found.assign_attrs(alpha=plan.weights.tail.alpha)}
 
 
-def _answered_groups(plan: _Plan, phi: xr.DataArray) -> Groups:
+def _answered_groups(plan: Plan, phi: xr.DataArray) -> Groups:
     """The same profile without refused answers, if the study marks refusals."""
     if not phi.sizes["indicator"]:
         return {}
@@ -237,19 +297,29 @@ def _by_model(
     Models are taken one by one: all indicators of all models at once are the largest array there
     is, and nothing needs it whole.
     """
-    definitions, refusal = _sub_indices(spec, weights), refusal_indicators(spec)
+    refusal = refusal_indicators(spec)
     found, flags = [], []
     for at in range(levels.sizes["model"]):
         phi = _phi(spec, levels.isel(model=[at]))
-        found.append(sub_indices(phi, definitions, missing=weights.indicators.missing))
+        found.append(_sub_index(spec, weights, phi))
         flags.append(phi.sel(indicator=refusal))
     return xr.concat(found, "model"), xr.concat(flags, "model")
+
+
+def _sub_index(spec: Panel, weights: Weights, phi: xr.DataArray) -> xr.DataArray:
+    """Sub-indices of every judge's view of every answer."""
+    return sub_indices(phi, _sub_indices(spec, weights), missing=weights.indicators.missing)
 
 
 def _phi(spec: Panel, levels: xr.Dataset) -> xr.DataArray:
     """Normalised indicators, larger meaning more harm."""
     phi = normalise(levels["level"], phi_table(spec, levels))
-    return reverse(phi, where=reversed_at(spec, levels))
+    where = reversed_at(spec, levels)
+    # Of many indicators few are reversed anywhere: the others are left as they are.
+    turned = np.flatnonzero(where.any("prompt"))
+    if turned.size:
+        phi[{"indicator": turned}] = reverse(phi[{"indicator": turned}], where=where[turned])
+    return phi
 
 
 def _panel_table(sub_index: xr.DataArray, weights: Weights, path: str) -> xr.Dataset:

@@ -88,11 +88,12 @@ def _compressed(results: xr.DataTree, path: Path) -> None:
     results.to_netcdf(path, engine="h5netcdf", encoding=encoding)
 
 
-def open_results(path: str | Path) -> xr.DataTree:
-    """Open a results file, whole and in memory.
+def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
+    """Open a results file, whole and in memory unless asked otherwise.
 
     Args:
         path: A file that ``sharpbayes fit`` or ``sharpbayes measure`` wrote.
+        whole: Whether every group is read at once; if not, each variable on its first use.
 
     Returns:
         The results; ``results.attrs`` holds the provenance, each child is a group.
@@ -104,7 +105,8 @@ def open_results(path: str | Path) -> xr.DataTree:
     if not path.is_file():
         raise StorageError(f"{path}: no such file")
     try:
-        results = xr.load_datatree(path, engine="h5netcdf")
+        read = xr.load_datatree if whole else xr.open_datatree
+        results = read(path, engine="h5netcdf")
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")

@@ -19,6 +19,7 @@ from sharpbayes.errors import Fault, SpecError
 from sharpbayes.measure_crowd import measure_crowd
 from sharpbayes.measure_panel import measure_panel
 from sharpbayes.results import provenance
+from sharpbayes.reweigh import after_fit, digest
 from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.study import Study
 
@@ -176,9 +177,18 @@ def fit(
     )
     attrs = dict(measured.attrs)
     attrs["status"] = _status(groups, study)
+    attrs["posterior_sha256"] = digest(groups["posterior"])
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
-    return _tree(groups, attrs)
+    return _tree(groups | _posterior_groups(files, loaded, groups, say), attrs)
+
+
+def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
+    """Posterior twins of the metrics and the decision, and what other weights need of the data."""
+    if "posterior_predictive" not in groups:
+        return {}
+    say("measuring replicated ratings")
+    return after_fit(files, loaded, groups)
 
 
 def calibrate(

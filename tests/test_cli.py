@@ -84,7 +84,7 @@ def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
     assert done.exit_code == 2
     assert done.stderr == (
         "s.toml:2: titel: unknown key, allowed are schema, title, weights, seed, panel, crowd, "
-        "bootstrap, sampler; did you mean 'title'?\n"
+        "bootstrap, sampler, uncertainty; did you mean 'title'?\n"
     )
 
 
@@ -147,9 +147,14 @@ def test_retry_samples_longer_until_a_fit_has_converged(run):
 
 
 def test_show_lists_prints_and_gives_schemas(run):
-    assert "weights: equal, sharp" in run("show").stdout
+    assert (
+        "weights: equal, eu_ai_act, population_us, precautionary, sharp, worst_dimension"
+        in run("show").stdout
+    )
     shown = run("show", "crowd_severity").stdout
-    assert shown == (folder("models") / "crowd_severity.toml").read_text(encoding="utf-8")
+    text = (folder("models") / "crowd_severity.toml").read_text(encoding="utf-8")
+    assert shown.startswith(text)
+    assert "#   location by group:*: normal(0, 1)\n" in shown.removeprefix(text)
     assert json.loads(run("show", "--schema", "weights").stdout)["title"] == "Weights"
     done = run("show", "shrap")
     assert done.exit_code == 2

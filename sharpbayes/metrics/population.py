@@ -1,6 +1,13 @@
 """Which prompts count, and how much: target populations of categories, and refused answers."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
+
+# Rounds of raking until the weights stand still; a few tens are enough where there are any.
+RAKES = 1000
 
 
 def target_weights(
@@ -35,6 +42,50 @@ def target_weights(
     factor = xr.dot(shares / total.where(total > 0, 1.0), member, dim="category")
     found: xr.DataArray = (counts * factor).transpose(*counts.dims)
     return found
+
+
+def rater_weights(
+    columns: Mapping[str, NDArray[np.str_]], shares: Mapping[str, Mapping[str, float]]
+) -> NDArray[np.float64]:
+    """Return weights of raters under which each label of each column has its share.
+
+    Raking: w is multiplied by share(label) / (sum of w over the label), column after column, until
+    every column holds.
+
+    Args:
+        columns: Label of every rater, by column.
+        shares: Share of each label in the target population, by column; each adds up to 1.
+
+    Returns:
+        Weights with mean 1; shape (rater,). A rater whose label has no share has weight 0.
+
+    Raises:
+        ValueError: A label with a share has no rater, or no weights hold all columns.
+
+    Source: Deming and Stephan 1940.
+
+    Examples:
+        >>> gender = np.array(["Woman", "Man", "Man", "Man"])
+        >>> rater_weights({"gender": gender}, {"gender": {"Woman": 0.5, "Man": 0.5}}).round(3)
+        array([2.   , 0.667, 0.667, 0.667])
+    """
+    size = len(next(iter(columns.values())))
+    weights = np.full(size, 1.0 / size)
+    given = [(columns[name], label, p) for name in shares for label, p in shares[name].items()]
+    if any(share > 0 and not (held == label).any() for held, label, share in given):
+        raise ValueError("a label with a share in the population has no rater")
+    for _ in range(RAKES):
+        before = weights.copy()
+        for name in shares:
+            factor = np.zeros(size)
+            for label, share in shares[name].items():
+                there = columns[name] == label
+                total = weights[there].sum()
+                factor[there] = share / total if total > 0 else 0.0
+            weights = weights * factor
+        if np.allclose(weights, before, rtol=1e-12, atol=0.0):
+            return weights * size
+    raise ValueError("no weights of raters give every column its shares")
 
 
 def category_members(category: xr.DataArray) -> xr.DataArray:

@@ -95,6 +95,13 @@ def crowd_tables(results: xr.DataTree) -> list[Table]:
     return made(results)
 
 
+def decision_tables(results: xr.DataTree) -> list[Table]:
+    """Return what the weights decide and how sure that is, with the checks of the model."""
+    from sharpbayes.report.decision_tables import decision_tables as made  # noqa: PLC0415
+
+    return made(results)
+
+
 def convergence_table(results: xr.DataTree) -> list[Table]:
     """Posterior of scales, thresholds and population effects, with R-hat and ESS."""
     if "diagnostics" not in results:
@@ -117,6 +124,7 @@ def convergence_table(results: xr.DataTree) -> list[Table]:
 
 
 TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
+    decision_tables,
     profile_table,
     dimension_table,
     crowd_tables,

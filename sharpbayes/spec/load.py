@@ -102,7 +102,13 @@ def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = (
     Raises:
         SpecError: Every fault of the file.
     """
-    text = _text(path)
+    return parse(_text(path), path, cls, overrides=overrides)
+
+
+def parse[T: BaseModel](
+    text: str, path: Path, cls: type[T], *, overrides: Sequence[str] = ()
+) -> Written[T]:
+    """Read the text of one file, such as results keep it, as one class; see :func:`load`."""
     data = _parsed(text, path)
     lines = key_lines(text)
     set_at = _overridden(data, overrides)
@@ -112,6 +118,19 @@ def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = (
         faults = faults_of(error, cls, data, str(path), lines)
         raise SpecError(sorted(_resited(fault, set_at) for fault in faults)) from None
     return Written(spec, path, text, lines)
+
+
+def load_weights(name: str) -> Written[Weights]:
+    """Read a weights file by its shipped name, or by its path from the working folder.
+
+    Raises:
+        SpecError: Every fault of the file.
+
+    Examples:
+        >>> load_weights("equal").spec.title
+        'Equal parts'
+    """
+    return load(_located(name, "weights", None, None), Weights)
 
 
 def _gathered[T: BaseModel](  # noqa: PLR0917

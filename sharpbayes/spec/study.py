@@ -1,9 +1,17 @@
 """What was measured: data, roles of columns, scales, indicators, dimensions, rater groups."""
 
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from sharpbayes.spec.base import (
     Inside,
@@ -330,8 +338,25 @@ class Sampler(Spec):
     max_deepest: Share = 0.1
 
 
+Source = Literal["ratings", "prompts", "items", "judges", "raters"]
+Sources = Annotated[tuple[Source, ...], Field(min_length=1, strict=False)]
+OF_PANEL, OF_CROWD = ("ratings", "prompts", "judges"), ("ratings", "items", "raters")
+
+
+def _list_form(value: Any) -> str:
+    """Tell a list of lists from a list of sources, so that a fault is about what was written."""
+    inner = isinstance(value, list | tuple) and any(isinstance(v, list | tuple) for v in value)
+    return "several" if inner else "one"
+
+
 class Study(Spec):
-    """A study file: one table of ratings and what to ask of it."""
+    """A study file: one table of ratings and what to ask of it.
+
+    ``uncertainty`` names what the intervals of the posterior twins contain: ``ratings`` (replicated
+    for the same cells), ``prompts`` or ``items`` (Bayesian bootstrap), ``judges`` or ``raters``
+    (drawn anew from their population); a list of such lists asks for several, the first of which
+    decisions are made by.
+    """
 
     schema_: Literal["sharpbayes/study/1"] = Field(alias="schema")
     title: Name
@@ -341,6 +366,30 @@ class Study(Spec):
     crowd: Crowd | None = None
     bootstrap: Bootstrap = Bootstrap()
     sampler: Sampler = Sampler()
+    uncertainty: Annotated[
+        Annotated[Sources, Tag("one")]
+        | Annotated[tuple[Sources, ...], Field(min_length=1, strict=False), Tag("several")],
+        Discriminator(_list_form),
+    ] = ("ratings",)
+
+    @property
+    def uncertainties(self) -> tuple[tuple[str, ...], ...]:
+        """Every list of sources, in the order of the study."""
+        if isinstance(self.uncertainty[0], str):
+            return (cast("tuple[str, ...]", self.uncertainty),)
+        return cast("tuple[tuple[str, ...], ...]", self.uncertainty)
+
+    @field_validator("uncertainty")
+    @classmethod
+    def _known_sources(cls, value: Any, info: ValidationInfo) -> Any:
+        allowed = OF_CROWD if info.data.get("crowd") is not None else OF_PANEL
+        for sources in [value] if isinstance(value[0], str) else value:
+            unknown = [name for name in sources if name not in allowed]
+            if unknown:
+                raise ValueError(f"no {unknown[0]} here; allowed are {', '.join(allowed)}")
+            if "ratings" not in sources:
+                raise ValueError("every list of sources must hold ratings")
+        return value
 
     @model_validator(mode="after")
     def _one_table(self) -> Self:

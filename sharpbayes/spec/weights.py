@@ -34,6 +34,18 @@ class Tolerance(Spec):
     cvar: NonNegative
 
 
+class Decision(Spec):
+    """How a model is chosen under these weights.
+
+    The loss of a choice is how much worse it is than the best model in ``by``: the tail risk
+    (SHARP, Eq. 26), the policy score (Eq. 31), or the tail risk of its worst dimension. Models
+    that are within the tolerance with less than ``confidence`` are not chosen.
+    """
+
+    by: Literal["cvar", "policy_score", "worst_dimension"] = "cvar"
+    confidence: Share = 0.5
+
+
 class Tiers(Spec):
     """How models are put into tiers (SHARP, section 3.3)."""
 
@@ -69,6 +81,7 @@ class Weights(Spec):
     schema_: Literal["sharpbayes/weights/1"] = Field(alias="schema")
     title: Name
     rationale: str = ""
+    source: str = ""
     parts: dict[Name, Shares] = {}
     amplify: dict[Name, dict[Name, NonNegative]] = {}
     judges: JudgeWeights = JudgeWeights()
@@ -80,4 +93,5 @@ class Weights(Spec):
     refusals: Refusals = Refusals()
     policy: Shares | None = None
     tolerance: Tolerance | None = None
+    decision: Decision = Decision()
     population: dict[Name, Shares] = {}

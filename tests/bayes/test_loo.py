@@ -9,7 +9,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from sharpbayes.bayes import loo
-from sharpbayes.bayes.geometry import informed_terms
+from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import log_likelihood
@@ -25,7 +25,7 @@ ITEM = model_of(("item",))
 
 def fitted(ratings, model, *, sampler=SAMPLER, seed=3):
     placed = design(ratings, model)
-    placed = design(ratings, model, centred=informed_terms(placed, seed=seed))
+    placed = design(ratings, model, powers=sampling_powers(placed, seed=seed))
     trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
     return trace["posterior"].to_dataset(), placed
 

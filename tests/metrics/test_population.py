@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.population import category_members, refused, target_weights
+from sharpbayes.metrics.population import (
+    category_members,
+    rater_weights,
+    refused,
+    target_weights,
+)
 from sharpbayes.metrics.profile import weighted_mean
 from sharpbayes.metrics.resample import multiplicities, nested_multiplicities
 
@@ -64,3 +69,26 @@ def test_an_answer_is_refused_where_enough_judges_say_so(cut, expected):
 def test_an_answer_of_which_no_judge_says_anything_is_not_refused():
     phi = xr.DataArray(np.full((1, 2, 1), np.nan), dims=("prompt", "judge", "indicator"))
     assert refused(phi, cut=0.0).values.tolist() == [False]
+
+
+def test_raked_weights_hold_every_margin():
+    rng = np.random.default_rng(3)
+    columns = {
+        "gender": rng.choice(["Woman", "Man"], 200, p=[0.3, 0.7]),
+        "age": rng.choice(["young", "middle", "old"], 200),
+    }
+    shares = {
+        "gender": {"Woman": 0.51, "Man": 0.49},
+        "age": {"young": 0.2, "middle": 0.5, "old": 0.3},
+    }
+    weights = rater_weights(columns, shares)
+    for name, given in shares.items():
+        for label, share in given.items():
+            held = weights[columns[name] == label].sum() / weights.sum()
+            assert held == pytest.approx(share, abs=1e-9)
+    assert weights.mean() == pytest.approx(1.0)
+
+
+def test_a_share_without_a_rater_cannot_be_held():
+    with pytest.raises(ValueError, match="has no rater"):
+        rater_weights({"g": np.array(["a", "a"])}, {"g": {"a": 0.5, "b": 0.5}})

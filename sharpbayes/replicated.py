@@ -1,0 +1,282 @@
+"""Posterior twins: replicated ratings through the very functions that measure observed ones.
+
+Ratings of each posterior draw are put where the observed ones lie, and measured in blocks of draws,
+so that memory stays bounded whatever the number of draws.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design import Design, rating_dim
+from sharpbayes.bayes.redraw import redrawn
+from sharpbayes.bayes.replicate import draw_level, latents
+from sharpbayes.data.crowd import SCALE, CrowdData
+from sharpbayes.data.panel import pooled_judges
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.measure_crowd import count_crowd, statistic_of
+from sharpbayes.measure_panel import Plan, replicated_tables
+from sharpbayes.spec.study import Panel, Study
+
+Levels = dict[str, NDArray[np.integer]]
+Floats = NDArray[np.float64]
+
+# Ratings measured at once by one thread: some 40 bytes each while they are.
+BLOCK_RATINGS = 10_000_000
+THREADS = 2
+# Set apart the streams of units, of new judges or raters, and of replication itself.
+UNITS, MEMBERS = 0x51AB, 0x9D3E
+
+CONTAINS = {
+    "ratings": "ratings replicated for the observed cells under the fitted model",
+    "prompts": "which prompts there are (Bayesian bootstrap, the same weights for every model)",
+    "items": "which items there are (Bayesian bootstrap, the same weights for every group)",
+    "judges": "which judges there are (effects drawn anew from their population)",
+    "raters": "which raters there are (effects drawn anew from their population)",
+}
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Posterior draws of ratings, for the observed cells.
+
+    Attributes:
+        posterior: The draws that ratings were replicated from, over (chain, draw, ...).
+        predictive: Replicated levels of each scale over (chain, draw, rating).
+        design: The model placed on the observed ratings.
+        seed: Seed of everything that is drawn here.
+    """
+
+    posterior: xr.Dataset
+    predictive: xr.Dataset
+    design: Design
+    seed: int
+
+    @property
+    def coords(self) -> dict[str, xr.DataArray]:
+        """Labels of chains and draws."""
+        return {name: self.predictive[name] for name in ("chain", "draw")}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of chains and of draws."""
+        return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
+
+    def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
+        """Cut the draws into blocks of bounded size, chain by chain."""
+        chains, draws = self.shape
+        step = max(1, BLOCK_RATINGS // max(self.design.ratings * copies, 1))
+        for chain in range(chains):
+            for start in range(0, draws, step):
+                yield Block(self, chain, start, min(start + step, draws))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Successive draws of one chain."""
+
+    draws: Draws
+    chain: int
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """Number of draws."""
+        return self.stop - self.start
+
+    def levels(self, sources: Sequence[str], *, copy: int = 0) -> Levels:
+        """Return replicated levels of each scale, (draw, rating).
+
+        With ``judges`` or ``raters`` among the sources they are those of new ones, drawn from
+        streams of their own; ``copy`` numbers independent sets of them.
+        """
+        at = {"chain": [self.chain], "draw": slice(self.start, self.stop)}
+        member = {"judges": "judge", "raters": "rater"}
+        column = next((member[each] for each in sources if each in member), None)
+        scales = self.draws.design.scales
+        if column is None:
+            held = self.draws.predictive
+            return {
+                scale.name: held[f"level_{scale.name}"]
+                .isel(chain=self.chain, draw=at["draw"])
+                .transpose("draw", rating_dim(scale.name))
+                .to_numpy()
+                for scale in scales
+            }
+        rng = self.rng(MEMBERS, self.start, copy)
+        fresh = redrawn(self.draws.posterior.isel(at), self.draws.design, column, rng=rng)
+        return {
+            scale.name: draw_level(latents(fresh, self.draws.design, scale), rng)
+            for scale in scales
+        }
+
+    def unit_weights(self, units: xr.DataArray, dim: str, *, shape: float = 1.0) -> xr.DataArray:
+        """Return Bayesian bootstrap weights over (draw, ``dim``), with mean 1.
+
+        w ~ n Dirichlet(shape, ..., shape): of ``shape`` times as many units.
+        """
+        size = units.sizes[dim]
+        found = np.empty((self.size, size))
+        for row, draw in enumerate(range(self.start, self.stop)):
+            gamma = self.rng(UNITS, draw).gamma(shape, size=size)
+            found[row] = gamma / gamma.mean()
+        labels = {dim: units[dim]} if dim in units.coords else {}
+        return xr.DataArray(found, labels, ("draw", dim))
+
+    def rng(self, *stream: int) -> np.random.Generator:
+        """A stream of its own for this chain."""
+        return np.random.default_rng([self.draws.seed, self.chain, *stream])
+
+
+def measured_draws(
+    draws: Draws, statistic: Callable[[Block], Sequence[xr.Dataset]], *, copies: int = 1
+) -> list[xr.Dataset]:
+    """Return statistics of every draw over (chain, draw, ...), computed block by block.
+
+    Args:
+        draws: Replicated ratings.
+        statistic: Several datasets over (draw, ...) of a block; the same ones of every block.
+        copies: How many times as large as the observed ratings each replicate is.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        parts = list(pool.map(statistic, draws.blocks(copies=copies)))
+    return [_joined(each, draws) for each in zip(*parts, strict=True)]
+
+
+def _joined(parts: Sequence[xr.Dataset], draws: Draws) -> xr.Dataset:
+    """Blocks of draws as (chain, draw, ...)."""
+    variables = {}
+    for name, first in parts[0].data_vars.items():
+        rest = tuple(dim for dim in first.dims if dim != "draw")
+        values = [part[name].transpose("draw", *rest).to_numpy() for part in parts]
+        whole = np.concatenate(values).reshape(*draws.shape, *values[0].shape[1:])
+        variables[name] = (("chain", "draw", *rest), whole, first.attrs)
+    coords = {name: held for name, held in parts[0].coords.items() if "draw" not in held.dims}
+    return xr.Dataset(variables, coords | draws.coords)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Where the ratings of each scale lie among the observed levels of a panel.
+
+    Attributes:
+        levels: Observed levels over (indicator, ...) of the pooled judges.
+        position: For each scale the place of its ratings among the levels, flat.
+        top: For each scale its highest level where a rating counts from the other end, else -1.
+    """
+
+    levels: xr.Dataset
+    position: dict[str, NDArray[np.intp]]
+    top: dict[str, int]
+
+    def replicated(self, replicates: Levels) -> xr.Dataset:
+        """Return levels over (draw, indicator, ...): replicated ones where there is a rating."""
+        observed = self.levels["level"]
+        draws = len(next(iter(replicates.values())))
+        found = np.tile(observed.to_numpy().ravel(), (draws, 1))
+        for scale, values in replicates.items():
+            top = self.top[scale]
+            found[:, self.position[scale]] = values if top < 0 else top - values
+        whole = found.reshape(draws, *observed.shape)
+        held = self.levels.drop_vars("level")
+        return held.assign(level=(("draw", *observed.dims), whole))
+
+
+def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
+    """Return where the ratings of a panel lie.
+
+    Args:
+        levels: Observed levels, from :func:`sharpbayes.data.panel.load_panel`.
+        ratings: The same in long form, from :func:`sharpbayes.data.panel.panel_ratings`.
+        panel: The panel of the study.
+    """
+    judges = pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
+    kept = levels.sel(judge=judges).transpose("indicator", ...)
+    array = kept["level"]
+    codes = []
+    for dim in array.dims:
+        column, labels = ratings.columns[str(dim)], array[dim].to_numpy().astype(str).tolist()
+        place = np.array([labels.index(label) for label in column.labels])
+        codes.append(place[column.code])
+    flat = np.ravel_multi_index(codes, array.shape)
+    scale = ratings.columns["scale"]
+    position, top = {}, {}
+    for code, name in enumerate(scale.labels):
+        rows = np.flatnonzero(scale.code == code)
+        if rows.size:
+            position[name] = flat[rows]
+            top[name] = -1 if name in panel.scales else len(ratings.scales[name]) - 1
+    return Cells(kept, position, top)
+
+
+def panel_twins(
+    plans: Sequence[Plan], cells: Cells, draws: Draws, sources: Sequence[str]
+) -> list[xr.Dataset]:
+    """Return the profile of every draw under several weights, over (chain, draw, ...).
+
+    Args:
+        plans: Of the observed levels, one for each weights file.
+        cells: Where ratings lie.
+        draws: Replicated ratings.
+        sources: What varies from draw to draw.
+    """
+    prompts = cells.levels["prompt"]
+
+    def statistic(block: Block) -> list[xr.Dataset]:
+        weights = block.unit_weights(prompts, "prompt") if "prompts" in sources else None
+        tables = replicated_tables(plans, cells.replicated(block.levels(sources)))
+        made = [
+            replace(plan, table=table).profile(weights)
+            for plan, table in zip(plans, tables, strict=True)
+        ]
+        return [_bare(profile) for profile in made]
+
+    return measured_draws(draws, statistic)
+
+
+def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[str]) -> xr.Dataset:
+    """Return responsiveness of every draw, over (chain, draw, ...).
+
+    Metrics are missing where those of the observed ratings are.
+
+    Args:
+        study: A study of a crowd.
+        data: Observed ratings.
+        draws: Replicated ratings of the crowd, and labels of experts where they are ratings too.
+        sources: What varies from draw to draw.
+    """
+    spec = study.crowd
+    assert spec is not None  # noqa: S101 - the caller looked
+    observed = count_crowd(spec, data)
+    reason = statistic_of(study, data, observed)()["reason"]
+    items = observed.plural["item"]
+
+    def statistic(block: Block) -> list[xr.Dataset]:
+        level = block.levels(sources)[SCALE]
+        counted = count_crowd(spec, data, xr.DataArray(level, dims=("draw", "rating")))
+        weights = block.unit_weights(items, "item") if "items" in sources else None
+        found = statistic_of(study, data, counted)(weights=weights, reason=reason)
+        return [found[[name for name in found if "draw" in found[name].dims]]]
+
+    [twin] = measured_draws(draws, statistic, copies=-(-observed.counts.size // len(data.level)))
+    return twin
+
+
+def _bare(profile: xr.Dataset) -> xr.Dataset:
+    """Labels of dimensions alone."""
+    return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
+
+
+def contains(sources: Sequence[str], *, level: float) -> str:
+    """Say what the intervals of a posterior twin contain.
+
+    >>> contains(["ratings"], level=0.9)[:64]
+    '90% posterior intervals; they contain ratings replicated for the'
+    """
+    held = "; ".join(CONTAINS[name] for name in sources)
+    return f"{level:.0%} posterior intervals; they contain {held}."

@@ -1,0 +1,109 @@
+"""Time and memory of posterior twins and of weighing, on a panel of the paper's size.
+
+    taskset -c 2,3 uv run python -m tests.benchmarks.decide --draws 1000
+
+Makes a panel of 11 models, 901 prompts, 3 judges and 18 indicators (535,194 ratings) and replicated
+ratings for every draw, measures the profile of all draws, writes what a fit would keep, and runs
+``sharpbayes weigh`` with three weightings on it in a process of its own. No model is sampled: each
+replicated rating is the observed one moved by -1, 0 or 1.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.bayes.design import rating_dim
+from sharpbayes.bayes.placing import design
+from sharpbayes.measure_panel import profile_panel
+from sharpbayes.results import provenance, save_results
+from sharpbayes.reweigh import Stored, observed_group, posterior_groups
+from sharpbayes.run import read
+from sharpbayes.spec.load import load_study
+from tests.benchmarks.simulated import judgements, write_study
+
+CHAINS = 4
+WEIGHTINGS = ("sharp", "equal", "precautionary")
+
+
+def predictive(placed, draws):
+    """Replicated levels of each scale over (chain, draw, rating)."""
+    rng = np.random.default_rng(1)
+    made = {}
+    for scale in placed.scales:
+        shape = (CHAINS, draws // CHAINS, len(scale.rows))
+        level = np.empty(shape, dtype=np.int16)
+        for at in np.ndindex(shape[:2]):
+            moved = scale.level + rng.integers(-1, 2, len(scale.rows))
+            level[at] = np.clip(moved, 0, len(scale.labels) - 1)
+        made[f"level_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
+    coords = {"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)}
+    return xr.Dataset(made, coords)
+
+
+def busy(who):
+    """Processor seconds of this process or its children."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def peak(who):
+    """Largest resident memory of this process or its children, in GiB."""
+    return resource.getrusage(who).ru_maxrss / 2**20
+
+
+def main():
+    """Make, measure, write, weigh."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=1000)
+    draws = parser.parse_args().draws
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        judgements(models=11, prompts=901, judges=3).to_csv(folder / "p.csv", index=False)
+        study = write_study(folder, "p.csv", replicates=10_000)
+        text = study.read_text().replace("[panel.scales]", 'model = "judge_panel"\n[panel.scales]')
+        study.write_text(text)
+        files = load_study(study)
+        loaded = read(files)
+        placed = design(loaded.ratings, files.model.spec)
+        empty = xr.Dataset(coords={"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)})
+        stored = Stored(loaded.panel, predictive(placed, draws), empty)
+        plan, groups = profile_panel(files, loaded.panel)
+        before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
+        spent = busy(resource.RUSAGE_SELF)
+        posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})
+        took = time.perf_counter() - start
+        print(
+            f"{draws} draws of {placed.ratings} ratings through the profile: {took:.1f} s", end=""
+        )
+        print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
+        print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
+        kept = {
+            "observed": observed_group(loaded.panel),
+            "posterior_predictive": stored.predictive,
+            "posterior": empty,
+        }
+        tree = xr.DataTree.from_dict({f"/{key}": group for key, group in kept.items()})
+        tree.attrs = provenance(files, data={}, status="fitted")
+        save_results(tree, folder / "fit.nc")
+        size = (folder / "fit.nc").stat().st_size / 2**30
+        command = [sys.executable, "-m", "sharpbayes", "weigh", str(folder / "fit.nc"), "--json"]
+        command += [part for each in WEIGHTINGS for part in ("--weights", each)]
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        took = time.perf_counter() - start
+        print(
+            f"weigh with {len(WEIGHTINGS)} weightings, file of {size:.2f} GiB: {took:.1f} s", end=""
+        )
+        print(f" ({busy(resource.RUSAGE_CHILDREN):.0f} s of processors)", end="")
+        print(f", peak {peak(resource.RUSAGE_CHILDREN):.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()
