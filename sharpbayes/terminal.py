@@ -125,21 +125,38 @@ def show_tables(tables: "Sequence[Table]") -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     for table in tables:
         grid = RichTable(
-            title=escape(table.title), title_justify="left", caption_justify="left", box=SIMPLE
+            title=escape(printable(table.title)),
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE,
         )
         for position, name in enumerate(table.header):
             grid.add_column(
-                escape(name), justify="left" if position == 0 else "right", overflow="fold"
+                escape(printable(name)),
+                justify="left" if position == 0 else "right",
+                overflow="fold",
             )
         for row in table.rows:
-            grid.add_row(*(escape(text) for text in row))
-        grid.caption = escape(table.note)
+            grid.add_row(*(escape(printable(text)) for text in row))
+        grid.caption = escape(printable(table.note))
         console.print(grid)
 
 
 def say(text: str) -> None:
     """Print a line on stderr."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    r"""Return a text without characters that steer a terminal or turn the direction of writing.
+
+    >>> printable("a\x1b[2J"), printable("é\n"), printable("x\u202ey")
+    ('a\\x1b[2J', 'é\n', 'x\\u202ey')
+    """
+    return "".join(
+        each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode()
+        for each in text.encode(errors="backslashreplace").decode()
+    )
 
 
 def announcer(*, quiet: bool) -> Callable[[str], None]:

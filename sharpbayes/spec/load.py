@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.library import find, folder
-from sharpbayes.spec.faults import faults_of
+from sharpbayes.spec.faults import dotted, faults_of, line_of
 from sharpbayes.spec.lines import Path as KeyPath
 from sharpbayes.spec.lines import key_lines
 from sharpbayes.spec.model import Model
@@ -20,6 +20,8 @@ from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 DEFAULT_WEIGHTS = "sharp"
+# What no file that a person writes reaches.
+MOST_BYTES, MOST_NAME, DEEPEST = 10_000_000, 200, 50
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = (
     data = _parsed(text, path)
     lines = key_lines(text)
     set_at = _overridden(data, overrides)
+    _refuse_nul(data, path, lines)
     try:
         spec = cls.model_validate(data)
     except ValidationError as error:
@@ -148,26 +151,71 @@ def _located(name: str, kind: str, study: Written[Study] | None, key: KeyPath | 
 def _text(path: Path) -> str:
     """Return the text of a file."""
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise SpecError([Fault(str(path), 0, "", f"larger than {MOST_BYTES} bytes")])
+        if path.exists() and not path.is_file():
+            raise SpecError([Fault(str(path), 0, "", "not a file")])
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start})"
-    except OSError as error:
-        message = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+    except FileNotFoundError:
         beside = path.parent if path.parent.is_dir() else folder("studies")
-        message += did_you_mean(path.name, [each.name for each in beside.glob("*.toml")])
-    raise SpecError([Fault(str(path), 0, "", message)])
+        near = did_you_mean(path.name, [each.name for each in beside.glob("*.toml")])
+        message = f"no such file{near}"
+    except (OSError, ValueError) as error:
+        message = str(getattr(error, "strerror", None) or error)
+    raise SpecError([Fault(str(path)[:MOST_NAME], 0, "", message)])
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     """Return what TOML text says."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        _refuse_deep(data)
+    except RecursionError:
+        message = "arrays and tables in each other too deep"
+        raise SpecError([Fault(str(path), 0, "", message)]) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         message = str(error).split(" (at ")[0]
         line = int(place.group(1)) if place else text.count("\n") + 1
         fault = Fault(str(path), line, "", f"not valid TOML: {message[:1].lower()}{message[1:]}")
         raise SpecError([fault]) from None
+    return data
+
+
+def _refuse_deep(value: Any, depth: int = 0) -> None:
+    """Refuse what lies deeper than any file of these kinds goes."""
+    if depth > DEEPEST:
+        raise RecursionError
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            _refuse_deep(inner, depth + 1)
+
+
+def _refuse_nul(data: Any, path: Path, lines: Mapping[KeyPath, int]) -> None:
+    """Refuse texts with a character that no results file can hold."""
+    faults = [
+        Fault(str(path), line_of(where, lines), repr(dotted(where)), message)
+        for where, text in _texts(data, ())
+        for message in ["a text must not have the character U+0000"]
+        if "\0" in text
+    ]
+    if faults:
+        raise SpecError(sorted(faults))
+
+
+def _texts(value: Any, where: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Every text of a file with its place, keys included."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*where, key), key
+            yield from _texts(inner, (*where, key))
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from _texts(inner, (*where, position))
 
 
 def _overridden(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
