@@ -45,7 +45,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         written = getattr(files, kind)
         if written is not None:
             texts |= {kind: written.text, f"{kind}_sha256": written.sha256}
-            texts[f"{kind}_path"] = str(written.path)
+            texts[f"{kind}_path"] = str(written.path.resolve())
     versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
     return {
         "schema": SCHEMA,

@@ -1,11 +1,13 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.build import build
+from sharpbayes.bayes.chains import Progress, Store
 from sharpbayes.bayes.checks import diagnose
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.geometry import informed_terms
@@ -13,7 +15,7 @@ from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
 from sharpbayes.bayes.replicate import log_likelihood, observed, posterior_predictive, thinned
-from sharpbayes.bayes.sample import Progress, sample_graph, sample_kernel
+from sharpbayes.bayes.sample import Elsewhere, sample_graph, sample_kernel
 from sharpbayes.bayes.verify import verify
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import listed
@@ -31,6 +33,8 @@ def fit_ratings(
     seed: int,
     step: Step,
     progress: Progress | None = None,
+    store: Store | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
@@ -41,10 +45,13 @@ def fit_ratings(
         seed: Seed of sampling, prior and replication.
         step: Called with a few words before each step of the work.
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
+        store: As there.
+        elsewhere: As there.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
     placed = _arranged(ratings, model, seed=seeds[4], step=step)
-    trace = _sampled(placed, sampler, seeds[:2], step=step, progress=progress)
+    how: dict[str, Any] = {"progress": progress, "store": store}
+    trace = _sampled(placed, sampler, seeds[:2], step=step, elsewhere=elsewhere, **how)
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
     step("checking convergence")
     groups["diagnostics"] = diagnose(trace, sampler)
@@ -81,17 +88,22 @@ def _geometry(placed: Design) -> dict[str, list[str]]:
 
 
 def _sampled(
-    placed: Design, sampler: Sampler, seeds: list[int], *, step: Step, progress: Progress | None
+    placed: Design,
+    sampler: Sampler,
+    seeds: list[int],
+    *,
+    step: Step,
+    elsewhere: Elsewhere | None,
+    **how: Any,
 ) -> xr.DataTree:
     """Sample through the kernel where it can, after comparing it with the definition."""
     flat = layout(placed)
     if placed.outside_kernel:
         step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
-        graph = build(placed, plan=flat.plan)
-        return sample_graph(graph, sampler, seed=seeds[0], progress=progress)
+        return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
     verify(placed, seed=seeds[1])
     step("sampling")
-    return sample_kernel(placed, flat, sampler, seed=seeds[0], progress=progress)
+    return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
 
 
 def _label_ratings(group: xr.Dataset, ratings: Ratings, placed: Design) -> xr.Dataset:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from sharpbayes.data.columns import counted
 from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
@@ -235,14 +236,19 @@ def _categories(column: pa.ChunkedArray) -> pd.Categorical:
         column = column.cast(column.type.value_type)
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         values = ["" if value is None else str(value) for value in column.to_pylist()]
-        codes, texts = pd.factorize(np.array(values, dtype=object))
-        return pd.Categorical.from_codes(codes, pd.Index(texts, dtype=object))
+        return _as_categories(np.array(values, dtype=object))
     held = column.unify_dictionaries().combine_chunks().dictionary_encode()
     texts = as_text(pd.DataFrame({"": held.dictionary.to_pandas()}))[""]
     # A missing value and one that is not a number are the same empty text, placed last.
     place, found = pd.factorize(np.append(texts.to_numpy(dtype=object), ""))
     codes = held.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     return pd.Categorical.from_codes(place[codes], pd.Index(found, dtype=object))
+
+
+def _as_categories(values: NDArray[np.object_]) -> pd.Categorical:
+    """Categories of texts, in the order in which they turn up."""
+    codes, texts = pd.factorize(values)
+    return pd.Categorical.from_codes(codes, pd.Index(texts, dtype=object))
 
 
 def _jsonl(path: Path) -> pd.DataFrame:

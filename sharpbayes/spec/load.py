@@ -1,6 +1,7 @@
 """TOML files -> frozen objects; every fault of every file at once."""
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,6 +94,35 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     return files
 
 
+def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
+    """Read the study, weights and model that stand in the root attributes of results.
+
+    Args:
+        attrs: From :func:`sharpbayes.open_results`; the texts are those of the run, the paths of
+            data start from where the study was.
+
+    Raises:
+        SpecError: The texts are not there, or this version refuses them.
+    """
+    overrides = tuple(json.loads(attrs.get("overrides", "[]")))
+    if "study" not in attrs:
+        raise SpecError([Fault("--from", 0, "", "these results do not hold their study")])
+
+    def written[T: BaseModel](kind: str, cls: type[T], over: Sequence[str] = ()) -> Written[T]:
+        return _understood(attrs[kind], Path(attrs[f"{kind}_path"]), cls, over)
+
+    files = StudyFiles(
+        written("study", Study, overrides),
+        written("weights", Weights) if "weights" in attrs else None,
+        written("model", Model) if "model" in attrs else None,
+        overrides,
+    )
+    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+
+    check_files(files)
+    return files
+
+
 def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> Written[T]:
     """Read one file as one class.
 
@@ -104,7 +134,13 @@ def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = (
     Raises:
         SpecError: Every fault of the file.
     """
-    text = _text(path)
+    return _understood(_text(path), path, cls, overrides)
+
+
+def _understood[T: BaseModel](
+    text: str, path: Path, cls: type[T], overrides: Sequence[str]
+) -> Written[T]:
+    """Read a text that stands, or stood, in a file."""
     data = _parsed(text, path)
     lines = key_lines(text)
     set_at = _overridden(data, overrides)
