@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import zipfile
@@ -38,9 +39,9 @@ class Checkpoint:
     def get(self, name: str) -> Arrays | None:
         """Return a part, or None if it is not there whole."""
         try:
-            with (self.folder / f"{name}.npz").open("rb") as file:
-                with np.load(file, allow_pickle=False) as held:
-                    return {key: held[key] for key in held.files}
+            path = self.folder / f"{name}.npz"
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+                return {key: held[key] for key in held.files}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
@@ -150,7 +151,8 @@ def _opened(folder: Path, *, run: str, resume: bool) -> None:
 def _arrays(data: xr.Dataset) -> Arrays:
     """A dataset as plain arrays; dimensions stand in the names."""
     names = {**data.data_vars, **data.coords}
-    return {
+    attrs = {str(name): dict(held.attrs) for name, held in names.items()} | {"": dict(data.attrs)}
+    return {"attrs": np.array(json.dumps(attrs, default=lambda value: value.item()))} | {
         f"{'coord' if name in data.coords else 'data'}|{name}|{'|'.join(map(str, held.dims))}": (
             _plain(held.to_numpy())
         )
@@ -165,8 +167,10 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
 
 def _dataset(held: Arrays) -> xr.Dataset:
     """The dataset that plain arrays were made of."""
+    attrs = json.loads(str(held["attrs"]))
     parts: dict[str, dict[str, Any]] = {"coord": {}, "data": {}}
     for key, values in held.items():
-        kind, name, *dims = key.split("|")
-        parts[kind][name] = ([dim for dim in dims if dim], values)
-    return xr.Dataset(parts["data"], parts["coord"])
+        if key != "attrs":
+            kind, name, *dims = key.split("|")
+            parts[kind][name] = ([dim for dim in dims if dim], values, attrs[name])
+    return xr.Dataset(parts["data"], parts["coord"], attrs[""])
