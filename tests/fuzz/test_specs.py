@@ -3,6 +3,7 @@
 import json
 import shutil
 import tomllib
+from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,11 +66,12 @@ HOSTILE = st.sampled_from(
     ]
 )
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+# Copied, because a study made of them is changed in place.
 VALUE = st.recursive(
     HOSTILE | TEXT | st.integers() | st.floats() | st.booleans(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=6,
-)
+).map(deepcopy)
 TOKENS = (
     st.sampled_from(
         [
