@@ -10,6 +10,7 @@ from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.terminal import (
     announcer,
     chain_progress,
+    exit_if_interrupted,
     exit_if_unsure,
     finish,
     guarded,
@@ -22,6 +23,8 @@ from sharpbayes.terminal import (
     results_path,
     say,
     show_tables,
+    study_of,
+    working,
     write_report,
 )
 
@@ -54,6 +57,10 @@ Retry = Annotated[
     bool,
     typer.Option("--retry", help="Sample again, twice as long, until converged; 3 times at most."),
 ]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from what a killed run finished.")]
+OnCluster = Annotated[
+    str | None, typer.Option("--cluster", help="local:N processes, or a scheduler, tcp://...")
+]
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
 
 
@@ -75,6 +82,8 @@ def measure(
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
+    resume: Resume = False,
+    cluster: OnCluster = None,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -85,18 +94,25 @@ def measure(
 
         files = read_study(study, set_, seed)
         target = results_path(study, out)
-        finish(
-            measure_study(files, step=announcer(quiet=quiet)), target, quiet=quiet, as_json=as_json
-        )
+        with working(files, target, resume=resume, address=cluster):
+            results = measure_study(files, step=announcer(quiet=quiet))
+            finish(results, target, quiet=quiet, as_json=as_json)
 
 
 @app.command()
 def fit(
-    study: Study,
+    study: Annotated[
+        Path | None, typer.Argument(help="A study file (TOML), or the name of a shipped one.")
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Run the study of a results file once more.")
+    ] = None,
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
     retry: Retry = False,
+    resume: Resume = False,
+    cluster: OnCluster = None,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -107,24 +123,27 @@ def fit(
         from sharpbayes.run import measure as measure_study  # noqa: PLC0415
         from sharpbayes.run import read  # noqa: PLC0415
 
-        files, step = read_study(study, set_, seed), announcer(quiet=quiet)
-        target = results_path(study, out)
-        loaded = read(files)
-        measured = measure_study(files, loaded=loaded, step=step)
-        try:
-            with chain_progress(quiet=quiet) as progress:
-                results = fit_study(
-                    files,
-                    loaded=loaded,
-                    measured=measured,
-                    step=step,
-                    retries=MOST_RETRIES if retry else 0,
-                    progress=progress,
-                )
-        except KeyboardInterrupt:
-            keep_measured(measured, target)
-            raise
-        finish(results, target, quiet=quiet, as_json=as_json)
+        (files, name), step = study_of(study, from_, set_, seed), announcer(quiet=quiet)
+        target = results_path(name, out)
+        with working(files, target, resume=resume, address=cluster) as work:
+            loaded = read(files)
+            measured = measure_study(files, loaded=loaded, step=step)
+            try:
+                with chain_progress(quiet=quiet) as progress:
+                    results = fit_study(
+                        files,
+                        loaded=loaded,
+                        measured=measured,
+                        step=step,
+                        retries=MOST_RETRIES if retry else 0,
+                        progress=progress,
+                        **work,
+                    )
+            except KeyboardInterrupt:
+                keep_measured(measured, target)
+                raise
+            finish(results, target, quiet=quiet, as_json=as_json)
+            exit_if_interrupted(results)
         exit_if_unsure(results)
 
 

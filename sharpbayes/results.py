@@ -1,6 +1,7 @@
 """Results: one ``xarray.DataTree`` in one netCDF file, with its provenance; on disk and back."""
 
 import contextlib
+import hashlib
 import json
 import os
 import platform
@@ -15,6 +16,9 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
 
 SCHEMA = "sharpbayes/results/1"
+SEAL = b"\nsharpbayes sha256 "
+SEAL_BYTES = len(SEAL) + 64 + 1
+UNSEALED = "it does not end with the digest of its bytes"
 LIBRARIES = (
     "sharpbayes",
     "numpy",
@@ -41,7 +45,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         written = getattr(files, kind)
         if written is not None:
             texts |= {kind: written.text, f"{kind}_sha256": written.sha256}
-            texts[f"{kind}_path"] = str(written.path)
+            texts[f"{kind}_path"] = str(written.path.resolve())
     versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
     return {
         "schema": SCHEMA,
@@ -67,12 +71,46 @@ def save_results(results: xr.DataTree, path: Path) -> None:
     draft = path.with_name(f".~{path.name}.{os.getpid()}")
     try:
         _compressed(results, draft)
+        seal(draft)
         draft.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: cannot write results: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def seal(path: Path) -> None:
+    """Append a digest of all bytes of a file; readers of HDF5 ignore what follows its end."""
+    digest = _digest(path, path.stat().st_size)
+    with path.open("ab") as file:
+        file.write(SEAL + digest + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sealed(path: Path) -> bool:
+    """Tell whether a file ends with a digest of all its other bytes.
+
+    Nothing of a file that is not whole is parsed, so that no damage can crash the parser or give
+    other numbers.
+    """
+    size = path.stat().st_size - SEAL_BYTES
+    if size < 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(size)
+        end = file.read()
+    return end.startswith(SEAL) and end == SEAL + _digest(path, size) + b"\n"
+
+
+def _digest(path: Path, size: int) -> bytes:
+    """SHA-256 of the first bytes of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(min(1 << 20, size - file.tell())):
+            digest.update(piece)
+    return digest.hexdigest().encode()
 
 
 def _compressed(results: xr.DataTree, path: Path) -> None:
@@ -102,14 +140,24 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
         StorageError: The file is not there, is damaged, or was written by something else.
     """
     path = Path(path)
-    if not path.is_file():
+    try:
+        there = path.is_file()
+        whole = there and sealed(path)
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
+    if not there:
         raise StorageError(f"{path}: no such file")
+    if not whole:
+        raise StorageError(f"{path}: not a results file of sharpbayes, or damaged: {UNSEALED}")
     try:
         read = xr.load_datatree if whole else xr.open_datatree
         results = read(path, engine="h5netcdf")
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")
+    absent = [name for name in ("title", "status", "seed") if name not in results.attrs]
+    if found == SCHEMA and absent:
+        raise StorageError(f"{path}: not a results file of sharpbayes: no {', '.join(absent)}")
     if found != SCHEMA:
         raise StorageError(
             f"{path}: not a results file of sharpbayes (schema is {found!r}, must be {SCHEMA!r})"

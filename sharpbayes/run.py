@@ -1,6 +1,7 @@
 """Check, measure, fit: the one file that joins the deterministic and the Bayesian half."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,16 +16,17 @@ from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError
+from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.measure_crowd import measure_crowd
 from sharpbayes.measure_panel import measure_panel
 from sharpbayes.results import provenance
 from sharpbayes.reweigh import after_fit, digest
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.study import Study
 
 if TYPE_CHECKING:
-    from sharpbayes.bayes.sample import Progress
+    from sharpbayes.bayes.chains import Progress, Store
+    from sharpbayes.bayes.sample import Elsewhere
 
 Groups = dict[str, xr.Dataset]
 Step = Callable[[str], None]
@@ -136,6 +138,8 @@ def fit(
     step: Step | None = None,
     retries: int = 0,
     progress: "Progress | None" = None,
+    store: "Store | None" = None,
+    elsewhere: "Elsewhere | None" = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
 
@@ -146,6 +150,8 @@ def fit(
         step: Called with a few words before each step of the work.
         retries: How often a fit that has not converged is sampled again, twice as long each time.
         progress: Called with the state of the chains a few times a second.
+        store: Where finished chains are kept, such as :class:`sharpbayes.checkpoint.Checkpoint`.
+        elsewhere: Samples the chains, such as :meth:`sharpbayes.cluster.Cluster.chains`.
 
     Returns:
         What :func:`measure` returns, ArviZ's groups and ``diagnostics``. The root attribute
@@ -174,6 +180,8 @@ def fit(
         step=say,
         retries=retries,
         progress=progress,
+        store=store,
+        elsewhere=elsewhere,
     )
     attrs = dict(measured.attrs)
     attrs["status"] = _status(groups, study)
@@ -281,13 +289,45 @@ def _design(files: StudyFiles, loaded: Loaded) -> Design | None:
     return design(loaded.ratings, files.model.spec, path=str(files.model.path))
 
 
-def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
-    """Digest of every data file of the study, in order, and counts."""
+def again(results: xr.DataTree) -> StudyFiles:
+    """Return the study, weights and model of results, to run them once more on the same data.
+
+    Args:
+        results: From :func:`sharpbayes.open_results`.
+
+    Raises:
+        SpecError: The results do not hold their study.
+        DataError: The data are not there, or not the same bytes.
+    """
+    files = reload_study({str(key): value for key, value in results.attrs.items()})
+    if _data_digest(files) != results.attrs.get("data_sha256"):
+        names = ", ".join(_data_files(files.study.spec))
+        message = f"{names}: other bytes than those of the results"
+        raise DataError([Fault(str(files.study.path.parent), 0, "", message)])
+    return files
+
+
+def run_key(files: StudyFiles) -> str:
+    """Return what tells a run from every other: texts, overrides, data and versions."""
+    facts = provenance(files, data={"sha256": _data_digest(files)}, status="")
+    del facts["created"]
+    return json.dumps(facts)
+
+
+def _data_digest(files: StudyFiles) -> str:
+    """Digest of every data file of the study, in order."""
     digest = hashlib.sha256()
     for name in _data_files(files.study.spec):
         for path in matching_files(files.study.path.parent, name):
-            digest.update(path.read_bytes())
-    return {"sha256": digest.hexdigest(), **loaded.counts}
+            with path.open("rb") as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+    return digest.hexdigest()
+
+
+def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
+    """Digest of every data file of the study, in order, and counts."""
+    return {"sha256": _data_digest(files), **loaded.counts}
 
 
 def _data_files(study: Study) -> list[str]:

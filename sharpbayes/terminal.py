@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,50 @@ def results_path(study: Path, out: Path | None) -> Path:
     return target
 
 
+@contextmanager
+def working(
+    files: "StudyFiles", target: Path, *, resume: bool, address: str | None
+) -> Iterator[dict[str, Any]]:
+    """Keep finished parts beside the results, and compute on a cluster where one is named.
+
+    Yields:
+        What :func:`sharpbayes.run.fit` takes of it.
+    """
+    from sharpbayes.checkpoint import checkpoint  # noqa: PLC0415
+    from sharpbayes.metrics.resample import blocks_by, in_threads  # noqa: PLC0415
+    from sharpbayes.run import run_key  # noqa: PLC0415
+
+    with checkpoint(target, run=run_key(files), resume=resume) as kept, ExitStack() as opened:
+        workers = None
+        if address is not None:
+            from sharpbayes.cluster import cluster  # noqa: PLC0415
+
+            workers = opened.enter_context(cluster(address))
+        each = in_threads if workers is None else workers.each
+        opened.enter_context(blocks_by(kept.blocks(each)))
+        yield {"store": kept, "elsewhere": None if workers is None else workers.chains}
+
+
+def study_of(
+    study: Path | None, results: Path | None, set_: list[str] | None, seed: int | None
+) -> "tuple[StudyFiles, Path]":
+    """Read the study that is named, or the one that results were made from, and its name."""
+    from sharpbayes.errors import Fault, SpecError  # noqa: PLC0415
+
+    if (study is None) == (results is None):
+        raise SpecError([Fault("fit", 0, "", "needs either a study or --from RESULTS")])
+    if study is not None:
+        return read_study(study, set_, seed), study
+    if set_ or seed is not None:
+        message = "runs the same study once more; --set and --seed would make it another"
+        raise SpecError([Fault("--from", 0, "", message)])
+    from sharpbayes.results import open_results  # noqa: PLC0415
+    from sharpbayes.run import again  # noqa: PLC0415
+
+    files = again(open_results(results or ""))
+    return files, files.study.path
+
+
 def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) -> None:
     """Write results, print them, and say where they are."""
     from sharpbayes.results import save_results  # noqa: PLC0415
@@ -73,12 +117,16 @@ def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) 
         say(f"{results.attrs['status']}; results written to {target}")
 
 
-def exit_if_unsure(results: "xr.DataTree") -> None:
-    """Exit with the status of a fit that was cut short or has not converged."""
+def exit_if_interrupted(results: "xr.DataTree") -> None:
+    """Exit with the status of a fit that was cut short; its checkpoint stays."""
     if results.attrs["status"] == "interrupted":
         kept = results["posterior"].sizes
         say(f"sampling was interrupted: {kept['chain']} chains of {kept['draw']} draws are kept")
         raise typer.Exit(INTERRUPTED)
+
+
+def exit_if_unsure(results: "xr.DataTree") -> None:
+    """Exit with the status of a fit that has not converged."""
     if results.attrs["status"] == "not converged":
         diagnostics = results["diagnostics"].attrs
         say(f"not converged: {diagnostics['why_not']}")
@@ -177,21 +225,38 @@ def show_tables(tables: "Sequence[Table]") -> None:
     console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
     for table in tables:
         grid = RichTable(
-            title=escape(table.title), title_justify="left", caption_justify="left", box=SIMPLE
+            title=escape(printable(table.title)),
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE,
         )
         for position, name in enumerate(table.header):
             grid.add_column(
-                escape(name), justify="left" if position == 0 else "right", overflow="fold"
+                escape(printable(name)),
+                justify="left" if position == 0 else "right",
+                overflow="fold",
             )
         for row in table.rows:
-            grid.add_row(*(escape(text) for text in row))
-        grid.caption = escape(table.note)
+            grid.add_row(*(escape(printable(text)) for text in row))
+        grid.caption = escape(printable(table.note))
         console.print(grid)
 
 
 def say(text: str) -> None:
     """Print a line on stderr."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    r"""Return a text without characters that steer a terminal or turn the direction of writing.
+
+    >>> printable("a\x1b[2J"), printable("é\n"), printable("x\u202ey")
+    ('a\\x1b[2J', 'é\n', 'x\\u202ey')
+    """
+    return "".join(
+        each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode()
+        for each in text.encode(errors="backslashreplace").decode()
+    )
 
 
 def announcer(*, quiet: bool) -> Callable[[str], None]:

@@ -117,7 +117,7 @@ def test_a_foreign_file_is_refused_in_one_sentence(run):
     Path("r.nc").write_text("hello")
     done = run("report", "r.nc")
     assert done.exit_code == 5
-    assert done.stderr.startswith("r.nc: not a results file, or damaged: ")
+    assert done.stderr.startswith("r.nc: not a results file of sharpbayes, or damaged: ")
     assert len(done.stderr.splitlines()) == 1
 
 

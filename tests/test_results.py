@@ -8,7 +8,7 @@ from sharpbayes.results import SCHEMA, open_results, save_results
 @pytest.fixture
 def results():
     tree = xr.DataTree.from_dict({"/profile": xr.Dataset({"cvar": ("model", [1.0, 2.0])})})
-    tree.attrs = {"schema": SCHEMA, "title": "T"}
+    tree.attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
     return tree
 
 
@@ -24,7 +24,9 @@ def test_a_truncated_file_is_refused_in_one_sentence(results, tmp_path, keep):
     save_results(results, path)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(keep * len(whole)) if keep < 1 else keep])
-    with pytest.raises(StorageError, match=r"r\.nc: not a results file, or damaged: ") as caught:
+    with pytest.raises(
+        StorageError, match=r"r\.nc: not a results file of .* or damaged: "
+    ) as caught:
         open_results(path)
     assert "\n" not in str(caught.value)
 
@@ -33,6 +35,20 @@ def test_another_programs_file_is_refused(tmp_path):
     xr.Dataset({"x": 1}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     with pytest.raises(StorageError, match="not a results file of sharpbayes"):
         open_results(tmp_path / "x.nc")
+
+
+def test_another_schema_is_refused(results, tmp_path):
+    results.attrs["schema"] = "sharpbayes/results/0"
+    save_results(results, tmp_path / "r.nc")
+    with pytest.raises(StorageError, match="schema is 'sharpbayes/results/0', must be"):
+        open_results(tmp_path / "r.nc")
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", None])
+def test_other_programs_open_what_is_saved(results, tmp_path, engine):
+    save_results(results, tmp_path / "r.nc")
+    with xr.open_datatree(tmp_path / "r.nc", engine=engine) as opened:
+        xr.testing.assert_identical(opened.load(), results)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -12,6 +12,8 @@ ROOMS = [
     "__main__",
     "cli",
     "terminal",
+    "cluster",
+    "checkpoint",
     "report",
     "compare",
     "run",

@@ -1,11 +1,13 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.build import build
+from sharpbayes.bayes.chains import Progress, Store
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.identify import identify
@@ -14,7 +16,7 @@ from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
 from sharpbayes.bayes.replicate import log_likelihood, observed, posterior_predictive, thinned
 from sharpbayes.bayes.retry import until_converged
-from sharpbayes.bayes.sample import Progress, sample_graph, sample_kernel
+from sharpbayes.bayes.sample import Elsewhere, sample_graph, sample_kernel
 from sharpbayes.bayes.verify import verify
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import listed
@@ -36,6 +38,8 @@ def fit_ratings(
     step: Step,
     retries: int = 0,
     progress: Progress | None = None,
+    store: Store | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
@@ -47,15 +51,18 @@ def fit_ratings(
         step: Called with a few words before each step of the work.
         retries: How often a fit that has not converged is sampled again, longer.
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
+        store: As there.
+        elsewhere: As there.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
     untold = [str(each) for each in identify(ratings, design(ratings, model))]
     for each in untold[:SAID]:
         step(each)
     placed = placed_terms(ratings, model, seed=seeds[4], step=step)
+    how: dict[str, Any] = {"progress": progress, "store": store}
     trace, diagnostics = until_converged(
         lambda each, own: sampled_terms(
-            placed, each, [own, seeds[1]], step=step, progress=progress
+            placed, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
         ),
         sampler,
         seed=seeds[0],
@@ -97,17 +104,22 @@ def _geometry(placed: Design) -> dict[str, list[str]]:
 
 
 def sampled_terms(
-    placed: Design, sampler: Sampler, seeds: list[int], *, step: Step, progress: Progress | None
+    placed: Design,
+    sampler: Sampler,
+    seeds: list[int],
+    *,
+    step: Step,
+    elsewhere: Elsewhere | None = None,
+    **how: Any,
 ) -> xr.DataTree:
     """Sample through the kernel where it can, after comparing it with the definition."""
     flat = layout(placed)
     if placed.outside_kernel:
         step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
-        graph = build(placed, plan=flat.plan)
-        return sample_graph(graph, sampler, seed=seeds[0], progress=progress)
+        return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
     verify(placed, seed=seeds[1])
     step("sampling")
-    return sample_kernel(placed, flat, sampler, seed=seeds[0], progress=progress)
+    return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
 
 
 def _label_ratings(group: xr.Dataset, ratings: Ratings, placed: Design) -> xr.Dataset:

@@ -48,10 +48,26 @@ def sort_labels(labels: Sequence[str]) -> list[str]:
     >>> sort_labels(["10", "9", "2"]), sort_labels(["b", "a", "10"])
     (['2', '9', '10'], ['10', 'a', 'b'])
     """
-    try:
-        return sorted(labels, key=lambda label: (float(label), label))
-    except ValueError:
+    sizes = {label: number_in(label) for label in labels}
+    if any(size is None for size in sizes.values()):
         return sorted(labels)
+    return sorted(labels, key=lambda label: (sizes[label], label))
+
+
+def number_in(text: str) -> float | None:
+    """Return the number that a text is, as a person writes one, or None.
+
+    Python would also read digits parted by underscores and digits of other scripts; a number that
+    is none ("nan") could not be sorted.
+
+    >>> number_in(" 3.0 "), number_in("1_0"), number_in("nan"), number_in("inf")
+    (3.0, None, None, inf)
+    """
+    try:
+        number = float(text) if text.isascii() and "_" not in text else np.nan
+    except ValueError:
+        return None
+    return None if np.isnan(number) else number
 
 
 def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Fault]]:
@@ -110,9 +126,8 @@ def _level(value: str, scale: AnyScale) -> int:
         return _FLAGS.get(value.lower(), MISSING - 1)
     if isinstance(scale, CategoricalScale):
         return scale.levels.index(value) if value in scale.levels else MISSING - 1
-    try:
-        number = float(value)
-    except ValueError:
+    number = number_in(value)
+    if number is None:
         return MISSING - 1
     if isinstance(scale, BinnedScale):
         finite = np.isfinite(number)
@@ -156,7 +171,7 @@ def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> lis
     faults = []
     for column in columns:
         codes, found = coded(table[column])
-        empty = np.flatnonzero(np.array([text == "" for text in found], dtype=bool)[codes])
+        empty = np.flatnonzero(np.array([not text.strip() for text in found], dtype=bool)[codes])
         if empty.size:
             message = f"{counted(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
             faults.append(Fault(path, 0, column, message))

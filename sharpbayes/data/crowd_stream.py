@@ -9,7 +9,14 @@ import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
-from sharpbayes.data.files import as_text, matching_files, read_table, require_columns
+from sharpbayes.data.files import (
+    as_text,
+    matching_files,
+    read_table,
+    refuse_names,
+    refuse_texts,
+    require_columns,
+)
 from sharpbayes.errors import DataError, Fault, first_line
 
 Codes = NDArray[np.int32]
@@ -110,6 +117,8 @@ def _streamed(
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only where there is Parquet
 
     files = [ParquetFile(each) for each in paths]
+    for file, each in zip(files, paths, strict=True):
+        refuse_names(file.schema_arrow.names, each)
     there = list(dict.fromkeys(name for file in files for name in file.schema_arrow.names))
     require_columns(pd.DataFrame(columns=there), roles, path=path)
     wanted = list(dict.fromkeys([*(column for _, column in roles), *columns]))
@@ -117,12 +126,18 @@ def _streamed(
     if not rows:
         raise DataError([Fault(path, 0, "", "no rows")])
     found = {name: _Growing(rows) for name in wanted if name in there}
+    for file in files:
+        require_columns(
+            pd.DataFrame(columns=file.schema_arrow.names), [(n, n) for n in found], path=path
+        )
     start = 0
     for batch in _batches(files, list(found)):
         for name, held in found.items():
             held.put(start, batch.column(name))
         start += batch.num_rows
-    return pd.DataFrame({name: found.pop(name).series(name) for name in list(found)}, copy=False)
+    table = pd.DataFrame({name: found.pop(name).series(name) for name in list(found)}, copy=False)
+    refuse_texts(table, paths[0])
+    return table
 
 
 def _batches(files: Sequence[Any], columns: list[str]) -> Iterator[Any]:

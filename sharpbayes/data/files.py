@@ -1,17 +1,29 @@
 """Tables on disk -> data frames of text; nothing is guessed of ids or of missing values."""
 
+import csv
 import json
+import mmap
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from sharpbayes.errors import DataError, Fault, did_you_mean, first_line
+from sharpbayes.data.columns import counted
+from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
 
 KINDS = (".csv", ".parquet", ".jsonl")
+# A file with more is not a table of ratings, and its names would flood every message.
+MOST_COLUMNS = 10_000
+MOST_SHOWN = 40
+MOST_NAME = 200
+# A cell can be as large as this.
+CSV_BLOCK = 1 << 23
 
 
 def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
@@ -28,10 +40,19 @@ def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
         DataError: No such file, another kind of file, or one without rows.
     """
     frames = [_read(path, compact=compact) for path in matching_files(base, name)]
+    _refuse_unlike(frames, base / name)
     table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     if table.empty:
         raise DataError([Fault(str(base / name), 0, "", "no rows")])
     return table
+
+
+def _refuse_unlike(frames: Sequence[pd.DataFrame], path: Path) -> None:
+    """Refuse files of one pattern whose columns differ: cells would be missing in silence."""
+    odd = sorted({str(name) for each in frames for name in set(each) ^ set(frames[0])})
+    if odd:
+        message = f"columns that not all of the files have: {listed(odd)}"
+        raise DataError([Fault(str(path), 0, "", message)])
 
 
 def matching_files(base: Path, name: str) -> list[Path]:
@@ -41,13 +62,23 @@ def matching_files(base: Path, name: str) -> list[Path]:
         DataError: There is none.
     """
     path = base / name
-    found = sorted(path.parent.glob(path.name)) if "*" in name or "?" in name else [path]
-    found = [each for each in found if each.is_file()]
+    try:
+        found = sorted(path.parent.glob(path.name)) if _pattern(path.name) else [path]
+        found = [each for each in found if each.is_file()]
+    except (OSError, ValueError) as error:
+        raise DataError([Fault(str(path)[:MOST_NAME], 0, "", first_line(error)[:80])]) from None
     if not found:
         beside = [each.name for each in path.parent.glob("*.*")] if path.parent.is_dir() else []
         message = f"no such file{did_you_mean(path.name, beside)}"
         raise DataError([Fault(str(path), 0, "", message)])
     return found
+
+
+def _pattern(name: str) -> bool:
+    """Tell whether a name stands for several files; of one folder, never of those inside it."""
+    if "**" in name:
+        raise ValueError("a pattern may name files of one folder, it must not have '**'")
+    return "*" in name or "?" in name
 
 
 def _read(path: Path, *, compact: bool) -> pd.DataFrame:
@@ -63,37 +94,149 @@ def _read(path: Path, *, compact: bool) -> pd.DataFrame:
         raise
     except Exception as error:  # noqa: BLE001 - readers raise many kinds for a damaged file
         raise DataError([Fault(str(path), 0, "", f"cannot be read: {first_line(error)}")]) from None
+    refuse_texts(table, path)
     return table
 
 
+def refuse_texts(table: pd.DataFrame, path: Path) -> None:
+    """Refuse characters that no file of results can hold: NUL, and halves of pairs of UTF-16."""
+    if path.suffix == ".csv":  # UTF-8 without zero bytes, as was seen when it was read
+        return
+    for name in table.columns:
+        texts = table[name].cat.categories if hasattr(table[name], "cat") else table[name].unique()
+        bad = next((text for text in [name, *texts] if unwritable(text)), None)
+        if bad is not None:
+            message = f"{bad!r} has a character that is no text (NUL or half a pair)"
+            raise DataError([Fault(str(path), 0, repr(name), message)])
+
+
+def unwritable(text: str) -> bool:
+    r"""Tell whether a text has a character that UTF-8 files of text cannot hold.
+
+    >>> unwritable("a"), unwritable("a\0"), unwritable("\ud800")
+    (False, True, True)
+    """
+    if "\0" in text:
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def _csv(path: Path) -> pd.DataFrame:
-    """Read a CSV file with all cells as text; two columns of one name are refused."""
+    """Read a CSV file with all cells as text, each row as long as the header."""
+    names = _csv_header(path)
+    table = _csv_cells(path, len(names), threads=True)
+    return table.set_axis(pd.Index(names, dtype=object), axis=1)
+
+
+def _csv_header(path: Path) -> list[str]:
+    """Names in the first line of a CSV file that has more lines."""
+    if path.stat().st_size and _has_nul(path):
+        raise DataError([Fault(str(path), 0, "", "not UTF-8 text: it has NUL characters")])
     with path.open(encoding="utf-8-sig", newline="") as file:
-        header = pd.read_csv(file, header=None, nrows=1, dtype=str, keep_default_na=False)
-    names = [str(name) for name in header.iloc[0]]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        message = f"{len(twice)} column names stand more than once: {', '.join(twice)}"
+        lines = csv.reader(file)
+        names, more = next(lines, []), next(lines, None)
+    if not names:
+        message = "the first line is empty, it must name the columns"
         raise DataError([Fault(str(path), 1, "", message)])
-    return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    refuse_names(names, path)
+    if more is None:
+        raise DataError([Fault(str(path), 0, "", "no rows")])
+    return names
+
+
+def refuse_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns of one name, and more of them than a table of ratings has."""
+    twice = sorted(name for name, number in Counter(names).items() if number > 1)
+    if twice:
+        message = (
+            f"{len(twice)} column names stand more than once: {listed(twice, most=MOST_SHOWN)}"
+        )
+        raise DataError([Fault(str(path), 1, "", message)])
+    if len(names) > MOST_COLUMNS:
+        message = f"{len(names)} columns, at most {MOST_COLUMNS} are read"
+        raise DataError([Fault(str(path), 1, "", message)])
+
+
+def _has_nul(path: Path) -> bool:
+    """Tell whether a file holds a zero byte, which no text does."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        return held.find(b"\0") >= 0
+
+
+def _csv_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
+    """Cells below the header; rows of another length are refused, never filled or shifted."""
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415 - only where there is CSV
+
+    ragged: list[Any] = []
+    names = [str(position) for position in range(width)]
+
+    def noted(row: Any) -> str:
+        ragged.append(row)
+        return "skip"
+
+    cells = arrow_csv.read_csv(
+        path,
+        arrow_csv.ReadOptions(
+            column_names=names,
+            skip_rows_after_names=1,
+            block_size=CSV_BLOCK,
+            use_threads=threads,
+        ),
+        arrow_csv.ParseOptions(
+            newlines_in_values=True,
+            invalid_row_handler=noted,
+        ),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+    if ragged and threads:
+        # Only one thread knows the number of a row.
+        return _csv_cells(path, width, threads=False)
+    if ragged:
+        lengths = f"the first has {counted(ragged[0].actual_columns, 'cell')}"
+        message = (
+            f"{counted(len(ragged), 'row')} without {counted(width, 'cell')}, as the header has: "
+            f"rows {listed([row.number - 1 for row in ragged])}; {lengths}"
+        )
+        raise DataError([Fault(str(path), 0, "", message)])
+    table: pd.DataFrame = cells.to_pandas().astype(str)
+    return table
 
 
 def _parquet(path: Path) -> pd.DataFrame:
     """Read a Parquet file and write its values as text."""
-    return as_text(pd.read_parquet(path))
+    return _compact_parquet(path).astype(str)
 
 
 def _compact_parquet(path: Path) -> pd.DataFrame:
     """Read a Parquet file column by column, each as categories of the same texts."""
     file = pq.ParquetFile(path)
     names = file.schema_arrow.names
-    return pd.DataFrame({name: _categories(file.read([name]).column(0)) for name in names})
+    refuse_names(names, path)
+    # A name can also stand for a column inside a nested one: positions cannot be confused.
+    columns = file.read().columns if _nested(file) else (file.read([n]).column(0) for n in names)
+    held = {name: _categories(column) for name, column in zip(names, columns, strict=True)}
+    return pd.DataFrame(held)
+
+
+def _nested(file: pq.ParquetFile) -> bool:
+    """Tell whether a column holds lists or records, or a name has a point."""
+    schema = file.schema_arrow
+    return any(pa.types.is_nested(field.type) or "." in field.name for field in schema)
 
 
 def _categories(column: pa.ChunkedArray) -> pd.Categorical:
     """Texts of a column, each different value written once."""
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
+    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        values = ["" if value is None else str(value) for value in column.to_pylist()]
+        return _as_categories(np.array(values, dtype=object))
     held = column.unify_dictionaries().combine_chunks().dictionary_encode()
     texts = as_text(pd.DataFrame({"": held.dictionary.to_pandas()}))[""]
     # A missing value and one that is not a number are the same empty text, placed last.
@@ -102,19 +245,50 @@ def _categories(column: pa.ChunkedArray) -> pd.Categorical:
     return pd.Categorical.from_codes(place[codes], pd.Index(found, dtype=object))
 
 
+def _as_categories(values: NDArray[np.object_]) -> pd.Categorical:
+    """Categories of texts, in the order in which they turn up."""
+    codes, texts = pd.factorize(values)
+    return pd.Categorical.from_codes(codes, pd.Index(texts, dtype=object))
+
+
 def _jsonl(path: Path) -> pd.DataFrame:
     """Read one JSON object a line and write its values as text."""
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                row = str(error)
-            if not isinstance(row, dict):
-                raise DataError([Fault(str(path), number, "", "not a JSON object")])
-            rows.append(row)
-    return as_text(pd.DataFrame(rows, dtype=object))
+    # A line ends at a line feed only: other separators may stand inside a text.
+    with path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                rows.append(_json_object(line, path, number))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    refuse_names(names, path)
+    return as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+    """One line of JSON; a key that stands twice is refused."""
+    message = "not a JSON object"
+    try:
+        row = json.loads(line, object_pairs_hook=_once)
+    except _TwiceError as error:
+        row, message = None, str(error)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise DataError([Fault(str(path), number, "", message)])
+    return row
+
+
+class _TwiceError(Exception):
+    """A key that stands twice in one JSON object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of pairs of which no two have one key."""
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
+        raise _TwiceError(f"key {twice!r} stands twice")
+    return held
 
 
 def as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -125,8 +299,6 @@ def as_text(table: pd.DataFrame) -> pd.DataFrame:
 def _text_column(column: pd.Series) -> pd.Series:
     """Write one column as text."""
     missing = column.isna()
-    if pd.api.types.is_float_dtype(column.dtype) and (column[~missing] % 1 == 0).all():
-        column = column.astype("Int64")
     return column.astype(object).map(_text).where(~missing, "").astype(str)
 
 
@@ -156,7 +328,7 @@ def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, 
             path,
             0,
             column,
-            f"no such column for {role}, the columns are {', '.join(there)}"
+            f"no such column for {role}, the columns are {listed(there, most=MOST_SHOWN)}"
             + did_you_mean(column, there),
         )
         for role, column in columns

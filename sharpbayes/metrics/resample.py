@@ -1,7 +1,9 @@
 """Paired resampling of prompts or items: the same resample for every model and group."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import overload
 
 import numpy as np
@@ -18,6 +20,14 @@ NESTED = 0x5851F42D
 # Units, or groups of units, that the jackknife leaves out one at a time.
 JACKKNIFE_GROUPS = 1000
 THREADS = 2
+
+Part = Callable[[int], xr.Dataset]
+Done = Callable[[int, xr.Dataset], None]
+Each = Callable[..., list[xr.Dataset]]
+
+
+def _nothing(_start: int, _made: xr.Dataset) -> None:
+    """Do nothing with a block that is done."""
 
 
 def multiplicities(
@@ -105,8 +115,43 @@ def bootstrap(
         size = min(even, replicates - start)
         return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
 
+    return _joined(_EACH.get()(part, range(0, replicates, even)))
+
+
+def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
+    """Compute blocks of resamples on threads of this process.
+
+    Args:
+        part: Computes the block that starts at a replicate.
+        starts: First replicate of each block.
+        done: Called with each start and its block as soon as it is there.
+    """
+
+    def told(start: int) -> xr.Dataset:
+        made = part(start)
+        done(start, made)
+        return made
+
     with ThreadPoolExecutor(THREADS) as pool:
-        return _joined(list(pool.map(part, range(0, replicates, even))))
+        return list(pool.map(told, starts))
+
+
+_EACH: ContextVar[Each] = ContextVar("each", default=in_threads)
+
+
+@contextmanager
+def blocks_by(each: Each) -> Iterator[None]:
+    """Compute the blocks of every :func:`bootstrap` inside a ``with`` in another way.
+
+    Args:
+        each: As :func:`in_threads`: on other processes, or from a checkpoint. Blocks are the same
+            whoever computes them, so that the way never changes a result.
+    """
+    token = _EACH.set(each)
+    try:
+        yield
+    finally:
+        _EACH.reset(token)
 
 
 def jackknife(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.errors import StorageError
+from sharpbayes.errors import StorageError, first_line
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
 from sharpbayes.report.tables import TABLES, Table, dimension_table, profile_table
 from sharpbayes.report.validation_tables import (
@@ -29,6 +29,11 @@ PANEL: tuple[Callable[[xr.DataTree], Iterator[Table]], ...] = (
     subset_tables,
 )
 
+# What spreadsheets take as the start of a formula, and cells that only hold numbers.
+FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]|[\t\r]")
+NUMBERS = re.compile(r"[-+0-9.,%()\[\] \u2013\u2212]*(?:[eE][-+]?[0-9]+)?")
+# A Markdown file may hold HTML: what would open a tag is written as an entity.
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
 LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -49,6 +54,17 @@ LATEX = {
 
 def every_table(results: xr.DataTree) -> list[Table]:
     """Return every table of a results file: a panel's in the order of the SHARP paper."""
+    try:
+        return _tables_of(results)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        kind = f"{type(error).__name__}: {first_line(error)}"
+        title = results.attrs.get("title", "")
+        message = f"results of {title!r}: tables need what is not there or not in its form ({kind})"
+        raise StorageError(message) from error
+
+
+def _tables_of(results: xr.DataTree) -> list[Table]:
+    """Tables of results whose groups are as they were written."""
     found = [table for make in PANEL for table in make(results)] if "judges" in results else []
     short = (profile_table, dimension_table) if found else ()
     return found + [table for make in TABLES if make not in short for table in make(results)]
@@ -99,8 +115,20 @@ def as_csv(table: Table) -> str:
     'model,mean\n"a, b",0.5\n'
     """
     held = io.StringIO()
-    csv.writer(held, lineterminator="\n").writerows([table.header, *table.rows])
+    rows = [[plain_cell(text) for text in row] for row in [table.header, *table.rows]]
+    csv.writer(held, lineterminator="\n").writerows(rows)
     return held.getvalue()
+
+
+def plain_cell(text: str) -> str:
+    """Return a text that no spreadsheet runs: an apostrophe before what it would take as a formula.
+
+    Numbers and intervals stay as they are. Source: OWASP, CSV Injection.
+
+    >>> plain_cell("=HYPERLINK(1)"), plain_cell("-0.5"), plain_cell("-2+cmd|' /C calc'!A0")
+    ("'=HYPERLINK(1)", '-0.5', "'-2+cmd|' /C calc'!A0")
+    """
+    return f"'{text}" if FORMULA.match(text) and not NUMBERS.fullmatch(text) else text
 
 
 def as_markdown(table: Table) -> str:
@@ -118,7 +146,11 @@ def as_markdown(table: Table) -> str:
     """
     rule = [":--", *["--:"] * (len(table.header) - 1)]
     lines = [_cells(table.header), "| " + " | ".join(rule) + " |", *map(_cells, table.rows)]
-    parts = [f"## {table.title}", "\n".join(lines), *([table.note] if table.note else [])]
+    parts = [
+        f"## {_marked(table.title)}",
+        "\n".join(lines),
+        *([_marked(table.note)] if table.note else []),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -161,7 +193,8 @@ def escape_latex(text: str) -> str:
     >>> escape_latex("a_b 5% {x} \\ ~")
     'a\\_b 5\\% \\{x\\} \\textbackslash{} \\textasciitilde{}'
     """
-    return "".join(LATEX.get(character, character) for character in text)
+    plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return "".join(LATEX.get(character, character) for character in plain)
 
 
 def _latex_row(row: tuple[str, ...]) -> str:
@@ -172,5 +205,9 @@ def _latex_row(row: tuple[str, ...]) -> str:
 
 def _cells(row: tuple[str, ...]) -> str:
     """One row of a Markdown table."""
-    texts = (text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ") for text in row)
-    return "| " + " | ".join(texts) + " |"
+    return "| " + " | ".join(_marked(text).replace("|", "\\|") for text in row) + " |"
+
+
+def _marked(text: str) -> str:
+    """A text on one line, without tags; what Markdown reads as an escape is written twice."""
+    return TAG.sub("&lt;", " ".join(text.split())).replace("\\", "\\\\")

@@ -1,9 +1,10 @@
 """TOML files -> frozen objects; every fault of every file at once."""
 
 import hashlib
+import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.library import find, folder
-from sharpbayes.spec.faults import faults_of
+from sharpbayes.spec.faults import dotted, faults_of, line_of
 from sharpbayes.spec.lines import Path as KeyPath
 from sharpbayes.spec.lines import key_lines
 from sharpbayes.spec.model import Model
@@ -20,6 +21,8 @@ from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 DEFAULT_WEIGHTS = "sharp"
+# What no file that a person writes reaches.
+MOST_BYTES, MOST_NAME, DEEPEST = 10_000_000, 200, 50
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,35 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     return files
 
 
+def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
+    """Read the study, weights and model that stand in the root attributes of results.
+
+    Args:
+        attrs: From :func:`sharpbayes.open_results`; the texts are those of the run, the paths of
+            data start from where the study was.
+
+    Raises:
+        SpecError: The texts are not there, or this version refuses them.
+    """
+    overrides = tuple(json.loads(attrs.get("overrides", "[]")))
+    if "study" not in attrs:
+        raise SpecError([Fault("--from", 0, "", "these results do not hold their study")])
+
+    def written[T: BaseModel](kind: str, cls: type[T], over: Sequence[str] = ()) -> Written[T]:
+        return parse(attrs[kind], Path(attrs[f"{kind}_path"]), cls, overrides=over)
+
+    files = StudyFiles(
+        written("study", Study, overrides),
+        written("weights", Weights) if "weights" in attrs else None,
+        written("model", Model) if "model" in attrs else None,
+        overrides,
+    )
+    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+
+    check_files(files)
+    return files
+
+
 def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> Written[T]:
     """Read one file as one class.
 
@@ -112,6 +144,7 @@ def parse[T: BaseModel](
     data = _parsed(text, path)
     lines = key_lines(text)
     set_at = _overridden(data, overrides)
+    _refuse_nul(data, path, lines)
     try:
         spec = cls.model_validate(data)
     except ValidationError as error:
@@ -167,26 +200,71 @@ def _located(name: str, kind: str, study: Written[Study] | None, key: KeyPath | 
 def _text(path: Path) -> str:
     """Return the text of a file."""
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise SpecError([Fault(str(path), 0, "", f"larger than {MOST_BYTES} bytes")])
+        if path.exists() and not path.is_file():
+            raise SpecError([Fault(str(path), 0, "", "not a file")])
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start})"
-    except OSError as error:
-        message = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+    except FileNotFoundError:
         beside = path.parent if path.parent.is_dir() else folder("studies")
-        message += did_you_mean(path.name, [each.name for each in beside.glob("*.toml")])
-    raise SpecError([Fault(str(path), 0, "", message)])
+        near = did_you_mean(path.name, [each.name for each in beside.glob("*.toml")])
+        message = f"no such file{near}"
+    except (OSError, ValueError) as error:
+        message = str(getattr(error, "strerror", None) or error)
+    raise SpecError([Fault(str(path)[:MOST_NAME], 0, "", message)])
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     """Return what TOML text says."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        _refuse_deep(data)
+    except RecursionError:
+        message = "arrays and tables in each other too deep"
+        raise SpecError([Fault(str(path), 0, "", message)]) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         message = str(error).split(" (at ")[0]
         line = int(place.group(1)) if place else text.count("\n") + 1
         fault = Fault(str(path), line, "", f"not valid TOML: {message[:1].lower()}{message[1:]}")
         raise SpecError([fault]) from None
+    return data
+
+
+def _refuse_deep(value: Any, depth: int = 0) -> None:
+    """Refuse what lies deeper than any file of these kinds goes."""
+    if depth > DEEPEST:
+        raise RecursionError
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            _refuse_deep(inner, depth + 1)
+
+
+def _refuse_nul(data: Any, path: Path, lines: Mapping[KeyPath, int]) -> None:
+    """Refuse texts with a character that no results file can hold."""
+    faults = [
+        Fault(str(path), line_of(where, lines), repr(dotted(where)), message)
+        for where, text in _texts(data, ())
+        for message in ["a text must not have the character U+0000"]
+        if "\0" in text
+    ]
+    if faults:
+        raise SpecError(sorted(faults))
+
+
+def _texts(value: Any, where: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Every text of a file with its place, keys included."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*where, key), key
+            yield from _texts(inner, (*where, key))
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from _texts(inner, (*where, position))
 
 
 def _overridden(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:

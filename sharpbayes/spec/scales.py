@@ -6,6 +6,9 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from sharpbayes.spec.base import Name, Share, Spec
 
+# Levels are held in two bytes, and every one may have a threshold.
+MOST_LEVELS = 1000
+
 
 class OrdinalScale(Spec):
     """Whole numbers from ``min`` to ``max``, larger meaning more harm unless reversed."""
@@ -18,6 +21,8 @@ class OrdinalScale(Spec):
     def _ordered(self) -> Self:
         if self.max <= self.min:
             raise ValueError(f"max = {self.max} must be larger than min = {self.min}")
+        if self.max - self.min >= MOST_LEVELS:
+            raise ValueError(f"max must be less than {MOST_LEVELS} above min")
         return self
 
     @property

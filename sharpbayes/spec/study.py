@@ -143,7 +143,7 @@ class Validation(Spec):
     alphas: Annotated[tuple[Inside, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     familywise: Inside = 0.05
-    mixed_cells: Annotated[int, Field(ge=4)] = 10_000
+    mixed_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
 
 
 class Panel(Spec):
@@ -210,7 +210,7 @@ class CrowdLabels(Spec):
     """Labels from the crowd outside the group: unsafe where the level is at or above ``cut``."""
 
     from_: Literal["crowd"] = Field(alias="from")
-    cut: Annotated[int, Field(ge=1)]
+    cut: Annotated[int, Field(ge=1, lt=2**63)]
 
 
 class ItemLabels(Spec):
@@ -253,16 +253,16 @@ class Simulation(Spec):
     conservative rater scores above 0, at random, what lies above ``conservative_percentile`` of R.
     """
 
-    items: Annotated[int, Field(ge=10)] = 1000
-    raters: Annotated[int, Field(ge=1)] = 30
-    experts: Annotated[int, Field(ge=1)] = 30
+    items: Annotated[int, Field(ge=10, le=10_000_000)] = 1000
+    raters: Annotated[int, Field(ge=1, le=10_000_000)] = 30
+    experts: Annotated[int, Field(ge=1, le=10_000_000)] = 30
     severity_sd: Positive = 1.0
     bias_sd: NonNegative = 0.2
     thresholds: Growing | None = None
     expert_percentiles: Percentiles = (50.0, 90.0)
     shift_share: Share = 0.7
-    shift_from: Annotated[int, Field(ge=1)] = 2
-    shift_steps: Annotated[int, Field(ge=1)] = 2
+    shift_from: Annotated[int, Field(ge=1, lt=2**63)] = 2
+    shift_steps: Annotated[int, Field(ge=1, lt=2**63)] = 2
     conservative_percentile: Percentile = 68.0
 
 
@@ -280,11 +280,11 @@ class Crowd(Spec):
     ] = ()
     by: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     labels: Labels
-    min_raters: Annotated[int, Field(ge=1)] = 3
-    min_items: Annotated[int, Field(ge=1)] = 10
+    min_raters: Annotated[int, Field(ge=1, lt=2**63)] = 3
+    min_items: Annotated[int, Field(ge=1, lt=2**63)] = 10
     duplicates: Literal["error", "first", "last"] = "error"
     distance: Literal["nominal", "ordinal", "interval"] | None = None
-    permutations: Annotated[int, Field(ge=0)] = 1000
+    permutations: Annotated[int, Field(ge=0, le=10_000_000)] = 1000
     priority: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
     interval_width: Inside = 0.05
     simulation: Simulation = Simulation()
@@ -313,7 +313,7 @@ class Bootstrap(Spec):
     ``samples``: whether the repeated generations of a prompt are drawn anew too, where there are.
     """
 
-    replicates: Annotated[int, Field(ge=1)] = 10_000
+    replicates: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
     level: Inside = 0.95
     samples: bool = True
 
@@ -325,15 +325,15 @@ class Sampler(Spec):
     transitions that end at ``max_depth``.
     """
 
-    chains: Annotated[int, Field(ge=2)] = 4
-    tune: Annotated[int, Field(ge=50)] = 1000
-    draws: Annotated[int, Field(ge=50)] = 1000
-    predictive: Annotated[int, Field(ge=0)] = 500
+    chains: Annotated[int, Field(ge=2, le=1000)] = 4
+    tune: Annotated[int, Field(ge=50, le=10_000_000)] = 1000
+    draws: Annotated[int, Field(ge=50, le=10_000_000)] = 1000
+    predictive: Annotated[int, Field(ge=0, le=10_000_000)] = 500
     target_accept: Inside = 0.8
     max_depth: Annotated[int, Field(ge=1, le=15)] = 10
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
-    min_ess: Annotated[int, Field(ge=1)] = 400
-    max_divergences: Annotated[int, Field(ge=0)] = 0
+    min_ess: Annotated[int, Field(ge=1, lt=2**63)] = 400
+    max_divergences: Annotated[int, Field(ge=0, lt=2**63)] = 0
     min_bfmi: Annotated[float, Field(ge=0, strict=False)] = 0.3
     max_deepest: Share = 0.1
 

@@ -209,7 +209,7 @@ FILES = {
         "a,b,a\n1,2,3\n",
         "t.csv:1: 1 column names stand more than once: a",
     ),
-    "nothing": ("t.csv", "", "t.csv: cannot be read: No columns to parse from file"),
+    "nothing": ("t.csv", "", "t.csv:1: the first line is empty, it must name the columns"),
 }
 
 

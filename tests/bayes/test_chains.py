@@ -1,0 +1,60 @@
+"""Chains give the same draws together, one by one, on few processors, or from a store."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sharpbayes.bayes.chains import chain_seeds
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.sample import sample_kernel, sample_one
+from sharpbayes.run import read
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Sampler
+
+SAMPLER = Sampler(chains=3, tune=60, draws=50)
+
+
+@pytest.fixture(scope="module")
+def placed():
+    files = load_study("quickstart_crowd")
+    found = design(read(files).ratings, files.model.spec)
+    return found, layout(found)
+
+
+@pytest.fixture(scope="module")
+def together(placed):
+    return sample_kernel(*placed, SAMPLER, seed=5)
+
+
+def test_a_chain_alone_is_that_chain_of_all(placed, together):
+    alone = sample_one(*placed, SAMPLER, chain_seeds(5, 3)[1])
+    for name in ("logp", "energy", "n_steps"):
+        assert np.array_equal(alone[name], together["sample_stats"][name][1])
+
+
+def test_one_processor_gives_what_many_give(placed, together, monkeypatch):
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 1)
+    after_one_another = sample_kernel(*placed, SAMPLER, seed=5)
+    for name in together.children:
+        assert together[name].to_dataset().identical(after_one_another[name].to_dataset())
+
+
+def test_more_chains_leave_the_first_as_they_were(placed, together):
+    more = sample_kernel(*placed, SAMPLER.model_copy(update={"chains": 4}), seed=5)
+    assert np.array_equal(more["sample_stats"]["logp"][:3], together["sample_stats"]["logp"])
+
+
+def test_chains_differ_from_each_other_and_between_seeds(placed, together):
+    first = together["sample_stats"]["logp"].to_numpy()
+    assert len({tuple(chain) for chain in first}) == 3
+    other = sample_kernel(*placed, SAMPLER, seed=6)["sample_stats"]["logp"].to_numpy()
+    assert not np.array_equal(first, other)
+
+
+def test_every_chain_tells_its_progress(placed):
+    seen = []
+    sample_kernel(*placed, SAMPLER, seed=5, progress=seen.append)
+    assert {len(states) for states in seen} == {3}
+    assert [state.finished_draws for state in seen[-1]] == [110] * 3

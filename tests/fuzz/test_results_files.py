@@ -1,0 +1,75 @@
+"""Results files with any bytes changed: never opened as if they were whole."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sharpbayes.report.document import document
+from sharpbayes.report.write import every_table
+from sharpbayes.results import SCHEMA, open_results, save_results, seal
+from sharpbayes.run import measure
+from sharpbayes.spec.load import load_study
+from tests.fuzz.outcomes import fuzzed, outcome
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The bytes of a results file."""
+    path = tmp_path_factory.mktemp("results") / "r.nc"
+    few = ("bootstrap.replicates=20", "crowd.permutations=20")
+    save_results(measure(load_study("quickstart_crowd", overrides=few)), path)
+    return path.read_bytes()
+
+
+def told(path):
+    """Open, print and tell, or be told what is wrong."""
+    opened = outcome(lambda: open_results(path), place=[str(path)])
+    if opened is not None:
+        outcome(lambda: every_table(opened), place=["results of"])
+        outcome(lambda: document(opened), place=[str(path)])
+    return opened
+
+
+@fuzzed
+@given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 7)), min_size=1))
+def test_flipped_bits(whole, tmp_path, flips):
+    content = bytearray(whole)
+    for where, bit in flips:
+        content[int(where * len(content))] ^= 1 << bit
+    (tmp_path / "r.nc").write_bytes(content)
+    assert (told(tmp_path / "r.nc") is None) == (bytes(content) != whole)
+
+
+@fuzzed
+@given(keep=st.floats(0, 1, exclude_max=True), more=st.binary(max_size=8))
+def test_truncated_files(whole, tmp_path, keep, more):
+    (tmp_path / "r.nc").write_bytes(whole[: int(keep * len(whole))] + more)
+    assert told(tmp_path / "r.nc") is None
+
+
+@fuzzed
+@given(content=st.binary(max_size=300))
+def test_random_bytes(tmp_path, content):
+    (tmp_path / "r.nc").write_bytes(content)
+    assert told(tmp_path / "r.nc") is None
+
+
+NAMES = ["profile", "responsiveness", "judges", "diagnostics", "posterior", "panel", "cohesion"]
+
+
+@fuzzed
+@given(
+    groups=st.lists(st.sampled_from(NAMES), max_size=3),
+    left_out=st.sets(st.sampled_from(["title", "status", "seed"]), max_size=1),
+)
+def test_files_that_only_say_they_are_ours(tmp_path, groups, left_out):
+    made = xr.Dataset({"cvar": ("model", np.zeros(2))})
+    tree = xr.DataTree.from_dict({f"/{name}": made for name in groups})
+    attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
+    tree.attrs = {name: value for name, value in attrs.items() if name not in left_out}
+    tree.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    assert told(tmp_path / "r.nc") is None
+    seal(tmp_path / "r.nc")
+    told(tmp_path / "r.nc")
