@@ -68,7 +68,16 @@ def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) 
     if as_json or not quiet:
         print_results(results, as_json=as_json, path=target)
     if not quiet:
+        say_found(results)
         say(f"{results.attrs['status']}; results written to {target}")
+
+
+def say_found(results: "xr.DataTree") -> None:
+    """Say what was found and whether to trust it."""
+    from sharpbayes.report.summary import answer, verdict  # noqa: PLC0415
+
+    say("\n" + " ".join(answer(results)))
+    say(verdict(results))
 
 
 def exit_if_unsure(results: "xr.DataTree") -> None:
@@ -113,6 +122,13 @@ def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | No
         from sharpbayes.report.figures import write_figures  # noqa: PLC0415
 
         say(f"{len(write_figures(results, figures))} files of figures in {figures}")
+
+
+def write_page(results: "xr.DataTree", path: Path) -> None:
+    """Write the HTML report and say so."""
+    from sharpbayes.report.html import write_html  # noqa: PLC0415
+
+    say(f"report written to {write_html(results, path)}")
 
 
 def show_tables(tables: "Sequence[Table]") -> None:
