@@ -14,6 +14,7 @@ from sharpbayes.terminal import (
     finish,
     guarded,
     keep_measured,
+    pairs,
     print_results,
     read_study,
     results_path,
@@ -48,6 +49,26 @@ Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="Ratings: CSV, Parquet or JSON lines.")],
+    out: Annotated[Path | None, typer.Option(help="Study file; <data>.toml by default.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="role=column, in place of a guess.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Look at a data file and write a commented study for it."""
+    with guarded(debug=debug):
+        from sharpbayes.starter import write_study  # noqa: PLC0415
+
+        target = out or Path(f"{data.stem}.toml")
+        unsure = write_study(data, target, roles=pairs(role or []))
+        for text in unsure:
+            say(f"to check: {text}")
+        say(f"study written to {target}; next: sharpbayes check {target}")
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sharpbayes.errors import SharpbayesError, StorageError
+from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,6 +47,18 @@ def read_study(study: Path, set_: list[str] | None, seed: int | None) -> "StudyF
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     return load_study(study, overrides=tuple(overrides))
+
+
+def pairs(texts: Sequence[str]) -> dict[str, str]:
+    """Return ``name=value`` texts by name.
+
+    >>> pairs(["rater=who", "score=a=b"])
+    {'rater': 'who', 'score': 'a=b'}
+    """
+    without = [text for text in texts if "=" not in text]
+    if without:
+        raise SpecError([Fault("--role", 0, without[0], "must be role=column")])
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
 def results_path(study: Path, out: Path | None) -> Path:

@@ -15,6 +15,8 @@ ROOMS = [
     "report",
     "run",
     "simulate",
+    "starter",
+    "guess",
     "measure_crowd",
     "measure_panel",
     "validate_panel",
