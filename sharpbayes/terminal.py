@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -15,11 +15,13 @@ from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
     from sharpbayes.report.tables import Table
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
+PLAIN_WIDTH = 80
 PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
 
 
@@ -144,25 +146,39 @@ def write_page(results: "xr.DataTree", path: Path) -> None:
 
 
 def show_tables(tables: "Sequence[Table]") -> None:
-    """Print tables, as wide as the terminal or 80 columns where there is none."""
-    from rich.box import SIMPLE  # noqa: PLC0415
+    """Print tables, as wide as the terminal or 80 columns where there is none.
+
+    A table that is wider is printed in parts, each with the first column.
+    """
     from rich.console import Console  # noqa: PLC0415
+
+    from sharpbayes.report.parts import in_parts  # noqa: PLC0415
+
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    for table in tables:
+        for part in in_parts(table, width=console.width):
+            _show(part, console)
+
+
+def _show(table: "Table", console: "Console") -> None:
+    """Print one table."""
+    from rich.box import SIMPLE  # noqa: PLC0415
     from rich.markup import escape  # noqa: PLC0415
     from rich.table import Table as RichTable  # noqa: PLC0415
 
-    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
-    for table in tables:
-        grid = RichTable(
-            title=escape(table.title), title_justify="left", caption_justify="left", box=SIMPLE
-        )
-        for position, name in enumerate(table.header):
-            grid.add_column(
-                escape(name), justify="left" if position == 0 else "right", overflow="fold"
-            )
-        for row in table.rows:
-            grid.add_row(*(escape(text) for text in row))
-        grid.caption = escape(table.note)
-        console.print(grid)
+    grid = RichTable(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
+        # Only texts are folded to make room, never a number.
+        short = max(map(len, cells)) < console.width // 2
+        whole = position > 0 and short and not any(" " in cell for cell in cells)
+        justify: Literal["left", "right"] = "left" if position == 0 else "right"
+        grid.add_column(escape(cells[0]), justify=justify, overflow="fold", no_wrap=whole)
+    for row in table.rows:
+        grid.add_row(*(escape(text) for text in row))
+    console.print(escape(table.title))
+    console.print(grid)
+    if table.note:
+        console.print(escape(table.note) + "\n")
 
 
 def say(text: str) -> None:
