@@ -174,8 +174,8 @@ def as_svg(figure: "Figure") -> str:
 def profile_intervals(results: xr.DataTree) -> "Figure":
     """Draw tail risk by model with its bootstrap interval, and the posterior's where there is one.
 
-    The posterior interval is the central one of the level of the bootstrap, over all draws of
-    ``posterior_profile``.
+    The posterior interval is the central 95% of the draws of ``posterior_profile``, the mark their
+    mean; the bootstrap's is of the level of the study.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
@@ -188,7 +188,7 @@ def profile_intervals(results: xr.DataTree) -> "Figure":
     axes.plot(profile["cvar"], place - 0.12, "o", color=DARK, ms=5)
     drawn = posterior_intervals(results, models)
     if drawn is not None:
-        _bars(axes, place + 0.14, drawn[:, :2], colour=ORANGE, label="posterior")
+        _bars(axes, place + 0.14, drawn[:, :2], colour=ORANGE, label="posterior, 95%")
         axes.plot(drawn[:, 2], place + 0.14, "D", color=ORANGE, ms=4)
     axes.set_yticks(place, [str(name) for name in models])
     axes.set_ylim(len(models) - 0.4, -0.6)

@@ -23,7 +23,7 @@ from sharpbayes.report.write import every_table
 MOST_ROWS = 150
 # Chapters by the titles of their tables, the first that matches.
 CHAPTERS = (
-    ("Decision", r"Decision|Probabilit|Expected loss"),
+    ("Decision", r"Decision by|Probabilit|What each|Where weight|CVaR by source"),
     ("Risk profile", r"Tables? [1-4][-:]|Section 3\.3|Risk profile|Harm by|Section 4|Distribution"),
     ("Judges", r"Table [5-7][,:]|Appendix C|Effective number"),
     ("How dimensions move together", r"Table 8"),

@@ -3,6 +3,7 @@
 Written once: the terminal, the report and ``_repr_html_`` say the same words.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 
@@ -140,7 +141,7 @@ def _with_chance(results: xr.DataTree, model: str) -> str:
     if "decision" not in results or "prob_admissible" not in results["decision"]:
         return model
     chance = float(results["decision"]["prob_admissible"].sel(model=model))
-    return f"{model} (probability {chance:.2f})"
+    return model if np.isnan(chance) else f"{model} (probability {chance:.2f})"
 
 
 def _responsive(results: xr.DataTree) -> str:
@@ -190,6 +191,7 @@ def _status(results: xr.DataTree) -> Iterator[str]:
     """A fit that must not be used, or was cut short."""
     if results.attrs["status"] == "not converged":
         yield f"The fit has not converged and must not be used: {_why_not(results)}."
+        yield from _texts(results["diagnostics"].attrs.get("advice", ""))
     if results.attrs["status"] == "interrupted":
         yield "The run was interrupted: only what was finished is here."
 
@@ -210,7 +212,8 @@ def _said_by_groups(results: xr.DataTree) -> Iterator[str]:
 def _texts(value: object) -> list[str]:
     """A text, a JSON list of texts, or several texts, as a list without empty ones."""
     if isinstance(value, str) and value.startswith("["):
-        value = json.loads(value)
+        with contextlib.suppress(ValueError):  # a text that begins with a bracket
+            value = json.loads(value)
     several = [value] if isinstance(value, str) else np.atleast_1d(np.asarray(value, dtype=str))
     return [str(text) for text in several if str(text)]
 

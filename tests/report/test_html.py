@@ -154,7 +154,7 @@ def test_a_posterior_interval_is_drawn_beside_the_bootstrap(panel):
     assert found[:, 0] == pytest.approx(np.quantile(flat, 0.025, axis=0))
     assert found[:, 2] == pytest.approx(flat.mean(0))
     legend = [t.get_text() for t in profile_intervals(fitted).axes[0].get_legend().get_texts()]
-    assert legend == ["bootstrap over prompts", "posterior"]
+    assert legend == ["bootstrap over prompts", "posterior, 95%"]
 
 
 def test_equal_results_give_equal_pages_below_three_megabytes(results):

@@ -114,15 +114,17 @@ def test_a_crowd_that_cannot_be_measured_says_why():
 def test_checks_that_failed_are_read_from_every_group(said):
     results = panel(status="not converged")
     results["diagnostics"] = xr.DataTree()
-    results["diagnostics"].attrs["why_not"] = "R-hat of sd is 1.2"
+    results["diagnostics"].attrs |= {"why_not": "R-hat of sd is 1.2", "advice": ["Tune.", "[x"]}
     results["checks"] = xr.DataTree()
     results["checks"].attrs["failed"] = said
     results["posterior"] = xr.DataTree()
     assert summary.failed(results) == [
         "The fit has not converged and must not be used: R-hat of sd is 1.2.",
+        "Tune.",
+        "[x",
         "Too few zeros.",
     ]
-    assert summary.verdict(results).startswith("2 checks failed: The fit has not converged")
+    assert summary.verdict(results).startswith("4 checks failed: The fit has not converged")
 
 
 def test_remarks_name_what_is_missing():
