@@ -18,6 +18,7 @@ from sharpbayes.terminal import (
     keep_measured,
     keep_tables,
     named_files,
+    pairs,
     print_results,
     read_study,
     results_path,
@@ -25,6 +26,7 @@ from sharpbayes.terminal import (
     show_tables,
     study_of,
     working,
+    write_page,
     write_report,
 )
 
@@ -49,6 +51,8 @@ Figures = Annotated[
     Path | None, typer.Option(help="Folder for Figures 1 to 4 as PNG, SVG and PDF; a panel only.")
 ]
 Out = Annotated[Path | None, typer.Option(help="Results file; <study>.results.nc by default.")]
+Page = Annotated[Path | None, typer.Option("--out", help="HTML file; <results>.html by default.")]
+Text = Annotated[bool, typer.Option("--text", help="Print every table; write no HTML.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="key=value over the study file.")]
 Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
@@ -62,6 +66,26 @@ OnCluster = Annotated[
     str | None, typer.Option("--cluster", help="local:N processes, or a scheduler, tcp://...")
 ]
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="Ratings: CSV, Parquet or JSON lines.")],
+    out: Annotated[Path | None, typer.Option(help="Study file; <data>.toml by default.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="role=column, in place of a guess.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Look at a data file and write a commented study for it."""
+    with guarded(debug=debug):
+        from sharpbayes.starter import write_study  # noqa: PLC0415
+
+        target = out or Path(f"{data.stem}.toml")
+        unsure = write_study(data, target, roles=pairs(role or []))
+        for text in unsure:
+            say(f"to check: {text}")
+        say(f"study written to {target}; next: sharpbayes check {target}")
 
 
 @app.command()
@@ -255,22 +279,25 @@ def weigh(
 @app.command()
 def report(
     results: ResultsFile,
+    out: Page = None,
     tables: Tables = None,
     figures: Figures = None,
+    text: Text = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print every table of a results file, or write its tables and figures."""
+    """Write one HTML file beside the results, or print or write their tables and figures."""
     with guarded(debug=debug):
         from sharpbayes.report.write import every_table  # noqa: PLC0415
         from sharpbayes.results import open_results  # noqa: PLC0415
 
         opened = open_results(results)
-        if tables is not None or figures is not None:
-            write_report(opened, tables, figures)
+        write_report(opened, tables, figures)
+        if out is not None or not (text or as_json or tables or figures):
+            write_page(opened, out or results.with_suffix(".html"))
         if as_json:
             print_results(opened, as_json=True)
-        elif tables is None and figures is None:
+        elif text:
             show_tables(every_table(opened))
 
 

@@ -17,8 +17,6 @@ from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
-from sharpbayes.measure_crowd import measure_crowd
-from sharpbayes.measure_panel import measure_panel
 from sharpbayes.results import provenance
 from sharpbayes.reweigh import after_fit, digest
 from sharpbayes.spec.load import StudyFiles, reload_study
@@ -121,13 +119,19 @@ def measure(
         loaded = read(files)
     _design(files, loaded)
     say("computing metrics and bootstrap intervals")
-    groups = (
-        measure_crowd(files.study.spec, loaded.crowd)
-        if loaded.crowd is not None
-        else measure_panel(files, loaded.panel)
-    )
     attrs = provenance(files, data=data_facts(files, loaded), status="measured")
-    return _tree(groups, attrs)
+    return _tree(_measured(files, loaded), attrs)
+
+
+def _measured(files: StudyFiles, loaded: Loaded) -> Groups:
+    """Measure the crowd or the panel; each is imported here, so that ``check`` starts quickly."""
+    if loaded.crowd is not None:
+        from sharpbayes.measure_crowd import measure_crowd  # noqa: PLC0415
+
+        return measure_crowd(files.study.spec, loaded.crowd)
+    from sharpbayes.measure_panel import measure_panel  # noqa: PLC0415
+
+    return measure_panel(files, loaded.panel)
 
 
 def fit(

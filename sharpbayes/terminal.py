@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError, l
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
     from sharpbayes.report.tables import Table
     from sharpbayes.spec.load import StudyFiles
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
 # A quantity fails whose p value, corrected for their number, is below this.
 WRONG = 0.05
+PLAIN_WIDTH = 80
 PLAIN_FIRST_SECONDS, PLAIN_EVERY_SECONDS = 2.0, 10.0
 
 
@@ -49,6 +51,18 @@ def read_study(study: Path, set_: list[str] | None, seed: int | None) -> "StudyF
 
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     return load_study(study, overrides=tuple(overrides))
+
+
+def pairs(texts: Sequence[str]) -> dict[str, str]:
+    """Return ``name=value`` texts by name.
+
+    >>> pairs(["rater=who", "score=a=b"])
+    {'rater': 'who', 'score': 'a=b'}
+    """
+    without = [text for text in texts if "=" not in text]
+    if without:
+        raise SpecError([Fault("--role", 0, without[0], "must be role=column")])
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
 def results_path(study: Path, out: Path | None) -> Path:
@@ -114,7 +128,16 @@ def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) 
     if as_json or not quiet:
         print_results(results, as_json=as_json, path=target)
     if not quiet:
+        say_found(results)
         say(f"{results.attrs['status']}; results written to {target}")
+
+
+def say_found(results: "xr.DataTree") -> None:
+    """Say what was found and whether to trust it."""
+    from sharpbayes.report.summary import answer, verdict  # noqa: PLC0415
+
+    say("\n" + " ".join(answer(results)))
+    say(verdict(results))
 
 
 def exit_if_interrupted(results: "xr.DataTree") -> None:
@@ -215,31 +238,49 @@ def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | No
         say(f"{len(write_figures(results, figures))} files of figures in {figures}")
 
 
+def write_page(results: "xr.DataTree", path: Path) -> None:
+    """Write the HTML report and say so."""
+    from sharpbayes.report.html import write_html  # noqa: PLC0415
+
+    say(f"report written to {write_html(results, path)}")
+
+
 def show_tables(tables: "Sequence[Table]") -> None:
-    """Print tables, as wide as the terminal or 80 columns where there is none."""
-    from rich.box import SIMPLE  # noqa: PLC0415
+    """Print tables, as wide as the terminal or 80 columns where there is none.
+
+    A table that is wider is printed in parts, each with the first column.
+    """
     from rich.console import Console  # noqa: PLC0415
+
+    from sharpbayes.report.parts import in_parts  # noqa: PLC0415
+
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    for table in tables:
+        for part in in_parts(table, width=console.width):
+            _show(part, console)
+
+
+def _show(table: "Table", console: "Console") -> None:
+    """Print one table."""
+    from rich.box import SIMPLE  # noqa: PLC0415
     from rich.markup import escape  # noqa: PLC0415
     from rich.table import Table as RichTable  # noqa: PLC0415
 
-    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
-    for table in tables:
-        grid = RichTable(
-            title=escape(printable(table.title)),
-            title_justify="left",
-            caption_justify="left",
-            box=SIMPLE,
+    grid = RichTable(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
+        # Only texts are folded to make room, never a number.
+        short = max(map(len, cells)) < console.width // 2
+        whole = position > 0 and short and not any(" " in cell for cell in cells)
+        justify: Literal["left", "right"] = "left" if position == 0 else "right"
+        grid.add_column(
+            escape(printable(cells[0])), justify=justify, overflow="fold", no_wrap=whole
         )
-        for position, name in enumerate(table.header):
-            grid.add_column(
-                escape(printable(name)),
-                justify="left" if position == 0 else "right",
-                overflow="fold",
-            )
-        for row in table.rows:
-            grid.add_row(*(escape(printable(text)) for text in row))
-        grid.caption = escape(printable(table.note))
-        console.print(grid)
+    for row in table.rows:
+        grid.add_row(*(escape(printable(text)) for text in row))
+    console.print(escape(printable(table.title)))
+    console.print(grid)
+    if table.note:
+        console.print(escape(printable(table.note)) + "\n")
 
 
 def say(text: str) -> None:

@@ -47,9 +47,36 @@ def test_measure_writes_results_and_says_where(run):
     assert open_results("quickstart.results.nc").attrs["status"] == "measured"
 
 
-def test_report_prints_the_same_tables(run):
+def test_report_as_text_prints_the_same_tables(run):
     measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
-    assert run("report", "r.nc").stdout == measured.stdout
+    assert run("report", "r.nc", "--text").stdout == measured.stdout
+    assert not Path("r.html").exists()
+
+
+def test_report_writes_a_page_beside_the_results_and_says_so(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "report written to r.html\n"
+    assert "Quickstart: four models" in Path("r.html").read_text(encoding="utf-8")
+    assert run("report", "r.nc", "--out", "p.html", "--tables", "t").exit_code == 0
+    assert Path("p.html").read_bytes() == Path("r.html").read_bytes()
+    assert Path("t").is_dir()
+
+
+def test_a_page_that_cannot_be_written_is_a_fault_of_files(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--out", "nowhere/p.html")
+    assert done.exit_code == 5
+    assert done.stderr == "nowhere/p.html: cannot write report: No such file or directory\n"
+
+
+def test_the_last_lines_say_what_was_found_and_whether_to_trust_it(run):
+    done = run("measure", "quickstart", *FEW)
+    found, trust, written = done.stderr.splitlines()[-3:]
+    assert found.startswith("aster has the lowest tail risk of 4 models, CVaR 95")
+    assert trust.startswith("No model of the ratings was fitted")
+    assert written == "measured; results written to quickstart.results.nc"
 
 
 def test_tables_fit_80_columns(run):
@@ -193,7 +220,7 @@ def test_report_writes_tables_and_figures(run, tmp_path):
 
 def test_report_shows_a_panel_table_by_table(run):
     run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
-    shown = run("report", "r.nc").stdout
+    shown = run("report", "r.nc", "--text").stdout
     places = [shown.index(f"Table {number}:") for number in (1, 4, 5, 8, 9, 12, 14, 17, 20)]
     assert places == sorted(places)
 

@@ -18,6 +18,8 @@ ROOMS = [
     "compare",
     "run",
     "simulate",
+    "starter",
+    "guess",
     "reweigh",
     "weigh_crowd",
     "govern",
@@ -86,6 +88,24 @@ def test_measure_and_the_public_names_do_not_load_pymc():
 def test_the_command_line_starts_without_numbers():
     heavy = {*HEAVY, "numpy", "pandas", "xarray", "numba", "scipy"}
     assert not heavy & set(loaded_by("import sharpbayes.cli, sharpbayes"))
+
+
+def run_command(*arguments):
+    """Load what a command loads; xarray takes up dask wherever it is installed."""
+    call = f"app({list(arguments)!r}, standalone_mode=False)"
+    return loaded_by(f"sys.modules['dask'] = None; from sharpbayes.cli import app; {call}")
+
+
+def test_help_loads_little():
+    loaded = run_command("--help")
+    assert not {"numpy", "pandas", "xarray", "pydantic", "jinja2"} & set(loaded)
+    assert len(loaded) < 150
+
+
+def test_check_loads_no_compiler_and_no_library_of_statistics():
+    unused = {"numba", "scipy", "statsmodels", "matplotlib", "jinja2", *HEAVY}
+    for study in ("quickstart", "quickstart_crowd"):
+        assert not unused & set(run_command("check", study))
 
 
 def test_spec_reads_without_numbers():

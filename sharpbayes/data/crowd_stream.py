@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from sharpbayes.data.files import (
@@ -23,6 +22,8 @@ Codes = NDArray[np.int32]
 
 # Rows held as texts or numbers at a time.
 BATCH = 1 << 20
+# From here on a sort by counting is worth its start.
+COMPILED_FROM = 1 << 20
 PARQUET = ".parquet"
 
 
@@ -63,25 +64,14 @@ def sorted_rows(item: Codes, rater: Codes) -> Codes:
     >>> sorted_rows(np.array([1, 0, 1], np.int32), np.array([1, 5, 0], np.int32)).tolist()
     [1, 2, 0]
     """
-    rows = np.arange(item.size, dtype=np.int32)
+    if item.size < COMPILED_FROM:
+        return np.lexsort((rater, item)).astype(np.int32)
+    from sharpbayes.data.counting import by_code  # noqa: PLC0415 - loads a compiler
+
+    rows: Codes = np.arange(item.size, dtype=np.int32)
     for code in (rater, item):
-        rows = _by_code(code, rows, int(code.max(initial=0)) + 1)
+        rows = by_code(code, rows, int(code.max(initial=0)) + 1)
     return rows
-
-
-@njit(cache=True, nogil=True)
-def _by_code(code: Codes, rows: Codes, codes: int) -> Codes:
-    """Sort rows by code, stably, by counting."""
-    place = np.zeros(codes + 1, dtype=np.int64)
-    for row in rows:
-        place[code[row] + 1] += 1
-    for at in range(codes):
-        place[at + 1] += place[at]
-    found = np.empty_like(rows)
-    for row in rows:
-        found[place[code[row]]] = row
-        place[code[row]] += 1
-    return found
 
 
 class _Growing:

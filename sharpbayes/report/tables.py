@@ -138,10 +138,10 @@ MOST_LEVELS = 12
 def number(value: xr.DataArray | float) -> str:
     """Return a number with three decimals, or a dash where it is missing.
 
-    >>> number(0.12345), number(float("nan"))
-    ('0.123', '-')
+    >>> number(0.12345), number(-1e-6), number(float("nan"))
+    ('0.123', '0.000', '-')
     """
-    return "-" if np.isnan(float(value)) else f"{float(value):.3f}"
+    return "-" if np.isnan(float(value)) else f"{float(value):z.3f}"
 
 
 def span(interval: xr.DataArray) -> str:

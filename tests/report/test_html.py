@@ -1,0 +1,167 @@
+"""The report as text: whole, escaped, marked up for screen readers."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.errors import StorageError
+from sharpbayes.report import html
+from sharpbayes.report.figures import posterior_intervals, profile_intervals
+from sharpbayes.report.write import every_table
+from sharpbayes.run import measure
+from sharpbayes.spec.load import load_study
+from tests.panels import frame, measured
+
+NASTY = '<script>alert("1")</script>&\'"'
+VOID = {"meta", "link", "img", "input", "br"}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, in order; fails where they are not nested."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.open, self.text = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    table = frame(models=3, prompts=12)
+    table["model"] = table["model"].replace("m1", NASTY)
+    results = measured(tmp_path_factory.mktemp("panel"), table)
+    results.attrs["title"] = f"Title {NASTY}"
+    return results
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    few = ("bootstrap.replicates=60", "crowd.permutations=99")
+    return measure(load_study("quickstart_crowd", overrides=few))
+
+
+@pytest.fixture(params=["panel", "crowd"])
+def results(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def page(results):
+    return Page(html.as_html(results))
+
+
+def test_every_table_is_on_the_page_cell_by_cell(results, page):
+    said = set(page.text)
+    for table in every_table(results):
+        assert table.title in said
+        assert {cell for row in table.rows for cell in row if cell} <= said
+
+
+def test_strings_of_data_and_study_are_escaped(panel):
+    text = html.as_html(panel)
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert NASTY in Page(text).text
+
+
+def test_tags_nest_and_names_are_unique(page):
+    assert page.open == []
+    names = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(names) == len(set(names))
+    targets = {attrs["href"].removeprefix("#") for attrs in page.all("a")}
+    targets |= {attrs["aria-labelledby"] for _, attrs in page.tags if "aria-labelledby" in attrs}
+    assert targets <= set(names)
+
+
+def test_nothing_is_loaded_and_nothing_runs(page):
+    addresses = [a[key] for _, a in page.tags for key in ("src", "href", "action") if key in a]
+    assert all(address.startswith(("#", "data:")) for address in addresses)
+    assert not page.all("script")
+    assert not [a for _, a in page.tags for key in a if key.startswith("on") or key == "style"]
+
+
+def test_the_policy_names_the_digest_of_the_style(results):
+    text = html.as_html(results)
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = Page(text).all("meta")[2]["content"]
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_a_screen_reader_finds_its_way(page):
+    names = [tag for tag, _ in page.tags]
+    assert [names.count(tag) for tag in ("header", "main", "footer", "h1", "nav")] == [1] * 5
+    assert names.count("caption") == names.count("table") > 5
+    assert all(attrs.get("scope") in ("col", "row") for attrs in page.all("th"))
+    assert page.all("img")
+    assert all(attrs["alt"] for attrs in page.all("img"))
+    assert page.all("a")[0] == {"class": "skip", "href": "#answer"}
+
+
+def test_a_figure_is_followed_by_the_table_of_its_data(results):
+    drawn = [
+        (p, one.table) for c in html.chapters(results) for one in c.shown for p in one.pictures
+    ]
+    assert len(drawn) == len(html.pictures(results)) > 2
+    assert all(table.title.startswith(picture.data) for picture, table in drawn)
+
+
+def test_the_answer_and_failed_checks_stand_before_all_tables(crowd):
+    failing = crowd.copy()
+    failing["checks"] = xr.DataTree()
+    failing["checks"].attrs["failed"] = f"Fails {NASTY}"
+    page = Page(html.as_html(failing))
+    assert page.text.index(f"Fails {NASTY}") < page.text.index("The question")
+    assert "No check failed." not in page.text
+    assert "No check failed." in Page(html.as_html(crowd)).text
+
+
+def test_long_tables_are_cut_and_say_so(crowd, monkeypatch):
+    monkeypatch.setattr(html, "MOST_ROWS", 5)
+    assert "7 more rows are in the files" in " ".join(Page(html.as_html(crowd)).text)
+
+
+def test_a_posterior_interval_is_drawn_beside_the_bootstrap(panel):
+    models = panel["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
+    draws = np.random.default_rng(1).normal(size=(2, 50, 3))
+    fitted = panel.copy()
+    fitted["posterior_profile"] = xr.DataTree(
+        xr.Dataset({"cvar": (("chain", "draw", "model"), draws)}, {"model": models})
+    )
+    found = posterior_intervals(fitted, models)
+    flat = draws.reshape(100, 3)
+    assert found[:, 0] == pytest.approx(np.quantile(flat, 0.025, axis=0))
+    assert found[:, 2] == pytest.approx(flat.mean(0))
+    legend = [t.get_text() for t in profile_intervals(fitted).axes[0].get_legend().get_texts()]
+    assert legend == ["bootstrap over prompts", "posterior, 95%"]
+
+
+def test_equal_results_give_equal_pages_below_three_megabytes(results):
+    assert html.as_html(results) == html.as_html(results)
+    assert len(html.as_html(results).encode()) < 3_000_000
+
+
+def test_a_page_that_cannot_be_written_is_a_fault_of_files(crowd, tmp_path):
+    with pytest.raises(StorageError, match="cannot write report"):
+        html.write_html(crowd, tmp_path / "nowhere" / "r.html")
