@@ -71,14 +71,15 @@ class Cluster:
         from sharpbayes.bayes.sample import sample_one  # noqa: PLC0415
 
         kept, seeds = store or NoStore(), chain_seeds(seed, sampler.chains)
-        found = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n)))}
+        names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
+        found = {n: part for n, name in enumerate(names) if (part := kept.get(name))}
 
         def task(number: int) -> "Arrays":
             return sample_one(design, layout, sampler, seeds[number])
 
         def done(number: int, chain: "Arrays") -> None:
             found[number] = chain
-            kept.put(chain_name(number), chain)
+            kept.put(names[number], chain)
 
         self.each(task, [n for n in range(sampler.chains) if n not in found], done=done)
         return [found[number] for number in range(sampler.chains)]

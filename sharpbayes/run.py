@@ -18,7 +18,6 @@ from sharpbayes.data.panel import load_panel, panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
-from sharpbayes.reweigh import after_fit, digest
 from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.study import Study
 
@@ -189,6 +188,8 @@ def fit(
     )
     attrs = dict(measured.attrs)
     attrs["status"] = _status(groups, study)
+    from sharpbayes.reweigh import digest  # noqa: PLC0415 - loads every metric
+
     attrs["posterior_sha256"] = digest(groups["posterior"])
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
@@ -200,6 +201,8 @@ def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: St
     if "posterior_predictive" not in groups:
         return {}
     say("measuring replicated ratings")
+    from sharpbayes.reweigh import after_fit  # noqa: PLC0415 - loads every metric
+
     return after_fit(files, loaded, groups)
 
 

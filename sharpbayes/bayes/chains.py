@@ -85,7 +85,7 @@ def run_chains(
         KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
     """
     kept = store or NoStore()
-    done = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n)))}
+    done = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n, seed=seed)))}
     total = sampler.tune + sampler.draws
     states: list[Any] = [Standing(total * (n in done), total) for n in range(sampler.chains)]
     work = _Together(compiled, sampler, chain_seeds(seed, sampler.chains), states)
@@ -93,7 +93,7 @@ def run_chains(
         for number in work.finished([n for n in range(sampler.chains) if n not in done], progress):
             done[number] = _arrays(work.running[number].wait())
             del work.running[number]
-            kept.put(chain_name(number), done[number])
+            kept.put(chain_name(number, seed=seed), done[number])
     except KeyboardInterrupt:
         done |= {number: _arrays(each) for number, each in work.stopped()}
     finally:
@@ -113,9 +113,9 @@ def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
     return _arrays(_start(compiled, sampler, seed, None).wait())
 
 
-def chain_name(number: int) -> str:
-    """Return the name of a chain in a store."""
-    return f"chain-{number}"
+def chain_name(number: int, *, seed: int) -> str:
+    """Return the name of a chain in a store; the seed of all chains tells attempts apart."""
+    return f"chain-{seed}-{number}"
 
 
 class _Together:
