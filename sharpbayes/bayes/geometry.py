@@ -33,7 +33,9 @@ def sampling_powers(design: Design, *, seed: int) -> dict[str, float]:
     if not varying:
         return {}
     trial = sample_kernel(design, layout(design), TRIAL, seed=seed)["posterior"].to_dataset()
-    return {term.name: min(1.0, MOVES * kept_variance(trial, term)) for term in varying}
+    powers = {term.name: min(1.0, MOVES * kept_variance(trial, term)) for term in varying}
+    # What holds the means of other terms is sampled with them, and ratings say much of the sum.
+    return powers | {term.holder: 0.0 for term in design.terms if term.holder}
 
 
 def kept_variance(posterior: xr.Dataset, term: Term) -> float:
