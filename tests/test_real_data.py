@@ -16,7 +16,9 @@ STUDIES = Path(__file__).parent / "studies"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
 
 
-@pytest.mark.parametrize("name", ["pluriharms", "dices350", "xstest"])
+@pytest.mark.parametrize(
+    "name", ["pluriharms", "dices350", pytest.param("xstest", marks=pytest.mark.slow)]
+)
 def test_a_fit_converges(name):
     results = fit(load_study(STUDIES / f"{name}.toml"))
     diagnostics = results["diagnostics"].to_dataset()

@@ -64,6 +64,7 @@ def test_a_flipped_sign_fails(rng):
     assert not failed(found) & {"sd_item", "threshold_score[1|2]"}
 
 
+@pytest.mark.slow
 def test_intervals_that_are_too_narrow_fail(rng):
     def narrow(draws):
         thresholds = draws["threshold_score"]
@@ -77,6 +78,7 @@ def test_intervals_that_are_too_narrow_fail(rng):
     assert bool(at["outside"])
 
 
+@pytest.mark.slow
 def test_a_posterior_that_ignores_the_ratings_fails(rng):
     """Each simulation is given the posterior of another one's ratings."""
     sample = _sampler(QUICK)

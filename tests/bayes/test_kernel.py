@@ -179,7 +179,7 @@ def models(draw):
     )
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(spec=models(), seed=st.integers(0, 1000))
 def test_random_models_have_the_density_of_their_graph(spec, seed):
     rng = np.random.default_rng(seed)

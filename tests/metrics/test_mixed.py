@@ -88,6 +88,7 @@ def marginal_variance(successes, trials):
     return float(np.exp(2 * minimize(loss, [0.0, 0.0], method="Nelder-Mead").x[1]))
 
 
+@pytest.mark.slow
 def test_the_variance_of_tail_events_is_near_the_likelihoods():
     rng = np.random.default_rng(6)
     effect = 1.5 * rng.normal(size=400)
