@@ -188,10 +188,21 @@ def test_show_lists_prints_and_gives_schemas(run):
     assert done.stderr.endswith("did you mean 'sharp'?\n")
 
 
+def heeding_ctrl_c():
+    """A shell's background jobs ignore Ctrl-C, and hand that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart", *FEW]
     command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heeding_ctrl_c,  # noqa: PLW1509 - no thread here
+    ) as started:
         for line in started.stderr:
             if line.startswith("sampling: "):
                 break
