@@ -81,7 +81,8 @@ def compare(
     table["converged"] = ("model", [int(fits[name].converged) for name in order])
     table.attrs |= {"by": by, "without_unit": found[order[0]].attrs["without_unit"]}
     tree = xr.DataTree.from_dict({"/comparison": table})
-    tree.attrs = {"schema": SCHEMA, "title": f"Left out by {by}", "status": "compared"}
+    facts = {"title": f"Left out by {by}", "status": "compared", "seed": first.seed}
+    tree.attrs = {"schema": SCHEMA, **facts}
     return tree
 
 

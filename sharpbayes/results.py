@@ -155,7 +155,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")
-    absent = [name for name in ("title", "status") if name not in results.attrs]
+    absent = [name for name in ("title", "status", "seed") if name not in results.attrs]
     if found == SCHEMA and absent:
         raise StorageError(f"{path}: not a results file of sharpbayes: no {', '.join(absent)}")
     if found != SCHEMA:
