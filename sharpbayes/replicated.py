@@ -115,6 +115,10 @@ class Block:
             for scale in scales
         }
 
+    def scores(self, sources: Sequence[str]) -> NDArray[np.integer]:
+        """Return replicated scores of a crowd, (draw, rating), labels of experts left out."""
+        return self.levels(sources)[SCALE]
+
     def unit_weights(self, units: xr.DataArray, dim: str, *, shape: float = 1.0) -> xr.DataArray:
         """Return Bayesian bootstrap weights over (draw, ``dim``), with mean 1.
 
@@ -257,7 +261,7 @@ def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[st
     items = observed.plural["item"]
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        level = block.levels(sources)[SCALE]
+        level = block.scores(sources)
         counted = count_crowd(spec, data, xr.DataArray(level, dims=("draw", "rating")))
         weights = block.unit_weights(items, "item") if "items" in sources else None
         found = statistic_of(study, data, counted)(weights=weights, reason=reason)

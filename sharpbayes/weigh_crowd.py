@@ -185,7 +185,7 @@ def population_groups(
     items = items.assign_coords(item=items)
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        [held] = block.levels(sources).values()
+        held = block.scores(sources)
         level = xr.DataArray(held, dims=("draw", "rating"))
         weights = block.unit_weights(items, "item") if "items" in sources else None
         return [both_populations(study, data, rater, level=level, weights=weights)]

@@ -55,10 +55,11 @@ def fit_ratings(
         elsewhere: As there.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
-    untold = [str(each) for each in identify(ratings, design(ratings, model))]
+    first = design(ratings, model)
+    untold = [str(each) for each in identify(ratings, first)]
     for each in untold[:SAID]:
         step(each)
-    placed = placed_terms(ratings, model, seed=seeds[4], step=step)
+    placed = placed_terms(first, ratings, model, seed=seeds[4], step=step)
     how: dict[str, Any] = {"progress": progress, "store": store}
     trace, diagnostics = until_converged(
         lambda each, own: sampled_terms(
@@ -83,9 +84,8 @@ def fit_ratings(
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def placed_terms(ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
-    """Place the terms, and choose how each is sampled by a short trial run."""
-    first = design(ratings, model)
+def placed_terms(first: Design, ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
+    """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.outside_kernel:
         return first
     step("comparing the fast density with the model's definition")

@@ -139,7 +139,7 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    placed = placed_terms(made, model, seed=seed, step=lambda _: None)
+    placed = placed_terms(design(made, model), made, model, seed=seed, step=lambda _: None)
     trace = sampled_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sharpbayes.errors import SpecError
+from sharpbayes.reweigh import named_weights, weigh
 from sharpbayes.run import fit, read
 from sharpbayes.spec.load import load_study
 
@@ -47,3 +48,6 @@ def test_both_populations_share_one_severity():
     crowd = read(load_study("quickstart_crowd")).crowd
     share = np.bincount(crowd.expert_item, crowd.expert_label) / np.bincount(crowd.expert_item)
     assert np.corrcoef(severity, share)[0, 1] > 0.7
+    weighed = weigh(results, named_weights(["population_us"]))
+    group = weighed["population_us"]["posterior_responsiveness_population"]
+    assert np.isfinite(group["wra"]).any()

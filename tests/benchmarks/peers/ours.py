@@ -27,6 +27,7 @@ def ratings_of(ratings):
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
     from sharpbayes.bayes.fit import placed_terms, sampled_terms
+    from sharpbayes.bayes.placing import design
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -34,7 +35,9 @@ def sampled(ratings, arguments):
 
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
-    placed = placed_terms(ratings, model, seed=arguments.seed, step=lambda _: None)
+    placed = placed_terms(
+        design(ratings, model), ratings, model, seed=arguments.seed, step=lambda _: None
+    )
     seeds = [arguments.seed, arguments.seed]
     return sampled_terms(placed, settings, seeds, step=lambda _: None, progress=None)
 
