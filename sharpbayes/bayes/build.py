@@ -8,7 +8,6 @@ import pytensor.tensor as pt
 
 from sharpbayes.bayes.crossing import Index, combinations
 from sharpbayes.bayes.design import Design, ScaleBlock, rating_dim
-from sharpbayes.bayes.graph import ratings_likelihood
 from sharpbayes.bayes.likelihoods import cumulative
 from sharpbayes.bayes.plan import Plan
 from sharpbayes.bayes.priors import ordered_thresholds, spread, unstretched
@@ -74,6 +73,9 @@ class Sets(NamedTuple):
 
 def _one_node(plan: Plan, placed: dict[str, Placed], sets: list[Sets]) -> Tensor:
     """Log-likelihood of all ratings, from effects and thresholds one after the other."""
+    # PyTensor's back end for numba takes a while to import, and the kernel needs none of it.
+    from sharpbayes.bayes.graph import ratings_likelihood  # noqa: PLC0415
+
     effects = [part for each in placed.values() for part in (each.rest, each.means)]
     gaps = [pt.concatenate([each.gaps, pt.ones((each.gaps.shape[0], 1))], axis=1) for each in sets]
     return ratings_likelihood(

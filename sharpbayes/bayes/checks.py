@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from os import process_cpu_count
 
-import arviz as az
 import numpy as np
 import xarray as xr
+from arviz_stats.sampling_diagnostics import bfmi
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -136,7 +136,7 @@ def _sampling(statistics: xr.Dataset, sampler: Sampler) -> dict[str, xr.Variable
     deepest = float((statistics["depth"] >= sampler.max_depth).mean())
     return {
         "divergences": xr.Variable((), int(statistics["diverging"].sum())),
-        "bfmi": xr.Variable("chain", np.atleast_1d(az.bfmi(energy))),
+        "bfmi": xr.Variable("chain", np.atleast_1d(bfmi(energy))),
         "deepest": xr.Variable((), deepest),
     }
 

@@ -88,8 +88,6 @@ def placed_terms(first: Design, ratings: Ratings, model: Model, *, seed: int, st
     """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.outside_kernel:
         return first
-    step("comparing the fast density with the model's definition")
-    verify(first, seed=seed)
     step("a short trial run")
     return design(ratings, model, powers=sampling_powers(first, seed=seed))
 
@@ -117,6 +115,7 @@ def sampled_terms(
     if placed.outside_kernel:
         step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
         return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
+    step("comparing the fast density with the model's definition")
     verify(placed, seed=seeds[1])
     step("sampling")
     return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
