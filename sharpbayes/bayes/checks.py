@@ -7,8 +7,8 @@ from os import process_cpu_count
 
 import numpy as np
 import xarray as xr
-from arviz_stats.sampling_diagnostics import bfmi
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+from arviz_stats.sampling_diagnostics import bfmi
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata

@@ -7,8 +7,12 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.ratings import Column
 
-Index = NDArray[np.int64]
+Index = NDArray[np.integer]
 Codes = NDArray[np.integer]
+# Positions that are kept for every rating: half the memory, and effects are fewer than 2^31.
+SHORT = np.int32
+# Codes that span more than this many values a rating are renumbered by sorting, not by a table.
+SPARSE = 8
 
 
 def crossed(columns: Sequence[Column]) -> tuple[Index, tuple[int, ...]]:
@@ -26,8 +30,8 @@ def crossed(columns: Sequence[Column]) -> tuple[Index, tuple[int, ...]]:
     shape = tuple(len(column.labels) for column in columns)
     applies = np.all([column.code >= 0 for column in columns], axis=0)
     codes = [np.where(applies, column.code, 0) for column in columns]
-    index = np.ravel_multi_index(codes, shape).astype(np.int64)
-    return np.where(applies, index, -1), shape
+    index = np.ravel_multi_index(codes, shape).astype(SHORT)
+    return np.where(applies, index, SHORT(-1)), shape
 
 
 def parent_of(fine: Codes, coarse: Codes, *, size: int) -> Index | None:
@@ -68,10 +72,23 @@ def combinations(codes: Sequence[Codes]) -> tuple[Index, Index]:
         >>> which.tolist(), found.tolist()
         ([1, 0, 1], [[0, 2], [1, 2]])
     """
-    joint = np.zeros(len(codes[0]), dtype=np.int64)
+    joint: Index = np.zeros(len(codes[0]), dtype=SHORT)
     for code in codes:
-        values, position = np.unique(code, return_inverse=True)
-        joint = np.unique(joint * len(values) + position, return_inverse=True)[1]
+        position, values = _renumbered(code)
+        joint, _ = _renumbered(joint.astype(np.int64) * values + position)
     first = np.zeros(int(joint.max()) + 1, dtype=np.int64)
     first[joint] = np.arange(len(joint))
-    return joint, np.stack([np.asarray(code)[first] for code in codes], axis=1)
+    return joint, np.stack([np.asarray(code)[first] for code in codes], axis=1).astype(np.int64)
+
+
+def _renumbered(code: Codes) -> tuple[Index, int]:
+    """Codes from 0 without gaps, in the same order, and their number; sorted only if far apart."""
+    low = int(code.min())
+    span = int(code.max()) - low + 1
+    if span > SPARSE * len(code):
+        values, number = np.unique(code, return_inverse=True)
+        return number.astype(SHORT), len(values)
+    there = np.zeros(span, dtype=np.bool_)
+    there[code - low] = True
+    number = there.cumsum(dtype=SHORT) - SHORT(1)
+    return number[code - low], int(number[-1]) + 1

@@ -59,7 +59,9 @@ def fit_ratings(
     untold = [str(each) for each in identify(ratings, first)]
     for each in untold[:SAID]:
         step(each)
-    placed = placed_terms(first, ratings, model, seed=seeds[4], step=step)
+    powers = chosen_powers(first, seed=seeds[4], step=step)
+    del first  # two designs of many ratings need not be in memory at once
+    placed = design(ratings, model, powers=powers)
     how: dict[str, Any] = {"progress": progress, "store": store}
     trace, diagnostics = until_converged(
         lambda each, own: sampled_terms(
@@ -84,12 +86,12 @@ def fit_ratings(
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def placed_terms(first: Design, ratings: Ratings, model: Model, *, seed: int, step: Step) -> Design:
+def chosen_powers(first: Design, *, seed: int, step: Step) -> dict[str, float]:
     """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.outside_kernel:
-        return first
+        return {}
     step("a short trial run")
-    return design(ratings, model, powers=sampling_powers(first, seed=seed))
+    return sampling_powers(first, seed=seed)
 
 
 def _geometry(placed: Design) -> dict[str, list[str]]:

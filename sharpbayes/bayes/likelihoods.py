@@ -29,7 +29,7 @@ HALF, SQRT_HALF = np.float64(0.5), np.sqrt(np.float64(0.5))
 
 
 def cumulative(
-    name: str, *, eta: Tensor, thresholds: Tensor, link: Link, level: NDArray[np.int64], dim: str
+    name: str, *, eta: Tensor, thresholds: Tensor, link: Link, level: NDArray[np.integer], dim: str
 ) -> Tensor:
     """Add observed levels with cumulative probabilities to the model in context.
 

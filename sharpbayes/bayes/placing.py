@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sharpbayes.bayes.crossing import Codes, Index, crossed, nested, parent_of
+from sharpbayes.bayes.crossing import SHORT, Codes, Index, crossed, nested, parent_of
 from sharpbayes.bayes.design import DIRECT, Design, ScaleBlock, Term, dim_name
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, did_you_mean
@@ -122,7 +122,7 @@ def _on_one_scale(ratings: Ratings, column: str) -> bool:
 
 def _scale_of(ratings: Ratings, scales: tuple[ScaleBlock, ...]) -> Index:
     """Position among ``scales`` of each rating's scale."""
-    position = np.zeros(len(ratings.level), dtype=np.int64)
+    position = np.zeros(len(ratings.level), dtype=SHORT)
     for code, scale in enumerate(scales):
         position[scale.rows] = code
     return position
@@ -210,7 +210,7 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
             used = np.unique(held.code[scale.rows])
             if len(used[used >= 0]) < 2:  # noqa: PLR2004
                 continue
-            index = np.full(len(ratings.level), -1, dtype=np.int64)
+            index = np.full(len(ratings.level), -1, dtype=SHORT)
             index[scale.rows] = held.code[scale.rows]
             gaps = scale.cuts - 1
             per_gap = _ratings_a_level(index) / gaps
@@ -317,7 +317,7 @@ def _scales(ratings: Ratings) -> Iterable[ScaleBlock]:
     """Split ratings by scale, scales without a rating left out."""
     column = ratings.columns["scale"]
     for code, name in enumerate(column.labels):
-        rows = np.flatnonzero(column.code == code)
+        rows = np.flatnonzero(column.code == code).astype(SHORT)
         if rows.size:
-            level = ratings.level[rows].astype(np.int64)
+            level = ratings.level[rows].astype(SHORT)
             yield ScaleBlock(name, ratings.scales[name], rows, level)

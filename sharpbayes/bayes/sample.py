@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.chains import (
     STATISTICS,
@@ -58,7 +59,7 @@ def sample_kernel(
     else:
         compiled = compiled_kernel(design, layout)
         chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store)
-    kept = np.stack([chain["draw values"] for chain in chains])
+    kept = _taken(chains, "draw values")
     return xr.DataTree.from_dict(
         {"posterior": labelled(kept, design, layout), "sample_stats": _statistics(chains)}
     )
@@ -125,6 +126,15 @@ def compiled_kernel(design: Design, layout: Layout) -> Any:
         expand_func=None,
         reparameterized_names=[],
     )
+
+
+def _taken(chains: Sequence[Arrays], name: str) -> NDArray[np.float64]:
+    """A column of all chains; what each held is let go, since draws are most of the memory."""
+    first = chains[0][name]
+    kept = np.empty((len(chains), *first.shape))
+    for number, chain in enumerate(chains):
+        kept[number] = chain.pop(name)
+    return kept
 
 
 def _statistics(chains: Sequence[Arrays]) -> xr.Dataset:

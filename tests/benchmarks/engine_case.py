@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.checks import diagnose
-from sharpbayes.bayes.fit import placed_terms, sampled_terms
+from sharpbayes.bayes.fit import chosen_powers, sampled_terms
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.native import logp_code, pack
 from sharpbayes.bayes.placing import design
@@ -38,9 +38,9 @@ CROWDS = {
 }
 PANELS = {"panel": (4,), "whole-panel": (4, 4, 5, 5)}
 SAMPLERS = {
-    "panel": Sampler(chains=2, tune=200, draws=700),
-    "whole-panel": Sampler(chains=2, tune=300, draws=500),
-    "million": Sampler(chains=2, tune=300, draws=300),
+    "panel": Sampler(chains=2, tune=200, draws=800, target_accept=0.7),
+    "whole-panel": Sampler(chains=2, tune=300, draws=500, target_accept=0.7),
+    "million": Sampler(chains=2, tune=200, draws=200, target_accept=0.7),
 }
 SMALL = 60
 
@@ -139,7 +139,8 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    placed = placed_terms(design(made, model), made, model, seed=seed, step=lambda _: None)
+    powers = chosen_powers(design(made, model), seed=seed, step=lambda _: None)
+    placed = design(made, model, powers=powers)
     trace = sampled_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()

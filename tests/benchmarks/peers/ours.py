@@ -26,7 +26,7 @@ def ratings_of(ratings):
 
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
-    from sharpbayes.bayes.fit import placed_terms, sampled_terms
+    from sharpbayes.bayes.fit import chosen_powers, sampled_terms
     from sharpbayes.bayes.placing import design
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
@@ -35,9 +35,9 @@ def sampled(ratings, arguments):
 
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
-    placed = placed_terms(
-        design(ratings, model), ratings, model, seed=arguments.seed, step=lambda _: None
-    )
+    first = design(ratings, model)
+    powers = chosen_powers(first, seed=arguments.seed, step=lambda _: None)
+    placed = design(ratings, model, powers=powers)
     seeds = [arguments.seed, arguments.seed]
     return sampled_terms(placed, settings, seeds, step=lambda _: None, progress=None)
 
