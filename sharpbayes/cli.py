@@ -175,21 +175,25 @@ def fit(
 def simulate(
     study: Study,
     pattern: Annotated[
-        str, typer.Option(help="normal, shift, conservative, or all for raters of each.")
+        str,
+        typer.Option(
+            help="normal, shift, conservative, all for raters of each; model: from its model file."
+        ),
     ] = "normal",
     out: Annotated[Path | None, typer.Option(help="Folder; <study>.simulated by default.")] = None,
     seed: Seed = None,
     set_: Set = None,
     debug: Debug = False,
 ) -> None:
-    """Simulate a crowd with known truth, and write a study that measures it."""
+    """Simulate ratings with known truth, and write a study that measures them."""
     with guarded(debug=debug):
         from sharpbayes.simulate import save_simulated  # noqa: PLC0415
-        from sharpbayes.simulate import simulate as simulate_study  # noqa: PLC0415
+        from sharpbayes.terminal import simulated  # noqa: PLC0415
 
-        made = simulate_study(read_study(study, set_, seed), pattern=pattern)
+        made = simulated(read_study(study, set_, seed), pattern)
         written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
-        say(f"{len(made.ratings)} ratings with known truth; run sharpbayes measure {written}")
+        count = len(made.tables["ratings"])
+        say(f"{count} ratings with known truth; run sharpbayes measure {written}")
 
 
 @app.command()

@@ -24,6 +24,7 @@ from sharpbayes.spec.study import Study
 if TYPE_CHECKING:
     from sharpbayes.bayes.chains import Progress, Store
     from sharpbayes.bayes.sample import Elsewhere
+    from sharpbayes.simulate import Simulated
 
 Groups = dict[str, xr.Dataset]
 Step = Callable[[str], None]
@@ -242,6 +243,30 @@ def calibrate(
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
     attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
     return _tree({"calibration": found}, attrs)
+
+
+def simulate(files: StudyFiles) -> "Simulated":
+    """Draw parameters from the prior of a study's model, and ratings at the study's own design.
+
+    Args:
+        files: From :func:`sharpbayes.load_study`; it names a model.
+
+    Returns:
+        See :func:`sharpbayes.simulate_model.simulate_model`.
+
+    Raises:
+        SpecError: The study names no model, or one that cannot make labels.
+        DataError: Faults in the data.
+    """
+    from sharpbayes.simulate_model import simulate_model  # noqa: PLC0415 - PyMC
+
+    if files.model is None:
+        raise _without_model(files)
+    loaded = read(files)
+    _design(files, loaded)
+    return simulate_model(
+        files, files.model.spec, loaded.ratings, panel=loaded.panel, crowd=loaded.crowd
+    )
 
 
 def _without_model(files: StudyFiles) -> SpecError:

@@ -38,19 +38,17 @@ labels = {{ from = "experts", data = "experts.csv" }}
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated crowd and the truth behind it.
+    """Simulated ratings and the truth behind them.
 
     Attributes:
-        ratings: ``item, rater, score``: one row a rating.
-        raters: ``rater, pattern``.
-        experts: ``item, expert, label``: one row a label.
-        truth: Severities, biases, thresholds and constants, ready for JSON.
+        tables: By name. ``ratings`` has one row a rating: ``item, rater, score`` for a crowd.
+            ``raters`` of a scoring pattern: ``rater, pattern``; ``experts``: ``item, expert,
+            label``, one row a label.
+        truth: Severities, biases, thresholds and constants, or parameters by name; ready for JSON.
         study: Text of a study file that measures them.
     """
 
-    ratings: pd.DataFrame
-    raters: pd.DataFrame
-    experts: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
     truth: dict[str, object]
     study: str
 
@@ -96,9 +94,11 @@ def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
         "constants": spec.model_dump(),
     }
     return Simulated(
-        ratings=_ratings(np.hstack([scores[name] for name in chosen]), raters),
-        raters=raters,
-        experts=_experts(severity, percentile),
+        tables={
+            "ratings": _ratings(np.hstack([scores[name] for name in chosen]), raters),
+            "raters": raters,
+            "experts": _experts(severity, percentile),
+        },
         truth=truth,
         study=STUDY.format(
             pattern=pattern,
@@ -156,8 +156,8 @@ def save_simulated(made: Simulated, folder: Path) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("ratings", "raters", "experts"):
-            getattr(made, name).to_csv(folder / f"{name}.csv", index=False)
+        for name, table in made.tables.items():
+            table.to_csv(folder / f"{name}.csv", index=False)
         (folder / "truth.json").write_text(json.dumps(made.truth) + "\n", encoding="utf-8")
         (folder / "study.toml").write_text(made.study, encoding="utf-8")
     except OSError as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sharpbayes.report.tables import Table
+    from sharpbayes.simulate import Simulated
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
@@ -118,6 +119,17 @@ def study_of(
 
     files = again(open_results(results or ""))
     return files, files.study.path
+
+
+def simulated(files: "StudyFiles", pattern: str) -> "Simulated":
+    """Ratings with known truth: from the study's model, or of one of the scoring patterns."""
+    if pattern == "model":
+        from sharpbayes.run import simulate as from_model  # noqa: PLC0415
+
+        return from_model(files)
+    from sharpbayes.simulate import simulate  # noqa: PLC0415
+
+    return simulate(files, pattern=pattern)
 
 
 def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) -> None:

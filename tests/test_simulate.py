@@ -21,7 +21,11 @@ def files(*more, seed=20260121):
 
 
 def scores_of(made):
-    return made.ratings.pivot_table(index="item", columns="rater", values="score").to_numpy(int)
+    return (
+        made.tables["ratings"]
+        .pivot_table(index="item", columns="rater", values="score")
+        .to_numpy(int)
+    )
 
 
 def averages(made, folder):
@@ -73,7 +77,11 @@ def test_experts_have_percentiles_in_range_and_label_above_them():
     percentile = np.array(made.truth["expert_percentile"])
     assert ((percentile > 50) & (percentile < 90)).all()
     assert percentile.mean() == pytest.approx(70, abs=1.5)
-    label = made.experts.pivot_table(index="item", columns="expert", values="label").to_numpy()
+    label = (
+        made.tables["experts"]
+        .pivot_table(index="item", columns="expert", values="label")
+        .to_numpy()
+    )
     assert label.mean(axis=0) == pytest.approx(1 - percentile / 100, abs=0.002)
     severity = np.array(made.truth["severity"])
     assert severity[label[:, 0] == 1].min() > severity[label[:, 0] == 0].max()
@@ -90,7 +98,11 @@ def test_every_constant_is_a_parameter():
         "crowd.simulation.shift_steps=1",
     )
     made = simulate(files(*more), pattern="shift")
-    assert (len(made.ratings), len(made.raters), len(made.experts)) == (200, 4, 150)
+    assert (
+        len(made.tables["ratings"]),
+        len(made.tables["raters"]),
+        len(made.tables["experts"]),
+    ) == (200, 4, 150)
     assert made.truth["thresholds"] == [-1, 0, 1, 2]
     seen = np.array(made.truth["severity"])[:, None] + np.array(made.truth["bias"])
     normal = (seen[..., None] > np.array([-1, 0, 1, 2])).sum(axis=-1)
@@ -98,7 +110,9 @@ def test_every_constant_is_a_parameter():
 
 
 def test_seeds_repeat_and_differ():
-    first, again, other = (simulate(files(seed=s), pattern="shift").ratings for s in (1, 1, 2))
+    first, again, other = (
+        simulate(files(seed=s), pattern="shift").tables["ratings"] for s in (1, 1, 2)
+    )
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
 

@@ -17,6 +17,7 @@ ROOMS = [
     "report",
     "compare",
     "run",
+    "simulate_model",
     "simulate",
     "starter",
     "guess",

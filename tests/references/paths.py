@@ -1,0 +1,93 @@
+"""The posterior through the kernel and through PyMC's own graph, on three data sets; ``paths.csv``.
+
+Run it again with ``python -m tests.references.paths`` (about ten minutes). A row a data set: of
+every parameter the means and the standard deviations of the two posteriors are compared in Monte
+Carlo errors of their difference. ``bound`` is what the largest of as many standard normal numbers
+exceeds once in a thousand times.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from arviz_stats.base import array_stats
+from scipy import stats
+
+from sharpbayes.bayes.build import build
+from sharpbayes.bayes.checks import parameters
+from sharpbayes.bayes.geometry import sampling_powers
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.sample import sample_graph, sample_kernel
+from sharpbayes.run import read
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Sampler
+
+ROOT = Path(__file__).parents[2]
+TABLE = Path(__file__).with_name("paths.csv")
+SETS = {
+    "quickstart": [],
+    "quickstart_crowd": [],
+    "quickstart_crowd with experts": ["crowd.model=crowd_and_experts"],
+}
+SAMPLER = Sampler(chains=4, tune=1000, draws=2000, target_accept=0.9)
+SEEDS = (20260121, 20260122)
+HEADER = ("data", "model", "ratings", "parameters", "bound", "mean", "sd", "ess", "r_hat")
+
+
+def posteriors(name):
+    """Draws through the kernel and through the graph, and their design."""
+    study = ROOT / "specs" / "studies" / f"{name.split()[0]}.toml"
+    files = load_study(study, overrides=SETS[name])
+    ratings, model = read(files).ratings, files.model.spec
+    powers = sampling_powers(design(ratings, model), seed=SEEDS[0])
+    placed = design(ratings, model, powers=powers)
+    kernel = sample_kernel(placed, layout(placed), SAMPLER, seed=SEEDS[0])
+    graph = sample_graph(build(placed), SAMPLER, seed=SEEDS[1])
+    return (
+        files.model.spec.title,
+        placed,
+        [each["posterior"].to_dataset() for each in (kernel, graph)],
+    )
+
+
+def moments(values):
+    """Mean and standard deviation of each parameter, and their Monte Carlo errors."""
+    sizes = {"chain_axis": 1, "draw_axis": 2}
+    errors = [array_stats.mcse(values, method=method, **sizes) for method in ("mean", "sd")]
+    flat = values.reshape(len(values), -1)
+    return np.stack([flat.mean(1), flat.std(1)]), np.stack(errors)
+
+
+def compared(name):
+    """The row of a data set."""
+    title, placed, found = posteriors(name)
+    labels, ours = parameters(found[0])
+    names, theirs = parameters(found[1])
+    order = [list(names).index(label) for label in labels]
+    both = [ours, theirs[order]]
+    moves = np.isfinite(ours).all(axis=(1, 2)) & (ours.std(axis=(1, 2)) > 0)
+    both = [each[moves] for each in both]
+    (first, error), (second, other) = (moments(each) for each in both)
+    apart = np.abs(first - second) / np.hypot(error, other)
+    ess = min(array_stats.ess(each, chain_axis=1, draw_axis=2).min() for each in both)
+    r_hat = max(array_stats.rhat(each, chain_axis=1, draw_axis=2).max() for each in both)
+    bound = stats.norm.isf(0.0005 / moves.sum())
+    numbers = (bound, *apart.max(axis=1), ess, r_hat)
+    forms = (".2f", ".2f", ".2f", ".0f", ".4f")
+    told = [format(each, form) for each, form in zip(numbers, forms, strict=True)]
+    return (name, title, placed.ratings, int(moves.sum()), *told)
+
+
+def main():
+    """Write the table."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file, lineterminator="\n")
+        write.writerow(HEADER)
+        for name in SETS:
+            write.writerow(row := compared(name))
+            print(*row, sep=", ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
