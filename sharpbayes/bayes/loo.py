@@ -29,8 +29,9 @@ from sharpbayes.bayes.crossing import Index, parent_of
 from sharpbayes.bayes.design import Design, ScaleBlock, Term
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.levels import log_probability
 from sharpbayes.bayes.placing import design as place
-from sharpbayes.bayes.replicate import latents, log_probability
+from sharpbayes.bayes.replicate import latents
 from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.model import Model, Normal
