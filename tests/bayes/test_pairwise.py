@@ -64,12 +64,12 @@ def every_pair():
 
 
 def rows():
-    """Rows that hold every pair: of 200 drawn at random, each time the one with most new ones."""
+    """Rows that hold every pair: of 1,000 drawn at random, each time the one with most new ones."""
     rng, missing, chosen = np.random.default_rng(1), every_pair(), []
     while missing:
         drawn = [
             {part: choices[rng.integers(len(choices))] for part, choices in PARTS.items()}
-            for _ in range(200)
+            for _ in range(1000)
         ]
         best = max(filter(possible, drawn), key=lambda row: len(pairs_of(row) & missing))
         if pairs_of(best) & missing:
