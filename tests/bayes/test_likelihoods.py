@@ -8,14 +8,16 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from sharpbayes.bayes.build import build
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.levels import draw_level, log_probability
 from sharpbayes.bayes.likelihoods import LAWS
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.posterior import labelled
+from sharpbayes.bayes.prior import sample_prior
 from sharpbayes.bayes.start import initial_point, thresholds
-from sharpbayes.bayes.verify import kernel_density
-from tests.bayes.conftest import crowd_ratings, model_of
+from sharpbayes.bayes.verify import graph_density, kernel_density
+from tests.bayes.conftest import crowd_ratings, model_from, model_of
 from tests.bayes.test_density import latent
 from tests.bayes.test_kernel import kept_at, one_item
 
@@ -181,3 +183,42 @@ def test_chains_start_where_shares_of_levels_are_the_observed_ones(likelihood, l
     # each level is given one rating more than it has
     wanted = np.array([401, 91, 301, 211]) / 1004
     np.testing.assert_allclose(probabilities(likelihood, link, -cuts), wanted, rtol=1e-12)
+
+
+def test_prior_thresholds_stand_in_any_order(rng):
+    """Independent normals, less the means and with the stretches that sampled ones hold."""
+    model = model_of(
+        ("item",),
+        ("rater",),
+        likelihood="adjacent",
+        thresholds={"by": ["scale", "group:gender"], "prior": {"mean": 1.0, "sd": 2.0}},
+    )
+    placed = design(crowd_ratings(rng, items=4, raters=4), model)
+    found = sample_prior(build(placed), draws=400, seed=3)
+    cuts = found["prior"]["threshold_score"].to_numpy()[0]
+    assert cuts.mean(axis=0) == pytest.approx(np.ones(4), abs=4 * 2.0 / np.sqrt(400))
+    assert cuts.std(axis=0) == pytest.approx(np.full(4, 2.0), rel=4 / np.sqrt(800))
+    assert np.abs(np.corrcoef(cuts.T) - np.eye(4)).max() < 4 / np.sqrt(400)
+    assert found["prior_predictive"]["level_score"].to_numpy().max() == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("likelihood", "link"), NEW)
+def test_the_node_for_other_priors_has_the_density_of_the_graph(likelihood, link, rng):
+    """Student's t is outside the kernel: its graph has the kernel's likelihood as one node."""
+    far = {"kind": "student_t", "df": 4, "sd": 1.0}
+    model = model_from(
+        [{"by": ["item"], "prior": far}, {"by": ["rater"]}],
+        likelihood=likelihood,
+        link=link,
+        thresholds={"by": ["scale", "group:gender"]},
+        discrimination=[{"by": ["group:gender"]}],
+    )
+    placed = design(crowd_ratings(rng, items=8, raters=6), model)
+    assert placed.outside_kernel
+    flat = layout(placed)
+    point = initial_point(placed, flat, seed=4)
+    value, slope = graph_density(build(placed, plan=flat.plan), flat, point)
+    wanted, slopes = graph_density(build(placed), flat, point)
+    assert value == pytest.approx(wanted, rel=1e-9)
+    np.testing.assert_allclose(slope, slopes, rtol=1e-9, atol=1e-9)
