@@ -13,8 +13,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design import Design, rating_dim
+from sharpbayes.bayes.levels import draw_level
 from sharpbayes.bayes.redraw import redrawn
-from sharpbayes.bayes.replicate import draw_level, latents
+from sharpbayes.bayes.replicate import latents
 from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.data.panel import pooled_judges
 from sharpbayes.data.ratings import Ratings

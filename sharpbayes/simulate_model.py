@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.build import build
 from sharpbayes.bayes.checks import parameters
 from sharpbayes.bayes.design import Design
+from sharpbayes.bayes.levels import draw_level
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.prior import sample_prior
-from sharpbayes.bayes.replicate import draw_level, latents
+from sharpbayes.bayes.replicate import latents
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError

@@ -8,9 +8,15 @@ import pytensor.tensor as pt
 
 from sharpbayes.bayes.crossing import Index, combinations
 from sharpbayes.bayes.design import Design, ScaleBlock, rating_dim
-from sharpbayes.bayes.likelihoods import cumulative
+from sharpbayes.bayes.likelihoods import observed_levels
 from sharpbayes.bayes.plan import Plan
-from sharpbayes.bayes.priors import ordered_thresholds, spread, unstretched
+from sharpbayes.bayes.priors import (
+    free_thresholds,
+    ordered_thresholds,
+    spread,
+    unmoved,
+    unstretched,
+)
 from sharpbayes.bayes.terms import Placed, place
 
 Tensor = Any
@@ -20,7 +26,9 @@ HIDDEN = ("_unit", "_placed", "_log")
 def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
     """Return the PyMC model of a design, its dimensions labelled as in the study.
 
-    eta_n = sum_t effect_t[n];  P(level_n <= k) = F(a_n (c_{n,k} - eta_n))
+    eta_n = sum_t effect_t[n];  P(level_n) from a_n (c_{n,k} - eta_n), by the model's likelihood
+    (see :mod:`sharpbayes.bayes.likelihoods`): cumulative is P(level_n <= k) = F(a_n (c_{n,k} -
+    eta_n)).
 
     Variables: ``location_<term>`` and ``sd_<term>`` for each term, ``threshold_<scale>`` for each
     scale, ``spacing_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
@@ -52,8 +60,9 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
             )
             a = factor[scale.rows]
             model.add_coord(rating_dim(scale.name), length=len(scale.rows))
-            cumulative(
+            observed_levels(
                 f"level_{scale.name}",
+                likelihood=design.likelihood,
                 eta=a * (eta + pt.zeros(len(scale.rows))),
                 thresholds=a[:, None] * found.cuts[found.which],
                 link=design.link,
@@ -109,20 +118,26 @@ def _thresholds(
     gaps = max(scale.cuts - 1, 0)
     stretch = sum(placed[term.name].means for term in spacings) + pt.zeros(gaps)
     name = f"threshold_{scale.name}"
-    sampled = ordered_thresholds(
-        f"{name}_placed", design.thresholds, scale, shift=shift, stretch=stretch
-    )
-    common = unstretched(sampled, shift, stretch, scale.pivot)
+    prior = ordered_thresholds if design.growing else free_thresholds
+    sampled = prior(f"{name}_placed", design.thresholds, scale, shift=shift, stretch=stretch)
+    plain = unstretched if design.growing else unmoved
+    common = plain(sampled, shift, stretch, scale.pivot)
     pm.Deterministic(name, common, dims=scale.cut_dim)
     for term in spacings:
         _own_thresholds(design, scale, common, term.dims[0])
     nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
     which, levels = combinations([term.index[scale.rows] for term in spacings] or nothing)
-    log_gaps = pt.zeros((len(levels), gaps)) + pt.log(pt.diff(sampled))
+    stretch = pt.zeros((len(levels), gaps))
     for column, term in enumerate(spacings):
-        log_gaps += _rows(placed[term.name].rest, levels[:, column], gaps)
-    own = pt.exp(log_gaps)
+        stretch += _rows(placed[term.name].rest, levels[:, column], gaps)
+    own = _gaps(design, sampled, stretch)
     return Sets(spread(sampled[scale.pivot], own, scale.pivot), own, which)
+
+
+def _gaps(design: Design, cuts: Tensor, stretch: Tensor) -> Tensor:
+    """Gaps between thresholds, stretched; or with the stretch added, where they need not grow."""
+    gaps = pt.diff(cuts)
+    return pt.exp(pt.log(gaps) + stretch) if design.growing else gaps + stretch
 
 
 def _rows(values: Tensor, level: Index, gaps: int) -> Tensor:
@@ -135,7 +150,7 @@ def _own_thresholds(design: Design, scale: ScaleBlock, common: Tensor, dim: str)
     """Add the thresholds of each level of a column, other columns at their mean."""
     model = pm.modelcontext(None)
     stretch = model[f"spacing_{scale.name}_{dim}"]
-    own = spread(common[scale.pivot], pt.exp(pt.log(pt.diff(common)) + stretch), scale.pivot)
+    own = spread(common[scale.pivot], _gaps(design, common, stretch), scale.pivot)
     severity = design.severity(scale, dim)
     if severity is not None:
         name, row = severity

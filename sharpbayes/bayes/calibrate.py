@@ -21,9 +21,10 @@ from sharpbayes.bayes.checks import FEW_LEVELS, diagnose, parameters
 from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.levels import draw_level, log_probability
 from sharpbayes.bayes.placing import design as place
 from sharpbayes.bayes.prior import sample_prior
-from sharpbayes.bayes.replicate import draw_level, latents, log_probability, thinned
+from sharpbayes.bayes.replicate import latents, thinned
 from sharpbayes.bayes.sample import sample_graph, sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.model import Model

@@ -9,6 +9,7 @@ from sharpbayes.bayes.crossing import Index, parent_of
 from sharpbayes.spec.model import (
     LKJ,
     Effects,
+    Likelihood,
     StudentT,
     ThresholdPrior,
 )
@@ -156,6 +157,7 @@ class Design:
             level are left out.
         scales: Ratings by scale.
         thresholds: Prior of the thresholds.
+        likelihood: Which levels a threshold parts.
         link: ``logit`` or ``probit``.
         coords: Labels of each dimension.
         ratings: Number of ratings.
@@ -165,6 +167,7 @@ class Design:
     terms: tuple[Term, ...]
     scales: tuple[ScaleBlock, ...]
     thresholds: ThresholdPrior
+    likelihood: Likelihood
     link: Literal["logit", "probit"]
     coords: dict[str, tuple[str, ...]]
     ratings: int
@@ -175,6 +178,11 @@ class Design:
         """Number of free parameters."""
         effects = sum(term.coordinates + term.sds + term.correlations for term in self.terms)
         return effects + sum(scale.cuts for scale in self.scales)
+
+    @property
+    def growing(self) -> bool:
+        """Whether thresholds grow; else they stand in any order."""
+        return self.likelihood == "cumulative"
 
     @property
     def outside_kernel(self) -> tuple[str, ...]:

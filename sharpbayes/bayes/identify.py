@@ -14,11 +14,34 @@ from sharpbayes.bayes.crossing import Index, parent_of
 from sharpbayes.bayes.design import Design, ScaleBlock, Term
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.errors import listed
+from sharpbayes.spec.model import Likelihood
 
 # An sd of fewer effects than this is mostly its prior's.
 FEW = 3
 # Who gives ratings; one who always gives the same says that their effect is large, not how large.
 WHO = ("rater", "judge")
+# What becomes of the thresholds at levels that nobody gave: below all, above all, between others.
+BOUNDED = "the prior alone bounds the thresholds there"
+UNUSED: dict[Likelihood, tuple[str, str, str]] = {
+    "cumulative": (
+        BOUNDED,
+        BOUNDED,
+        "the gap between its thresholds shrinks as the prior lets it",
+    ),
+    "adjacent": (
+        BOUNDED,
+        BOUNDED,
+        (
+            "the threshold into it grows and the one out of it falls as the prior lets them; "
+            "their sum is told"
+        ),
+    ),
+    "continuation": (
+        BOUNDED,
+        "the prior alone bounds the first threshold there and gives all beyond it",
+        "the threshold above it falls as the prior lets it; the others are told",
+    ),
+}
 # With fewer ratings of a scale, always giving the same is no surprise.
 ENOUGH = 5
 
@@ -58,7 +81,7 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
         found += [*_unrated(term, placed), *_few(term)]
     found += _confounded(placed)
     for scale in placed.scales:
-        found += _unused(scale)
+        found += _unused(scale, placed.likelihood)
         for name in WHO:
             if name in ratings.columns:
                 found += _never_varies(scale, name, ratings.columns[name])
@@ -139,24 +162,23 @@ def _name(term: Term, row: int, placed: Design) -> str:
     return " x ".join(labels)
 
 
-def _unused(scale: ScaleBlock) -> Iterator[Finding]:
+def _unused(scale: ScaleBlock, likelihood: Likelihood) -> Iterator[Finding]:
     """Levels that nobody gave."""
+    below_done, above_done, middle_done = UNUSED[likelihood]
     count = np.bincount(scale.level, minlength=len(scale.labels))
     used = np.flatnonzero(count)
-    for place, inside in (
-        ("below", np.arange(used[0])),
-        ("above", np.arange(used[-1] + 1, len(count))),
+    for place, inside, done in (
+        ("below", np.arange(used[0]), below_done),
+        ("above", np.arange(used[-1] + 1, len(count)), above_done),
     ):
         if len(inside):
             what = f"{_of_levels(scale, inside)} never used, {place} all that are"
-            yield Finding(scale.name, what, "the prior alone bounds the thresholds there")
+            yield Finding(scale.name, what, done)
     middle = np.flatnonzero(count == 0)
     middle = middle[(middle > used[0]) & (middle < used[-1])]
     if len(middle):
         what = f"{_of_levels(scale, middle)} never used, between others that are"
-        yield Finding(
-            scale.name, what, "the gap between its thresholds shrinks as the prior lets it"
-        )
+        yield Finding(scale.name, what, middle_done)
 
 
 def _of_levels(scale: ScaleBlock, rows: NDArray[np.integer]) -> str:

@@ -11,8 +11,9 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.correlated import correlation_factor, sd_of
+from sharpbayes.bayes.cuts import scale_buffers, thresholds_backward, thresholds_forward
 from sharpbayes.bayes.effects import dot_of, term_backward, term_forward
-from sharpbayes.bayes.plan import AT
+from sharpbayes.bayes.plan import ADJACENT, AT, LOGIT, PROBIT
 from sharpbayes.bayes.runs import (
     exact_run,
     exp_table,
@@ -21,9 +22,9 @@ from sharpbayes.bayes.runs import (
     lowest_run,
     probit_run,
 )
+from sharpbayes.bayes.steps import adjacent_run, exact_adjacent_run, in_range, weigh_levels
 
 LOG_2 = math.log(2.0)
-LOG_2PI = math.log(2.0 * math.pi)
 jit = numba.njit(error_model="numpy", nogil=True)
 
 
@@ -69,74 +70,6 @@ def expand(p, z, out):
 
 
 @jit
-def scale_buffers(p):
-    """Return room for the thresholds of all scales."""
-    last = p.scale.shape[0] - 1
-    return np.zeros(p.scale[last, 4] + p.scale[last, 1])
-
-
-@jit
-def thresholds_forward(p, z, U, sampled, common, cuts, gaps):
-    """Write the thresholds of scales (sampled ones and those of the model) and of sets."""
-    total = 0.0
-    for s in range(p.scale.shape[0]):
-        at, n, anchor, pivot, first = p.scale[s, 0], p.scale[s, 1], p.scale[s, 2], p.scale[s, 3], 0
-        first = p.scale[s, 4]
-        spread(z[at], z[at + 1 : at + n], anchor, sampled[first : first + n])
-        shift = 0.0
-        for link in p.shift[s]:
-            shift += U[link]
-        base = np.empty(n - 1)
-        for k in range(n - 1):
-            base[k] = z[at + 1 + k] - stretch_of(p, s, k, U)
-            total += base[k]
-        spread(sampled[first + pivot] + shift, base, pivot, common[first : first + n])
-        mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
-        for k in range(n):
-            ratio = (common[first + k] - mean) / sd
-            total -= 0.5 * ratio * ratio + math.log(sd) + 0.5 * LOG_2PI
-        total += math.lgamma(n + 1.0)
-    for i in range(p.set_.shape[0]):
-        set_thresholds(p, i, z, U, sampled, cuts, gaps)
-    return total
-
-
-@jit
-def stretch_of(p, s, k, U):
-    """Return the mean stretch that the sampled k-th gap of a scale holds."""
-    total = 0.0
-    for link in p.stretch[s]:
-        if link:
-            total += U[link + k]
-    return total
-
-
-@jit
-def spread(value, log_gaps, position, out):
-    """Write growing values from log gaps and the value at a position."""
-    out[position] = value
-    for k in range(position, len(log_gaps)):
-        out[k + 1] = out[k] + math.exp(log_gaps[k])
-    for k in range(position - 1, -1, -1):
-        out[k] = out[k + 1] - math.exp(log_gaps[k])
-
-
-@jit
-def set_thresholds(p, i, z, U, sampled, cuts, gaps):
-    """Write the thresholds and gaps of one set."""
-    s, start = p.set_[i, 0], p.set_[i, 1]
-    at, n, pivot, first = p.scale[s, 0], p.scale[s, 1], p.scale[s, 3], p.scale[s, 4]
-    logs = np.empty(n - 1)
-    for k in range(n - 1):
-        logs[k] = z[at + 1 + k]
-        for link in p.set_links[i]:
-            if link:
-                logs[k] += U[link + k]
-        gaps[start + k] = math.exp(logs[k])
-    spread(sampled[first + pivot], logs, pivot, cuts[start : start + n])
-
-
-@jit
 def likelihood(p, U, cuts, gaps, slope, cut_slope, gap_slope):
     """Return the log-likelihood; add its slope in effects, thresholds and gaps."""
     factors = p.factor_links.shape[0]
@@ -155,9 +88,11 @@ def likelihood(p, U, cuts, gaps, slope, cut_slope, gap_slope):
     for q in range(factors):
         for c in range(p.factor_start[q], p.factor_start[q + 1]):
             v[c] = a[q] * severity[p.cell_place[c]]
-    probit = p.sizes[4] == 1
-    total = 0.0 if probit else gap_terms(p, a, gaps, gap_slope, a_slope)
-    total += all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope)
+    total = gap_terms(p, a, gaps, gap_slope, a_slope) if p.sizes[4] == LOGIT else 0.0
+    if p.sizes[4] == ADJACENT:
+        total += adjacent_runs(p, a, v, outer, cuts, cell_slope, outer_slope, cut_slope, a_slope)
+    else:
+        total += all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope)
     for q in range(factors):
         first, last = p.factor_start[q], p.factor_start[q + 1]
         a_slope[q] += dot_of(cell_slope[first:last], v[first:last])
@@ -195,7 +130,7 @@ def gap_terms(p, a, gaps, gap_slope, a_slope):
         s, q = p.pair[i, 0], p.pair[i, 1]
         start = p.set_[s, 1]
         for k in range(p.scale[p.set_[s, 0], 1] - 1):
-            n = p.tally[p.pair[i, 2] + k + 1]
+            n = p.tally[p.pair[i, 2] + k]
             if n > 0.0:
                 wide = a[q] * gaps[start + k]
                 narrow = -math.expm1(-wide)
@@ -208,38 +143,38 @@ def gap_terms(p, a, gaps, gap_slope, a_slope):
 
 @jit
 def all_runs(p, a, v, outer, cuts, gaps, cell_slope, outer_slope, cut_slope, a_slope):
-    """Go through all runs of ratings; add their slopes."""
+    """Go through all runs of ratings between two thresholds; add their slopes."""
     runs = p.run.shape[0]
     upper, lower = np.zeros(runs), np.zeros(runs)
     over, under = np.zeros(runs), np.zeros(runs)
     bounds_of_runs(p, a, outer, cuts, upper, lower)
-    if p.sizes[4] == 1:
+    if p.sizes[4] == PROBIT:
         total = probit_runs(p, a, v, gaps, upper, lower, cell_slope, over, under)
     else:
         total = logit_runs(p, v, upper, lower, cell_slope, over, under)
     for r in range(runs):
-        key, s, level, q = p.run[r, 0], p.run[r, 1], p.run[r, 2], p.run[r, 3]
-        start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
+        key, s, q, below, above = p.run[r]
+        start = p.set_[s, 1]
         outer_slope[key] -= a[q] * (over[r] + under[r])
-        if level < top:
-            cut_slope[start + level] += a[q] * over[r]
+        if above >= 0:
+            cut_slope[start + above] += a[q] * over[r]
             a_slope[q] += over[r] * upper[r]
-        if level > 0:
-            cut_slope[start + level - 1] += a[q] * under[r]
+        if below >= 0:
+            cut_slope[start + below] += a[q] * under[r]
             a_slope[q] += under[r] * lower[r]
     return total
 
 
 @jit
 def bounds_of_runs(p, a, outer, cuts, upper, lower):
-    """Write the thresholds about each run's level, less what is constant in it; 0 beyond ends."""
+    """Write the thresholds about each run, less what is constant in it; 0 beyond ends."""
     for r in range(p.run.shape[0]):
-        key, s, level, q = p.run[r, 0], p.run[r, 1], p.run[r, 2], p.run[r, 3]
-        start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
-        if level < top:
-            upper[r] = a[q] * (cuts[start + level] - outer[key])
-        if level > 0:
-            lower[r] = a[q] * (cuts[start + level - 1] - outer[key])
+        key, s, q, below, above = p.run[r]
+        start = p.set_[s, 1]
+        if above >= 0:
+            upper[r] = a[q] * (cuts[start + above] - outer[key])
+        if below >= 0:
+            lower[r] = a[q] * (cuts[start + below] - outer[key])
 
 
 @jit
@@ -249,20 +184,19 @@ def logit_runs(p, v, upper, lower, cell_slope, over, under):
     tame = exp_table(v, 1.0, table) and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low)
     total, product = 0.0, 1.0
     for r in range(p.run.shape[0]):
-        first, last, level = p.run_start[r], p.run_start[r + 1], p.run[r, 2]
-        top = p.scale[p.set_[p.run[r, 1], 0], 1]
-        cells = p.rating_cell[first:last]
+        below, above = p.run[r, 3], p.run[r, 4]
+        cells = p.rating_cell[p.run_start[r] : p.run_start[r + 1]]
         if not tame:
             more, over[r], under[r] = exact_run(
                 cells,
                 v,
-                lower[r] if level > 0 else -np.inf,
-                upper[r] if level < top else np.inf,
+                lower[r] if below >= 0 else -np.inf,
+                upper[r] if above >= 0 else np.inf,
                 cell_slope,
             )
-        elif level == 0:
+        elif below < 0:
             product, more, over[r] = lowest_run(cells, table, high[r], product, cell_slope)
-        elif level == top:
+        elif above < 0:
             product, more, under[r] = highest_run(cells, table, low[r], product, cell_slope)
         else:
             product, more, over[r], under[r] = inner_run(
@@ -277,15 +211,13 @@ def probit_runs(p, a, v, gaps, upper, lower, cell_slope, over, under):
     """Return the log-likelihood of all runs under the normal."""
     total = 0.0
     for r in range(p.run.shape[0]):
-        s, level, q = p.run[r, 1], p.run[r, 2], p.run[r, 3]
-        start, top = p.set_[s, 1], p.scale[p.set_[s, 0], 1]
-        inside = 0 < level < top
+        _, s, q, below, above = p.run[r]
         more, over[r], under[r] = probit_run(
             p.rating_cell[p.run_start[r] : p.run_start[r + 1]],
             v,
-            lower[r] if level > 0 else -np.inf,
-            upper[r] if level < top else np.inf,
-            a[q] * gaps[start + level - 1] if inside else np.inf,
+            lower[r] if below >= 0 else -np.inf,
+            upper[r] if above >= 0 else np.inf,
+            a[q] * gaps[p.set_[s, 1] + below] if below >= 0 and above >= 0 else np.inf,
             cell_slope,
         )
         total += more
@@ -293,58 +225,36 @@ def probit_runs(p, a, v, gaps, upper, lower, cell_slope, over, under):
 
 
 @jit
-def thresholds_backward(p, z, sampled, common, gaps, cut_slope, gap_slope, slope, grad):
-    """Turn the slopes of thresholds and gaps into those of coordinates and effects."""
-    held = np.zeros(len(sampled))
-    for i in range(p.set_.shape[0]):
-        s, start = p.set_[i, 0], p.set_[i, 1]
-        at, n, pivot, first = p.scale[s, 0], p.scale[s, 1], p.scale[s, 3], p.scale[s, 4]
-        held[first + pivot] += spread_backward(
-            cut_slope[start : start + n], gap_slope[start : start + n], pivot
-        )
-        for k in range(n - 1):
-            steep = gap_slope[start + k] * gaps[start + k]
-            grad[at + 1 + k] += steep
-            for link in p.set_links[i]:
-                if link:
-                    slope[link + k] += steep
-    for s in range(p.scale.shape[0]):
-        scale_backward(p, s, z, common, held, slope, grad)
-
-
-@jit
-def spread_backward(values, gaps, position):
-    """Add the slopes of growing values to those of their gaps; return that of the value."""
-    total = 0.0
-    for k in range(len(values) - 1, position, -1):
-        total += values[k]
-        gaps[k - 1] += total
-    below = 0.0
-    for k in range(position):
-        below += values[k]
-        gaps[k] -= below
-    return total + below + values[position]
-
-
-@jit
-def scale_backward(p, s, z, common, held, slope, grad):
-    """Add the prior of a scale's thresholds, then go from the pivot to the anchor."""
-    at, n, anchor, pivot, first = p.scale[s]
-    mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
-    values, steps = np.empty(n), np.zeros(n)
-    for k in range(n):
-        values[k] = -(common[first + k] - mean) / (sd * sd)
-    moved = spread_backward(values, steps, pivot)
-    for link in p.shift[s]:
-        slope[link] += moved
-    for k in range(n - 1):
-        steep = steps[k] * abs(common[first + k + 1] - common[first + k]) + 1.0
-        grad[at + 1 + k] += steep
-        for link in p.stretch[s]:
-            if link:
-                slope[link + k] -= steep
-    at_pivot, moves = np.zeros(n), np.zeros(n)
-    at_pivot[pivot] = moved + held[first + pivot]
-    grad[at] += spread_backward(at_pivot, moves, anchor)
-    for k in range(n - 1):
-        grad[at + 1 + k] += moves[k] * math.exp(z[at + 1 + k])
+def adjacent_runs(p, a, v, outer, cuts, cell_slope, outer_slope, cut_slope, a_slope):
+    """Go through all runs of an adjacent-category model; add their slopes."""
+    widest = 1 + np.max(p.scale[:, 1])
+    t, climb, weight, share = np.zeros((4, widest))
+    table, farthest = np.empty(len(v)), 0.0
+    near = exp_table(v, 1.0, table)
+    for each in v:
+        farthest = max(farthest, abs(each))
+    total, product = 0.0, 1.0
+    for r in range(p.run.shape[0]):
+        key, s, q, below, _ = p.run[r]
+        start, levels = p.set_[s, 1], p.scale[p.set_[s, 0], 1] + 1
+        cells = p.rating_cell[p.run_start[r] : p.run_start[r + 1]]
+        if r == 0 or p.run[r - 1, 0] != key or p.run[r - 1, 1] != s or p.run[r - 1, 2] != q:
+            for j in range(levels - 1):
+                t[j] = a[q] * (cuts[start + j] - outer[key])
+            weigh_levels(t[: levels - 1], climb, weight)
+        share[:] = 0.0
+        if near and in_range(climb[:levels], farthest):
+            product, more = adjacent_run(
+                cells, v, table, climb, weight[:levels], below + 1, product, cell_slope, share
+            )
+        else:
+            more = exact_adjacent_run(cells, v, climb[:levels], below + 1, cell_slope, share)
+        total += more
+        above = 0.0
+        for j in range(levels - 2, -1, -1):
+            above += share[j + 1]
+            steep = above - (len(cells) if j <= below else 0)
+            outer_slope[key] -= a[q] * steep
+            cut_slope[start + j] += a[q] * steep
+            a_slope[q] += steep * t[j]
+    return total + math.log(product)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sharpbayes.bayes.design import Design, Term
+from sharpbayes.bayes.design import Design, ScaleBlock, Term
 from sharpbayes.bayes.plan import Plan, TermRow, fill, sd_kind
 
 
@@ -60,7 +60,7 @@ def layout(design: Design) -> Layout:
     """Return the flat arrays of a design."""
     coordinates = _placed(_coordinates(design))
     starts = {section.name: section.start for section in coordinates}
-    thresholds = [starts[_threshold_name(scale.name)] for scale in design.scales]
+    thresholds = [starts[threshold_name(design, scale)] for scale in design.scales]
     plan = fill(
         design, _rows(design, starts), thresholds=thresholds, coordinates=coordinates[-1].stop
     )
@@ -88,7 +88,7 @@ def _coordinates(design: Design) -> Iterator[Named]:
         shape = tuple(size - 1 for size in term.shape) if term.zero_sum else term.shape
         yield _effects_name(term, placed=_is_placed(design, term)), shape, ()
     for scale in design.scales:
-        yield _threshold_name(scale.name), (scale.cuts,), ()
+        yield threshold_name(design, scale), (scale.cuts,), ()
 
 
 def _kept(design: Design) -> Iterator[Named]:
@@ -152,9 +152,9 @@ def _correlation_name(term: Term) -> str:
     return f"correlation_{term.stem}_unit_logodds__"
 
 
-def _threshold_name(scale: str) -> str:
-    """Name of PyMC's coordinate of the thresholds of a scale."""
-    return f"threshold_{scale}_placed_anchored__"
+def threshold_name(design: Design, scale: ScaleBlock) -> str:
+    """Return the name of PyMC's coordinate of the thresholds of a scale."""
+    return f"threshold_{scale.name}_placed{'_anchored__' if design.growing else ''}"
 
 
 def _effects_name(term: Term, *, placed: bool) -> str:

@@ -29,10 +29,11 @@ from sharpbayes.bayes.crossing import Index, parent_of
 from sharpbayes.bayes.design import Design, ScaleBlock, Term
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.levels import log_probability
 from sharpbayes.bayes.placing import design as place
-from sharpbayes.bayes.replicate import latents, log_probability
+from sharpbayes.bayes.replicate import latents
 from sharpbayes.bayes.sample import sample_kernel
-from sharpbayes.data.ratings import Ratings
+from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.spec.model import Model, Normal
 from sharpbayes.spec.study import Sampler
 
@@ -191,9 +192,7 @@ def refitted(
         unit: The unit that is left out.
         seed: Seed of the fit.
     """
-    kept = left.code != unit
-    columns = {name: replace(each, code=each.code[kept]) for name, each in ratings.columns.items()}
-    others = replace(ratings, level=ratings.level[kept], columns=columns)
+    others = _only(ratings, left.code != unit)
     whole, placed = place(ratings, model), place(others, model)
     names = {scale.name for scale in placed.scales}
     if placed.outside_kernel or names != {scale.name for scale in whole.scales}:
@@ -202,6 +201,12 @@ def refitted(
     trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
     posterior = _anew(trace["posterior"].to_dataset(), placed, seed=seed)
     return predicted(posterior, whole, left, unit)
+
+
+def _only(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
+    """Some of the ratings; columns that are spread over them when asked for become plain ones."""
+    columns = {name: Column(each.labels, each.code[kept]) for name, each in ratings.columns.items()}
+    return replace(ratings, level=ratings.level[kept], columns=columns)
 
 
 def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:

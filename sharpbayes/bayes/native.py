@@ -36,14 +36,14 @@ EXPAND = types.int64(
 )
 FIELDS = len(Plan._fields)
 WIDTH = 3  # Address, rows and columns of an array.
+SOURCES = ("correlated", "cuts", "effects", "kernel", "native", "plan", "runs", "steps")
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
 
 def digest() -> int:
     """Return a number that changes with any source of the machine code."""
     folder = Path(__file__).parent
-    names = ("correlated.py", "effects.py", "kernel.py", "native.py", "plan.py", "runs.py")
-    text = b"".join((folder / name).read_bytes() for name in names)
+    text = b"".join((folder / f"{name}.py").read_bytes() for name in SOURCES)
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 

@@ -58,6 +58,7 @@ def design(
         terms=tuple(terms),
         scales=scales,
         thresholds=model.thresholds.prior,
+        likelihood=model.likelihood,
         link=model.link,
         coords={dim_name(column): ratings.columns[column].labels for column in sorted(columns)}
         | {scale.cut_dim: scale.cut_labels for scale in scales}

@@ -12,6 +12,8 @@ from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
 
 Floats = NDArray[np.float64]
 FIXED, HALF_NORMAL, EXPONENTIAL, HALF_STUDENT_T = range(4)
+# What gives the probability of a run: two thresholds under a link, or all of its scale's.
+LOGIT, PROBIT, ADJACENT = range(3)
 # Joining one more term to the cells is worth it if run keys would otherwise be this many a rating.
 CROWDED = 0.2
 
@@ -21,7 +23,7 @@ class Plan(NamedTuple):
 
     Attributes:
         sizes: Numbers of coordinates, of entries of ``U``, of own effects, of thresholds of all
-            sets, and 1 for a probit link.
+            sets; what gives the probability of a run; 1 where thresholds grow.
         term: One row a term: see :class:`TermRow`.
         axes: Sizes of the dimensions of each zero-sum term, 0 after the last.
         block: Block of each effect, terms one after the other, -1 for none.
@@ -36,15 +38,17 @@ class Plan(NamedTuple):
         set_links: Positions in ``U`` of its stretches; 0 for none.
         factor_links: For each discrimination factor the positions in ``U`` of its logarithms.
         pair: For each set and factor that meet: set, factor, first count.
-        tally: Number of ratings at each level of a pair.
+        tally: Number of ratings of a pair between each two thresholds.
         place_links: Positions in ``U`` of the effects of each place: a combination of the
             levels of the terms that vary within runs; shape (term, place).
         cell_place: Place of each cell: a factor and a place that meet, factor by factor.
         factor_start: First cell of each factor, and the number of cells.
         outer_links: The same for each run key; shape (term, key).
-        run: For each run: key, set, level, factor.
+        run: For each run: key, set, factor, position of the threshold below its ratings and of
+            the one above, -1 for none.
         run_start: First rating of each run, and the number of ratings.
-        rating_cell: Cell of each rating, runs one after the other.
+        rating_cell: Cell of each rating, runs one after the other; a rating of a continuation
+            model is in a run for each threshold that it was held against.
     """
 
     sizes: Index
@@ -139,17 +143,19 @@ def fill(
         set_=np.stack([sets.scale, sets.start], axis=1),
         set_links=sets.links,
         factor_links=factor_links,
-        **_pairs(design, sets.of_rating, factor),
-        **_runs(design, rows, sets.of_rating, factor),
+        **_pairs(design, bounds := _bounds(design), set_of=sets.of_rating, factor=factor),
+        **_runs(design, rows, bounds, set_of=sets.of_rating, factor=factor),
     )
 
 
 def _sizes(design: Design, rows: dict[str, TermRow], sets: "Sets", *, coordinates: int) -> Index:
-    """Numbers of coordinates, entries of ``U``, own effects, thresholds; 1 for a probit link."""
+    """Numbers of coordinates, entries of ``U``, own effects, thresholds; what kernel is meant."""
     ends = [(row.means + row.blocks, row.own + row.size) for row in rows.values()]
     entries, own = np.max([*ends, (1, 0)], axis=0)
     cuts = sum(design.scales[scale].cuts for scale in sets.scale)
-    return np.array([coordinates, entries, own, cuts, int(design.link == "probit")])
+    kind = PROBIT if design.link == "probit" else LOGIT
+    kind = ADJACENT if design.likelihood == "adjacent" else kind
+    return np.array([coordinates, entries, own, cuts, kind, int(design.growing)])
 
 
 def _factors(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index]:
@@ -249,33 +255,57 @@ def _set_links(
     ]
 
 
-def _pairs(design: Design, set_of: Index, factor: Index) -> dict[str, Any]:
-    """Sets and factors that meet, and their ratings by level."""
-    level = _levels(design)
+class Bounds(NamedTuple):
+    """What ratings say: severity is above one threshold and below another, -1 for none."""
+
+    rating: Index
+    below: Index
+    above: Index
+
+
+def _bounds(design: Design) -> Bounds:
+    """Thresholds about each rating; those it was held against one by one, if continuation.
+
+    There a rating of level k has passed the thresholds before the k-th and not the k-th: as many
+    yes-no ratings, each with one threshold.
+    """
+    level, cuts = np.zeros((2, design.ratings), dtype=np.int64)
+    for scale in design.scales:
+        level[scale.rows] = scale.level
+        cuts[scale.rows] = scale.cuts
+    rating = np.arange(design.ratings)
+    if design.likelihood != "continuation":
+        return Bounds(rating, level - 1, np.where(level < cuts, level, -1))
+    met = np.minimum(level + 1, cuts)
+    rating = np.repeat(rating, met)
+    position = np.arange(len(rating)) - np.repeat(np.cumsum(met) - met, met)
+    passed = position < level[rating]
+    return Bounds(rating, np.where(passed, position, -1), np.where(passed, -1, position))
+
+
+def _pairs(design: Design, bounds: Bounds, *, set_of: Index, factor: Index) -> dict[str, Any]:
+    """Sets and factors that meet, and their ratings between each two thresholds."""
     which, held = combinations([set_of, factor])
-    top = int(level.max()) + 1
-    tally = np.zeros((len(held), top))
-    np.add.at(tally, (which, level), 1.0)
-    start = np.arange(len(held)) * top
+    most = max(scale.cuts for scale in design.scales)
+    tally = np.zeros((len(held), most))
+    inner = (bounds.below >= 0) & (bounds.above >= 0)
+    np.add.at(tally, (which[bounds.rating[inner]], bounds.below[inner]), 1.0)
+    start = np.arange(len(held)) * most
     return {"pair": np.column_stack([held, start]), "tally": tally.ravel()}
 
 
-def _levels(design: Design) -> Index:
-    """Level of each rating, on whatever scale."""
-    level = np.zeros(design.ratings, dtype=np.int64)
-    for scale in design.scales:
-        level[scale.rows] = scale.level
-    return level
-
-
-def _runs(design: Design, rows: dict[str, TermRow], set_of: Index, factor: Index) -> dict[str, Any]:
-    """Sort ratings into runs of one key, set, level and factor; tabulate what varies inside."""
+def _runs(
+    design: Design, rows: dict[str, TermRow], bounds: Bounds, *, set_of: Index, factor: Index
+) -> dict[str, Any]:
+    """Sort ratings into runs of one key, set, factor and bounds; tabulate what varies inside."""
     inner, outer = _sides(design)
     nothing = np.zeros(design.ratings, dtype=np.int64)
     place, places = combinations([term.index for term in inner] or [nothing])
     cell, cells = combinations([factor, place])
     key, keys = combinations([term.index for term in outer] or [nothing])
-    run, runs = combinations([key, set_of, _levels(design), factor])
+    shared = [each[bounds.rating] for each in (key, set_of, factor)]
+    run, runs = combinations([*shared, bounds.below, bounds.above])
+    cell = cell[bounds.rating]
     order = np.lexsort((cell, run))
     return {
         "place_links": _term_links(inner, places, rows),

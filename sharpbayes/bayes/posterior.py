@@ -56,7 +56,8 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
     """Yield the thresholds of each level of a column, other columns at their mean."""
     for term in design.part("spacing"):
         scale, dim = design.scales[term.scale], term.dims[0]
-        own = stretched(posterior[f"threshold_{scale.name}"], posterior[term.name], scale)
+        common = posterior[f"threshold_{scale.name}"]
+        own = stretched(common, posterior[term.name], scale, growing=design.growing)
         severity = design.severity(scale, dim)
         if severity is not None:
             name, row = severity
@@ -68,19 +69,24 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
         )
 
 
-def stretched(thresholds: xr.DataArray, stretch: xr.DataArray, scale: ScaleBlock) -> xr.DataArray:
+def stretched(
+    thresholds: xr.DataArray, stretch: xr.DataArray, scale: ScaleBlock, *, growing: bool
+) -> xr.DataArray:
     """Return thresholds whose gaps are stretched about the middle one.
 
-    c'_k = c_p + sum_{p <= j < k} (c_{j+1} - c_j) exp(stretch_j), and likewise below the pivot p.
+    c'_k = c_p + sum_{p <= j < k} (c_{j+1} - c_j) exp(stretch_j), and likewise below the pivot p;
+    with (c_{j+1} - c_j) + stretch_j in place of the product where thresholds need not grow.
 
     Args:
-        thresholds: Growing thresholds over the scale's ``_cut`` dimension.
-        stretch: Log factors over its ``_inner`` dimension, and any others.
+        thresholds: Thresholds over the scale's ``_cut`` dimension.
+        stretch: Log factors, or what is added, over its ``_inner`` dimension, and any others.
         scale: The scale.
+        growing: Whether thresholds grow.
     """
     cuts = thresholds.transpose(..., scale.cut_dim)
     gaps = cuts.diff(scale.cut_dim).rename({scale.cut_dim: scale.gap_dim})
-    gaps = gaps.drop_vars(scale.gap_dim, errors="ignore") * np.exp(stretch)
+    gaps = gaps.drop_vars(scale.gap_dim, errors="ignore")
+    gaps = gaps * np.exp(stretch) if growing else gaps + stretch
     steps = gaps.cumsum(scale.gap_dim, skipna=False).pad(
         {scale.gap_dim: (1, 0)}, constant_values=0.0
     )

@@ -78,10 +78,30 @@ class Anchored(Transform):
 
 
 def spread(anchor: Tensor, gaps: Tensor, position: int) -> Tensor:
-    """Return growing values from their gaps (last axis) and the one at a position."""
+    """Return values from the gaps between them (last axis) and the one at a position."""
     first = pt.zeros((*gaps.shape[:-1], 1))
     steps = pt.concatenate([first, pt.cumsum(gaps, axis=-1)], axis=-1)
     return anchor + steps - steps[..., position, None]
+
+
+def free_thresholds(
+    name: str, prior: ThresholdPrior, scale: ScaleBlock, *, shift: Tensor, stretch: Tensor
+) -> Tensor:
+    r"""Return thresholds in any order, c_k ~ N(mean, sd) independently.
+
+    What is returned, and sampled, is c moved by -shift and with ``stretch`` added to its gaps,
+    about the middle threshold.
+    """
+    size = scale.cuts
+    below = (np.arange(size)[:, None] > np.arange(size - 1)).astype(float)
+    moves = pt.dot(below, stretch) if size > 1 else pt.zeros(1)
+    centre = np.float64(prior.mean) - shift + moves - moves[scale.pivot]
+    return pm.Normal(name, centre, np.float64(prior.sd), dims=scale.cut_dim)
+
+
+def unmoved(cuts: Tensor, shift: Tensor, stretch: Tensor, pivot: int) -> Tensor:
+    """Return the thresholds c of :func:`free_thresholds` of what is sampled in their place."""
+    return spread(cuts[pivot] + shift, pt.diff(cuts) - stretch, pivot)
 
 
 def ordered_thresholds(

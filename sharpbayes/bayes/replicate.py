@@ -5,75 +5,20 @@ stays bounded.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import log_expit, log_ndtr
 
 from sharpbayes.bayes.crossing import Index, combinations
 from sharpbayes.bayes.design import Design, ScaleBlock, rating_dim
+from sharpbayes.bayes.levels import Latent, draw_level, log_probability
 from sharpbayes.bayes.posterior import stretched
 
 Floats = NDArray[np.float64]
 
 # Latent severities held at once, so that a block of draws stays under some 100 MB.
 BLOCK_CELLS = 4_000_000
-
-
-@dataclass(frozen=True)
-class Latent:
-    """What the ratings on one scale come from, draw by draw.
-
-    Attributes:
-        scale: The scale.
-        link: ``logit`` or ``probit``.
-        severity: eta of each rating; shape (sample, rating).
-        factor: Discrimination a of each rating; shape (sample, rating) or (sample, 1).
-        thresholds: Of each set; shape (sample, set, K - 1).
-        which: Set of each rating; shape (rating,).
-    """
-
-    scale: ScaleBlock
-    link: str
-    severity: Floats
-    factor: Floats
-    thresholds: Floats
-    which: Index
-
-    def cut(self, position: Index) -> Floats:
-        """Return a (c - eta) for a threshold of each rating, infinite beyond the ends."""
-        inside = np.clip(position, 0, self.scale.cuts - 1)
-        cuts = self.thresholds[:, self.which, inside]
-        values = self.factor * (cuts - self.severity)
-        return np.where(position < 0, -np.inf, np.where(position < self.scale.cuts, values, np.inf))
-
-
-def log_probability(latent: Latent) -> Floats:
-    """Return log P(level) of each observed rating; shape (sample, rating)."""
-    level = latent.scale.level
-    upper, lower = latent.cut(level), latent.cut(level - 1)
-    if latent.link == "logit":
-        with np.errstate(divide="ignore"):
-            narrow = np.log(-np.expm1(lower - upper))
-        return narrow + log_expit(upper) + log_expit(-lower)
-    flip = lower + upper > 0
-    low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
-    top = log_ndtr(high)
-    with np.errstate(divide="ignore"):
-        return top + np.log(-np.expm1(log_ndtr(low) - top))
-
-
-def draw_level(latent: Latent, rng: np.random.Generator) -> NDArray[np.int16]:
-    """Draw a level for each rating: the number of thresholds below eta plus noise / a."""
-    shape = latent.severity.shape
-    noise = rng.logistic(size=shape) if latent.link == "logit" else rng.normal(size=shape)
-    reached = latent.severity + noise / latent.factor
-    level = np.zeros(shape, dtype=np.int16)
-    for k in range(latent.scale.cuts):
-        level += reached > latent.thresholds[:, latent.which, k]
-    return level
 
 
 def thinned(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
@@ -94,7 +39,9 @@ def latents(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Latent:
         effects = np.log(_flat(posterior, term.name, term.dims))
         log_factor = log_factor + _gathered(effects, term.index[scale.rows])
     which, thresholds = _sets(posterior, design, scale)
-    return Latent(scale, design.link, severity, np.exp(log_factor), thresholds, which)
+    return Latent(
+        scale, design.likelihood, design.link, severity, np.exp(log_factor), thresholds, which
+    )
 
 
 def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Index, Floats]:
@@ -112,7 +59,7 @@ def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Ind
         level = xr.DataArray(levels[:, column], dims="set")
         own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
         stretch = stretch + own.where(level >= 0, 0.0)
-    own = stretched(common, stretch, scale)
+    own = stretched(common, stretch, scale, growing=design.growing)
     flat = _flat(own, None, ("set", scale.cut_dim))
     return which, flat.reshape(len(flat), len(levels), scale.cuts)
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
 from sharpbayes.bayes.design import Design, ScaleBlock
-from sharpbayes.bayes.layout import Layout
+from sharpbayes.bayes.layout import Layout, threshold_name
 
 Floats = NDArray[np.float64]
 JITTER = 0.1
@@ -21,22 +21,27 @@ def initial_point(design: Design, layout: Layout, *, seed: int) -> Floats:
         seed: Seed of the jitter.
     """
     point = np.random.default_rng(seed).normal(0.0, JITTER, layout.size)
-    starts = {f"threshold_{scale.name}": scale for scale in design.scales}
+    scales = {threshold_name(design, scale): scale for scale in design.scales}
     for section in layout.coordinates:
-        if section.name.endswith("_anchored__"):
-            scale = starts[section.name.removesuffix("_placed_anchored__")]
-            point[section.start : section.stop] += anchored(scale, link=design.link)
+        if section.name in scales:
+            point[section.start : section.stop] += thresholds(design, scales[section.name])
         elif section.name.endswith("_log__"):
             point[section.start : section.stop] += np.log(START_SD)
     return point
 
 
-def anchored(scale: ScaleBlock, *, link: str) -> Floats:
-    """Return the anchor and the log gaps of the thresholds that the shares of levels suggest.
+def thresholds(design: Design, scale: ScaleBlock) -> Floats:
+    """Return the coordinates of the thresholds that the shares of levels suggest.
 
-    Each level is given one rating more than it has, so that unused ones have a gap.
+    Anchor and log gaps where thresholds grow, else the thresholds. Each level is given one rating
+    more than it has, so that unused ones have a gap.
     """
-    share = np.bincount(scale.level, minlength=len(scale.labels)) + 1.0
-    below = np.cumsum(share / share.sum())[:-1]
-    cuts = logit(below) if link == "logit" else ndtri(below)
-    return np.concatenate([cuts[[scale.anchor]], np.log(np.diff(cuts))])
+    count = np.bincount(scale.level, minlength=len(scale.labels)) + 1.0
+    if design.likelihood == "adjacent":
+        return np.log(count[:-1] / count[1:])
+    if design.growing:
+        share = np.cumsum(count)[:-1] / count.sum()
+    else:
+        share = (count / np.cumsum(count[::-1])[::-1])[:-1]
+    cuts: Floats = logit(share) if design.link == "logit" else ndtri(share)
+    return np.concatenate([cuts[[scale.anchor]], np.log(np.diff(cuts))]) if design.growing else cuts

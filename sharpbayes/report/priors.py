@@ -20,6 +20,8 @@ def prior_lines(model: Model) -> list[str]:
     >>> from sharpbayes.spec.load import load
     >>> print(prior_lines(load(find("models", "judge_severity"), Model).spec)[0])
     thresholds of each scale: normal(0, 5) in growing order
+    >>> print(prior_lines(load(find("models", "crowd_adjacent"), Model).spec)[0])
+    thresholds of each scale: normal(0, 5), in any order
     """
     return list(_lines(model))
 
@@ -28,9 +30,12 @@ def _lines(model: Model) -> Iterator[str]:
     """Thresholds, then location terms, then discrimination terms."""
     thresholds = model.thresholds
     prior = thresholds.prior
-    yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}) in growing order"
+    growing = model.likelihood == "cumulative"
+    order = " in growing order" if growing else ", in any order"
+    yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}){order}"
     for column in thresholds.by[1:]:
-        yield f"log stretch of each gap by {column}: {effects(thresholds.spacing)}"
+        what = "log stretch of each gap" if growing else "added to each gap"
+        yield f"{what} by {column}: {effects(thresholds.spacing)}"
     for term in model.location:
         by = " x ".join(term.by)
         yield f"location by {by}: {effects(term.prior)}{_further(term.zero_sum)}"

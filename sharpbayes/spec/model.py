@@ -13,6 +13,11 @@ Column = Annotated[str, Field(min_length=1)]
 Columns = Annotated[tuple[Column, ...], Field(min_length=1, strict=False)]
 
 
+# Which levels a threshold parts: all below from all above (cumulative), one from the next
+# (adjacent), one from all above (continuation).
+Likelihood = Literal["cumulative", "adjacent", "continuation"]
+
+
 class HalfNormal(Spec):
     """Density 2 N(x | 0, scale) for x > 0."""
 
@@ -65,9 +70,12 @@ class LKJ(Spec):
 
 
 class ThresholdPrior(Spec):
-    """Ordered normal: independent normals restricted to growing order."""
+    """Independent normals; ordered normal: restricted to growing order, as cumulative demands.
 
-    kind: Literal["ordered_normal"] = "ordered_normal"
+    ``kind`` follows from the likelihood where it is left out.
+    """
+
+    kind: Literal["ordered_normal", "normal"] | None = None
     mean: Annotated[float, Field(strict=False)] = 0.0
     sd: Positive = 5.0
 
@@ -81,7 +89,8 @@ class Thresholds(Spec):
         prior: Prior of a scale's common thresholds.
         severity: Prior of how far a level moves all thresholds, for a column without a location
             term of its own.
-        spacing: Prior of how far a level stretches each gap between thresholds, as a logarithm.
+        spacing: Prior of how far a level stretches each gap between thresholds, as a logarithm;
+            of what it adds to each gap, where thresholds stand in any order.
     """
 
     by: Columns = ("scale",)
@@ -150,7 +159,7 @@ class Model(Spec):
     schema_: Literal["sharpbayes/model/1"] = Field(alias="schema")
     title: Name
     reference: str = ""
-    likelihood: Literal["cumulative"] = "cumulative"
+    likelihood: Likelihood = "cumulative"
     link: Literal["logit", "probit"] = "logit"
     thresholds: Thresholds = Thresholds()
     location: Annotated[tuple[Location, ...], Field(min_length=1, strict=False)]
@@ -164,6 +173,22 @@ class Model(Spec):
             twice = [" x ".join(by) for by in written if written.count(by) > 1]
             if twice:
                 raise ValueError(f"{name} has two terms by {twice[0]}")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_likelihood(self) -> Self:
+        kind = "ordered_normal" if self.likelihood == "cumulative" else "normal"
+        found = self.thresholds.prior.kind
+        if self.likelihood == "adjacent" and self.link != "logit":
+            raise ValueError(
+                f'link = "{self.link}" has no adjacent likelihood: its thresholds are log odds of '
+                'one level to the next; link = "logit", or likelihood = "continuation"'
+            )
+        if found not in {None, kind}:
+            raise ValueError(
+                f'thresholds of likelihood = "{self.likelihood}" have a prior of kind "{kind}", '
+                f'found "{found}"'
+            )
         return self
 
     @property

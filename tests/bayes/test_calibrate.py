@@ -1,5 +1,12 @@
 """Calibration: right fits pass, fits that are wrong in a known way fail."""
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
@@ -20,9 +27,10 @@ def quiet(_):
     pass
 
 
-def of(rng, *, fit=None, simulations=40, items=8):
+def of(rng, *, fit=None, simulations=40, items=8, likelihood="cumulative"):
     ratings = crowd_ratings(rng, items=items, raters=6)
-    return calibrate(ratings, MODEL, QUICK, simulations=simulations, seed=11, step=quiet, fit=fit)
+    model = MODEL.model_copy(update={"likelihood": likelihood})
+    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, step=quiet, fit=fit)
 
 
 def changed(change):
@@ -62,6 +70,62 @@ def test_a_flipped_sign_fails(rng):
     assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(found)
     assert "log-likelihood" in failed(found)
     assert not failed(found) & {"sd_item", "threshold_score[1|2]"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood", ["adjacent", "continuation"])
+def test_a_right_fit_of_other_likelihoods_passes(likelihood, rng):
+    found = of(rng, likelihood=likelihood)
+    assert not failed(found)
+    assert bool(found["calibrated"])
+
+
+# The effects that are constant in a run (here those of raters) added to thresholds where they are
+# subtracted, and their slopes: a density and its own gradient, of another model.
+FLIPPED = {
+    "cuts[start + above] - outer[key]": "cuts[start + above] + outer[key]",
+    "cuts[start + below] - outer[key]": "cuts[start + below] + outer[key]",
+    "cuts[start + j] - outer[key]": "cuts[start + j] + outer[key]",
+    "outer_slope[key] -= ": "outer_slope[key] += ",
+}
+
+
+@pytest.mark.slow
+def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
+    """The package with one term of its kernel turned round, compiled in a process of its own."""
+    root = Path(__file__).parents[2]
+    shutil.copytree(
+        root / "sharpbayes", tmp_path / "sharpbayes", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    kernel = tmp_path / "sharpbayes" / "bayes" / "kernel.py"
+    text = kernel.read_text(encoding="utf-8")
+    for plain, turned in FLIPPED.items():
+        assert plain in text
+        text = text.replace(plain, turned)
+    kernel.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.bayes.test_calibrate import told; told()"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["package"] == str(tmp_path / "sharpbayes" / "bayes" / "calibrate.py")
+    assert not found["calibrated"]
+    assert {f"location_rater[r{rater}]" for rater in range(6)} <= set(found["failed"])
+    assert "log-likelihood" in found["failed"]
+    assert not set(found["failed"]) & {"sd_item", "threshold_score[1|2]"}
+
+
+def told():
+    """What calibration says of the package that is imported, as a line of JSON."""
+    found = of(np.random.default_rng(20260121))
+    said = {"calibrated": bool(found["calibrated"]), "failed": sorted(failed(found))}
+    package = sys.modules[calibrate.__module__].__file__
+    sys.stdout.write(json.dumps(said | {"package": package}) + "\n")
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.build import build
 from sharpbayes.bayes.design import ScaleBlock
 from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.levels import Latent, draw_level, log_probability
 from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.replicate import Latent, draw_level, log_probability
 from sharpbayes.bayes.start import initial_point
 from sharpbayes.bayes.verify import graph_density
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
@@ -141,12 +141,13 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
         assert graph_density(model, flat, point)[0] == pytest.approx(expected, abs=1e-6)
 
 
-def latent(levels, *, eta, thresholds, link="logit", factor=1.0):
+def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cumulative"):
     """Ratings on one scale with one set of thresholds."""
     labels = tuple(str(n) for n in range(len(thresholds) + 1))
     scale = ScaleBlock("score", labels, np.arange(len(levels)), np.asarray(levels))
     return Latent(
         scale,
+        likelihood,
         link,
         np.broadcast_to(eta, (1, len(levels))).astype(float),
         np.full((1, 1), factor),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from sharpbayes.bayes.identify import identify
 from sharpbayes.bayes.placing import design
@@ -62,6 +63,34 @@ def test_unused_levels_are_named_where_they_are(rng):
         "thresholds there",
         "score: level 2 is never used, between others that are; the gap between its thresholds "
         "shrinks as the prior lets it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "above", "between"),
+    [
+        (
+            "adjacent",
+            "the prior alone bounds the thresholds there",
+            "the threshold into it grows and the one out of it falls as the prior lets them; "
+            "their sum is told",
+        ),
+        (
+            "continuation",
+            "the prior alone bounds the first threshold there and gives all beyond it",
+            "the threshold above it falls as the prior lets it; the others are told",
+        ),
+    ],
+)
+def test_what_becomes_of_unused_levels_is_said_of_each_likelihood(likelihood, above, between, rng):
+    ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
+    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.level].astype(np.int16)
+    model = model_of(("item",), ("rater",), likelihood=likelihood)
+    found = findings(replace(ratings, level=moved), model)
+    assert [each.split("; ", 1)[1] for each in found] == [
+        "the prior alone bounds the thresholds there",
+        above,
+        between,
     ]
 
 

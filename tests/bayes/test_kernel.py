@@ -9,8 +9,6 @@ import mpmath
 import numpy as np
 import pytensor
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes import verify as verification
@@ -143,51 +141,6 @@ def test_gradient_is_the_limit_of_differences(case, rng):
         upper, lower = (kernel_density(flat, point + sign * step)[0] for sign in (1, -1))
         # a difference of two values of size v is known to about v * 1e-16 / 1e-5
         assert slope[at] == pytest.approx((upper - lower) / 2e-5, rel=1e-5, abs=2e-6), at
-
-
-columns = st.sampled_from(["model", "prompt", "judge", "indicator", "dimension", "scale"])
-sds = st.sampled_from(
-    [0.7, {"kind": "half_normal", "scale": 1.2}, {"kind": "exponential", "mean": 0.8}, HALF_T]
-)
-
-
-@st.composite
-def models(draw):
-    """Random models of the language over the columns of a panel."""
-    by = draw(
-        st.lists(
-            st.lists(columns, min_size=1, max_size=3, unique=True),
-            min_size=1,
-            max_size=5,
-            unique_by=lambda names: tuple(sorted(names)),
-        )
-    )
-    location = []
-    for names in by:
-        term = {"by": names, "prior": {"kind": "normal", "sd": draw(sds)}}
-        if draw(st.booleans()):
-            term["zero_sum"] = draw(st.booleans())
-        elif len(names) > 1 and not isinstance(term["prior"]["sd"], float):
-            term["correlated_over"] = draw(st.sampled_from(names))
-        location.append(term)
-    shapes = st.lists(st.sampled_from(["indicator", "judge", "model"]), max_size=2, unique=True)
-    return model_from(
-        location,
-        link=draw(st.sampled_from(["logit", "probit"])),
-        thresholds={"by": ["scale", *draw(shapes)]},
-        discrimination=[{"by": [name]} for name in draw(shapes)],
-    )
-
-
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(spec=models(), seed=st.integers(0, 1000))
-def test_random_models_have_the_density_of_their_graph(spec, seed):
-    rng = np.random.default_rng(seed)
-    ratings = panel_ratings(rng, models=int(rng.integers(1, 4)), prompts=5, judges=3)
-    powers = {
-        term.name: rng.choice([0.0, rng.random(), 1.0]) for term in design(ratings, spec).terms
-    }
-    assert_same(design(ratings, spec, powers=powers), seed=seed)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,5 +1,7 @@
 """Leaving out: against ArviZ on log-likelihoods held whole, exact refits, and known truths."""
 
+from dataclasses import replace
+
 import arviz as az
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import log_likelihood
 from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.data.crowd import _Spread
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of, panel_ratings, with_experts
 
@@ -171,3 +174,15 @@ def test_exact_density_is_the_mean_over_draws(rng):
     held = log_likelihood(posterior, placed)["level_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
     assert loo.predicted(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
+    """Columns of raters and items of a crowd study are looked up through their owner."""
+    ratings = crowd_ratings(rng, items=6, raters=4)
+    gender = _Spread(np.array(["b", "a", "b", "a"]), ratings.columns["rater"])
+    held = replace(ratings, columns=ratings.columns | {"group:gender": gender})
+    kept = ratings.columns["rater"].code > 0
+    fewer = loo._only(held, kept)
+    assert fewer.columns["group:gender"].code.tolist() == [0, 1, 0] * 6
+    assert fewer.columns["group:gender"].labels == ("a", "b")
+    assert fewer.level.tolist() == ratings.level[kept].tolist()

@@ -1,6 +1,6 @@
 """One measurement of the engine in a process of its own; prints one line of JSON.
 
-    python -m tests.benchmarks.engine_case NAME --seed 1
+    python -m tests.benchmarks.engine_case NAME --seed 1 [--likelihood adjacent]
 
 NAME is gradient-crowd, gradient-wide, loop, large-loop, panel, whole-panel or million.
 """
@@ -123,10 +123,11 @@ def loop_microseconds(made):
     return median_microseconds(lambda: two_exponentials(item, rater, level, severity, bias, cuts))
 
 
-def kernel_case(name, seed):
+def kernel_case(name, seed, likelihood):
     """Kernel and loop on one set of ratings."""
     made = table(name, seed)
-    placed = design(crowd(made), load(find("models", "crowd_severity"), Model).spec)
+    model = load(find("models", "crowd_severity"), Model).spec
+    placed = design(crowd(made), model.model_copy(update={"likelihood": likelihood}))
     flat = layout(placed)
     ours = kernel_microseconds(flat, initial_point(placed, flat, seed=seed))
     return {"kernel": ours, "loop": loop_microseconds(made), "ratings": placed.ratings}
@@ -165,9 +166,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=[*CROWDS, *PANELS])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--likelihood", default="cumulative", help="of a gradient")
     given = parser.parse_args()
-    case = fit_case if given.name in SAMPLERS else kernel_case
-    print(json.dumps(case(given.name, given.seed)))
+    if given.name in SAMPLERS:
+        print(json.dumps(fit_case(given.name, given.seed)))
+    else:
+        print(json.dumps(kernel_case(given.name, given.seed, given.likelihood)))
 
 
 if __name__ == "__main__":

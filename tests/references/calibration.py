@@ -33,6 +33,8 @@ HEADER = (
 )
 DESIGNS = {
     "crowd_severity": lambda rng: crowd_ratings(rng, items=10, raters=6),
+    "crowd_adjacent": lambda rng: crowd_ratings(rng, items=10, raters=6),
+    "crowd_continuation": lambda rng: crowd_ratings(rng, items=10, raters=6),
     "rater_thresholds": lambda rng: crowd_ratings(rng, items=20, raters=5),
     "crowd_thresholds": lambda rng: crowd_ratings(rng, items=10, raters=8),
     "judge_severity": lambda rng: panel_ratings(rng, models=3, prompts=5, judges=3),

@@ -1,0 +1,104 @@
+"""Adjacent-category and continuation-ratio models against R's VGAM: the likelihood at its maximum.
+
+``python -m tests.references.test_steps`` writes ``steps.csv``, runs ``Rscript steps.R`` on it and
+leaves ``steps.json``. Priors are so wide here that the mode of the kernel's density is R's maximum
+of the likelihood; nothing is sampled.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.posterior import labelled
+from sharpbayes.bayes.replicate import log_likelihood
+from sharpbayes.bayes.start import initial_point
+from sharpbayes.bayes.verify import kernel_density
+from sharpbayes.data.ratings import Ratings
+from tests.bayes.conftest import column, model_from
+from tests.bayes.test_kernel import kept_at
+
+HERE = Path(__file__).parent
+FLAT = {"kind": "normal", "sd": 1000.0}
+# Not in growing order: the second level is rare.
+SHARES = {"a": (0.42, 0.05, 0.23, 0.2, 0.1), "b": (0.3, 0.09, 0.16, 0.25, 0.2)}
+LAWS = [("adjacent", "logit"), ("continuation", "logit"), ("continuation", "probit")]
+
+
+def ratings():
+    """Levels 0 to 4 of two groups."""
+    rng = np.random.default_rng(20260121)
+    parts = [
+        pd.DataFrame({"group": group, "level": rng.choice(5, 800, p=share)})
+        for group, share in SHARES.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def at_the_mode(likelihood, link, *, own):
+    """Variables at the mode, and the log-likelihood there."""
+    table = ratings()
+    group = column("ab", table["group"] == "b")
+    held = Ratings(
+        table["level"].to_numpy(np.int16),
+        {"group:group": group, "scale": column(["score"], np.zeros(len(table)))},
+        {"score": tuple("01234")},
+    )
+    by = ["scale", *(["group:group"] if own else [])]
+    model = model_from(
+        [{"by": ["group:group"], "prior": FLAT}],
+        likelihood=likelihood,
+        link=link,
+        thresholds={"by": by, "prior": {"mean": 0.0, "sd": 1000.0}, "spacing": FLAT},
+    )
+    placed = design(held, model)
+    flat = layout(placed)
+
+    def less(point):
+        value, slope = kernel_density(flat, point)
+        return -value, -slope
+
+    found = minimize(less, initial_point(placed, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
+    draws = labelled(kept_at(flat, found.x)[None, None], placed, flat)
+    # of single precision each, as results keep them
+    return draws, float(log_likelihood(draws, placed)["level_score"].astype(float).sum())
+
+
+@pytest.mark.parametrize(("likelihood", "link"), LAWS)
+def test_one_set_of_thresholds_is_that_of_vglm(likelihood, link):
+    wanted = json.loads((HERE / "steps.json").read_text("utf-8"))[f"{likelihood} {link} common"]
+    draws, value = at_the_mode(likelihood, link, own=False)
+    effect = draws["location_group"].to_numpy().ravel()
+    cuts = draws["threshold_score"].to_numpy().ravel() - effect[0]
+    sign = -1.0 if likelihood == "adjacent" else 1.0
+    np.testing.assert_allclose(sign * cuts, wanted[:4], atol=2e-4)
+    np.testing.assert_allclose(-sign * (effect[1] - effect[0]), wanted[4], atol=2e-4)
+    assert value == pytest.approx(wanted[5], abs=1e-3)
+
+
+@pytest.mark.parametrize(("likelihood", "link"), LAWS)
+def test_thresholds_of_each_group_are_those_of_vglm(likelihood, link):
+    wanted = json.loads((HERE / "steps.json").read_text("utf-8"))[f"{likelihood} {link} own"]
+    draws, value = at_the_mode(likelihood, link, own=True)
+    own = draws["threshold_score_group"].to_numpy()[0, 0]
+    # Intercepts, then what the second group adds to each.
+    first, more = np.reshape(wanted[:8], (2, 4))
+    sign = -1.0 if likelihood == "adjacent" else 1.0
+    np.testing.assert_allclose(sign * own, [first, first + more], atol=5e-4)
+    assert value == pytest.approx(wanted[8], abs=1e-3)
+
+
+def main():
+    ratings().to_csv(HERE / "steps.csv", index=False)
+    subprocess.run(["Rscript", HERE / "steps.R", HERE], check=True)
+    (HERE / "steps.csv").unlink()
+
+
+if __name__ == "__main__":
+    main()
