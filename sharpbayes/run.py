@@ -19,7 +19,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
-from sharpbayes.spec.study import Study
+from sharpbayes.spec.study import People, SideTable, Study
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.chains import Progress, Store
@@ -281,6 +281,8 @@ def read(files: StudyFiles) -> Loaded:
     if study.panel is not None:
         levels = load_panel(study.panel, base)
         counts = {name: int(levels.attrs[name]) for name in ("ratings", "missing", "absent")}
+        if "people_level" in levels:
+            counts["people_ratings"] = levels.sizes["people_rating"]
         return Loaded(study, levels, None, counts)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
@@ -339,8 +341,9 @@ def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
 
 def _data_files(study: Study) -> list[str]:
     """Names of the main table and of the tables beside it."""
+    beside: list[SideTable | People | None]
     if study.panel is not None:
-        beside = [study.panel.prompts]
+        beside = [study.panel.prompts, study.panel.people]
         main = study.panel.data
     else:
         crowd = study.crowd

@@ -53,7 +53,7 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
         ratings: Observed ratings.
         placed: The same on the terms of a model.
     """
-    found = [_left_out(name) for name in placed.left_out]
+    found = [_left_out(name, ratings) for name in placed.left_out]
     for term in placed.terms:
         found += [*_unrated(term, placed), *_few(term)]
     found += _confounded(placed)
@@ -65,13 +65,12 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
     return found
 
 
-def _left_out(name: str) -> Finding:
-    """A term that thresholds hold."""
-    return Finding(
-        name,
-        "every scale has one level of it, so that thresholds hold its effect",
-        "the term is left out",
-    )
+def _left_out(name: str, ratings: Ratings) -> Finding:
+    """A term that thresholds hold, or that applies to no rating."""
+    held = ratings.columns.get(name)
+    nobody = held is not None and not (held.code >= 0).any()
+    what = "every scale has one level of it, so that thresholds hold its effect"
+    return Finding(name, "no rating has a level of it" if nobody else what, "the term is left out")
 
 
 def _unrated(term: Term, placed: Design) -> Iterator[Finding]:

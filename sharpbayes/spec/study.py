@@ -146,11 +146,41 @@ class Validation(Spec):
     mixed_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
 
 
+class PeopleRoles(Spec):
+    """Which column holds what, in a table of people's ratings; without a rater, gold labels."""
+
+    model: Name
+    prompt: Name
+    score: Name
+    rater: Name | None = None
+    indicator: Name | None = None
+    sample: Name | None = None
+
+
+class People(Spec):
+    """People who scored some of the cells that judges score, on the same scales: one row a rating.
+
+    ``raters`` names those who are used, all that there are by default.
+    """
+
+    data: Name
+    roles: PeopleRoles
+    raters: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
+
+
+class Family(Spec):
+    """Models and judges of one family: by one maker, or of one kind."""
+
+    models: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+
+
 class Panel(Spec):
     """Judges score the answers of models to prompts (SHARP).
 
     ``judges`` names the judges that are pooled, all that there are by default; ``reference`` names
-    one whose ratings are taken as the truth and never pooled.
+    one whose ratings are taken as the truth and never pooled. ``people`` scored some of the cells
+    too; ``families`` say which judge scores models of its own.
     """
 
     data: Name
@@ -169,6 +199,8 @@ class Panel(Spec):
     judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
     ensembles: dict[Name, Ensemble] = {}
     reference: Name | None = None
+    people: People | None = None
+    families: dict[Name, Family] = {}
     validation: Validation = Validation()
     model: Name | None = None
 
