@@ -198,12 +198,26 @@ def fit(
 
 def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
     """Posterior twins of the metrics and the decision, and what other weights need of the data."""
+    found = _calibration(files, loaded, groups)
     if "posterior_predictive" not in groups:
-        return {}
+        return found
     say("measuring replicated ratings")
     from sharpbayes.reweigh import after_fit  # noqa: PLC0415 - loads every metric
 
-    return after_fit(files, loaded, groups)
+    return found | after_fit(files, loaded, groups)
+
+
+def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
+    """How judges score against people and models of their own, if the study says who they are."""
+    placed, level = _design(files, loaded), files.study.spec.bootstrap.level
+    if placed is None or not {"rater", "own_family"} & set(loaded.ratings.columns):
+        return {}
+    if loaded.panel is None:
+        return {}
+    from sharpbayes.people import judge_calibration  # noqa: PLC0415 - loads every metric
+
+    found = judge_calibration(groups["posterior"], placed, loaded.ratings, level=level)
+    return {"judge_calibration": found} if found.data_vars else {}
 
 
 def calibrate(

@@ -24,6 +24,7 @@ ROOMS = [
     "weigh_crowd",
     "govern",
     "predictive",
+    "people",
     "replicated",
     "measure_crowd",
     "measure_panel",

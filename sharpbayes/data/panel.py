@@ -157,7 +157,9 @@ def _with_people_rows(
     place = pd.Index(columns["indicator"].labels).get_indexer(_labels(levels, "indicator"))
     indicator = place[levels["people_indicator"].to_numpy()]
     kept = np.flatnonzero(indicator >= 0)
-    said = {name: levels[f"people_{name}"].to_numpy()[kept] for name in ("model", "prompt", "rater")}
+    said = {
+        name: levels[f"people_{name}"].to_numpy()[kept] for name in ("model", "prompt", "rater")
+    }
     said["indicator"] = indicator[kept]
     persons, nobody = _labels(levels, "person"), np.full(kept.size, -1)
     columns = columns | {"rater": Column(persons, np.full(level.size, -1, dtype=np.int32))}

@@ -112,9 +112,7 @@ def with_people(ratings, rng, *, people=2, share=0.4):
     columns["own_family"] = column(["own family"], np.concatenate([own, nobody]))
     columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
     level = rng.permutation(ratings.level)[rows] % 2
-    return Ratings(
-        np.concatenate([ratings.level, level]).astype(np.int16), columns, ratings.scales
-    )
+    return Ratings(np.concatenate([ratings.level, level]).astype(np.int16), columns, ratings.scales)
 
 
 @pytest.fixture
