@@ -18,7 +18,7 @@ from sharpbayes.errors import Fault, SpecError, StorageError
 from sharpbayes.govern import assessed, decision
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
-from sharpbayes.people import has_people, judge_calibration, people_contain, people_draws
+from sharpbayes.people import has_people, people_contain, people_draws
 from sharpbayes.predictive import frequencies, predictive_checks
 from sharpbayes.replicated import Cells, Draws, contains, crowd_twin, panel_cells, panel_twins
 from sharpbayes.spec.check import check_files

@@ -122,7 +122,9 @@ def _levels(seen, factor, rng):
 def _table(level, who, letter):
     """Levels in long form."""
     labels = [f"{name}{{}}" for name in ("m", "p", letter)]
-    columns = [[t.format(n) for n in range(size)] for t, size in zip(labels, level.shape)]
+    columns = [
+        [t.format(n) for n in range(size)] for t, size in zip(labels, level.shape, strict=False)
+    ]
     names = ["model", "prompt", who, "indicator"]
     index = pd.MultiIndex.from_product([*columns, INDICATORS], names=names)
     return pd.DataFrame({"score": level.ravel()}, index=index).reset_index()

@@ -42,9 +42,10 @@ def one(folder, seed):
     for name, truth in made.truth.items():
         bounds = found[f"{name}_interval"].to_numpy().reshape(-1, 2)
         if name == "lean":  # the two of a judge add up to 0
-            truth, bounds = truth[:, 0], found["lean_interval"].to_numpy()[:, 0]
+            bounds = found["lean_interval"].to_numpy()[:, 0]
         mean = found[f"{name}_mean"].to_numpy().reshape(len(bounds), -1)[:, 0]
-        for at, value in enumerate(np.atleast_1d(truth)):
+        values = truth[:, 0] if name == "lean" else np.atleast_1d(truth)
+        for at, value in enumerate(values):
             yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan
     few = thinned(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
