@@ -35,15 +35,15 @@ score = "score" }}
 [panel.families]
 {families}
 [bootstrap]
-replicates = 100
+replicates = 20
 level = 0.9
 
 [sampler]
 chains = 2
-tune = 500
+tune = 300
 draws = {draws}
 target_accept = 0.9
-predictive = 200
+predictive = {predictive}
 """
 
 
@@ -69,6 +69,7 @@ def simulated(
     own=None,
     shift=None,
     draws=500,
+    predictive=200,
 ):
     """Simulate: severities and leans N(0, 0.7) unless given, discriminations exp N(0, 0.4).
 
@@ -98,7 +99,7 @@ def simulated(
     whole = table[table["rater"].isin([f"h{n}" for n in rng.permutation(people)[:judges]])]
     whole.rename(columns={"rater": "judge"}).to_csv(folder / "whole.csv", index=False)
     names = [f'f{k} = {{ models = ["m{k}"], judges = ["j{k}"] }}\n' for k in range(judges)]
-    text = STUDY.format(seed=seed, families="".join(names), draws=draws)
+    text = STUDY.format(seed=seed, families="".join(names), draws=draws, predictive=predictive)
     (folder / "study.toml").write_text(text, encoding="utf-8")
     alone = text[: text.index("[panel.people]")] + text[text.index("[bootstrap]") :]
     alone = alone.replace('model = "judges_and_people"\n', "").replace("judges.csv", "whole.csv")

@@ -223,4 +223,6 @@ def _of_model(study: Study, model: Model) -> Iterator[Found]:
     for where, column in model.columns:
         if column not in {*allowed, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
-            yield where, message + did_you_mean(column, allowed)
+            people = "; people score where the study has [panel.people]" if study.panel else ""
+            hint = people if column == "rater" else did_you_mean(column, allowed)
+            yield where, message + hint
