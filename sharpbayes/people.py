@@ -1,14 +1,17 @@
 """Judges against people: what a fit says of each judge, and the profile as people would score."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import add
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.crossing import crossed
-from sharpbayes.bayes.design import Design, ScaleBlock, Term
+from sharpbayes.bayes.design import Design, Part, ScaleBlock, Term
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.replicated import Draws, contains
 
@@ -58,23 +61,19 @@ def judge_calibration(
     Source: many-facet models of rater severity, Linacre 1989; Samejima 1968.
     """
     draws: dict[str, xr.DataArray] = {}
-    terms = [t for t in placed.terms if "judge" in t.dims and "own_family" not in t.dims]
     if has_people(ratings):
-        shift = [_averaged(posterior, t, ratings, ["judge", "dimension"]) for t in terms]
-        located = [x for t, x in zip(terms, shift, strict=True) if t.part == "location"]
-        if located:
-            against = sum(located) - _of_people(posterior, placed)
+        located = _summed(_of("location", placed), posterior, ratings, ["judge", "dimension"])
+        if located is not None:
+            against = located - _of_people(posterior, placed)
             draws["severity"] = against.mean("dimension")
             draws["lean"] = against - draws["severity"]
-        factors = [
-            _averaged(posterior, t, ratings, ["judge"]) for t in terms if t.part == "discrimination"
-        ]
-        if factors:
-            draws["discrimination"] = np.exp(sum(factors))
-    own = [t for t in placed.part("location") if "own_family" in t.dims]
-    if own:
-        parts = [_averaged(posterior, t, ratings, ["own_family"]) for t in own]
-        draws["self_preference"] = sum(parts).isel(own_family=0, drop=True)
+        log_factor = _summed(_of("discrimination", placed), posterior, ratings, ["judge"])
+        if log_factor is not None:
+            draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
+    own = [term for term in placed.part("location") if "own_family" in term.dims]
+    preferred = _summed(own, posterior, ratings, ["own_family"])
+    if preferred is not None:
+        draws["self_preference"] = preferred.isel(own_family=0, drop=True)
     found = xr.Dataset(
         {name: x.transpose("chain", "draw", ...) for name, x in draws.items()}
         | {key: x for name, x in draws.items() for key, x in _in_short(name, x, level).items()}
@@ -191,10 +190,24 @@ def _seats(draws: Draws, *, people: int, seats: int) -> NDArray[np.int64]:
 def _picked(effects: xr.DataArray, index: xr.DataArray) -> xr.DataArray:
     """Effects of the people at an index over (chain, draw, rater)."""
     bare = effects.drop_vars("rater", errors="ignore")
-    rows = {
-        name: xr.DataArray(np.arange(effects.sizes[name]), dims=name) for name in index.dims[:2]
-    }
-    return bare.isel(rater=index, **rows)
+    chain, draw = (
+        xr.DataArray(np.arange(effects.sizes[name]), dims=name) for name in ("chain", "draw")
+    )
+    return bare.isel(rater=index, chain=chain, draw=draw)
+
+
+def _of(part: Part, placed: Design) -> list[Term]:
+    """Terms of judges whatever family they score."""
+    return [t for t in placed.part(part) if "judge" in t.dims and "own_family" not in t.dims]
+
+
+def _summed(
+    terms: Sequence[Term], posterior: xr.Dataset, ratings: Ratings, over: Sequence[str]
+) -> xr.DataArray | None:
+    """Sum of the mean effects of terms; None where there are none."""
+    if not terms:
+        return None
+    return functools.reduce(add, (_averaged(posterior, term, ratings, over) for term in terms))
 
 
 def _averaged(
@@ -206,24 +219,24 @@ def _averaged(
     pair = cell[kept] * term.size + term.index[kept]
     count = np.bincount(pair, minlength=int(np.prod(shape)) * term.size).reshape(-1, term.size)
     with np.errstate(invalid="ignore"):
-        weight = count / count.sum(axis=1, keepdims=True)
-    effects = posterior[term.name].transpose("chain", "draw", *term.dims)
-    values = np.log(effects) if term.part == "discrimination" else effects
-    flat = values.to_numpy().reshape(*values.shape[:2], -1)
-    found = (flat @ weight.T).reshape(*values.shape[:2], *shape)
-    coords = {name: posterior[name] for name in ("chain", "draw")}
-    coords |= {name: list(ratings.columns[name].labels) for name in over}
-    return xr.DataArray(found, coords, ("chain", "draw", *over))
+        weight: Floats = count / count.sum(axis=1, keepdims=True)
+    effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
+    effects = np.log(effects) if term.part == "discrimination" else effects
+    lead = effects.shape[:2]
+    found = (effects.reshape(*lead, -1) @ weight.T).reshape(*lead, *shape)
+    labels = {name: list(ratings.columns[name].labels) for name in over}
+    coords: dict[str, Any] = {name: posterior[name] for name in ("chain", "draw")}
+    return xr.DataArray(found, coords | labels, ("chain", "draw", *over))
 
 
 def _of_people(posterior: xr.Dataset, placed: Design) -> xr.DataArray | float:
     """Mean effect of the people who scored."""
-    means = [
-        posterior[term.name].mean([dim for dim in term.dims if dim != "dimension"])
-        for term in placed.part("location")
-        if "rater" in term.dims
-    ]
-    return sum(means) if means else 0.0
+    means: xr.DataArray | float = 0.0
+    for term in placed.part("location"):
+        if "rater" in term.dims:
+            rest = [dim for dim in term.dims if dim != "dimension"]
+            means = posterior[term.name].mean(rest) + means
+    return means
 
 
 def _in_short(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.DataArray]:

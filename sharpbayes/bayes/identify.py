@@ -117,7 +117,8 @@ def _levels(term: Term) -> int:
 def _alone(coarse: Term, fine: Term, parent: Index, placed: Design) -> Iterator[Finding]:
     """Levels of a term with only one level of the finer term in them."""
     used = np.unique(fine.index[fine.index >= 0])
-    inside = np.bincount(parent[used], minlength=coarse.size)
+    of_used = parent[used]
+    inside = np.bincount(of_used[of_used >= 0], minlength=coarse.size)
     alone = [row for row in np.unique(coarse.index[coarse.index >= 0]) if inside[row] == 1]
     if not alone:
         return

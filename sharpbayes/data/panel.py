@@ -154,7 +154,9 @@ def _with_people_rows(
     """
     if "people_level" not in levels:
         return columns, level
-    place = pd.Index(columns["indicator"].labels).get_indexer(_labels(levels, "indicator"))
+    place = pd.Index(list(columns["indicator"].labels)).get_indexer(
+        pd.Index(_labels(levels, "indicator"))
+    )
     indicator = place[levels["people_indicator"].to_numpy()]
     kept = np.flatnonzero(indicator >= 0)
     said = {

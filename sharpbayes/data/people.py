@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,8 +72,11 @@ def with_people(levels: xr.Dataset, panel: Panel, judges: Sequence[str], base: P
         message = "no cell here was scored by a judge: people and judges share none"
         raise DataError([Fault(path, 0, "", message)])
     person = _people(table, people)
-    columns = {role: codes[role] for role in ABOUT} | {"rater": person.code, "level": level}
-    added = {f"people_{name}": ("people_rating", code[kept]) for name, code in columns.items()}
+    codes = {role: codes[role] for role in ABOUT} | {"rater": person.code}
+    added: dict[str, Any] = {
+        f"people_{name}": ("people_rating", code[kept]) for name, code in codes.items()
+    }
+    added["people_level"] = ("people_rating", level[kept])
     return levels.assign(added).assign_coords(person=list(person.labels))
 
 

@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import binomtest
 
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
@@ -25,7 +24,7 @@ from tests.peopled import simulated
 
 SEED, LEVEL = 20260121, 0.9
 HERE = Path(__file__).parent
-HEADER = ("quantity", "truths", "held", "coverage_90", "wilson_low", "wilson_high")
+HEADER = ("quantity", "simulations", "truths", "held", "coverage_90", "standard_error")
 HEADER += ("bias", "rmse", "rmse_of_raw_judges")
 
 
@@ -71,7 +70,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for number in range(chosen.simulations):
             for name, *row in one(Path(folder) / str(number), SEED + number):
-                found.setdefault(name, []).append(np.array(row, dtype=float))
+                found.setdefault(name, []).append(np.array([number, *row], dtype=float))
             print(number + 1, flush=True)
             write(found, chosen.out)
 
@@ -82,12 +81,15 @@ def write(found, path):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         for name, rows in found.items():
-            truth, low, mean, high, raw = np.array(rows).T
-            held = int(((low <= truth) & (truth <= high)).sum())
-            wilson = binomtest(held, len(truth)).proportion_ci(0.95, method="wilson")
+            number, truth, low, mean, high, raw = np.array(rows).T
+            held = (low <= truth) & (truth <= high)
+            # truths of one simulation share the people's error: only simulations are independent
+            shares = np.array([held[number == each].mean() for each in np.unique(number)])
+            error = shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
             rmse = [np.sqrt(np.mean((x - truth) ** 2)) for x in (mean, raw)]
-            numbers = (held / len(truth), wilson.low, wilson.high, (mean - truth).mean(), *rmse)
-            writer.writerow((name, len(truth), held, *(f"{x:.3f}" for x in numbers)))
+            numbers = (held.mean(), error, (mean - truth).mean(), *rmse)
+            counts = (len(shares), len(truth), int(held.sum()))
+            writer.writerow((name, *counts, *(f"{x:.3f}" for x in numbers)))
 
 
 if __name__ == "__main__":
