@@ -12,7 +12,7 @@ from sharpbayes.people import judge_calibration, people_draws, seated
 from sharpbayes.replicated import Draws, panel_cells, panel_twins
 from sharpbayes.report.people_tables import departures, people_tables
 from sharpbayes.results import open_results, save_results
-from sharpbayes.reweigh import named_weights, weigh
+from sharpbayes.reweigh import posterior_groups, stored_of
 from sharpbayes.run import fit, read
 from tests.peopled import simulated
 
@@ -236,11 +236,13 @@ def test_the_report_says_where_judges_depart(biased):
         assert all(len(row) == len(table.header) for row in table.rows)
 
 
-def test_other_weights_need_no_people_again(biased, tmp_path):
-    """Weighing a stored fit by its own weights gives the same profile as people would score."""
-    _, results = biased
+def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
+    """As `weigh` does: from the results file alone, without the files of people or judges."""
+    made, results = biased
     save_results(results, tmp_path / "r.nc")
-    stored = open_results(tmp_path / "r.nc")
-    again = weigh(stored, named_weights(["sharp"]))["sharp"]
+    stored = stored_of(open_results(tmp_path / "r.nc"))
+    groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
+    plans = {"sharp": planned(made.files, stored.observed)}
+    again = posterior_groups(made.files, plans, stored, {"sharp": groups})["sharp"]
     for name in ("posterior_people_profile", "people_decision"):
-        xr.testing.assert_equal(again[name].to_dataset(), results[name].to_dataset())
+        xr.testing.assert_equal(again[name], results[name].to_dataset())
