@@ -121,8 +121,8 @@ def people_draws(draws: Draws, ratings: Ratings) -> Draws:
 def people_contain(sources: Sequence[str], *, level: float) -> str:
     """Say what the intervals of the profile as people would score contain.
 
-    >>> people_contain(["ratings"], level=0.9)[-60:]
-    "; people who scored, given the judges' seats at random."
+    >>> people_contain(["ratings"], level=0.9).split("; ")[-1]
+    "people who scored, given the judges' seats at random."
     """
     said = contains([each for each in sources if each != "judges"], level=level)
     return f"{said.removesuffix('.')}; {ANEW if 'judges' in sources else AT_RANDOM}."

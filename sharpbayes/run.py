@@ -19,7 +19,8 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
-from sharpbayes.spec.study import People, SideTable, Study
+from sharpbayes.spec.people import People
+from sharpbayes.spec.study import SideTable, Study
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.chains import Progress, Store

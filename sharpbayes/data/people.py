@@ -22,7 +22,8 @@ from sharpbayes.data.columns import (
 from sharpbayes.data.files import read_table, require_columns
 from sharpbayes.data.ratings import Column
 from sharpbayes.errors import DataError, Fault, did_you_mean, listed
-from sharpbayes.spec.study import Panel, People
+from sharpbayes.spec.people import People
+from sharpbayes.spec.study import Panel
 
 Codes = NDArray[np.int32]
 # What a rating by a person is about; ``person`` is who gave it.
@@ -100,7 +101,7 @@ def own_family(model: Column, judge: Column, panel: Panel) -> Column:
     """Return where a judge scores a model of its own family: 0 there, -1 elsewhere.
 
     Examples:
-        >>> from sharpbayes.spec.study import Family
+        >>> from sharpbayes.spec.people import Family
         >>> panel = Panel.model_construct(families={"x": Family(models=("m",), judges=("j",))})
         >>> model = Column(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
         >>> judge = Column(("j",), np.array([0, 0, -1], dtype=np.int32))

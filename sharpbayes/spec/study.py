@@ -24,6 +24,7 @@ from sharpbayes.spec.base import (
     Spec,
     Table,
 )
+from sharpbayes.spec.people import Family, People
 from sharpbayes.spec.scales import CrowdScale, Scale
 
 
@@ -144,35 +145,6 @@ class Validation(Spec):
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     familywise: Inside = 0.05
     mixed_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
-
-
-class PeopleRoles(Spec):
-    """Which column holds what, in a table of people's ratings; without a rater, gold labels."""
-
-    model: Name
-    prompt: Name
-    score: Name
-    rater: Name | None = None
-    indicator: Name | None = None
-    sample: Name | None = None
-
-
-class People(Spec):
-    """People who scored some of the cells that judges score, on the same scales: one row a rating.
-
-    ``raters`` names those who are used, all that there are by default.
-    """
-
-    data: Name
-    roles: PeopleRoles
-    raters: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
-
-
-class Family(Spec):
-    """Models and judges of one family: by one maker, or of one kind."""
-
-    models: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
-    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
 
 
 class Panel(Spec):
