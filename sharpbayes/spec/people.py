@@ -1,10 +1,16 @@
-"""People who scored cells of a panel, and families of models and judges."""
+"""Who scores beside the judges of a panel: ensembles, people, families of models and judges."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from sharpbayes.spec.base import Name, Spec
+
+
+class Ensemble(Spec):
+    """Another choice of judges, measured beside the study's own (SHARP, Appendix C)."""
+
+    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
 
 
 class PeopleRoles(Spec):
