@@ -4,9 +4,9 @@ Ratings of each posterior draw are put where the observed ones lie, and measured
 so that memory stays bounded whatever the number of draws.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -31,6 +31,8 @@ BLOCK_RATINGS = 10_000_000
 THREADS = 2
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
+# The column of those who are drawn anew, by source.
+DRAWN = {"judges": "judge", "raters": "rater"}
 
 CONTAINS = {
     "ratings": "ratings replicated for the observed cells under the fitted model",
@@ -47,15 +49,20 @@ class Draws:
 
     Attributes:
         posterior: The draws that ratings were replicated from, over (chain, draw, ...).
-        predictive: Replicated levels of each scale over (chain, draw, rating).
+        predictive: Replicated levels of each scale over (chain, draw, rating); without them
+            ratings are replicated block by block.
         design: The model placed on the observed ratings.
         seed: Seed of everything that is drawn here.
+        drawn: The column of those who are drawn anew, by source.
+        stream: Number of the stream of their effects and ratings.
     """
 
     posterior: xr.Dataset
     predictive: xr.Dataset
     design: Design
     seed: int
+    drawn: Mapping[str, str] = field(default_factory=lambda: DRAWN)
+    stream: int = MEMBERS
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -97,10 +104,10 @@ class Block:
         streams of their own; ``copy`` numbers independent sets of them.
         """
         at = {"chain": [self.chain], "draw": slice(self.start, self.stop)}
-        member = {"judges": "judge", "raters": "rater"}
+        member = self.draws.drawn
         column = next((member[each] for each in sources if each in member), None)
         scales = self.draws.design.scales
-        if column is None:
+        if column is None and self.draws.predictive.data_vars:
             held = self.draws.predictive
             return {
                 scale.name: held[f"level_{scale.name}"]
@@ -109,8 +116,10 @@ class Block:
                 .to_numpy()
                 for scale in scales
             }
-        rng = self.rng(MEMBERS, self.start, copy)
-        fresh = redrawn(self.draws.posterior.isel(at), self.draws.design, column, rng=rng)
+        rng = self.rng(self.draws.stream, self.start, copy)
+        fresh = self.draws.posterior.isel(at)
+        if column is not None:
+            fresh = redrawn(fresh, self.draws.design, column, rng=rng)
         return {
             scale.name: draw_level(latents(fresh, self.draws.design, scale), rng)
             for scale in scales
@@ -171,7 +180,8 @@ class Cells:
 
     Attributes:
         levels: Observed levels over (indicator, ...) of the pooled judges.
-        position: For each scale the place of its ratings among the levels, flat.
+        position: For each scale the place of the judges' ratings among the levels, flat; ratings
+            by people stand below them.
         top: For each scale its highest level where a rating counts from the other end, else -1.
     """
 
@@ -186,7 +196,9 @@ class Cells:
         found = np.tile(observed.to_numpy().ravel(), (draws, 1))
         for scale, values in replicates.items():
             top = self.top[scale]
-            found[:, self.position[scale]] = values if top < 0 else top - values
+            place = self.position[scale]
+            judged = values[:, : len(place)]
+            found[:, place] = judged if top < 0 else top - judged
         whole = found.reshape(draws, *observed.shape)
         held = self.levels.drop_vars("level")
         return held.assign(level=(("draw", *observed.dims), whole))
@@ -203,16 +215,17 @@ def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
     judges = pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
     kept = levels.sel(judge=judges).transpose("indicator", ...)
     array = kept["level"]
+    judged = ratings.columns["judge"].code >= 0
     codes = []
     for dim in array.dims:
         column, labels = ratings.columns[str(dim)], array[dim].to_numpy().astype(str).tolist()
         place = np.array([labels.index(label) for label in column.labels])
-        codes.append(place[column.code])
+        codes.append(place[column.code[judged]])
     flat = np.ravel_multi_index(codes, array.shape)
     scale = ratings.columns["scale"]
     position, top = {}, {}
     for code, name in enumerate(scale.labels):
-        rows = np.flatnonzero(scale.code == code)
+        rows = np.flatnonzero(scale.code[judged] == code)
         if rows.size:
             position[name] = flat[rows]
             top[name] = -1 if name in panel.scales else len(ratings.scales[name]) - 1

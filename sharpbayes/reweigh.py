@@ -18,6 +18,7 @@ from sharpbayes.errors import Fault, SpecError, StorageError
 from sharpbayes.govern import assessed, decision
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
+from sharpbayes.people import has_people, people_contain, people_draws
 from sharpbayes.predictive import frequencies, predictive_checks
 from sharpbayes.replicated import Cells, Draws, contains, crowd_twin, panel_cells, panel_twins
 from sharpbayes.spec.check import check_files
@@ -77,10 +78,11 @@ def posterior_groups(
 
     Returns:
         For each name ``posterior_profile``, one more twin for each further list of sources, such as
-        ``posterior_profile_ratings_prompts``, and ``decision``.
+        ``posterior_profile_ratings_prompts``, and ``decision``; where people scored too
+        ``posterior_people_profile`` and ``people_decision``, as they would have scored.
     """
     study = files.study.spec
-    draws, cells, _ = _replicates(files, stored)
+    draws, cells, ratings = _replicates(files, stored)
     found: dict[str, Groups] = {name: {} for name in plans}
     for sources in study.uncertainties:
         said = contains(sources, level=study.bootstrap.level)
@@ -88,16 +90,36 @@ def posterior_groups(
         for (name, plan), twin in zip(plans.items(), twins, strict=True):
             made = assessed(twin, deterministic[name], plan.weights)
             further = sources if found[name] else ()
-            found[name]["_".join(("posterior_profile", *further))] = made.assign_attrs(
-                contains=said,
-                sources=list(sources),
-                level=study.bootstrap.level,
-                alpha=plan.weights.tail.alpha,
-            )
+            twin_name = "_".join(("posterior_profile", *further))
+            found[name][twin_name] = _described(made, study, plan, sources, said)
+    if has_people(ratings):
+        sources, seen = study.uncertainties[0], people_draws(draws, ratings)
+        said = people_contain(sources, level=study.bootstrap.level)
+        twins = panel_twins(list(plans.values()), cells, seen, sources)
+        for (name, plan), twin in zip(plans.items(), twins, strict=True):
+            made = assessed(twin, deterministic[name], plan.weights)
+            found[name]["posterior_people_profile"] = _described(made, study, plan, sources, said)
     for name, plan in plans.items():
-        twin = found[name]["posterior_profile"]
-        found[name]["decision"] = decision(twin, plan.weights, level=study.bootstrap.level)
+        for twin_name, into in (
+            ("posterior_profile", "decision"),
+            ("posterior_people_profile", "people_decision"),
+        ):
+            if twin_name in found[name]:
+                twin = found[name][twin_name]
+                found[name][into] = decision(twin, plan.weights, level=study.bootstrap.level)
     return found
+
+
+def _described(
+    twin: xr.Dataset, study: Study, plan: Plan, sources: Sequence[str], said: str
+) -> xr.Dataset:
+    """A twin that says what its intervals contain."""
+    return twin.assign_attrs(
+        contains=said,
+        sources=list(sources),
+        level=study.bootstrap.level,
+        alpha=plan.weights.tail.alpha,
+    )
 
 
 def _replicates(files: StudyFiles, stored: Stored) -> tuple[Draws, Cells, Ratings]:

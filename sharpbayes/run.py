@@ -19,7 +19,8 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
-from sharpbayes.spec.study import Study
+from sharpbayes.spec.people import People
+from sharpbayes.spec.study import SideTable, Study
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.chains import Progress, Store
@@ -199,12 +200,26 @@ def fit(
 
 def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
     """Posterior twins of the metrics and the decision, and what other weights need of the data."""
+    found = _calibration(files, loaded, groups)
     if "posterior_predictive" not in groups:
-        return {}
+        return found
     say("measuring replicated ratings")
     from sharpbayes.reweigh import after_fit  # noqa: PLC0415 - loads every metric
 
-    return after_fit(files, loaded, groups)
+    return found | after_fit(files, loaded, groups)
+
+
+def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
+    """How judges score against people and models of their own, if the study says who they are."""
+    placed, level = _design(files, loaded), files.study.spec.bootstrap.level
+    if placed is None or not {"rater", "own_family"} & set(loaded.ratings.columns):
+        return {}
+    if loaded.panel is None:
+        return {}
+    from sharpbayes.people import judge_calibration  # noqa: PLC0415 - loads every metric
+
+    found = judge_calibration(groups["posterior"], placed, loaded.ratings, level=level)
+    return {"judge_calibration": found} if found.data_vars else {}
 
 
 def calibrate(
@@ -306,6 +321,8 @@ def read(files: StudyFiles) -> Loaded:
     if study.panel is not None:
         levels = load_panel(study.panel, base)
         counts = {name: int(levels.attrs[name]) for name in ("ratings", "missing", "absent")}
+        if "people_level" in levels:
+            counts["people_ratings"] = levels.sizes["people_rating"]
         return Loaded(study, levels, None, counts)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
@@ -364,8 +381,9 @@ def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
 
 def _data_files(study: Study) -> list[str]:
     """Names of the main table and of the tables beside it."""
+    beside: list[SideTable | People | None]
     if study.panel is not None:
-        beside = [study.panel.prompts]
+        beside = [study.panel.prompts, study.panel.people]
         main = study.panel.data
     else:
         crowd = study.crowd

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.run import fit, measure
+from sharpbayes.run import fit, measure, read
 from sharpbayes.spec.load import load_study
 
 ROOT = Path(__file__).parents[1]
@@ -85,3 +85,38 @@ def test_xstest_under_other_judges_by_plain_loops():
     kinds = table.drop_duplicates("prompt")["type"].value_counts()
     prompts = results["profile_category"]["prompts"].to_series()
     assert prompts.to_dict() == kinds.to_dict()
+
+
+def test_xstest_has_people_beside_programs():
+    ratings = read(load_study(STUDIES / "xstest_people.toml")).ratings
+    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    held = {name: np.append(c.labels, "")[c.code] for name, c in ratings.columns.items()}
+    for who, column in (("gpt4", "judge"), ("human_1", "rater"), ("human_2", "rater")):
+        of = table[table["judge"] == who].dropna(subset=["score"])
+        harm = np.where(of["contrast"], 2 - of["score"], of["score"])
+        level = ratings.level[held[column] == who]
+        assert np.bincount(level).tolist() == np.bincount(harm.astype(int)).tolist()
+    own = held["own_family"] != ""
+    assert set(held["judge"][own]) == set(held["model"][own]) == {"gpt4"}
+
+
+@pytest.mark.slow
+def test_people_on_a_fifth_of_xstest_correct_the_programs(tmp_path):
+    """The profile as people would score is nearer what people say of all prompts."""
+    table = pd.read_csv(DATA / "xstest.csv", dtype=str)
+    people = table[table["judge"].str.startswith("human")]
+    chosen = np.random.default_rng(1).choice(sorted(people["prompt"].unique()), 90, replace=False)
+    people[people["prompt"].isin(chosen)].to_csv(tmp_path / "people.csv", index=False)
+    text = (STUDIES / "xstest_people.toml").read_text(encoding="utf-8")
+    main, beside = text.replace("../../../shared/data", DATA.as_posix()).split("[panel.people]")
+    beside = beside.replace((DATA / "xstest.csv").as_posix(), "people.csv")
+    path = tmp_path / "study.toml"
+    path.write_text(f"{main}[panel.people]{beside}", encoding="utf-8")
+    results = fit(load_study(path))
+    by_people = load_study(
+        STUDIES / "xstest_judges.toml", overrides=['panel.judges=["human_1", "human_2"]']
+    )
+    wanted = measure(by_people)["profile"]["mean"]
+    mean = results["posterior_people_profile"]["mean"].mean(["chain", "draw"])
+    error = np.abs(mean - wanted).sum()
+    assert float(error) < 0.7 * float(np.abs(results["profile"]["mean"] - wanted).sum())

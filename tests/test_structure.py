@@ -25,6 +25,7 @@ ROOMS = [
     "weigh_crowd",
     "govern",
     "predictive",
+    "people",
     "replicated",
     "measure_crowd",
     "measure_panel",

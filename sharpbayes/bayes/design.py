@@ -93,9 +93,15 @@ class Term:
         return int(np.prod(sizes))
 
     @property
+    def hidden(self) -> str:
+        """What the name of its coordinates ends with: those of factors are logarithms."""
+        return "_log" if self.part == "discrimination" else ""
+
+    @property
     def blocks(self) -> int:
-        """Number of blocks."""
-        return int(self.block.max()) + 1
+        """Number of blocks; one for each gap of a spacing, also where no effect is in it."""
+        gaps = self.shape[-1] if self.part == "spacing" else 0
+        return max(int(self.block.max()) + 1, gaps)
 
 
 @dataclass(frozen=True)

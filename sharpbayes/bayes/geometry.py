@@ -44,7 +44,7 @@ def kept_variance(posterior: xr.Dataset, term: Term) -> float:
     if term.part == "discrimination":
         effects = np.log(effects)
     flat = effects.reshape(-1, term.size)
-    blocks = range(term.blocks)
+    blocks = np.unique(term.block[term.block >= 0])
     for inside in [term.block == block for block in blocks]:
         flat[:, inside] -= flat[:, inside].mean(axis=1, keepdims=True)
     seen = np.isin(np.arange(term.size), term.index) | (term.part == "spacing")

@@ -76,7 +76,7 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
         ratings: Observed ratings.
         placed: The same on the terms of a model.
     """
-    found = [_left_out(name) for name in placed.left_out]
+    found = [_left_out(name, ratings) for name in placed.left_out]
     for term in placed.terms:
         found += [*_unrated(term, placed), *_few(term)]
     found += _confounded(placed)
@@ -88,13 +88,12 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
     return found
 
 
-def _left_out(name: str) -> Finding:
-    """A term that thresholds hold."""
-    return Finding(
-        name,
-        "every scale has one level of it, so that thresholds hold its effect",
-        "the term is left out",
-    )
+def _left_out(name: str, ratings: Ratings) -> Finding:
+    """A term that thresholds hold, or that applies to no rating."""
+    held = ratings.columns.get(name)
+    nobody = held is not None and not (held.code >= 0).any()
+    what = "every scale has one level of it, so that thresholds hold its effect"
+    return Finding(name, "no rating has a level of it" if nobody else what, "the term is left out")
 
 
 def _unrated(term: Term, placed: Design) -> Iterator[Finding]:
@@ -141,7 +140,8 @@ def _levels(term: Term) -> int:
 def _alone(coarse: Term, fine: Term, parent: Index, placed: Design) -> Iterator[Finding]:
     """Levels of a term with only one level of the finer term in them."""
     used = np.unique(fine.index[fine.index >= 0])
-    inside = np.bincount(parent[used], minlength=coarse.size)
+    of_used = parent[used]
+    inside = np.bincount(of_used[of_used >= 0], minlength=coarse.size)
     alone = [row for row in np.unique(coarse.index[coarse.index >= 0]) if inside[row] == 1]
     if not alone:
         return

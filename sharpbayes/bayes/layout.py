@@ -160,8 +160,7 @@ def threshold_name(design: Design, scale: ScaleBlock) -> str:
 def _effects_name(term: Term, *, placed: bool) -> str:
     """Name of PyMC's coordinate of a term's effects."""
     if term.zero_sum:
-        hidden = "_log" if term.part == "discrimination" else ""
-        return f"{term.name}{hidden if term.centred else '_unit'}_zerosum__"
+        return f"{term.name}{term.hidden if term.centred else '_unit'}_zerosum__"
     if term.correlation and not term.centred:
         return f"{term.name}_unit_mean_first__"
-    return f"{term.name}{'_placed' if placed else ''}_mean_first__"
+    return f"{term.name}{'_placed' if placed else term.hidden}_mean_first__"

@@ -18,6 +18,8 @@ CENTRED_FROM = 8
 # A factor or a stretch is told by fewer of its ratings than a location is.
 CENTRED_FROM_SHAPE = 400
 ANY_GROUP = "group:*"
+# Columns that a study may be without: terms over them are then left out.
+OPTIONAL = "own_family"
 
 
 def design(
@@ -43,6 +45,7 @@ def design(
         SpecError: A term names a column that the study does not have.
     """
     _refuse_unknown(ratings, model, path)
+    model = _of_columns(ratings, model)
     scales = tuple(_scales(ratings))
     on_scale = _scale_of(ratings, scales)
     written = _locations(ratings, model)
@@ -80,10 +83,21 @@ def _refuse_unknown(ratings: Ratings, model: Model, path: str) -> None:
             + did_you_mean(column, known),
         )
         for where, column in model.columns
-        if column not in {*known, "scale", ANY_GROUP}
+        if column not in {*known, "scale", ANY_GROUP, OPTIONAL}
     ]
     if faults:
         raise SpecError(faults)
+
+
+def _of_columns(ratings: Ratings, model: Model) -> Model:
+    """Leave out the terms over a column that the study may be without and is."""
+    if OPTIONAL in ratings.columns:
+        return model
+    kept = {
+        part: tuple(term for term in getattr(model, part) if OPTIONAL not in term.by)
+        for part in ("location", "discrimination")
+    }
+    return model.model_copy(update=kept)
 
 
 def _named(by: Sequence[str], ratings: Ratings) -> tuple[str, ...]:
@@ -152,15 +166,20 @@ def _location(location: Location, ratings: Ratings, on_scale: Index) -> Term:
 
 
 def _as_said(terms: Iterable[Term], powers: Mapping[str, float] | None) -> list[Term]:
-    """Terms with more than one level, with the power that was said; 0 or 1 where it must be."""
+    """Terms that tell ratings apart, with the power that was said; 0 or 1 where it must be."""
     found = []
     for term in terms:
         power = (powers or {}).get(term.name, term.power)
         if term.zero_sum or term.correlation:
             power = float(power >= DIRECT)
-        if term.size > 1:
+        if term.size > 1 or (not term.zero_sum and _reference(term.index)):
             found.append(replace(term, power=power))
     return found
+
+
+def _reference(index: Index) -> bool:
+    """Whether a term applies to some ratings and not to others, which are its reference."""
+    return bool((index < 0).any() and (index >= 0).any())
 
 
 def _counted(term: Term, terms: Sequence[Term]) -> Term:
@@ -209,11 +228,12 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
                 continue
             held = ratings.columns[column]
             used = np.unique(held.code[scale.rows])
-            if len(used[used >= 0]) < 2:  # noqa: PLR2004
+            if len(used) < 2:  # noqa: PLR2004
                 continue
             index = np.full(len(ratings.level), -1, dtype=SHORT)
             index[scale.rows] = held.code[scale.rows]
             gaps = scale.cuts - 1
+            block = np.tile(np.arange(gaps), len(held.labels))
             per_gap = _ratings_a_level(index) / gaps
             yield Term(
                 name=f"spacing_{scale.name}_{dim_name(column)}",
@@ -223,7 +243,7 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
                 index=index,
                 prior=model.thresholds.spacing,
                 power=float(per_gap < CENTRED_FROM_SHAPE),
-                block=np.tile(np.arange(gaps), len(held.labels)),
+                block=np.full_like(block, -1) if used[0] < 0 else block,
                 held=(),
                 scale=position,
             )
@@ -235,7 +255,8 @@ def _discriminations(ratings: Ratings, model: Model) -> Iterable[Term]:
         for by in _each_group(written.by, ratings):
             index, shape = crossed([ratings.columns[name] for name in by])
             dims = tuple(dim_name(name) for name in by)
-            if min(shape) > 1:
+            told = min(shape) > 1 if written.zero_sum else len(np.unique(index)) > 1
+            if told:
                 yield Term(
                     name=f"discrimination_{'_'.join(dims)}",
                     part="discrimination",
@@ -246,7 +267,7 @@ def _discriminations(ratings: Ratings, model: Model) -> Iterable[Term]:
                     power=float(_ratings_a_level(index) < CENTRED_FROM_SHAPE),
                     block=np.full(int(np.prod(shape)), -1, dtype=np.int64),
                     held=(),
-                    zero_sum=True,
+                    zero_sum=written.zero_sum,
                 )
 
 

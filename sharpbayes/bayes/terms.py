@@ -138,7 +138,7 @@ def _effects(term: Term, centre: Tensor | None) -> Tensor:
         return _zero_sum(term, sd)
     if term.correlation:
         return _correlated(term, sd, centre)
-    transform, name = MeanFirst(term.block, term.power), term.name
+    transform, name = MeanFirst(term.block, term.power), f"{term.name}{term.hidden}"
     if centre is None:
         return _normal(term, name, 0.0, sd, transform)
     centre = centre.reshape(term.shape)
@@ -158,14 +158,11 @@ def _normal(term: Term, name: str, centre: Tensor, sd: Tensor, transform: Transf
 
 def _zero_sum(term: Term, sd: Tensor) -> Tensor:
     """Add effects that add up to 0 along every dimension."""
-    hidden = "_log" if term.part == "discrimination" else ""
-    axes = len(term.dims)
+    name, axes = f"{term.name}{term.hidden}", len(term.dims)
     if term.centred:
-        return pm.ZeroSumNormal(
-            f"{term.name}{hidden}", sigma=sd, n_zerosum_axes=axes, dims=term.dims
-        )
+        return pm.ZeroSumNormal(name, sigma=sd, n_zerosum_axes=axes, dims=term.dims)
     unit = pm.ZeroSumNormal(f"{term.name}_unit", sigma=1.0, n_zerosum_axes=axes, dims=term.dims)
-    return pm.Deterministic(f"{term.name}{hidden}", unit * sd, dims=term.dims)
+    return pm.Deterministic(name, unit * sd, dims=term.dims)
 
 
 def _correlated(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:

@@ -18,6 +18,7 @@ from sharpbayes.data.columns import (
     rows,
 )
 from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.people import own_family, refuse_unknown_families, with_people
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.data.sidetables import columns_of
 from sharpbayes.errors import DataError, Fault, did_you_mean
@@ -37,7 +38,8 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
     Returns:
         ``level (model, prompt, judge, [sample,] indicator)``, 2-byte integers from 0, -1 where a
         cell is missing; columns of prompts as coordinates; attributes ``ratings``, ``missing``
-        (empty cells) and ``absent`` (cells without a row).
+        (empty cells) and ``absent`` (cells without a row); what people said, if the study has any
+        (:func:`sharpbayes.data.people.with_people`).
 
     Raises:
         DataError: Every fault of the file, with its column and first rows.
@@ -69,6 +71,8 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
     coords = {role: list(column.labels) for role, column in columns.items()} | {"indicator": names}
     by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
     data = xr.Dataset({"level": (tuple(coords), by_cell)}, coords)
+    refuse_unknown_families(data, panel, path)
+    data = with_people(data, panel, pooled_judges(panel, columns["judge"].labels), base)
     return _with_prompts(data, panel, table, columns["prompt"], base).assign_attrs(
         ratings=ratings,
         missing=empty,
@@ -115,23 +119,61 @@ def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
         indicator=[name for name in panel.full_indicators if name in owner],
         judge=pooled_judges(panel, _labels(levels, "judge")),
     )
-    array = used["level"]
-    where = np.nonzero(array.to_numpy() >= 0)
-    columns = {
-        str(dim): Column(_labels(used, str(dim)), code.astype(np.int32))
-        for dim, code in zip(array.dims, where, strict=True)
-    }
+    columns, level = _with_people_rows(levels, *_judged(used))
     flip = reversed_at(panel, levels).sel(indicator=used["indicator"])
     flipped = flip.to_numpy()[columns["indicator"].code, columns["prompt"].code]
     scale, scales = _scales_of(panel, columns["indicator"], flipped)
-    level = array.to_numpy()[where]
     top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.code]
     names = pd.Series([owner[name] for name in columns["indicator"].labels])
     order = [dimension.name for dimension in panel.dimensions if dimension.name in set(names)]
     held = label_column(names, order=order)
     columns["dimension"] = Column(held.labels, held.code[columns["indicator"].code])
     columns["scale"] = scale
+    if panel.families:
+        columns["own_family"] = own_family(columns["model"], columns["judge"], panel)
     return Ratings(np.where(flipped, top - level, level).astype(np.int16), columns, scales)
+
+
+def _judged(levels: xr.Dataset) -> tuple[dict[str, Column], np.ndarray]:
+    """Columns and levels of the judges' ratings."""
+    array = levels["level"]
+    where = np.nonzero(array.to_numpy() >= 0)
+    columns = {
+        str(dim): Column(_labels(levels, str(dim)), code.astype(np.int32))
+        for dim, code in zip(array.dims, where, strict=True)
+    }
+    return columns, array.to_numpy()[where]
+
+
+def _with_people_rows(
+    levels: xr.Dataset, columns: dict[str, Column], level: np.ndarray
+) -> tuple[dict[str, Column], np.ndarray]:
+    """Add the ratings of people below those of judges, with a column ``rater``.
+
+    Gold labels are of no rater: nothing tells one who gave all of them from the scale.
+    """
+    if "people_level" not in levels:
+        return columns, level
+    place = pd.Index(list(columns["indicator"].labels)).get_indexer(
+        pd.Index(_labels(levels, "indicator"))
+    )
+    indicator = place[levels["people_indicator"].to_numpy()]
+    kept = np.flatnonzero(indicator >= 0)
+    said = {
+        name: levels[f"people_{name}"].to_numpy()[kept] for name in ("model", "prompt", "rater")
+    }
+    said["indicator"] = indicator[kept]
+    persons, nobody = _labels(levels, "person"), np.full(kept.size, -1)
+    columns = columns | {"rater": Column(persons, np.full(level.size, -1, dtype=np.int32))}
+    if len(persons) == 1:
+        del said["rater"]
+    joined = {
+        name: Column(
+            held.labels, np.concatenate([held.code, said.get(name, nobody)]).astype(np.int32)
+        )
+        for name, held in columns.items()
+    }
+    return joined, np.concatenate([level, levels["people_level"].to_numpy()[kept]])
 
 
 def _labels(data: xr.Dataset, dim: str) -> tuple[str, ...]:

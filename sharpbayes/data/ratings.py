@@ -12,7 +12,7 @@ class Column:
 
     Attributes:
         labels: The distinct labels, in the order in which results show them.
-        code: For each rating the position of its label.
+        code: For each rating the position of its label, -1 where the column does not apply.
     """
 
     labels: tuple[str, ...]
@@ -26,7 +26,8 @@ class Ratings:
     Attributes:
         level: Level of each rating on its own scale, from 0; shape (rating,).
         columns: Labelled columns by role: ``model``, ``prompt``, ``judge``, ``indicator``,
-            ``dimension``, ``scale`` for a panel; ``item``, ``rater``, ``scale`` and
+            ``dimension``, ``scale`` for a panel, with ``rater`` where people score too and
+            ``own_family`` where families are declared; ``item``, ``rater``, ``scale`` and
             ``group:<column>`` for a crowd. Item columns are under their own name.
         scales: Labels of the levels of each scale, by the name used in ``columns["scale"]``.
     """

@@ -26,6 +26,7 @@ CHAPTERS = (
     ("Decision", r"Decision by|Probabilit|What each|Where weight|CVaR by source"),
     ("Risk profile", r"Tables? [1-4][-:]|Section 3\.3|Risk profile|Harm by|Section 4|Distribution"),
     ("Judges", r"Table [5-7][,:]|Appendix C|Effective number"),
+    ("Judges against people", r"Judges against|Self-preference|As people would"),
     ("How dimensions move together", r"Table 8"),
     ("Whether the order of the models holds", r"Table (9|1\d|20)[,:]|Section H"),
     ("Groups of raters", r"Responsiveness|Differences|Precision"),

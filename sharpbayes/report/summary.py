@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import listed
+from sharpbayes.report.people_tables import departures
 from sharpbayes.report.tables import number
 
 SIGNIFICANT = 0.05
@@ -76,7 +77,8 @@ def failed(results: xr.DataTree) -> list[str]:
 
 def remarks(results: xr.DataTree) -> list[str]:
     """Return what a reader must know that is no failure: what was not fitted or is missing."""
-    return [*_fitted(results), *_missing(results), *_unmeasured(results), *_judges(results)]
+    data = (*_missing(results), *_unmeasured(results), *_judges(results))
+    return [*_fitted(results), *departures(results), *data]
 
 
 def limits(results: xr.DataTree) -> tuple[str, ...]:

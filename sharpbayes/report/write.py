@@ -10,6 +10,7 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
+from sharpbayes.report.people_tables import people_tables
 from sharpbayes.report.tables import TABLES, Table, dimension_table, profile_table
 from sharpbayes.report.validation_tables import (
     bootstrap_tables,
@@ -22,6 +23,7 @@ from sharpbayes.report.validation_tables import (
 PANEL: tuple[Callable[[xr.DataTree], Iterator[Table]], ...] = (
     profile_tables,
     judge_tables,
+    people_tables,
     dependence_tables,
     sweep_tables,
     bootstrap_tables,

@@ -12,7 +12,7 @@ from sharpbayes.spec.weights import Weights
 
 Found = tuple[Path, str]
 
-PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension")
+PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension", "own_family")
 ANY_GROUP = "group:*"
 
 
@@ -61,6 +61,8 @@ def _of_study(study: Study) -> Iterator[Found]:
         yield from _of_dimensions(study.panel)
         yield from _of_layout(study.panel)
         yield from _of_judges(study.panel)
+        yield from _of_people(study.panel)
+        yield from _of_families(study.panel)
     if study.crowd is not None:
         yield from _of_crowd(study.crowd)
 
@@ -103,6 +105,32 @@ def _of_judges(panel: Panel) -> Iterator[Found]:
         if panel.reference in ensemble.judges:
             message = f"{panel.reference!r} is the reference and is not pooled"
             yield ("panel", "ensembles", name, "judges"), message
+
+
+def _of_people(panel: Panel) -> Iterator[Found]:
+    """Roles that people's ratings need."""
+    if panel.people is None:
+        return
+    roles, where = panel.people.roles, ("panel", "people", "roles")
+    if roles.indicator is None and len(panel.indicators) > 1:
+        yield where, "ratings of several indicators need a role `indicator`"
+    if roles.sample is None and panel.roles.sample is not None:
+        yield where, "the study has repeated generations: a role `sample` must say which was rated"
+    if roles.sample is not None and panel.roles.sample is None:
+        yield (*where, "sample"), "the judges' table has no role `sample`"
+    if panel.people.raters is not None and roles.rater is None:
+        yield ("panel", "people", "raters"), "raters are chosen by a role `rater`, there is none"
+
+
+def _of_families(panel: Panel) -> Iterator[Found]:
+    """Models and judges that are in two families."""
+    for kind in ("models", "judges"):
+        first: dict[str, str] = {}
+        for family, held in panel.families.items():
+            for name in getattr(held, kind):
+                if first.setdefault(name, family) != family:
+                    where = ("panel", "families", family, kind)
+                    yield where, f"{name!r} is in the family {first[name]!r} already"
 
 
 def _of_layout(panel: Panel) -> Iterator[Found]:
@@ -185,7 +213,7 @@ def _of_coefficients(dimension: Dimension, weights: Weights) -> Iterator[Found]:
 
 def _of_model(study: Study, model: Model) -> Iterator[Found]:
     """Terms over columns that the study does not have."""
-    allowed = ["scale", *PANEL_COLUMNS]
+    allowed = ["scale", *PANEL_COLUMNS, *(["rater"] if study.panel and study.panel.people else [])]
     if study.crowd is not None:
         groups = dict.fromkeys(column for group in study.crowd.groups for column in group)
         items = study.crowd.by
@@ -195,4 +223,6 @@ def _of_model(study: Study, model: Model) -> Iterator[Found]:
     for where, column in model.columns:
         if column not in {*allowed, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
-            yield where, message + did_you_mean(column, allowed)
+            people = "; people score where the study has [panel.people]" if study.panel else ""
+            hint = people if column == "rater" else did_you_mean(column, allowed)
+            yield where, message + hint

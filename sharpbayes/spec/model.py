@@ -7,8 +7,9 @@ from pydantic import Field, model_validator
 from sharpbayes.spec.base import Name, Plain, PlainOrTable, Positive, Spec, Table
 
 # A column of ratings: ``item``, ``rater``, ``model``, ``prompt``, ``judge``, ``indicator``,
-# ``dimension``, ``scale``, ``group:<column>`` of raters, or a column of items by its own name;
-# ``group:*`` stands for one term for each group column of the study.
+# ``dimension``, ``scale``, ``own_family`` (a judge on a model of its own family),
+# ``group:<column>`` of raters, or a column of items by its own name; ``group:*`` stands for one
+# term for each group column of the study.
 Column = Annotated[str, Field(min_length=1)]
 Columns = Annotated[tuple[Column, ...], Field(min_length=1, strict=False)]
 
@@ -144,10 +145,13 @@ class Discrimination(Spec):
     Attributes:
         by: A column, or several for a factor of each crossing of their levels.
         prior: Prior of the logarithm of the factors.
+        zero_sum: Whether log factors add up to 0 along every column; false where ratings to
+            which the term does not apply, with a factor of 1, fix the scale of severity.
     """
 
     by: Columns
     prior: Normal = Normal(sd=HalfNormal(scale=0.5))
+    zero_sum: bool = True
 
 
 class Model(Spec):

@@ -24,6 +24,7 @@ from sharpbayes.spec.base import (
     Spec,
     Table,
 )
+from sharpbayes.spec.people import Ensemble, Family, People
 from sharpbayes.spec.scales import CrowdScale, Scale
 
 
@@ -125,12 +126,6 @@ class SideTable(Spec):
     key: Name
 
 
-class Ensemble(Spec):
-    """Another choice of judges, measured beside the study's own (SHARP, Appendix C)."""
-
-    judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
-
-
 class Validation(Spec):
     """What is varied and how models are tested (SHARP, Appendices E and H).
 
@@ -149,8 +144,8 @@ class Validation(Spec):
 class Panel(Spec):
     """Judges score the answers of models to prompts (SHARP).
 
-    ``judges`` names the judges that are pooled, all that there are by default; ``reference`` names
-    one whose ratings are taken as the truth and never pooled.
+    ``judges`` are those that are pooled, all by default; ``reference`` is one whose ratings are
+    taken as the truth and never pooled; ``people`` scored some cells too.
     """
 
     data: Name
@@ -169,6 +164,8 @@ class Panel(Spec):
     judges: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
     ensembles: dict[Name, Ensemble] = {}
     reference: Name | None = None
+    people: People | None = None
+    families: dict[Name, Family] = {}
     validation: Validation = Validation()
     model: Name | None = None
 

@@ -97,6 +97,24 @@ def model_from(location, **more):
     )
 
 
+def with_people(ratings, rng, *, people=2, share=0.4):
+    """Let people score some cells of a panel of judges, who have families."""
+    judge, model = ratings.columns["judge"], ratings.columns["model"]
+    first = np.flatnonzero((judge.code == 0) & (rng.random(judge.code.size) < share))
+    rows, person = np.tile(first, people), np.repeat(np.arange(people), len(first))
+    own = np.where(model.code == judge.code, 0, -1)
+    columns = {
+        name: column(held.labels, np.concatenate([held.code, held.code[rows]]))
+        for name, held in ratings.columns.items()
+    }
+    nobody, judges = np.full(len(rows), -1), np.full(judge.code.size, -1)
+    columns["judge"] = column(judge.labels, np.concatenate([judge.code, nobody]))
+    columns["own_family"] = column(["own family"], np.concatenate([own, nobody]))
+    columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
+    level = rng.permutation(ratings.level)[rows] % 2
+    return Ratings(np.concatenate([ratings.level, level]).astype(np.int16), columns, ratings.scales)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20260121)

@@ -33,6 +33,7 @@ from tests.bayes.conftest import (
     model_of,
     panel_ratings,
     with_experts,
+    with_people,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +126,21 @@ def test_shipped_models_have_the_density_of_their_graph(name, rng):
     spec = load(find("models", name), Model).spec
     named = {name for _, name in spec.columns}
     ratings = panel_ratings(rng) if "model" in named else crowd_ratings(rng, items=25, raters=14)
+    if {"model", "rater"} <= named:
+        ratings = with_people(ratings, rng)
     assert_same(design(ratings, spec), seed=5)
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_one_judge_against_people_has_the_density_of_the_graph(people, rng):
+    """Terms of one level, whose reference are the ratings to which they do not apply."""
+    spec = load(find("models", "judges_and_people"), Model).spec
+    ratings = with_people(panel_ratings(rng, judges=1), rng, people=people, share=0.7)
+    placed = design(ratings, spec)
+    assert_same(placed, seed=5)
+    found = {term.name: term.shape for term in placed.terms}
+    assert found["location_own_family"] == found["discrimination_judge"] == (1,)
+    assert found["spacing_ten_judge"] == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)

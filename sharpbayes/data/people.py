@@ -1,0 +1,202 @@
+"""People's ratings of some cells of a panel, and families of models and judges."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.data.columns import (
+    MISSING,
+    coded,
+    counted,
+    duplicates,
+    empty_keys,
+    label_column,
+    levels_of,
+    rows,
+)
+from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.ratings import Column
+from sharpbayes.errors import DataError, Fault, did_you_mean, listed
+from sharpbayes.spec.people import People
+from sharpbayes.spec.study import Panel
+
+Codes = NDArray[np.int32]
+# What a rating by a person is about; ``person`` is who gave it.
+ABOUT = ("model", "prompt", "indicator")
+OWN = "own family"
+
+
+def with_people(levels: xr.Dataset, panel: Panel, judges: Sequence[str], base: Path) -> xr.Dataset:
+    """Add what people said of some cells of a panel.
+
+    Args:
+        levels: ``level (model, prompt, judge, [sample,] indicator)``.
+        panel: The panel of a study.
+        judges: Judges that are pooled.
+        base: Folder that its paths start from.
+
+    Returns:
+        The same with ``people_level``, ``people_model``, ``people_prompt``, ``people_indicator``
+        and ``people_rater (people_rating)``: levels from 0 and positions among labels; labels of
+        the people as ``person``. As it was where the study names no people.
+
+    Raises:
+        DataError: Names that the judges' table does not have, levels off the scale, ratings that
+            are there twice, no cell that a judge scored too.
+    """
+    people = panel.people
+    if people is None:
+        return levels
+    path, roles = str(base / people.data), people.roles
+    table = read_table(base, people.data)
+    named = [(role, column) for role, column in roles.model_dump().items() if column is not None]
+    require_columns(table, named, path=path)
+    keys = [column for role, column in named if role != "score"]
+    faults = empty_keys(table, keys, path=path)
+    faults += duplicates(table[keys], path=path, what="a rating")
+    table = _of_raters(table, people, path)
+    codes = {}
+    for role in ("model", "prompt", "sample", "indicator"):
+        codes[role], found = _codes(table, levels, panel, role, path)
+        faults += found
+    level, found = _levels(table, panel, codes["indicator"], path)
+    faults += found
+    if faults:
+        raise DataError(faults)
+    kept = np.flatnonzero(level > MISSING)
+    if not _shared(levels.sel(judge=list(judges)), {role: codes[role][kept] for role in ABOUT}):
+        message = "no cell here was scored by a judge: people and judges share none"
+        raise DataError([Fault(path, 0, "", message)])
+    person = _people(table, people)
+    codes = {role: codes[role] for role in ABOUT} | {"rater": person.code}
+    added: dict[str, Any] = {
+        f"people_{name}": ("people_rating", code[kept]) for name, code in codes.items()
+    }
+    added["people_level"] = ("people_rating", level[kept])
+    return levels.assign(added).assign_coords(person=list(person.labels))
+
+
+def refuse_unknown_families(levels: xr.Dataset, panel: Panel, path: str) -> None:
+    """Raise for every model and judge of a family that the data do not have."""
+    faults = [
+        Fault(path, 0, column, _absent(kind, name, there))
+        for kind, column, there in (
+            ("model", panel.roles.model, _labels(levels, "model")),
+            ("judge", panel.roles.judge, _labels(levels, "judge")),
+        )
+        for family in panel.families.values()
+        for name in getattr(family, f"{kind}s")
+        if name not in there
+    ]
+    if faults:
+        raise DataError(sorted(set(faults)))
+
+
+def own_family(model: Column, judge: Column, panel: Panel) -> Column:
+    """Return where a judge scores a model of its own family: 0 there, -1 elsewhere.
+
+    Examples:
+        >>> from sharpbayes.spec.people import Family
+        >>> panel = Panel.model_construct(families={"x": Family(models=("m",), judges=("j",))})
+        >>> model = Column(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
+        >>> judge = Column(("j",), np.array([0, 0, -1], dtype=np.int32))
+        >>> own_family(model, judge, panel).code.tolist()
+        [0, -1, -1]
+    """
+    same = np.zeros((len(model.labels), len(judge.labels) + 1), dtype=bool)
+    for family in panel.families.values():
+        mine = np.isin(model.labels, family.models)
+        same |= np.outer(mine, np.append(np.isin(judge.labels, family.judges), False))
+    return Column((OWN,), np.where(same[model.code, judge.code], 0, -1).astype(np.int32))
+
+
+def _labels(data: xr.Dataset, dim: str) -> list[str]:
+    """Labels of a dimension."""
+    return [str(label) for label in data[dim].to_numpy()]
+
+
+def _absent(what: str, name: str, there: Sequence[str]) -> str:
+    """Say that a name is not there, and what is."""
+    return f"no {what} {name!r}, there are {listed(there)}{did_you_mean(name, there)}"
+
+
+def _of_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame:
+    """Keep the rows of the people whom the study names."""
+    if people.raters is None or people.roles.rater is None:
+        return table
+    column = people.roles.rater
+    there = sorted({str(name) for name in table[column]})
+    faults = [
+        Fault(path, 0, column, _absent("rater", name, there))
+        for name in people.raters
+        if name not in there
+    ]
+    if faults:
+        raise DataError(faults)
+    return table[table[column].isin(people.raters)]
+
+
+def _people(table: pd.DataFrame, people: People) -> Column:
+    """Who gave each rating; gold labels are of one."""
+    if people.roles.rater is None:
+        return Column(("gold",), np.zeros(len(table), dtype=np.int32))
+    return label_column(table[people.roles.rater])
+
+
+def _codes(
+    table: pd.DataFrame, levels: xr.Dataset, panel: Panel, role: str, path: str
+) -> tuple[Codes, list[Fault]]:
+    """Position of each row's label among those of the judges' table, and labels not there."""
+    assert panel.people is not None  # noqa: S101 - the caller looked
+    column = getattr(panel.people.roles, role)
+    if column is None:
+        return np.zeros(len(table), dtype=np.int32), []
+    there = _labels(levels, role)
+    if role == "indicator":
+        there = [each.column or name for name, each in panel.full_indicators.items()]
+    held, texts = coded(table[column])
+    position = np.array(pd.Index(there).get_indexer(pd.Index(texts)), dtype=np.int32)
+    odd = [text for text, at in zip(texts, position, strict=True) if at < 0 and text.strip()]
+    code: Codes = position[held]
+    return code, list(_unknown(table[column], odd, there, role, path)) if odd else []
+
+
+def _unknown(
+    values: pd.Series, odd: Sequence[str], there: Sequence[str], role: str, path: str
+) -> Iterator[Fault]:
+    """The fault of labels that the judges' table does not have, with their rows."""
+    where = values.index.to_numpy()[values.isin(odd).to_numpy()]
+    message = (
+        f"{counted(len(odd), role)} that the judges' table does not have: {listed(odd)} "
+        f"({rows(where)}); there are {listed(there)}"
+    )
+    yield Fault(path, 0, str(values.name), message + did_you_mean(odd[0], there))
+
+
+def _levels(
+    table: pd.DataFrame, panel: Panel, indicator: Codes, path: str
+) -> tuple[NDArray[np.int16], list[Fault]]:
+    """Level of every rating on the scale of its indicator, -1 where the cell is empty."""
+    assert panel.people is not None  # noqa: S101 - the caller looked
+    scores = table[panel.people.roles.score]
+    level, faults = np.full(len(table), MISSING, dtype=np.int16), []
+    for position, each in enumerate(panel.full_indicators.values()):
+        mine = indicator == position
+        # Other indicators' cells are emptied, so that rows keep their numbers.
+        values = scores.where(mine, "").reindex(range(int(scores.index.max()) + 1), fill_value="")
+        found, wrong = levels_of(values, panel.scales[each.scale], path=path)
+        level[mine] = found[scores.index.to_numpy()[mine]]
+        faults += wrong
+    return level, faults
+
+
+def _shared(levels: xr.Dataset, codes: dict[str, Codes]) -> bool:
+    """Whether a judge scored one of the cells that people scored."""
+    judged = (levels["level"] >= 0).any([dim for dim in levels["level"].dims if dim not in ABOUT])
+    there = judged.transpose(*ABOUT).to_numpy()
+    return bool(there[tuple(codes[role] for role in ABOUT)].any())

@@ -1,0 +1,146 @@
+"""People's ratings beside those of judges: where they stand, and what cannot be placed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sharpbayes.data.panel import load_panel, panel_ratings
+from sharpbayes.errors import DataError
+from tests.data.test_faults_and_layouts import WIDE, panel
+
+ROLES = {"model": "m", "prompt": "p", "rater": "who", "indicator": "what", "score": "s"}
+PEOPLE = pd.DataFrame(
+    {
+        "m": ["x", "x", "y", "y", "y"],
+        "p": ["1", "1", "10", "10", "1"],
+        "who": ["ann", "bob", "ann", "bob", "ann"],
+        "what": ["sev", "good", "good", "sev", "sev"],
+        "s": ["3", "yes", "no", "1", ""],
+    }
+)
+OWN = {"f": {"models": ["y"], "judges": ["k"]}}
+
+
+def read(tmp_path, people=PEOPLE, *, roles=ROLES, raters=None, judges=WIDE, **more):
+    judges.to_csv(tmp_path / "t.csv", index=False)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    spec = panel(people={"data": "people.csv", "roles": roles, "raters": raters}, **more)
+    return spec, load_panel(spec, tmp_path)
+
+
+def rows_of(ratings):
+    """Each rating as a tuple of labels and its level."""
+    names = ("model", "prompt", "judge", "rater", "indicator", "scale", "dimension")
+    table = [
+        np.append(ratings.columns[name].labels, "")[ratings.columns[name].code] for name in names
+    ]
+    return list(zip(*table, ratings.level.tolist(), strict=True))
+
+
+def test_ratings_by_people_stand_below_those_by_judges(tmp_path):
+    spec, levels = read(tmp_path)
+    ratings = panel_ratings(levels, spec)
+    judged = ratings.columns["judge"].code >= 0
+    assert judged.tolist() == [True] * 15 + [False] * 4
+    # of a reversed flag "yes" is good: counted from the other end it is level 0
+    assert rows_of(ratings)[15:] == [
+        ("x", "1", "", "ann", "sev", "severity", "d", 2),
+        ("x", "1", "", "bob", "good", "flag_reversed", "d", 0),
+        ("y", "10", "", "ann", "good", "flag_reversed", "d", 1),
+        ("y", "10", "", "bob", "sev", "severity", "d", 0),
+    ]
+    alone = panel_ratings(load_panel(panel(), tmp_path), panel())
+    np.testing.assert_array_equal(ratings.level[:15], alone.level)
+
+
+def test_gold_labels_are_of_no_rater(tmp_path):
+    roles = {role: column for role, column in ROLES.items() if role != "rater"}
+    spec, levels = read(tmp_path, PEOPLE.iloc[[0, 2, 3]], roles=roles)
+    ratings = panel_ratings(levels, spec)
+    assert set(ratings.columns["rater"].code) == {-1}
+    assert ratings.level[15:].tolist() == [2, 1, 0]
+
+
+def test_raters_that_are_not_named_are_left_out(tmp_path):
+    odd = PEOPLE.assign(m=["nobody", "x", "nowhere", "y", "none"])
+    spec, levels = read(tmp_path, odd, raters=["bob"])
+    assert levels["person"].to_numpy().tolist() == ["bob"]
+    assert panel_ratings(levels, spec).level[15:].tolist() == [0, 0]
+
+
+def test_own_family_is_a_judge_on_a_model_of_its_family(tmp_path):
+    spec, levels = read(tmp_path, families=OWN)
+    held = panel_ratings(levels, spec).columns
+    own = {
+        (row[0], row[2])
+        for row, code in zip(
+            rows_of(panel_ratings(levels, spec)), held["own_family"].code, strict=True
+        )
+        if code == 0
+    }
+    assert own == {("y", "k")}
+    assert held["own_family"].labels == ("own family",)
+    spec, levels = read(tmp_path)
+    assert "own_family" not in panel_ratings(levels, spec).columns
+
+
+FAULTS = {
+    "model": (
+        {"m": ["x", "z", "y", "y", "y"]},
+        {},
+        "people.csv: m: 1 model that the judges' table does not have: z (row 2); there are x, y",
+    ),
+    "prompt": (
+        {"p": ["1", "1", "11", "10", "11"]},
+        {},
+        "people.csv: p: 1 prompt that the judges' table does not have: 11 (rows 3, 5); "
+        "there are 1, 10; did you mean '1'?",
+    ),
+    "indicator": (
+        {"what": ["sev", "goood", "good", "sev", "sev"]},
+        {},
+        "people.csv: what: 1 indicator that the judges' table does not have: goood (row 2); "
+        "there are sev, good; did you mean 'good'?",
+    ),
+    "level": (
+        {"s": ["3", "yes", "no", "4", ""]},
+        {},
+        "people.csv: s: 1 value off the scale (allowed: 1, 2, 3): row 4; the first is '4'",
+    ),
+    "twice": (
+        {"p": ["1", "1", "10", "1", "1"], "who": ["ann", "bob", "ann", "ann", "ann"]},
+        {},
+        "people.csv: m, p, who, what: 1 row repeat a rating: row 5",
+    ),
+    "empty": (
+        {"who": ["ann", "", "ann", "bob", "ann"]},
+        {},
+        "people.csv: who: 1 empty cell where a label is needed: row 2",
+    ),
+    "rater": (
+        {},
+        {"raters": ["anne"]},
+        "people.csv: who: no rater 'anne', there are ann, bob; did you mean 'ann'?",
+    ),
+    "column": ({}, {"roles": ROLES | {"score": "grade"}}, "people.csv: grade: "),
+    "family": (
+        {},
+        {"families": {"f": {"models": ["w"], "judges": ["j", "l"]}}},
+        "t.csv: j: no judge 'l', there are j, k\nt.csv: m: no model 'w', there are x, y",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_cannot_be_placed_is_a_fault(tmp_path, fault):
+    cells, more, expected = FAULTS[fault]
+    with pytest.raises(DataError) as error:
+        read(tmp_path, PEOPLE.assign(**cells), **more)
+    assert expected in str(error.value).replace(f"{tmp_path}/", "")
+
+
+def test_people_and_judges_must_share_a_cell(tmp_path):
+    judges = WIDE.copy()
+    judges.loc[judges["m"] == "y", ["sev", "good"]] = ""
+    with pytest.raises(DataError, match="no cell here was scored by a judge"):
+        read(tmp_path, PEOPLE.iloc[2:], judges=judges)
