@@ -26,7 +26,7 @@ Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
 
 # Ratings measured at once by one thread: some 40 bytes each while they are.
-BLOCK_RATINGS = 10_000_000
+BLOCK_RATINGS = 20_000_000
 THREADS = 2
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
