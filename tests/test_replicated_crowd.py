@@ -39,7 +39,7 @@ def test_without_noise_the_twin_is_the_deterministic_value(crowd):
     study, data, draws = crowd
     twin = crowd_twin(study, data, draws, ["ratings"])
     direct = statistic_of(study, data, count_crowd(study.crowd, data))()
-    assert set(direct.data_vars) - set(twin.data_vars) == {"reason", "raters"}
+    assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
     for name in twin.data_vars:
         wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
         np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)

@@ -22,6 +22,7 @@ ROOMS = [
     "guess",
     "reweigh",
     "weigh_crowd",
+    "further",
     "govern",
     "predictive",
     "replicated",
