@@ -75,8 +75,8 @@ def told_apart(designs: Sequence[Designs], unit: str, *, level: float) -> xr.Dat
         ...     return xr.DataArray(noise, {"model": ["a", "b"]}, ("chain", "draw", "model"))
         >>> more = Designs("prompts", {1: drawn(1.0), 4: drawn(0.5)})
         >>> found = told_apart([more], "model", level=0.95).sel(model="a", other="b")
-        >>> found["difference_width"].round(1).values  # 2 * 1.96 * sd
-        array([3.9, 2. ])
+        >>> found["difference_width"].round().values  # 2 * 1.96 * sd
+        array([4., 2.])
         >>> found["prob_told_apart"].round(1).values  # P(|N(1, 0.87)| > 0.98)
         array([0. , 0.5])
     """

@@ -16,13 +16,21 @@ UNITS = {
     "policy_score": "policy score",
     "worst_dimension": "CVaR of harm of the worst dimension",
 }
+SHOWN = ("mpa", "wra")
 # Pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
 
 
 def decision_tables(results: xr.DataTree) -> list[Table]:
     """Return the tables that posterior draws add to a report, those of failed checks first."""
-    makers = (check_tables, probability_tables, source_tables, crowd_twin_tables, further_tables)
+    makers = (
+        check_tables,
+        probability_tables,
+        source_tables,
+        crowd_twin_tables,
+        crowd_source_tables,
+        further_tables,
+    )
     return [table for make in makers for table in make(results)]
 
 
@@ -112,6 +120,31 @@ def crowd_twin_tables(results: xr.DataTree) -> list[Table]:
             header = ("group", "MPA", "WRA", "HM")
             found.append(Table(title, header, tuple(rows), str(twin.attrs["contains"])))
     return found
+
+
+def crowd_source_tables(results: xr.DataTree) -> list[Table]:
+    """How intervals of MPA and WRA of all raters widen as sources of uncertainty are added."""
+    twins = [
+        node.to_dataset().sel(by="all", group="all")
+        for name, node in results.children.items()
+        if str(name).startswith("posterior_responsiveness") and "group" in node.dims
+    ]
+    if len(twins) < 2:  # noqa: PLR2004
+        return []
+    level = twins[0].attrs["level"]
+    rows = [
+        (", ".join(np.atleast_1d(twin.attrs["sources"])), *(_span(twin[m], level) for m in SHOWN))
+        for twin in twins
+    ]
+    header = ("what its draws contain", *(name.upper() for name in SHOWN))
+    note = f"All raters: posterior mean, {level:.0%} interval and its width."
+    return [Table("Responsiveness by source of uncertainty", header, tuple(rows), note)]
+
+
+def _span(draws: xr.DataArray, level: float) -> str:
+    """Mean, interval and its width."""
+    low, high = np.quantile(draws.to_numpy(), [(1 - level) / 2, (1 + level) / 2])
+    return f"{_mean_and_span(draws, level)}, {number(high - low)} wide"
 
 
 def further_tables(results: xr.DataTree) -> list[Table]:

@@ -38,6 +38,7 @@ from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import planned, replicated_tables
 from sharpbayes.replicated import Draws, crowd_twin, panel_cells, panel_twins
 from sharpbayes.run import read
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
 from tests.panels import files_of, frame
 from tests.references.calibration import model_named
@@ -175,10 +176,28 @@ CROWD = Study.model_validate(
     }
 )
 CROWD_SD = {"item": 1.5, "rater": 0.6}
+LABELS = {"from": "experts", "data": "none.csv"}
+CROWD_EXPERTS = Study.model_validate(
+    CROWD.model_dump(by_alias=True, exclude_none=True)
+    | {"crowd": CROWD.crowd.model_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
+)
+# Experts as further raters of the same severity, or labels that the model knows nothing of.
+MODELS_OF_EXPERTS = {
+    known: Model.model_validate(
+        {
+            "schema": "sharpbayes/model/1",
+            "title": "crowd",
+            "experts": known,
+            "location": [{"by": ["item"]}, {"by": ["rater"]}],
+        }
+    )
+    for known in (False, True)
+}
 
 
 def crowd_data(rng, severity, rater, label):
-    """A full crossing of items and raters of two genders."""
+    """A full crossing of items and raters of two genders, with labels of items or of experts."""
+    labelled, who_labels = np.indices(label.shape).reshape(2, -1) if label.ndim > 1 else ([], [])
     items, raters = len(severity), len(rater)
     item, who = np.repeat(np.arange(items), raters), np.tile(np.arange(raters), items)
     return CrowdData(
@@ -188,51 +207,71 @@ def crowd_data(rng, severity, rater, label):
         levels=tuple("01234"),
         item_columns={},
         rater_columns={"gender": np.array(["Man", "Woman"])[np.arange(raters) % 2]},
-        expert_item=np.empty(0, np.int32),
-        expert=None,
-        expert_label=np.empty(0, np.int16),
-        item_label=label.astype(np.int16),
+        expert_item=np.asarray(labelled, np.int32),
+        expert=Column(("e0", "e1", "e2"), np.asarray(who_labels, np.int32)),
+        expert_label=(label.ravel() if label.ndim > 1 else np.empty(0)).astype(np.int16),
+        item_label=(np.empty(0) if label.ndim > 1 else label).astype(np.int16),
         order=None,
         counts={},
     )
 
 
-def responses(data, level=None):
+def responses(study, data, level=None):
     """MPA and WRA of every group, of the ratings or of others over (making, rating)."""
-    counted = count_crowd(CROWD.crowd, data, level)
-    found = statistic_of(CROWD, data, counted)().sel(by="all").transpose(..., "group")
+    counted = count_crowd(study.crowd, data, level)
+    found = statistic_of(study, data, counted)().sel(by="all").transpose(..., "group")
     return {name: found[name].to_numpy() for name in ("mpa", "wra")}
 
 
-def drawn_items(rng, number):
-    """Severities and labels of items."""
+def drawn_items(rng, number, experts):
+    """Severities and labels of items: one of each item, or one of each of three experts."""
     severity = rng.normal(0, CROWD_SD["item"], number)
+    if experts:
+        return severity, severity[:, None] + rng.logistic(size=(number, 3)) > 0
     return severity, rng.random(number) < 1 / (1 + np.exp(-2 * severity))
 
 
 def crowd_study(seed):
-    """Intervals and truths of MPA and WRA of one study."""
-    rng = np.random.default_rng([SEED, seed, 2])
-    severity, label = drawn_items(rng, ITEMS)
+    """Intervals and truths of MPA and WRA of one study, whose items have labels."""
+    yield from responded(seed, CROWD, {"": model_named("crowd_severity")}, experts=False)
+
+
+def experts_study(seed):
+    """The same with three experts, outside of the model and as raters in it."""
+    models = {
+        " experts outside": MODELS_OF_EXPERTS[False],
+        " experts inside": MODELS_OF_EXPERTS[True],
+    }
+    yield from responded(seed, CROWD_EXPERTS, models, experts=True)
+
+
+def responded(seed, study, models, *, experts):
+    """Rows of one crowd, under each model."""
+    rng = np.random.default_rng([SEED, seed, 3 if experts else 2])
+    severity, label = drawn_items(rng, ITEMS, experts)
     rater = rng.normal(0, CROWD_SD["rater"], RATERS)
     data = crowd_data(rng, severity, rater, label)
-    draws = fitted(crowd_ratings(data, CROWD.crowd), model_named("crowd_severity"), seed)
     again = [crowd_data(rng, severity, rater, label).level for _ in range(MAKINGS)]
-    made = responses(data, xr.DataArray(np.stack(again), dims=("making", "rating")))
-    others = drawn_items(rng, POPULATION)
+    made = responses(study, data, xr.DataArray(np.stack(again), dims=("making", "rating")))
+    others = drawn_items(rng, POPULATION, experts)
     new = rng.normal(0, CROWD_SD["rater"], RATERS)
     truths = {
         "ratings": {
             "anew": {name: each[0] for name, each in made.items()},
             "expected": {name: each.mean(0) for name, each in made.items()},
         },
-        "items": {"population": responses(crowd_data(rng, others[0], rater, others[1]))},
-        "raters": {"anew": responses(crowd_data(rng, severity, new, label))},
+        "items": {"population": responses(study, crowd_data(rng, others[0], rater, others[1]))},
+        "raters": {"anew": responses(study, crowd_data(rng, severity, new, label))},
     }
-    for source, notions in truths.items():
-        sources = ["ratings"] if source == "ratings" else ["ratings", source]
-        twin = crowd_twin(CROWD, data, draws, sources).sel(by="all")
-        yield from told({name: twin[name] for name in ("mpa", "wra")}, source, notions, "group")
+    for told_as, model in models.items():
+        ratings = crowd_ratings(data, study.crowd, experts=model.experts)
+        draws = fitted(ratings, model, seed)
+        for source, notions in truths.items():
+            sources = ["ratings"] if source == "ratings" else ["ratings", source]
+            twin = crowd_twin(study, data, draws, sources).sel(by="all")
+            held = {name: twin[name] for name in ("mpa", "wra")}
+            for name, *row in told(held, source, notions, "group"):
+                yield name + told_as, *row
 
 
 def summary(raw):
@@ -248,6 +287,7 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--studies", type=int, default=400)
     asked.add_argument("--first", type=int, default=0)
+    asked.add_argument("--only", nargs="*", default=["panel", "crowd", "experts"])
     asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
     chosen = asked.parse_args()
@@ -261,7 +301,12 @@ def main():
         small, large = (studied(Path(name) / str(n), n) for n in (PROMPTS, POPULATION))
         for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
             start = time.monotonic()
-            rows = [(seed, *row) for row in (*panel_study(seed, small, large), *crowd_study(seed))]
+            made = {
+                "panel": lambda seed=seed: panel_study(seed, small, large),
+                "crowd": lambda seed=seed: crowd_study(seed),
+                "experts": lambda seed=seed: experts_study(seed),
+            }
+            rows = [(seed, *row) for name in chosen.only for row in made[name]()]
             with chosen.raw.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file, lineterminator="\n").writerows(rows)
             print(f"study {seed}: {time.monotonic() - start:.1f} s", flush=True)
