@@ -13,7 +13,9 @@ interval of each source of uncertainty is held against the truth that it is abou
 - ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
   or raters (``anew``).
 
-Studies that were finished are kept in ``--raw`` and are not made again.
+Of a crowd there are three kinds: labels of items, and labels of experts outside and inside of the
+model. Studies that were finished are kept in ``--raw`` and are not made again; with ``--only`` use
+a ``--raw`` of its own. The committed table has fewer than 400.
 """
 
 import argparse
