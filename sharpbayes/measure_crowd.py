@@ -132,7 +132,7 @@ def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None)
         items=len(items),
     ).assign_coords(item=items)
     by = strata(data.item_columns, spec.by, items=len(items)).assign_coords(item=items)
-    return Counted(member, by, counts, plurality(counts), _labels(spec, data, counts))
+    return Counted(member, by, counts, plurality(counts), labels_of(spec, data, counts))
 
 
 def statistic_of(study: Study, data: CrowdData, counted: Counted) -> Callable[..., xr.Dataset]:
@@ -332,8 +332,17 @@ def _taken_apart(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"score": (("item", "rater"), score)}, coords)
 
 
-def _labels(spec: Crowd, data: CrowdData, counts: xr.DataArray) -> xr.DataArray:
-    """Count safe and unsafe rows of every item, from experts, the crowd or an item column."""
+def labels_of(spec: Crowd, data: CrowdData, counts: xr.DataArray) -> xr.DataArray:
+    """Count safe and unsafe rows of every item, from experts, the crowd or an item column.
+
+    Args:
+        spec: The crowd of a study.
+        data: Items and labels.
+        counts: How often each group gave each score; (..., group, item, score).
+
+    Returns:
+        Counts over ([..., group,] item, unsafe).
+    """
     items = list(data.item.labels)
     if spec.labels.from_ == "crowd":
         return crowd_label_counts(counts, cut=spec.labels.cut)

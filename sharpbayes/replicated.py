@@ -27,7 +27,7 @@ Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
 
 # Ratings measured at once by one thread: some 40 bytes each while they are.
-BLOCK_RATINGS = 10_000_000
+BLOCK_RATINGS = 20_000_000
 THREADS = 2
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
@@ -129,15 +129,12 @@ class Block:
         """Return replicated scores of a crowd, (draw, rating), labels of experts left out."""
         return self.levels(sources)[SCALE]
 
-    def unit_weights(self, units: xr.DataArray, dim: str, *, shape: float = 1.0) -> xr.DataArray:
-        """Return Bayesian bootstrap weights over (draw, ``dim``), with mean 1.
-
-        w ~ n Dirichlet(shape, ..., shape): of ``shape`` times as many units.
-        """
+    def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
+        """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1)."""
         size = units.sizes[dim]
         found = np.empty((self.size, size))
         for row, draw in enumerate(range(self.start, self.stop)):
-            gamma = self.rng(UNITS, draw).gamma(shape, size=size)
+            gamma = self.rng(UNITS, draw).gamma(1.0, size=size)
             found[row] = gamma / gamma.mean()
         labels = {dim: units[dim]} if dim in units.coords else {}
         return xr.DataArray(found, labels, ("draw", dim))
@@ -279,7 +276,9 @@ def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[st
         counted = count_crowd(spec, data, xr.DataArray(level, dims=("draw", "rating")))
         weights = block.unit_weights(items, "item") if "items" in sources else None
         found = statistic_of(study, data, counted)(weights=weights, reason=reason)
-        return [found[[name for name in found if "draw" in found[name].dims]]]
+        every = found.drop_vars("reason")
+        # The number of raters is the same in every draw.
+        return [every.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))]
 
     [twin] = measured_draws(draws, statistic, copies=-(-observed.counts.size // len(data.level)))
     return twin

@@ -145,12 +145,12 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
     path = Path(path)
     try:
         there = path.is_file()
-        whole = there and sealed(path)
+        intact = there and sealed(path)
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
     if not there:
         raise StorageError(f"{path}: no such file")
-    if not whole:
+    if not intact:
         raise StorageError(f"{path}: not a results file of sharpbayes, or damaged: {UNSEALED}")
     try:
         read = xr.load_datatree if whole else xr.open_datatree

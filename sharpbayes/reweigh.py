@@ -15,6 +15,7 @@ from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, StorageError
+from sharpbayes.further import crowd_further, panel_further
 from sharpbayes.govern import assessed, decision
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
@@ -78,8 +79,9 @@ def posterior_groups(
 
     Returns:
         For each name ``posterior_profile``, one more twin for each further list of sources, such as
-        ``posterior_profile_ratings_prompts``, and ``decision``; where people scored too
-        ``posterior_people_profile`` and ``people_decision``, as they would have scored.
+        ``posterior_profile_ratings_prompts``, ``decision`` and, where a pair is open,
+        ``decision_further``; where people scored too ``posterior_people_profile`` and
+        ``people_decision``, as they would have scored.
     """
     study = files.study.spec
     draws, cells, ratings = _replicates(files, stored)
@@ -107,6 +109,11 @@ def posterior_groups(
             if twin_name in found[name]:
                 twin = found[name][twin_name]
                 found[name][into] = decision(twin, plan.weights, level=study.bootstrap.level)
+    decisions = {name: groups["decision"] for name, groups in found.items()}
+    judges = any("judges" in sources for sources in study.uncertainties)
+    still_open = panel_further(plans, cells, draws, decisions, judges=judges)
+    for name, group in still_open.items():
+        found[name]["decision_further"] = group
     return found
 
 
@@ -185,6 +192,8 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
             level=study.bootstrap.level,
         )
     found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
+    raters = any("raters" in sources for sources in study.uncertainties)
+    found |= crowd_further(study, data, draws, raters=raters)
     return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
 
 

@@ -82,9 +82,11 @@ def spec(**parts):
 
 def test_weigh_equals_a_fresh_run_bit_for_bit(stored, fresh, altered):
     weighed = weigh(open_results(stored, whole=False), named_weights([str(altered)]))["altered"]
-    for group in ("profile", "profile_interval", "profile_interval_bca", *TWINS):
+    further = [name for name in ("decision_further",) if name in fresh]
+    for group in ("profile", "profile_interval", "profile_interval_bca", *TWINS, *further):
         xr.testing.assert_equal(weighed[group].to_dataset(), fresh[group].to_dataset())
     assert "admissible" in weighed["posterior_profile"]
+    assert set(weighed) <= set(fresh)
     plain = open_results(stored)
     assert not plain["profile"]["cvar"].equals(fresh["profile"]["cvar"])
 

@@ -10,8 +10,10 @@ from sharpbayes.bayes.replicate import observed
 from sharpbayes.predictive import frequencies, predictive_checks
 from sharpbayes.replicated import Draws
 from sharpbayes.report.decision_tables import check_tables
+from sharpbayes.report.write import every_table
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
+from tests.panels import frame, measured
 
 
 def normal(**sizes):
@@ -45,6 +47,18 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
     [table] = check_tables(xr.DataTree.from_dict({"/predictive_checks": found}))
     assert table.rows == ((text,),)
     assert "FAIL" in table.title
+
+
+def test_a_failed_check_stands_before_every_other_table(tmp_path):
+    models = {"model": ["m0", "m1", "m2"]}
+    seen = xr.DataArray([0.0, -9.0, 0.0], models, "model")
+    draws = normal(chain=4, draw=250, model=3).assign_coords(models)
+    results = measured(tmp_path / "s", frame())
+    plain = [table.title for table in every_table(results)]
+    results["predictive_checks"] = xr.DataTree(predictive_checks({"cvar": draws}, {"cvar": seen}))
+    first, *rest = (table.title for table in every_table(results))
+    assert "FAIL" in first
+    assert rest == plain
 
 
 def test_a_thousand_true_checks_rarely_fail():

@@ -10,6 +10,7 @@ from sharpbayes.errors import SpecError
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.replicated import Block, Draws, crowd_twin
 from sharpbayes.report.decision_tables import (
+    crowd_source_tables,
     crowd_twin_tables,
     weighed_document,
     weighed_tables,
@@ -39,7 +40,7 @@ def test_without_noise_the_twin_is_the_deterministic_value(crowd):
     study, data, draws = crowd
     twin = crowd_twin(study, data, draws, ["ratings"])
     direct = statistic_of(study, data, count_crowd(study.crowd, data))()
-    assert set(direct.data_vars) - set(twin.data_vars) == {"reason", "raters"}
+    assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
     for name in twin.data_vars:
         wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
         np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)
@@ -94,6 +95,9 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
     centre = float(twin["wra"].sel(every).mean())
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
     assert "which items" in wide.attrs["contains"]
+    assert "raters x 4" in results["decision_further"]["design"]
+    [widening] = crowd_source_tables(results)
+    assert [row[0] for row in widening.rows] == ["ratings", "ratings, items, raters"]
     first, second = crowd_twin_tables(results)
     assert first.title == "Posterior responsiveness by group (ratings)"
     assert first.rows[0][0] == "all"

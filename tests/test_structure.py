@@ -23,6 +23,7 @@ ROOMS = [
     "guess",
     "reweigh",
     "weigh_crowd",
+    "further",
     "govern",
     "predictive",
     "people",

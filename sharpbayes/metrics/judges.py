@@ -2,10 +2,10 @@
 
 from typing import Literal
 
+import numpy as np
 import xarray as xr
 
-# Values pooled at once, so that what is kept on the way stays small beside the values.
-MOST_CELLS = 10_000_000
+from sharpbayes.metrics import kernels
 
 
 def log_sum_exp(
@@ -45,19 +45,15 @@ def log_sum_exp(
     if missing == "error" and bool(x.isnull().any()):
         cells = int(x.isnull().sum())
         raise ValueError(f'{cells} values of a judge are missing and judges.missing is "error"')
-    lead = next((each for each in x.dims if each != dim), None)
-    step = MOST_CELLS * x.sizes[lead] // max(x.size, 1) if lead else 0
-    if lead is None or not 0 < step < x.sizes[lead]:
-        return _pooled(x, temperature, dim)
-    starts = range(0, x.sizes[lead], step)
-    parts = [_pooled(x.isel({lead: slice(at, at + step)}), temperature, dim) for at in starts]
-    return xr.concat(parts, lead)
-
-
-def _pooled(x: xr.DataArray, temperature: float, dim: str) -> xr.DataArray:
-    """Log-sum-exp over one dimension."""
-    # Around the maximum nothing overflows, and expm1 with log1p is exact at high temperatures.
-    top = x.max(dim)
-    excess = xr.ufuncs.expm1((x - top) / temperature).mean(dim)
-    result: xr.DataArray = top + temperature * xr.ufuncs.log1p(excess)
-    return result
+    # Axes as they lie in memory, so that nothing is copied.
+    values = x.to_numpy().astype(np.float64, copy=False)
+    order = np.argsort([-abs(step) for step in values.strides], kind="stable")
+    lying, at = values.transpose(order), int(np.flatnonzero(order == x.get_axis_num(dim))[0])
+    shape = lying.shape[:at] + lying.shape[at + 1 :]
+    result = np.empty((int(np.prod(lying.shape[:at])), int(np.prod(lying.shape[at + 1 :]))))
+    members = lying.reshape(len(result), lying.shape[at], result.shape[1])
+    kernels.pooled(members, temperature, result)
+    dims = [x.dims[axis] for axis in order if x.dims[axis] != dim]
+    rest = [each for each in x.dims if each != dim]
+    held = xr.DataArray(result.reshape(shape), dims=dims).transpose(*rest)
+    return held.assign_coords(x.isel({dim: 0}, drop=True).coords)

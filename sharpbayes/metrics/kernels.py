@@ -88,9 +88,9 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     """Walk the upper tail of rows of values under rows of weights.
 
     Args:
-        carried: Numbers to average over the tail, in ascending order of the values; the first are
-            the values themselves. Shape (c, v, n).
-        order: Unit of each number; shape (v, n).
+        carried: Numbers of each unit to average over the tail; the first are the values
+            themselves. Shape (c, v, n).
+        order: Units by ascending values; shape (v, n).
         present: How many values of a row are not missing; the missing ones are last; shape (v,).
         weights: Non-negative weight of each unit; shape (w, n).
         totals: Sums of ``weights`` over units; shape (w,).
@@ -109,11 +109,11 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
         means[:, k] = np.nan
         if total > 0.0:
             at = _quantile_at(w, unit, total, alpha * total)
-            first, last = _atom(values, unit.size, at)
+            first, last = _atom(values, unit, at)
             share = 1.0
             if split:
                 share = _share_of_atom(w, unit, first, last, (1.0 - alpha) * total)
-            var[k] = values[at]
+            var[k] = values[unit[at]]
             for c in range(carried.shape[0]):
                 means[c, k] = _mean_from(carried[c, row], w, unit, first, last, share)
 
@@ -141,12 +141,12 @@ def _quantile_at(w: Floats, unit: Index, total: float, target: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _atom(values: Floats, count: int, at: int) -> tuple[int, int]:
+def _atom(values: Floats, unit: Index, at: int) -> tuple[int, int]:
     """First and last position of the values equal to the one at a position."""
     first = last = at
-    while first > 0 and values[first - 1] == values[at]:
+    while first > 0 and values[unit[first - 1]] == values[unit[at]]:
         first -= 1
-    while last < count - 1 and values[last + 1] == values[at]:
+    while last < unit.size - 1 and values[unit[last + 1]] == values[unit[at]]:
         last += 1
     return first, last
 
@@ -172,12 +172,40 @@ def _mean_from(  # noqa: PLR0917
     It is summed from the first number on, so that the mean of equal numbers is that number: models
     with equal tails then differ by exactly 0.
     """
-    base = numbers[first]
+    base = numbers[unit[first]]
     total = mass = 0.0
     for j in range(first, last + 1):
-        total += share * w[unit[j]] * (numbers[j] - base)
+        total += share * w[unit[j]] * (numbers[unit[j]] - base)
         mass += share * w[unit[j]]
     for j in range(last + 1, unit.size):
-        total += w[unit[j]] * (numbers[j] - base)
+        total += w[unit[j]] * (numbers[unit[j]] - base)
         mass += w[unit[j]]
     return base + total / mass
+
+
+@njit(cache=True, nogil=True)
+def pooled(x: Floats, temperature: float, result: Floats) -> None:
+    """Fill in the log-sum-exp over the middle axis, of the values that are not missing.
+
+    Args:
+        x: Values, NaN where missing; shape (a, j, b).
+        temperature: tau > 0.
+        result: tau log(mean_j exp(x_j / tau)), NaN where every value is missing; shape (a, b).
+    """
+    before, members, after = x.shape
+    for i in range(before):
+        for k in range(after):
+            top, count = -np.inf, 0
+            for j in range(members):
+                if not np.isnan(x[i, j, k]):
+                    top = max(top, x[i, j, k])
+                    count += 1
+            # Around the maximum nothing overflows, and expm1 with log1p is exact when it is hot.
+            excess = 0.0
+            for j in range(members):
+                # The maximum itself adds expm1(0) = 0.
+                if x[i, j, k] < top:
+                    excess += np.expm1((x[i, j, k] - top) / temperature)
+            result[i, k] = np.nan
+            if count:
+                result[i, k] = top + temperature * np.log1p(excess / count)

@@ -212,7 +212,7 @@ def _walk(
     weight_row, value_row = xr.broadcast(_numbered(totals), _numbered(present))
     var, means = np.empty(value_row.size), np.empty((len(stacked), value_row.size))
     tail_means(
-        np.take_along_axis(stacked, order[None], axis=-1),
+        stacked,
         order,
         present.to_numpy().ravel(),
         _rows(w, totals, dims),

@@ -1,6 +1,7 @@
 """What weights decide, how sure that is, and what a fit does not reproduce."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,13 +16,21 @@ UNITS = {
     "policy_score": "policy score",
     "worst_dimension": "CVaR of harm of the worst dimension",
 }
+SHOWN = ("mpa", "wra")
 # Pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
 
 
 def decision_tables(results: xr.DataTree) -> list[Table]:
     """Return the tables that posterior draws add to a report, those of failed checks first."""
-    makers = (check_tables, probability_tables, source_tables, crowd_twin_tables)
+    makers = (
+        check_tables,
+        probability_tables,
+        source_tables,
+        crowd_twin_tables,
+        crowd_source_tables,
+        further_tables,
+    )
     return [table for make in makers for table in make(results)]
 
 
@@ -113,6 +122,84 @@ def crowd_twin_tables(results: xr.DataTree) -> list[Table]:
     return found
 
 
+def crowd_source_tables(results: xr.DataTree) -> list[Table]:
+    """How intervals of MPA and WRA of all raters widen as sources of uncertainty are added."""
+    twins = [
+        node.to_dataset().sel(by="all", group="all")
+        for name, node in results.children.items()
+        if str(name).startswith("posterior_responsiveness") and "group" in node.dims
+    ]
+    if len(twins) < 2:  # noqa: PLR2004
+        return []
+    level = twins[0].attrs["level"]
+    rows = [
+        (", ".join(np.atleast_1d(twin.attrs["sources"])), *(_span(twin[m], level) for m in SHOWN))
+        for twin in twins
+    ]
+    header = ("what its draws contain", *(name.upper() for name in SHOWN))
+    note = f"All raters: posterior mean, {level:.0%} interval and its width."
+    return [Table("Responsiveness by source of uncertainty", header, tuple(rows), note)]
+
+
+def _span(draws: xr.DataArray, level: float) -> str:
+    """Mean, interval and its width."""
+    low, high = np.quantile(draws.to_numpy(), [(1 - level) / 2, (1 + level) / 2])
+    return f"{_mean_and_span(draws, level)}, {number(high - low)} wide"
+
+
+def further_tables(results: xr.DataTree) -> list[Table]:
+    """Pairs that are open, and how wide their differences are in larger studies."""
+    if "decision_further" not in results:
+        return []
+    found = results["decision_further"].to_dataset()
+    unit = "model" if "model" in found.dims else "group"
+    return [_further(part, unit, name) for name, part in _metrics_of(found)]
+
+
+def _metrics_of(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+    """The one statistic of models, or each of those of groups, by name."""
+    if "metric" not in found.dims:
+        return [("", found)]
+    names = [str(name) for name in found["metric"].to_numpy()]
+    return [(f" of {name.upper()}", found.sel(metric=name)) for name in names]
+
+
+def _further(found: xr.Dataset, unit: str, of: str) -> Table:
+    """One statistic: a row for each open pair, a column for each larger study."""
+    names = [str(name) for name in found[unit].to_numpy()]
+    designs = [str(name) for name in found["design"].to_numpy()]
+    width = found["difference_width"]
+    there = [
+        (a, b)
+        for a, b in combinations(names, 2)
+        if bool(width.sel({unit: a, "other": b}).notnull().any())
+    ]
+    rows = [
+        (
+            f"{a} - {b}",
+            *(_narrowed(found.sel({unit: a, "other": b}, drop=True), d) for d in designs),
+        )
+        for a, b in there[:MOST_PAIRS]
+    ]
+    errors = [
+        float(found[f"{name}_mcse"].max()) for name in ("difference_width", "prob_told_apart")
+    ]
+    more = f" {len(there) - MOST_PAIRS} more pairs are in the results." * (len(there) > MOST_PAIRS)
+    note = (
+        f"Width of the interval of the difference{of}, and the chance that the pair is told apart. "
+        f"{found.attrs['contains']} Largest Monte Carlo error: {errors[0]:.3f} of a width, "
+        f"{errors[1]:.3f} of a chance.{more}"
+    )
+    title = f"What more data would tell of pairs that are open{of}"
+    return Table(title, ("pair", *designs), tuple(rows), note)
+
+
+def _narrowed(pair: xr.Dataset, design: str) -> str:
+    """Width and chance of one pair in one larger study."""
+    cell = pair.sel(design=design)
+    return f"{number(cell['difference_width'])} ({100 * float(cell['prob_told_apart']):.0f}%)"
+
+
 def _of_sources(level: float) -> str:
     """What the columns of the table of sources are."""
     return f"Posterior mean and {level:.0%} interval; each column names what its draws contain."
@@ -159,7 +246,12 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     ]
     header = ("weights", "choice", "by", "models by expected loss", "admissible", "open pairs")
     decides = Table("What each weighting decides", header, tuple(rows), _contains(found))
-    return [decides, _models_by_weights(found)]
+    further = [
+        replace(table, title=f"{table.title}: {name}")
+        for name, node in found.items()
+        for table in further_tables(node)
+    ]
+    return [decides, _models_by_weights(found), *further]
 
 
 def _populations(found: dict[str, xr.DataTree]) -> Table:

@@ -9,6 +9,7 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.errors import StorageError, first_line
+from sharpbayes.report.decision_tables import check_tables
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
 from sharpbayes.report.people_tables import people_tables
 from sharpbayes.report.tables import TABLES, Table, dimension_table, profile_table
@@ -66,10 +67,12 @@ def every_table(results: xr.DataTree) -> list[Table]:
 
 
 def _tables_of(results: xr.DataTree) -> list[Table]:
-    """Tables of results whose groups are as they were written."""
+    """Tables of results whose groups are as they were written, checks that fail before all."""
+    first = check_tables(results)
     found = [table for make in PANEL for table in make(results)] if "judges" in results else []
     short = (profile_table, dimension_table) if found else ()
-    return found + [table for make in TABLES if make not in short for table in make(results)]
+    rest = found + [table for make in TABLES if make not in short for table in make(results)]
+    return first + [table for table in rest if table not in first]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:

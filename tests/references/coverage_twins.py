@@ -1,0 +1,322 @@
+"""How often 90% intervals of the posterior twins hold the truth; writes ``coverage_twins.csv``.
+
+    taskset -c 3 python -m tests.references.coverage_twins --studies 400
+
+Each study draws its own models, prompts and judges, or items and raters, from populations that stay
+the same, makes ratings, fits the model that they come from, and measures replicated ratings. An
+interval of each source of uncertainty is held against the truth that it is about:
+
+- ``ratings``: the metric of ratings made anew for the same cells (``anew``), and the mean of that
+  metric over many such makings (``expected``).
+- ``prompts``, ``items``: the metric of a population of 2,000 prompts or items, rated by the same
+  judges or raters (``population``).
+- ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
+  or raters (``anew``).
+
+Of a crowd there are three kinds: labels of items, and labels of experts outside and inside of the
+model. Studies that were finished are kept in ``--raw`` and are not made again; with ``--only`` use
+a ``--raw`` of its own. The committed table has fewer than 400.
+"""
+
+import argparse
+import csv
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.replicate import posterior_predictive, thinned
+from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.data.crowd import CrowdData, crowd_ratings
+from sharpbayes.data.panel import panel_ratings
+from sharpbayes.data.ratings import Column
+from sharpbayes.measure_crowd import count_crowd, statistic_of
+from sharpbayes.measure_panel import planned, replicated_tables
+from sharpbayes.replicated import Draws, crowd_twin, panel_cells, panel_twins
+from sharpbayes.run import read
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Sampler, Study
+from tests.panels import files_of, frame
+from tests.references.calibration import model_named
+
+SEED = 20260121
+LEVEL = 0.9
+SAMPLER = Sampler(chains=2, tune=300, draws=300, target_accept=0.85)
+KEPT = 200
+CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
+MODELS, PROMPTS, JUDGES, ITEMS, RATERS, POPULATION, MAKINGS = 3, 40, 6, 50, 12, 2000, 40
+SD = {"model": 0.7, "prompt": 1.0, "model:prompt": 0.5, "judge": 0.5, "indicator": 0.3}
+ALPHAS = (0.8, 0.95)
+HERE = Path(__file__).parent
+HEADER = ("metric", "source", "truth", "studies", "coverage", "error", "width", "bias")
+
+
+def levels_of(rng, eta):
+    """Levels 0 to 4 of ratings with these severities."""
+    return np.digitize(eta + rng.logistic(size=eta.shape), CUTS).astype(np.int16)
+
+
+def effects(rng, prompts):
+    """Effects of models, prompts and indicators; over (model, prompt, judge, indicator)."""
+    return (
+        rng.normal(0, SD["model"], (MODELS, 1, 1, 1)),
+        rng.normal(0, SD["prompt"], (1, prompts, 1, 1))
+        + rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1)),
+        rng.normal(0, SD["indicator"], (1, 1, 1, 3)),
+    )
+
+
+def judges(rng):
+    return rng.normal(0, SD["judge"], (1, 1, JUDGES, 1))
+
+
+def studied(folder, prompts):
+    """Files, observed levels and plans of a panel of a size."""
+    labels = [f"j{n}" for n in range(JUDGES)]
+    table = frame(models=MODELS, prompts=prompts, judges=labels)
+    for name in ("bias_a", "bias_b", "truth"):
+        table[name] = table[name] % 5
+    changed = ['panel.indicators.truth="severity"', "panel.scales.severity.max=4"]
+    files = files_of(folder, table, overrides=changed)
+    levels = read(files).panel
+    plan = planned(files, levels)
+    plans = [
+        replace(
+            plan,
+            weights=plan.weights.model_copy(
+                update={"tail": plan.weights.tail.model_copy(update={"alpha": alpha})}
+            ),
+        )
+        for alpha in ALPHAS
+    ]
+    return files, levels, plans
+
+
+def fitted(ratings, model, seed):
+    """Posterior draws and ratings replicated from them."""
+    placed = design(ratings, model)
+    posterior = sample_kernel(placed, layout(placed), SAMPLER, seed=seed)["posterior"]
+    few = thinned(posterior.to_dataset(), draws=KEPT)
+    return Draws(few, posterior_predictive(few, placed, seed=seed + 1), placed, seed)
+
+
+def cvars(plans, levels, held):
+    """CVaR at each alpha of levels over (..., model, prompt, judge, indicator)."""
+    lead = [f"lead{n}" for n in range(held.ndim - 4)]
+    dims = (*lead, "model", "prompt", "judge", "indicator")
+    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, held))
+    tables = replicated_tables(plans, rated)
+    found = [
+        replace(plan, table=table).profile()["cvar"].transpose(..., "model").to_numpy()
+        for plan, table in zip(plans, tables, strict=True)
+    ]
+    return {f"cvar {alpha}": each for alpha, each in zip(ALPHAS, found, strict=True)}
+
+
+def panel_study(seed, small, large):
+    """Intervals and truths of CVaR of one study."""
+    rng = np.random.default_rng([SEED, seed, 1])
+    files, levels, plans = small
+    spec = files.study.spec.panel
+    model, prompt, indicator = effects(rng, PROMPTS)
+    judge = judges(rng)
+    eta = model + prompt + indicator + judge
+    shape = ("model", "prompt", "judge", "indicator")
+    seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
+    ratings = panel_ratings(seen, spec)
+    draws = fitted(ratings, model_named("judge_severity"), seed)
+    made = cvars(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
+    _, new_prompts, _ = effects(rng, POPULATION)
+    others = cvars(*large[2:0:-1], levels_of(rng, model + new_prompts + indicator + judge))
+    anew = cvars(plans, levels, levels_of(rng, model + prompt + indicator + judges(rng)))
+    truths = {
+        "ratings": {
+            "anew": {name: each[0] for name, each in made.items()},
+            "expected": {name: each.mean(0) for name, each in made.items()},
+        },
+        "prompts": {"population": others},
+        "judges": {"anew": anew},
+    }
+    cells = panel_cells(seen, ratings, spec)
+    for source, notions in truths.items():
+        sources = ["ratings"] if source == "ratings" else ["ratings", source]
+        twins = panel_twins(plans, cells, draws, sources)
+        held = {f"cvar {a}": twin["cvar"] for a, twin in zip(ALPHAS, twins, strict=True)}
+        yield from told(held, source, notions, "model")
+
+
+def told(held, source, notions, dim):
+    """Rows of one source: whether each interval holds the truth, its width and its error."""
+    bounds = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    for notion, truth in notions.items():
+        for name, draws in held.items():
+            low, high = draws.quantile(bounds, ["chain", "draw"]).transpose("quantile", dim).values
+            inside = (low <= truth[name]) & (truth[name] <= high)
+            bias = draws.mean(["chain", "draw"]).to_numpy() - truth[name]
+            yield name, source, notion, inside.mean(), (high - low).mean(), bias.mean()
+
+
+CROWD = Study.model_validate(
+    {
+        "schema": "sharpbayes/study/1",
+        "title": "crowd",
+        "seed": 1,
+        "crowd": {
+            "data": "none.csv",
+            "roles": {"item": "item", "rater": "rater", "score": "score"},
+            "scale": {"kind": "ordinal", "min": 0, "max": 4},
+            "groups": [["gender"]],
+            "labels": {"from": "item", "column": "unsafe"},
+            "model": "crowd_severity",
+        },
+    }
+)
+CROWD_SD = {"item": 1.5, "rater": 0.6}
+LABELS = {"from": "experts", "data": "none.csv"}
+CROWD_EXPERTS = Study.model_validate(
+    CROWD.model_dump(by_alias=True, exclude_none=True)
+    | {"crowd": CROWD.crowd.model_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
+)
+# Experts as further raters of the same severity, or labels that the model knows nothing of.
+MODELS_OF_EXPERTS = {
+    known: Model.model_validate(
+        {
+            "schema": "sharpbayes/model/1",
+            "title": "crowd",
+            "experts": known,
+            "location": [{"by": ["item"]}, {"by": ["rater"]}],
+        }
+    )
+    for known in (False, True)
+}
+
+
+def crowd_data(rng, severity, rater, label):
+    """A full crossing of items and raters of two genders, with labels of items or of experts."""
+    labelled, who_labels = np.indices(label.shape).reshape(2, -1) if label.ndim > 1 else ([], [])
+    items, raters = len(severity), len(rater)
+    item, who = np.repeat(np.arange(items), raters), np.tile(np.arange(raters), items)
+    return CrowdData(
+        level=levels_of(rng, severity[item] + rater[who]),
+        item=Column(tuple(f"i{n}" for n in range(items)), item.astype(np.int32)),
+        rater=Column(tuple(f"r{n}" for n in range(raters)), who.astype(np.int32)),
+        levels=tuple("01234"),
+        item_columns={},
+        rater_columns={"gender": np.array(["Man", "Woman"])[np.arange(raters) % 2]},
+        expert_item=np.asarray(labelled, np.int32),
+        expert=Column(("e0", "e1", "e2"), np.asarray(who_labels, np.int32)),
+        expert_label=(label.ravel() if label.ndim > 1 else np.empty(0)).astype(np.int16),
+        item_label=(np.empty(0) if label.ndim > 1 else label).astype(np.int16),
+        order=None,
+        counts={},
+    )
+
+
+def responses(study, data, level=None):
+    """MPA and WRA of every group, of the ratings or of others over (making, rating)."""
+    counted = count_crowd(study.crowd, data, level)
+    found = statistic_of(study, data, counted)().sel(by="all").transpose(..., "group")
+    return {name: found[name].to_numpy() for name in ("mpa", "wra")}
+
+
+def drawn_items(rng, number, experts):
+    """Severities and labels of items: one of each item, or one of each of three experts."""
+    severity = rng.normal(0, CROWD_SD["item"], number)
+    if experts:
+        return severity, severity[:, None] + rng.logistic(size=(number, 3)) > 0
+    return severity, rng.random(number) < 1 / (1 + np.exp(-2 * severity))
+
+
+def crowd_study(seed):
+    """Intervals and truths of MPA and WRA of one study, whose items have labels."""
+    yield from responded(seed, CROWD, {"": model_named("crowd_severity")}, experts=False)
+
+
+def experts_study(seed):
+    """The same with three experts, outside of the model and as raters in it."""
+    models = {
+        " experts outside": MODELS_OF_EXPERTS[False],
+        " experts inside": MODELS_OF_EXPERTS[True],
+    }
+    yield from responded(seed, CROWD_EXPERTS, models, experts=True)
+
+
+def responded(seed, study, models, *, experts):
+    """Rows of one crowd, under each model."""
+    rng = np.random.default_rng([SEED, seed, 3 if experts else 2])
+    severity, label = drawn_items(rng, ITEMS, experts)
+    rater = rng.normal(0, CROWD_SD["rater"], RATERS)
+    data = crowd_data(rng, severity, rater, label)
+    again = [crowd_data(rng, severity, rater, label).level for _ in range(MAKINGS)]
+    made = responses(study, data, xr.DataArray(np.stack(again), dims=("making", "rating")))
+    others = drawn_items(rng, POPULATION, experts)
+    new = rng.normal(0, CROWD_SD["rater"], RATERS)
+    truths = {
+        "ratings": {
+            "anew": {name: each[0] for name, each in made.items()},
+            "expected": {name: each.mean(0) for name, each in made.items()},
+        },
+        "items": {"population": responses(study, crowd_data(rng, others[0], rater, others[1]))},
+        "raters": {"anew": responses(study, crowd_data(rng, severity, new, label))},
+    }
+    for told_as, model in models.items():
+        ratings = crowd_ratings(data, study.crowd, experts=model.experts)
+        draws = fitted(ratings, model, seed)
+        for source, notions in truths.items():
+            sources = ["ratings"] if source == "ratings" else ["ratings", source]
+            twin = crowd_twin(study, data, draws, sources).sel(by="all")
+            held = {name: twin[name] for name in ("mpa", "wra")}
+            for name, *row in told(held, source, notions, "group"):
+                yield name + told_as, *row
+
+
+def summary(raw):
+    """Coverage with its Monte Carlo error, mean width and mean error of the centre, by row."""
+    table = pd.read_csv(raw)
+    for key, held in table.groupby(["metric", "source", "truth"], sort=True):
+        error = held["inside"].std() / np.sqrt(len(held))
+        numbers = (held["inside"].mean(), error, held["width"].mean(), held["bias"].mean())
+        yield (*key, len(held), *(f"{number:.3f}" for number in numbers))
+
+
+def main():
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--studies", type=int, default=400)
+    asked.add_argument("--first", type=int, default=0)
+    asked.add_argument("--only", nargs="*", default=["panel", "crowd", "experts"])
+    asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
+    asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
+    chosen = asked.parse_args()
+    names = ("study", "metric", "source", "truth", "inside", "width", "bias")
+    done = set()
+    if chosen.raw.exists():
+        done = set(pd.read_csv(chosen.raw)["study"])
+    else:
+        chosen.raw.write_text(",".join(names) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        small, large = (studied(Path(name) / str(n), n) for n in (PROMPTS, POPULATION))
+        for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
+            start = time.monotonic()
+            made = {
+                "panel": lambda seed=seed: panel_study(seed, small, large),
+                "crowd": lambda seed=seed: crowd_study(seed),
+                "experts": lambda seed=seed: experts_study(seed),
+            }
+            rows = [(seed, *row) for name in chosen.only for row in made[name]()]
+            with chosen.raw.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows(rows)
+            print(f"study {seed}: {time.monotonic() - start:.1f} s", flush=True)
+    with chosen.out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(summary(chosen.raw))
+
+
+if __name__ == "__main__":
+    main()
