@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import StorageError
+from sharpbayes.results import drafts
 
 Arrays = dict[str, NDArray[Any]]
 Part = Callable[[int], xr.Dataset]
@@ -101,6 +102,7 @@ def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
     """
     folder = target.with_name(target.name + SUFFIX)
     with _alone(target, folder):
+        _swept(target)
         _opened(folder, run=run, resume=resume)
         yield Checkpoint(folder)
         shutil.rmtree(folder, ignore_errors=True)
@@ -129,6 +131,13 @@ def _alone(target: Path, folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+def _swept(target: Path) -> None:
+    """Remove what runs that were killed had half written of these results."""
+    for each in drafts(target):
+        with contextlib.suppress(OSError):
+            each.unlink()
+
+
 def _opened(folder: Path, *, run: str, resume: bool) -> None:
     """Make the folder, or see that what is there is of this run."""
     key = folder / KEY
@@ -143,7 +152,9 @@ def _opened(folder: Path, *, run: str, resume: bool) -> None:
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(exist_ok=True)
-        key.write_text(run, encoding="utf-8")
+        draft = folder / f"{KEY}.part"
+        draft.write_text(run, encoding="utf-8")
+        draft.replace(key)
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
 
