@@ -20,9 +20,10 @@ from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.study import Study
+from sharpbayes.tasks import Each, Store
 
 if TYPE_CHECKING:
-    from sharpbayes.bayes.chains import Progress, Store
+    from sharpbayes.bayes.chains import Progress
     from sharpbayes.bayes.sample import Elsewhere
 
 Groups = dict[str, xr.Dataset]
@@ -143,6 +144,7 @@ def fit(
     progress: "Progress | None" = None,
     store: "Store | None" = None,
     elsewhere: "Elsewhere | None" = None,
+    each: Each | None = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
 
@@ -155,6 +157,8 @@ def fit(
         progress: Called with the state of the chains a few times a second.
         store: Where finished chains are kept, such as :class:`sharpbayes.checkpoint.Checkpoint`.
         elsewhere: Samples the chains, such as :meth:`sharpbayes.cluster.Cluster.chains`.
+        each: Computes the refits of a study's ``sensitivity``, such as
+            :meth:`sharpbayes.cluster.Cluster.each`.
 
     Returns:
         What :func:`measure` returns, ArviZ's groups and ``diagnostics``. The root attribute
@@ -193,7 +197,13 @@ def fit(
     attrs["posterior_sha256"] = digest(groups["posterior"])
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
-    return _tree(groups | _posterior_groups(files, loaded, groups, say), attrs)
+    groups |= _posterior_groups(files, loaded, groups, say)
+    if study.sensitivity.asked and attrs["status"] != "interrupted":
+        say("fitting again for what the study's sensitivity asks")
+        from sharpbayes.sensitivity import sensitivity  # noqa: PLC0415 - loads every metric
+
+        groups["sensitivity"] = sensitivity(files, loaded, groups, store=store, each=each)
+    return _tree(groups, attrs)
 
 
 def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
@@ -207,7 +217,13 @@ def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: St
 
 
 def calibrate(
-    files: StudyFiles, *, simulations: int, loaded: Loaded | None = None, step: Step | None = None
+    files: StudyFiles,
+    *,
+    simulations: int,
+    loaded: Loaded | None = None,
+    step: Step | None = None,
+    store: Store | None = None,
+    each: Each | None = None,
 ) -> xr.DataTree:
     """Fit ratings with known truth at a study's own design, and say where truths lie.
 
@@ -216,6 +232,8 @@ def calibrate(
         simulations: Number of fits.
         loaded: From :func:`read`, to spare reading the data again.
         step: Called with a few words now and then.
+        store: Where finished simulations are kept.
+        each: Computes simulations, such as :meth:`sharpbayes.cluster.Cluster.each`.
 
     Returns:
         The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`.
@@ -238,6 +256,8 @@ def calibrate(
         simulations=simulations,
         seed=study.seed,
         step=step or _silent,
+        store=store,
+        each=each,
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
     attrs = provenance(files, data=data_facts(files, loaded), status=verdict)

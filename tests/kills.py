@@ -6,17 +6,19 @@ run that itself resumes a killed one.
 
 import argparse
 import csv
+import multiprocessing
+import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.cli import app as main
 from sharpbayes.results import open_results
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
@@ -24,22 +26,34 @@ SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
 SMALL += ["--set", "sampler.predictive=0", "--set", "sampler.chains=3", "--quiet"]
 FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
 ENDED = {0, 4}
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["sharpbayes.cli", "sharpbayes.reweigh", "sharpbayes.bayes.fit"])
+LONGEST = 1.4
 HEADER = ["kill", "seconds", "of", "resumes", "kept", "previous_results", "same_numbers"]
 
 
 def fitted(folder, *more, seconds=None):
-    """Run a fit in a folder and return its exit status, None if it was killed at that moment."""
-    started = subprocess.Popen(
-        [sys.executable, "-m", "sharpbayes", *FIT, *more], cwd=folder, stderr=subprocess.PIPE
-    )
-    try:
-        _, told = started.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        started.send_signal(signal.SIGKILL)
-        started.communicate()
-        return None
-    assert started.returncode in ENDED, told.decode()
-    return started.returncode
+    """Run a fit in a folder and return its exit status, None if it was killed at that moment.
+
+    Its process starts with the program loaded, so that moments fall on the work.
+    """
+    started = PROCESSES.Process(target=_fit, args=(str(folder), [*FIT, *more]))
+    started.start()
+    started.join(seconds)
+    if started.exitcode is None:
+        started.kill()
+        started.join()
+    assert started.exitcode in {*ENDED, -signal.SIGKILL}, (folder / "told").read_text()
+    (folder / "told").unlink(missing_ok=True)
+    return None if started.exitcode < 0 else started.exitcode
+
+
+def _fit(folder, arguments):
+    """Be the command."""
+    os.chdir(folder)
+    with Path("told").open("w") as told:
+        os.dup2(told.fileno(), 2)
+    main(arguments, prog_name="sharpbayes")
 
 
 def same(path, expected):
@@ -61,28 +75,31 @@ def killed(folder, moments, *, usual, expected):
         usual: Seconds that a run takes.
         expected: Results of a run that nothing disturbed.
     """
-    resumed = False
-    for number, seconds in enumerate(moments, start=1):
+    resumed, number = False, 0
+    for seconds in moments:
         old = (folder / "r.nc").read_bytes()
-        again = ["--resume"] * resumed
-        ended = fitted(folder, *again, seconds=float(seconds)) is not None
-        kept = Counter(part.stem.split("-")[0] for part in folder.glob("r.nc.checkpoint/*.npz"))
+        ended = fitted(folder, *["--resume"] * resumed, seconds=float(seconds)) is not None
         replaced = (folder / "r.nc").read_bytes() != old
         if ended or replaced:  # the last moment: results stand, what was kept is being removed
             same(folder / "r.nc", expected)
-        begun = (folder / "r.nc.checkpoint" / "run").is_file()
+        if ended:
+            resumed = False
+            continue
+        number += 1
+        kept = Counter(part.stem.split("-")[0] for part in folder.glob("r.nc.checkpoint/*.npz"))
         row = [number, f"{seconds:.2f}", f"{usual:.2f}", "yes" if resumed else "no"]
-        row += ["ended" if ended else " ".join(f"{n} {k}" for k, n in sorted(kept.items())) or "-"]
-        resumed = begun and number % 3 == 2
+        row.append(" ".join(f"{count} {kind}" for kind, count in sorted(kept.items())) or "nothing")
+        row.append("replaced" if replaced else "whole")
+        begun = (folder / "r.nc.checkpoint" / "run").is_file()
+        resumed = begun and number % 3 == 1
         if not resumed:
-            if not ended:
-                fitted(folder, *(["--resume"] * begun))
+            fitted(folder, *["--resume"] * begun)
             same(folder / "r.nc", expected)
-        yield [*row, "replaced" if replaced else "whole", "killed again" if resumed else "yes"]
-    assert [path.name for path in folder.iterdir()] == ["r.nc"]
+            assert [path.name for path in folder.iterdir()] == ["r.nc"]
+        yield [*row, "killed again" if resumed else "yes"]
 
 
-def main():
+def table():
     """Kill as often as asked for and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int)
@@ -97,13 +114,15 @@ def main():
         fitted(folder)
         usual = time.monotonic() - before
         expected.write_bytes((folder / "r.nc").read_bytes())
-        moments = np.random.default_rng(asked.seed).uniform(0.02, 1.0, asked.kills) * usual
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(HEADER)
-        for row in killed(folder, moments, usual=usual, expected=expected):
-            table.writerow(row)
+        # Longer than a run takes: the machine may be slower later on.
+        rng = np.random.default_rng(asked.seed)
+        moments = iter(lambda: rng.uniform(0.02, LONGEST) * usual, None)
+        rows_of = csv.writer(file, lineterminator="\n")
+        rows_of.writerow(HEADER)
+        for row in islice(killed(folder, moments, usual=usual, expected=expected), asked.kills):
+            rows_of.writerow(row)
             file.flush()
 
 
 if __name__ == "__main__":
-    main()
+    table()

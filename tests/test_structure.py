@@ -20,6 +20,7 @@ ROOMS = [
     "simulate",
     "starter",
     "guess",
+    "sensitivity",
     "reweigh",
     "weigh_crowd",
     "govern",
@@ -34,6 +35,7 @@ ROOMS = [
     "data",
     "spec",
     "library",
+    "tasks",
     "errors",
 ]
 # Two rooms that stand side by side: metrics knows nothing of files, data nothing of metrics.

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.document import nested
+from sharpbayes.report.sensitivity_tables import sensitivity_tables
 from sharpbayes.report.tables import Table, number
 
 UNITS = {
@@ -21,7 +22,13 @@ MOST_PAIRS = 6
 
 def decision_tables(results: xr.DataTree) -> list[Table]:
     """Return the tables that posterior draws add to a report, those of failed checks first."""
-    makers = (check_tables, probability_tables, source_tables, crowd_twin_tables)
+    makers = (
+        check_tables,
+        probability_tables,
+        source_tables,
+        crowd_twin_tables,
+        sensitivity_tables,
+    )
     return [table for make in makers for table in make(results)]
 
 
