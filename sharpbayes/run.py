@@ -15,6 +15,7 @@ from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
+from sharpbayes.data.partition import partition_of
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
@@ -345,7 +346,9 @@ def _data_digest(files: StudyFiles) -> str:
     """Digest of every data file of the study, in order."""
     digest = hashlib.sha256()
     for name in _data_files(files.study.spec):
-        for path in matching_files(files.study.path.parent, name):
+        base = files.study.path.parent
+        for path in matching_files(base, name):
+            digest.update("".join(partition_of(base, name, path).values()).encode())
             with path.open("rb") as file:
                 while piece := file.read(1 << 20):
                     digest.update(piece)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -70,7 +72,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
 
 @pytest.mark.parametrize("study", ["quickstart", "quickstart_crowd"])
 def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, study):
-    few = ("bootstrap.replicates=600", *(["crowd.permutations=20"] if "crowd" in study else []))
+    few = ("bootstrap.replicates=60", *(["crowd.permutations=20"] if "crowd" in study else []))
     files, computed = load_study(study, overrides=few), []
 
     def noted(part, starts, *, done):
@@ -175,3 +177,50 @@ def test_an_address_of_another_form(run, address):
     done = run("measure", "quickstart", "--cluster", address)
     assert done.exit_code == 2
     assert "must be local:N or the address of a scheduler" in done.stderr
+
+
+def limited(folder, size):
+    """Measure in a process whose files cannot grow beyond a size, as on a full disk."""
+    script = (
+        "import resource, sys; from sharpbayes.cli import main; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
+        "sys.argv[1:] = ['measure', 'quickstart', '--set', 'bootstrap.replicates=60', '--quiet', "
+        "'--out', 'r.nc']; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(500, "cannot write"), (60_000, "cannot write results")]
+)
+def test_a_disk_that_fills_leaves_the_results_and_what_is_kept(tmp_path, size, told):
+    (tmp_path / "r.nc").write_bytes(b"old")
+    done = limited(tmp_path, size)
+    assert done.returncode == 5, done.stderr
+    assert done.stderr.startswith("r.nc")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "r.nc").read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} <= {"r.nc", "r.nc.checkpoint"}
+    if size == 60_000:
+        assert (tmp_path / "r.nc.checkpoint" / "resamples-1-2-30.npz").is_file()
+
+
+def test_a_folder_that_takes_no_files(run):
+    # Where even the superuser cannot write.
+    done = run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "/proc/r.nc")
+    assert done.exit_code == 5
+    assert done.stderr.startswith("/proc/r.nc: cannot write results")
+
+
+def test_half_written_results_of_a_killed_run_are_removed(run, tmp_path):
+    for name in (".~r.nc.123", ".~r.nc.mine", ".~other.nc.123"):
+        (tmp_path / name).write_bytes(b"half")
+    assert run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "r.nc").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".~other.nc.123",
+        ".~r.nc.mine",
+        "r.nc",
+    ]

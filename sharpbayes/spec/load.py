@@ -91,6 +91,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
 
     check_files(files)
+    other_weights(files)
     return files
 
 
@@ -120,7 +121,6 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
     from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
 
     check_files(files)
-    other_weights(files)
     return files
 
 
