@@ -25,7 +25,7 @@ SETTINGS = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300")
 def loaded(_number):
     """Load what a simulation needs, compiled code too."""
     files = load_study(STUDY, overrides=("sampler.tune=50", "sampler.draws=50"))
-    calibrated(files, read(files).ratings, 1)
+    calibrated(files, read(files).ratings, 20)
 
 
 def calibrated(files, ratings, simulations, **how):
