@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import zipfile
@@ -16,8 +15,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import StorageError
+from sharpbayes.results import drafts
+from sharpbayes.tasks import Arrays, Each, as_arrays, as_dataset, each_named
 
-Arrays = dict[str, NDArray[Any]]
 Part = Callable[[int], xr.Dataset]
 SUFFIX = ".checkpoint"
 KEY = "run"
@@ -65,7 +65,7 @@ class Checkpoint:
             reason = error.strerror or error
             raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
 
-    def blocks(self, each: Callable[..., list[xr.Dataset]]) -> Callable[..., list[xr.Dataset]]:
+    def blocks(self, each: Each) -> Callable[..., list[xr.Dataset]]:
         """Return a way to compute blocks of resamples that keeps each, and takes what is kept.
 
         Args:
@@ -75,13 +75,9 @@ class Checkpoint:
 
         def kept(part: Part, starts: Sequence[int]) -> list[xr.Dataset]:
             self._sets += 1
-            names = {start: f"resamples-{self._sets}-{len(starts)}-{start}" for start in starts}
-            held = {start: self.get(name) for start, name in names.items()}
-            found = {start: _dataset(part) for start, part in held.items() if part is not None}
-            missing = [start for start in starts if start not in found]
-            made = each(part, missing, done=lambda start, x: self.put(names[start], _arrays(x)))
-            found |= dict(zip(missing, made, strict=True))
-            return [found[start] for start in starts]
+            names = {f"resamples-{self._sets}-{len(starts)}-{start}": start for start in starts}
+            made = each_named(lambda start: as_arrays(part(start)), names, store=self, each=each)
+            return [as_dataset(each) for each in made]
 
         return kept
 
@@ -101,6 +97,7 @@ def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
     """
     folder = target.with_name(target.name + SUFFIX)
     with _alone(target, folder):
+        _swept(target)
         _opened(folder, run=run, resume=resume)
         yield Checkpoint(folder)
         shutil.rmtree(folder, ignore_errors=True)
@@ -129,6 +126,13 @@ def _alone(target: Path, folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+def _swept(target: Path) -> None:
+    """Remove what runs that were killed had half written of these results."""
+    for each in drafts(target):
+        with contextlib.suppress(OSError):
+            each.unlink()
+
+
 def _opened(folder: Path, *, run: str, resume: bool) -> None:
     """Make the folder, or see that what is there is of this run."""
     key = folder / KEY
@@ -143,34 +147,8 @@ def _opened(folder: Path, *, run: str, resume: bool) -> None:
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(exist_ok=True)
-        key.write_text(run, encoding="utf-8")
+        draft = folder / f"{KEY}.part"
+        draft.write_text(run, encoding="utf-8")
+        draft.replace(key)
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
-
-
-def _arrays(data: xr.Dataset) -> Arrays:
-    """A dataset as plain arrays; dimensions stand in the names."""
-    names = {**data.data_vars, **data.coords}
-    attrs = {str(name): dict(held.attrs) for name, held in names.items()} | {"": dict(data.attrs)}
-    return {"attrs": np.array(json.dumps(attrs, default=lambda value: value.item()))} | {
-        f"{'coord' if name in data.coords else 'data'}|{name}|{'|'.join(map(str, held.dims))}": (
-            _plain(held.to_numpy())
-        )
-        for name, held in names.items()
-    }
-
-
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    """Texts in a form that needs no pickle."""
-    return values.astype(np.str_) if values.dtype.kind in "OT" else values
-
-
-def _dataset(held: Arrays) -> xr.Dataset:
-    """The dataset that plain arrays were made of."""
-    attrs = json.loads(str(held["attrs"]))
-    parts: dict[str, dict[str, Any]] = {"coord": {}, "data": {}}
-    for key, values in held.items():
-        if key != "attrs":
-            kind, name, *dims = key.split("|")
-            parts[kind][name] = ([dim for dim in dims if dim], values, attrs[name])
-    return xr.Dataset(parts["data"], parts["coord"], attrs[""])

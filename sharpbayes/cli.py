@@ -161,7 +161,7 @@ def fit(
                         step=step,
                         retries=MOST_RETRIES if retry else 0,
                         progress=progress,
-                        **work,
+                        **work.fits,
                     )
             except KeyboardInterrupt:
                 keep_measured(measured, target)
@@ -205,6 +205,8 @@ def calibrate(
     figures: Annotated[Path | None, typer.Option(help="Folder for the ECDF differences.")] = None,
     set_: Set = None,
     seed: Seed = None,
+    resume: Resume = False,
+    cluster: OnCluster = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -213,11 +215,12 @@ def calibrate(
         from sharpbayes.report.calibration import calibration_tables  # noqa: PLC0415
         from sharpbayes.run import calibrate as calibrate_study  # noqa: PLC0415
 
-        target = None if out is None else results_path(study, out)
-        found = calibrate_study(
-            read_study(study, set_, seed), simulations=simulations, step=announcer(quiet=quiet)
-        )
-        keep_calibration(found, target, tables, figures)
+        files = read_study(study, set_, seed)
+        target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
+        call, step = f" calibrate {simulations}", announcer(quiet=quiet)
+        with working(files, target, resume=resume, address=cluster, call=call) as work:
+            found = calibrate_study(files, simulations=simulations, step=step, **work.simulations)
+            keep_calibration(found, None if out is None else target, tables, figures)
         if not quiet:
             show_tables(calibration_tables(found))
         exit_if_unsure(found)

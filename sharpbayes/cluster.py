@@ -1,4 +1,4 @@
-"""Chains and blocks of resamples on other processes or machines, by Dask distributed."""
+"""Chains, resamples, replications, refits and simulations elsewhere, by Dask distributed."""
 
 import contextlib
 import re
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import Fault, SpecError, first_line
+from sharpbayes.tasks import Arrays, Store, each_named
 
 if TYPE_CHECKING:
-    from sharpbayes.bayes.chains import Arrays, Store
     from sharpbayes.bayes.design import Design
     from sharpbayes.bayes.layout import Layout
     from sharpbayes.spec.study import Sampler
@@ -64,25 +64,19 @@ class Cluster:
         layout: "Layout",
         sampler: "Sampler",
         seed: int,
-        store: "Store | None",
-    ) -> "list[Arrays]":
+        store: Store | None,
+    ) -> list[Arrays]:
         """Sample the chains that a store does not have; see ``sharpbayes.bayes.sample``."""
-        from sharpbayes.bayes.chains import NoStore, chain_name, chain_seeds  # noqa: PLC0415
+        from sharpbayes.bayes.chains import chain_name, chain_seeds  # noqa: PLC0415
         from sharpbayes.bayes.sample import sample_one  # noqa: PLC0415
 
-        kept, seeds = store or NoStore(), chain_seeds(seed, sampler.chains)
-        names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
-        found = {n: part for n, name in enumerate(names) if (part := kept.get(name))}
-
-        def task(number: int) -> "Arrays":
-            return sample_one(design, layout, sampler, seeds[number])
-
-        def done(number: int, chain: "Arrays") -> None:
-            found[number] = chain
-            kept.put(names[number], chain)
-
-        self.each(task, [n for n in range(sampler.chains) if n not in found], done=done)
-        return [found[number] for number in range(sampler.chains)]
+        seeds = chain_seeds(seed, sampler.chains)
+        return each_named(
+            lambda own: sample_one(design, layout, sampler, own),
+            {chain_name(number, seed=seed): own for number, own in enumerate(seeds)},
+            store=store,
+            each=self.each,
+        )
 
 
 @contextlib.contextmanager

@@ -4,8 +4,7 @@ Ratings of each posterior draw are put where the observed ones lie, and measured
 so that memory stays bounded whatever the number of draws.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from sharpbayes.data.panel import pooled_judges
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, replicated_tables
+from sharpbayes.metrics.resample import each_block
 from sharpbayes.spec.study import Panel, Study
 
 Levels = dict[str, NDArray[np.integer]]
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 # Ratings measured at once by one thread: some 40 bytes each while they are.
 BLOCK_RATINGS = 20_000_000
-THREADS = 2
+BETWEEN = " | "
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
 # The column of those who are drawn anew, by source.
@@ -154,9 +154,35 @@ def measured_draws(
         statistic: Several datasets over (draw, ...) of a block; the same ones of every block.
         copies: How many times as large as the observed ratings each replicate is.
     """
-    with ThreadPoolExecutor(THREADS) as pool:
-        parts = list(pool.map(statistic, draws.blocks(copies=copies)))
+    blocks = list(draws.blocks(copies=copies))
+
+    def part(number: int) -> xr.Dataset:
+        return _side_by_side(statistic(blocks[number]))
+
+    parts = [_apart(made) for made in each_block()(part, range(len(blocks)))]
     return [_joined(each, draws) for each in zip(*parts, strict=True)]
+
+
+def _side_by_side(parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Several datasets of the same labels as one."""
+    return xr.merge(
+        [
+            part.rename({name: f"{number}{BETWEEN}{name}" for name in part.data_vars})
+            for number, part in enumerate(parts)
+        ],
+        compat="identical",
+        join="exact",
+        combine_attrs="drop",
+    )
+
+
+def _apart(made: xr.Dataset) -> list[xr.Dataset]:
+    """The datasets that stand side by side in one."""
+    names: dict[str, dict[Hashable, str]] = {}
+    for name in made.data_vars:
+        number, own = str(name).split(BETWEEN, 1)
+        names.setdefault(number, {})[name] = own
+    return [made[list(own)].rename(own) for own in names.values()]
 
 
 def _joined(parts: Sequence[xr.Dataset], draws: Draws) -> xr.Dataset:

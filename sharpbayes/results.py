@@ -1,6 +1,7 @@
 """Results: one ``xarray.DataTree`` in one netCDF file, with its provenance; on disk and back."""
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
 
 SCHEMA = "sharpbayes/results/1"
+DRAFT = ".~"
 SEAL = b"\nsharpbayes sha256 "
 SEAL_BYTES = len(SEAL) + 64 + 1
 UNSEALED = "it does not end with the digest of its bytes"
@@ -68,7 +70,7 @@ def save_results(results: xr.DataTree, path: Path) -> None:
     Raises:
         StorageError: The file cannot be written.
     """
-    draft = path.with_name(f".~{path.name}.{os.getpid()}")
+    draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
     try:
         _compressed(results, draft)
         seal(draft)
@@ -78,6 +80,12 @@ def save_results(results: xr.DataTree, path: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def drafts(path: Path) -> list[Path]:
+    """Return what runs that were killed left of these results, and what others write now."""
+    found = path.parent.glob(f"{DRAFT}{glob.escape(path.name)}.*")
+    return [each for each in found if each.suffix[1:].isdecimal()]
 
 
 def seal(path: Path) -> None:

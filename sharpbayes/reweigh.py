@@ -148,7 +148,7 @@ def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
         loaded: Its data.
         groups: What was measured and fitted.
     """
-    predictive = _numbers(groups["posterior_predictive"])
+    predictive = without_labels(groups["posterior_predictive"])
     at = {name: predictive[name] for name in ("chain", "draw")}
     posterior = groups["posterior"].sel(at)
     if loaded.crowd is not None:
@@ -325,7 +325,7 @@ def stored_of(results: xr.DataTree) -> Stored:
             "these results hold no fit with replicated ratings; run `sharpbayes fit` "
             "(with sampler.predictive above 0)"
         )
-    predictive = _numbers(results["posterior_predictive"].to_dataset()).load()
+    predictive = without_labels(results["posterior_predictive"].to_dataset()).load()
     posterior = (
         results["posterior"]
         .to_dataset()
@@ -334,7 +334,7 @@ def stored_of(results: xr.DataTree) -> Stored:
     return Stored(texts(results["observed"].to_dataset().load()), predictive, posterior)
 
 
-def _numbers(predictive: xr.Dataset) -> xr.Dataset:
+def without_labels(predictive: xr.Dataset) -> xr.Dataset:
     """Levels alone: labels of hundreds of thousands of ratings are not needed."""
     kept = ("chain", "draw")
     return predictive.drop_vars([name for name in predictive.coords if name not in kept])

@@ -15,15 +15,17 @@ from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
+from sharpbayes.data.partition import partition_of
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.people import People
 from sharpbayes.spec.study import SideTable, Study
+from sharpbayes.tasks import Each, Store
 
 if TYPE_CHECKING:
-    from sharpbayes.bayes.chains import Progress, Store
+    from sharpbayes.bayes.chains import Progress
     from sharpbayes.bayes.sample import Elsewhere
     from sharpbayes.simulate import Simulated
 
@@ -145,6 +147,7 @@ def fit(
     progress: "Progress | None" = None,
     store: "Store | None" = None,
     elsewhere: "Elsewhere | None" = None,
+    each: Each | None = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
 
@@ -157,6 +160,8 @@ def fit(
         progress: Called with the state of the chains a few times a second.
         store: Where finished chains are kept, such as :class:`sharpbayes.checkpoint.Checkpoint`.
         elsewhere: Samples the chains, such as :meth:`sharpbayes.cluster.Cluster.chains`.
+        each: Computes the refits of a study's ``sensitivity``, such as
+            :meth:`sharpbayes.cluster.Cluster.each`.
 
     Returns:
         What :func:`measure` returns, ArviZ's groups and ``diagnostics``. The root attribute
@@ -195,7 +200,13 @@ def fit(
     attrs["posterior_sha256"] = digest(groups["posterior"])
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
-    return _tree(groups | _posterior_groups(files, loaded, groups, say), attrs)
+    groups |= _posterior_groups(files, loaded, groups, say)
+    if study.sensitivity.asked and attrs["status"] != "interrupted":
+        say("fitting again for what the study's sensitivity asks")
+        from sharpbayes.sensitivity import sensitivity  # noqa: PLC0415 - loads every metric
+
+        groups["sensitivity"] = sensitivity(files, loaded, groups, store=store, each=each)
+    return _tree(groups, attrs)
 
 
 def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
@@ -223,7 +234,13 @@ def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
 
 
 def calibrate(
-    files: StudyFiles, *, simulations: int, loaded: Loaded | None = None, step: Step | None = None
+    files: StudyFiles,
+    *,
+    simulations: int,
+    loaded: Loaded | None = None,
+    step: Step | None = None,
+    store: Store | None = None,
+    each: Each | None = None,
 ) -> xr.DataTree:
     """Fit ratings with known truth at a study's own design, and say where truths lie.
 
@@ -232,6 +249,8 @@ def calibrate(
         simulations: Number of fits.
         loaded: From :func:`read`, to spare reading the data again.
         step: Called with a few words now and then.
+        store: Where finished simulations are kept.
+        each: Computes simulations, such as :meth:`sharpbayes.cluster.Cluster.each`.
 
     Returns:
         The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`.
@@ -254,6 +273,8 @@ def calibrate(
         simulations=simulations,
         seed=study.seed,
         step=step or _silent,
+        store=store,
+        each=each,
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
     attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
@@ -367,7 +388,9 @@ def _data_digest(files: StudyFiles) -> str:
     """Digest of every data file of the study, in order."""
     digest = hashlib.sha256()
     for name in _data_files(files.study.spec):
-        for path in matching_files(files.study.path.parent, name):
+        base = files.study.path.parent
+        for path in matching_files(base, name):
+            digest.update("".join(partition_of(base, name, path).values()).encode())
             with path.open("rb") as file:
                 while piece := file.read(1 << 20):
                     digest.update(piece)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import Fault, SpecError, StorageError, did_you_mean
 from sharpbayes.spec.load import StudyFiles
-from sharpbayes.spec.study import Crowd, Simulation
+from sharpbayes.spec.simulation import Simulation
+from sharpbayes.spec.study import Crowd
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import Console
 
+    from sharpbayes.checkpoint import Checkpoint
+    from sharpbayes.cluster import Cluster
     from sharpbayes.report.tables import Table
     from sharpbayes.simulate import Simulated
     from sharpbayes.spec.load import StudyFiles
@@ -77,28 +80,52 @@ def results_path(study: Path, out: Path | None) -> Path:
     return target
 
 
+@dataclass(frozen=True)
+class Work:
+    """Where finished parts of a run are kept, and where it is computed."""
+
+    store: "Checkpoint"
+    workers: "Cluster | None"
+
+    @property
+    def simulations(self) -> dict[str, Any]:
+        """What :func:`sharpbayes.run.calibrate` takes of it."""
+        return {"store": self.store, "each": None if self.workers is None else self.workers.each}
+
+    @property
+    def fits(self) -> dict[str, Any]:
+        """What :func:`sharpbayes.run.fit` takes of it."""
+        chains = None if self.workers is None else self.workers.chains
+        return self.simulations | {"elsewhere": chains}
+
+
 @contextmanager
 def working(
-    files: "StudyFiles", target: Path, *, resume: bool, address: str | None
-) -> Iterator[dict[str, Any]]:
+    files: "StudyFiles", target: Path, *, resume: bool, address: str | None, call: str = ""
+) -> "Iterator[Work]":
     """Keep finished parts beside the results, and compute on a cluster where one is named.
 
-    Yields:
-        What :func:`sharpbayes.run.fit` takes of it.
+    Args:
+        files: The study.
+        target: The results file.
+        resume: Whether to go on from what is kept.
+        address: The cluster.
+        call: What the command was asked for beside the study.
     """
     from sharpbayes.checkpoint import checkpoint  # noqa: PLC0415
     from sharpbayes.metrics.resample import blocks_by, in_threads  # noqa: PLC0415
     from sharpbayes.run import run_key  # noqa: PLC0415
 
-    with checkpoint(target, run=run_key(files), resume=resume) as kept, ExitStack() as opened:
+    run = run_key(files) + call
+    with checkpoint(target, run=run, resume=resume) as kept, ExitStack() as opened:
         workers = None
         if address is not None:
             from sharpbayes.cluster import cluster  # noqa: PLC0415
 
             workers = opened.enter_context(cluster(address))
         each = in_threads if workers is None else workers.each
-        opened.enter_context(blocks_by(kept.blocks(each)))
-        yield {"store": kept, "elsewhere": None if workers is None else workers.chains}
+        opened.enter_context(blocks_by(each, kept=kept.blocks))
+        yield Work(kept, workers)
 
 
 def study_of(

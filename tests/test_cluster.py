@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes import replicated
+from sharpbayes.bayes.calibrate import _sampler, calibrate
 from sharpbayes.cluster import cluster
 from sharpbayes.metrics.resample import blocks_by, bootstrap
+from sharpbayes.run import fit
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import crowd_ratings, model_of
 
 pytest.importorskip("distributed")
 
@@ -51,3 +57,35 @@ def test_resamples_are_the_same_bytes(workers):
     here = bootstrap(mean, x, **how)
     with blocks_by(workers.each):
         xr.testing.assert_identical(bootstrap(mean, x, **how), here)
+
+
+@pytest.mark.slow
+def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
+    ratings = crowd_ratings(np.random.default_rng(5), items=8, raters=6)
+    sampler, marker, here = Sampler(chains=2, tune=100, draws=100), tmp_path / "died", os.getpid()
+
+    def fit(made, model, seed):
+        if os.getpid() != here and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _sampler(sampler, cores=1)(made, model, seed)
+
+    model = model_of(("item",), (["rater"], 1.0))
+    how = {"simulations": 6, "seed": 3, "step": lambda _: None, "fit": fit}
+    there = calibrate(ratings, model, sampler, each=workers.each, **how)
+    assert marker.exists()
+    xr.testing.assert_identical(there, calibrate(ratings, model, sampler, **how))
+
+
+@pytest.mark.slow
+def test_replications_are_the_same_bytes(workers):
+    few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=40")
+    files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
+    here = fit(files)
+    with blocks_by(workers.each), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(replicated, "BLOCK_RATINGS", 20_000)
+        there = fit(files)
+    for name in here.children:
+        xr.testing.assert_identical(
+            here[name].to_dataset().drop_attrs(), there[name].to_dataset().drop_attrs()
+        )

@@ -1,9 +1,7 @@
 """Runs that were killed, cut short, moved to other processes: the same numbers in the end."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -22,11 +20,7 @@ from sharpbayes.metrics import resample
 from sharpbayes.results import open_results
 from sharpbayes.run import measure
 from sharpbayes.spec.load import load_study
-
-FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
-SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
-SMALL += ["--set", "sampler.predictive=0", "--set", "sampler.chains=3", "--quiet"]
-FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
+from tests.kills import FEW, FIT, fitted, killed, same
 
 
 @pytest.fixture
@@ -35,59 +29,21 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
 
 
-def same(path, expected):
-    """Every variable of every group, to the last bit."""
-    one, other = open_results(path), open_results(expected)
-    assert set(one.children) == set(other.children)
-    for name in one.children:
-        xr.testing.assert_identical(
-            one[name].to_dataset().drop_attrs(), other[name].to_dataset().drop_attrs()
-        )
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     """The results of a run that nothing disturbed, and the seconds that it took."""
-    base = tmp_path_factory.mktemp("whole")
-    target, before = base / "r.nc", time.monotonic()
-    command = [sys.executable, "-m", "sharpbayes", *FIT[:3], str(target), *FIT[4:]]
-    assert subprocess.run(command, check=False).returncode in {0, 4}
-    return target, time.monotonic() - before
+    base, before = tmp_path_factory.mktemp("whole"), time.monotonic()
+    fitted(base)
+    return base / "r.nc", time.monotonic() - before
 
 
-def killed_after(seconds, *more):
-    """Start a fit, kill it at a moment, and tell whether it still ran."""
-    started = subprocess.Popen([sys.executable, "-m", "sharpbayes", *FIT, *more])
-    try:
-        started.wait(seconds)
-    except subprocess.TimeoutExpired:
-        started.send_signal(signal.SIGKILL)
-        started.wait()
-        return True
-    assert started.returncode in {0, 4}
-    return False
-
-
-# `SHARPBAYES_KILLS=50 python -m pytest tests/test_resume.py` kills at fifty moments.
-KILLS = int(os.environ.get("SHARPBAYES_KILLS", "2"))
-
-
-def test_a_run_killed_at_any_moment_is_resumed_to_the_same_numbers(run, tmp_path, uninterrupted):
+def test_a_run_killed_at_any_moment_is_resumed_to_the_same_numbers(tmp_path, uninterrupted):
+    # `python -m tests.kills 50` kills at fifty moments; tests/references/kills.csv is its table.
     results, usual = uninterrupted
     shutil.copy(results, tmp_path / "r.nc")
-    old = (tmp_path / "r.nc").read_bytes()
-    moments = np.random.default_rng(9).uniform(0.3, 0.95, KILLS) * usual
-    kept = 0
-    for seconds in moments:
-        if killed_after(float(seconds)) and (tmp_path / "r.nc").read_bytes() == old:
-            kept += len(list(tmp_path.glob("r.nc.checkpoint/*.npz")))
-            begun = (tmp_path / "r.nc.checkpoint" / "run").is_file()
-            done = run(*FIT, *(["--resume"] if begun else []))
-            assert done.exit_code in {0, 4}, done.stderr
-        same("r.nc", uninterrupted[0])
-        old = (tmp_path / "r.nc").read_bytes()
-    assert kept or KILLS < 10
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name[:2] != ".~") == ["r.nc"]
+    moments = np.random.default_rng(9).uniform(0.3, 0.95, 2) * usual
+    rows = list(killed(tmp_path, [*moments, 0.2], usual=usual, expected=results))
+    assert rows
 
 
 def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
@@ -116,7 +72,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
 
 @pytest.mark.parametrize("study", ["quickstart", "quickstart_crowd"])
 def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, study):
-    few = ("bootstrap.replicates=600", *(["crowd.permutations=20"] if "crowd" in study else []))
+    few = ("bootstrap.replicates=60", *(["crowd.permutations=20"] if "crowd" in study else []))
     files, computed = load_study(study, overrides=few), []
 
     def noted(part, starts, *, done):
@@ -127,7 +83,7 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
     for _ in range(2):
         with resample.blocks_by(Checkpoint(tmp_path).blocks(noted)):
             found.append(measure(files))
-    assert computed == [0, 300]
+    assert computed == ["resamples-1-2-0", "resamples-1-2-300"]
     first, second = found
     for name in first.children:
         xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())
@@ -221,3 +177,50 @@ def test_an_address_of_another_form(run, address):
     done = run("measure", "quickstart", "--cluster", address)
     assert done.exit_code == 2
     assert "must be local:N or the address of a scheduler" in done.stderr
+
+
+def limited(folder, size):
+    """Measure in a process whose files cannot grow beyond a size, as on a full disk."""
+    script = (
+        "import resource, sys; from sharpbayes.cli import main; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
+        "sys.argv[1:] = ['measure', 'quickstart', '--set', 'bootstrap.replicates=60', '--quiet', "
+        "'--out', 'r.nc']; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(500, "cannot write"), (60_000, "cannot write results")]
+)
+def test_a_disk_that_fills_leaves_the_results_and_what_is_kept(tmp_path, size, told):
+    (tmp_path / "r.nc").write_bytes(b"old")
+    done = limited(tmp_path, size)
+    assert done.returncode == 5, done.stderr
+    assert done.stderr.startswith("r.nc")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "r.nc").read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} <= {"r.nc", "r.nc.checkpoint"}
+    if size == 60_000:
+        assert (tmp_path / "r.nc.checkpoint" / "resamples-1-2-30.npz").is_file()
+
+
+def test_a_folder_that_takes_no_files(run):
+    # Where even the superuser cannot write.
+    done = run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "/proc/r.nc")
+    assert done.exit_code == 5
+    assert done.stderr.startswith("/proc/r.nc: cannot write results")
+
+
+def test_half_written_results_of_a_killed_run_are_removed(run, tmp_path):
+    for name in (".~r.nc.123", ".~r.nc.mine", ".~other.nc.123"):
+        (tmp_path / name).write_bytes(b"half")
+    assert run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "r.nc").exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".~other.nc.123",
+        ".~r.nc.mine",
+        "r.nc",
+    ]

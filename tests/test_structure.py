@@ -21,6 +21,7 @@ ROOMS = [
     "simulate",
     "starter",
     "guess",
+    "sensitivity",
     "reweigh",
     "weigh_crowd",
     "further",
@@ -37,6 +38,7 @@ ROOMS = [
     "data",
     "spec",
     "library",
+    "tasks",
     "errors",
 ]
 # Two rooms that stand side by side: metrics knows nothing of files, data nothing of metrics.

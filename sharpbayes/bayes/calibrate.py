@@ -29,6 +29,7 @@ from sharpbayes.bayes.sample import sample_graph, sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import Arrays, Each, Store, each_named, in_turn
 
 Floats = NDArray[np.float64]
 Fit = Callable[[Ratings, Model, int], xr.DataTree]
@@ -51,6 +52,8 @@ def calibrate(
     seed: int,
     step: Step,
     fit: Fit | None = None,
+    store: Store | None = None,
+    each: Each | None = None,
 ) -> xr.Dataset:
     """Fit ratings with known truth many times, and say how truths lie in their posteriors.
 
@@ -67,6 +70,9 @@ def calibrate(
         step: Called with a few words now and then.
         fit: What returns the posterior of ratings under a model, with a seed, in place of the
             sampler.
+        store: Where finished simulations are kept, and taken from.
+        each: Computes simulations elsewhere, the chains of a fit one after another; in this
+            process by default, the chains of a fit together. The numbers are the same.
 
     Returns:
         ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
@@ -76,33 +82,43 @@ def calibrate(
         intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
     """
     placed = place(ratings, model)
-    sampled = fit or _sampler(sampler)
+    sampled = fit or _sampler(sampler, cores=1 if each else None)
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
     truths = sample_prior(build(placed), draws=simulations, seed=int(seeds[0]))[
         "prior"
     ].to_dataset()
-    pits, good = [], []
-    for number, own in enumerate(seeds[1:]):
-        if number % SAID_EVERY == 0:
+    # A task that holds ``each`` itself could not be sent to a worker, which has nobody to tell.
+    here = each is None
+
+    def simulation(number: int) -> Arrays:
+        if here and number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
-        truth = truths.isel(draw=[number])
-        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=int(own))
-        pits.append(found)
-        good.append(bool(diagnose(trace, sampler)["converged"]))
-    names = list(pits[0])
-    table = np.array([[pit[name] for pit in pits] for name in names])
-    return _described(names, table, np.array(good), seed=seed)
+        truth, own = truths.isel(draw=[number]), int(seeds[number + 1])
+        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=own)
+        return {
+            "quantity": np.array(list(found)),
+            "pit": np.array(list(found.values())),
+            "converged": np.array(bool(diagnose(trace, sampler)["converged"])),
+        }
+
+    numbers = {f"simulation-{number}": number for number in range(simulations)}
+    made = each_named(simulation, numbers, store=store, each=each or in_turn)
+    names = made[0]["quantity"].tolist()
+    places = [dict(zip(one["quantity"].tolist(), one["pit"], strict=True)) for one in made]
+    table = np.array([[place[name] for place in places] for name in names])
+    good = np.array([bool(one["converged"]) for one in made])
+    return _described(names, table, good, seed=seed)
 
 
-def _sampler(sampler: Sampler) -> Fit:
+def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
     """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
 
     def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
         placed = place(made, model)
         if placed.outside_kernel:
             return sample_graph(build(placed, plan=layout(placed).plan), sampler, seed=seed)
-        placed = place(made, model, powers=sampling_powers(placed, seed=seed))
-        return sample_kernel(placed, layout(placed), sampler, seed=seed)
+        placed = place(made, model, powers=sampling_powers(placed, seed=seed, cores=cores))
+        return sample_kernel(placed, layout(placed), sampler, seed=seed, cores=cores)
 
     return fit
 

@@ -4,40 +4,20 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import Arrays, NoStore, Store
 
-Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[Sequence[Any]], None]
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
 # With fewer finished draws than this a chain says nothing, not even whether it has converged.
 FEWEST_DRAWS = 4
 LOOK_SECONDS, TELL_SECONDS = 0.005, 0.5
-
-
-class Store(Protocol):
-    """Where finished parts of a run are kept, by name."""
-
-    def get(self, name: str) -> Arrays | None:
-        """Return a part, or None if it is not there whole."""
-
-    def put(self, name: str, part: Arrays) -> None:
-        """Keep a part."""
-
-
-class NoStore:
-    """Keeps nothing."""
-
-    def get(self, name: str) -> None:
-        """Return nothing."""
-
-    def put(self, name: str, part: Arrays) -> None:
-        """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +47,7 @@ def run_chains(
     seed: int,
     progress: Progress | None = None,
     store: Store | None = None,
+    cores: int | None = None,
 ) -> list[Arrays]:
     """Sample every chain that is not in the store; return draws and statistics, all of one length.
 
@@ -76,6 +57,7 @@ def run_chains(
         seed: Seed that those of the chains are made from.
         progress: Called a few times a second with one progress object a chain.
         store: Where finished chains are kept.
+        cores: Most chains that run at once; as many as there are processors by default.
 
     Returns:
         For each chain the columns of draws, flat, and of :data:`STATISTICS`; fewer draws than
@@ -88,7 +70,7 @@ def run_chains(
     done = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n, seed=seed)))}
     total = sampler.tune + sampler.draws
     states: list[Any] = [Standing(total * (n in done), total) for n in range(sampler.chains)]
-    work = _Together(compiled, sampler, chain_seeds(seed, sampler.chains), states)
+    work = _Together(compiled, sampler, chain_seeds(seed, sampler.chains), states, cores)
     try:
         for number in work.finished([n for n in range(sampler.chains) if n not in done], progress):
             done[number] = _arrays(work.running[number].wait())
@@ -122,20 +104,25 @@ class _Together:
     """Chains that run at once in this process, as many as it has processors."""
 
     def __init__(
-        self, compiled: Any, sampler: Sampler, seeds: Sequence[int], states: list[Any]
+        self,
+        compiled: Any,
+        sampler: Sampler,
+        seeds: Sequence[int],
+        states: list[Any],
+        cores: int | None,
     ) -> None:
         self.compiled = compiled
         self.sampler = sampler
         self.seeds = seeds
         self.states = states
+        self.cores = cores or os.process_cpu_count() or 1
         self.running: dict[int, Any] = {}
 
     def finished(self, waiting: list[int], progress: Progress | None) -> Iterator[int]:
         """Yield the number of each chain when it has finished; those waiting are begun."""
-        cores = os.process_cpu_count() or 1
         told = time.monotonic()
         while waiting or self.running:
-            while waiting and len(self.running) < cores:
+            while waiting and len(self.running) < self.cores:
                 self.begin(waiting.pop(0))
             ended = [number for number, each in self.running.items() if _over(each)]
             yield from ended

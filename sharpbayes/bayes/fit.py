@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.build import build
-from sharpbayes.bayes.chains import Progress, Store
+from sharpbayes.bayes.chains import Progress
 from sharpbayes.bayes.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.identify import identify
@@ -22,6 +22,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import listed
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import Store
 
 Step = Callable[[str], None]
 
@@ -40,6 +41,7 @@ def fit_ratings(
     progress: Progress | None = None,
     store: Store | None = None,
     elsewhere: Elsewhere | None = None,
+    cores: int | None = None,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
@@ -53,16 +55,17 @@ def fit_ratings(
         progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
         store: As there.
         elsewhere: As there.
+        cores: As there.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
     first = design(ratings, model)
     untold = [str(each) for each in identify(ratings, first)]
     for each in untold[:SAID]:
         step(each)
-    powers = chosen_powers(first, seed=seeds[4], step=step)
+    powers = chosen_powers(first, seed=seeds[4], step=step, cores=cores)
     del first  # two designs of many ratings need not be in memory at once
     placed = design(ratings, model, powers=powers)
-    how: dict[str, Any] = {"progress": progress, "store": store}
+    how: dict[str, Any] = {"progress": progress, "store": store, "cores": cores}
     trace, diagnostics = until_converged(
         lambda each, own: sampled_terms(
             placed, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
@@ -86,12 +89,14 @@ def fit_ratings(
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def chosen_powers(first: Design, *, seed: int, step: Step) -> dict[str, float]:
+def chosen_powers(
+    first: Design, *, seed: int, step: Step, cores: int | None = None
+) -> dict[str, float]:
     """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.outside_kernel:
         return {}
     step("a short trial run")
-    return sampling_powers(first, seed=seed)
+    return sampling_powers(first, seed=seed, cores=cores)
 
 
 def _geometry(placed: Design) -> dict[str, list[str]]:

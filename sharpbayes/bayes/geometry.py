@@ -15,7 +15,7 @@ MOVES = 1.4
 LOW = 0.05
 
 
-def sampling_powers(design: Design, *, seed: int) -> dict[str, float]:
+def sampling_powers(design: Design, *, seed: int, cores: int | None = None) -> dict[str, float]:
     """Return for each term with an sd of its own the power of it that effects are divided by.
 
     Effects that keep a larger share k of their prior variance move more with their sd; divided by
@@ -28,11 +28,13 @@ def sampling_powers(design: Design, *, seed: int) -> dict[str, float]:
     Args:
         design: Ratings placed on the terms of a model, each as its number of ratings suggests.
         seed: Seed of the trial run.
+        cores: Most chains that run at once.
     """
     varying = [term for term in design.terms if term.sds]
     if not varying:
         return {}
-    trial = sample_kernel(design, layout(design), TRIAL, seed=seed)["posterior"].to_dataset()
+    trace = sample_kernel(design, layout(design), TRIAL, seed=seed, cores=cores)
+    trial = trace["posterior"].to_dataset()
     powers = {term.name: min(1.0, MOVES * kept_variance(trial, term)) for term in varying}
     # What holds the means of other terms is sampled with them, and ratings say much of the sum.
     return powers | {term.holder: 0.0 for term in design.terms if term.holder}

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.chains import (
     STATISTICS,
-    Arrays,
     Progress,
-    Store,
     run_chain,
     run_chains,
 )
@@ -21,6 +19,7 @@ from sharpbayes.bayes.native import expand_code, logp_code, pack
 from sharpbayes.bayes.posterior import labelled
 from sharpbayes.bayes.start import initial_point
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import Arrays, Store
 
 # Samples the chains of a seed that a store does not have.
 Elsewhere = Callable[[Design, Layout, Sampler, int, Store | None], list[Arrays]]
@@ -35,6 +34,7 @@ def sample_kernel(
     progress: Progress | None = None,
     store: Store | None = None,
     elsewhere: Elsewhere | None = None,
+    cores: int | None = None,
 ) -> xr.DataTree:
     """Return ``posterior`` and ``sample_stats`` over (chain, draw); nothing is compiled.
 
@@ -47,6 +47,7 @@ def sample_kernel(
             (``finished_draws``, ``total_draws``, ``divergences``, ``step_size``).
         store: Where finished chains are kept, and taken from.
         elsewhere: Samples the chains in other processes; the draws are the same.
+        cores: Most chains that run at once here.
 
     Returns:
         Fewer draws than asked for after Ctrl-C: what the chains had finished.
@@ -58,7 +59,9 @@ def sample_kernel(
         chains = elsewhere(design, layout, sampler, seed, store)
     else:
         compiled = compiled_kernel(design, layout)
-        chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store)
+        chains = run_chains(
+            compiled, sampler, seed=seed, progress=progress, store=store, cores=cores
+        )
     kept = _taken(chains, "draw values")
     return xr.DataTree.from_dict(
         {"posterior": labelled(kept, design, layout), "sample_stats": _statistics(chains)}
@@ -77,6 +80,7 @@ def sample_graph(
     seed: int,
     progress: Progress | None = None,
     store: Store | None = None,
+    cores: int | None = None,
 ) -> xr.DataTree:
     """As :func:`sample_kernel`, through PyMC's graph, which takes a minute to compile.
 
@@ -86,13 +90,14 @@ def sample_graph(
         seed: Seed of all chains.
         progress: See :func:`sample_kernel`.
         store: See :func:`sample_kernel`.
+        cores: See :func:`sample_kernel`.
     """
     import nutpie  # noqa: PLC0415 - imports ArviZ and PyMC
 
     from sharpbayes.bayes.build import public_names  # noqa: PLC0415
 
     compiled = nutpie.compile_pymc_model(model, var_names=public_names(model))
-    chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store)
+    chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store, cores=cores)
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in public_names(model)}
     posterior = {}
     for name, own in dims.items():

@@ -1,6 +1,6 @@
 """Ratings in Parquet, read batch by batch: memory holds a code a value, never the texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sharpbayes.data.files import (
     refuse_texts,
     require_columns,
 )
+from sharpbayes.data.partition import partition_of
 from sharpbayes.errors import DataError, Fault, first_line
 
 Codes = NDArray[np.int32]
@@ -50,7 +51,8 @@ def read_ratings(
         require_columns(table, roles, path=str(base / name))
         return table
     try:
-        return _streamed(paths, roles, columns, path=str(base / name))
+        parts = [partition_of(base, name, each) for each in paths]
+        return _streamed(paths, parts, roles, columns, path=str(base / name))
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - Arrow raises many kinds for a damaged file
@@ -101,36 +103,47 @@ class _Growing:
 
 
 def _streamed(
-    paths: Sequence[Path], roles: Sequence[tuple[str, str]], columns: Sequence[str], *, path: str
+    paths: Sequence[Path],
+    parts: Sequence[Mapping[str, str]],
+    roles: Sequence[tuple[str, str]],
+    columns: Sequence[str],
+    *,
+    path: str,
 ) -> pd.DataFrame:
     """Read every batch of every file into codes."""
+    import pyarrow as pa  # noqa: PLC0415 - only where there is Parquet
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only where there is Parquet
 
     files = [ParquetFile(each) for each in paths]
-    for file, each in zip(files, paths, strict=True):
-        refuse_names(file.schema_arrow.names, each)
-    there = list(dict.fromkeys(name for file in files for name in file.schema_arrow.names))
+    held_by = [[*file.schema_arrow.names, *part] for file, part in zip(files, parts, strict=True)]
+    for names, each in zip(held_by, paths, strict=True):
+        refuse_names(names, each)
+    there = list(dict.fromkeys(name for names in held_by for name in names))
     require_columns(pd.DataFrame(columns=there), roles, path=path)
     wanted = list(dict.fromkeys([*(column for _, column in roles), *columns]))
     rows = sum(file.metadata.num_rows for file in files)
     if not rows:
         raise DataError([Fault(path, 0, "", "no rows")])
     found = {name: _Growing(rows) for name in wanted if name in there}
-    for file in files:
-        require_columns(
-            pd.DataFrame(columns=file.schema_arrow.names), [(n, n) for n in found], path=path
-        )
+    for names in held_by:
+        require_columns(pd.DataFrame(columns=names), [(n, n) for n in found], path=path)
     start = 0
-    for batch in _batches(files, list(found)):
+    for batch, part in _batches(files, parts, list(found)):
         for name, held in found.items():
-            held.put(start, batch.column(name))
+            same = part.get(name)
+            column = batch.column(name) if same is None else pa.repeat(same, batch.num_rows)
+            held.put(start, column)
         start += batch.num_rows
     table = pd.DataFrame({name: found.pop(name).series(name) for name in list(found)}, copy=False)
     refuse_texts(table, paths[0])
     return table
 
 
-def _batches(files: Sequence[Any], columns: list[str]) -> Iterator[Any]:
-    """Batches of rows of one file after the other."""
-    for file in files:
-        yield from file.iter_batches(batch_size=BATCH, columns=columns)
+def _batches(
+    files: Sequence[Any], parts: Sequence[Mapping[str, str]], columns: list[str]
+) -> Iterator[tuple[Any, Mapping[str, str]]]:
+    """Batches of rows of one file after the other, with what its folders say."""
+    for file, part in zip(files, parts, strict=True):
+        own = [name for name in columns if name not in part]
+        for batch in file.iter_batches(batch_size=BATCH, columns=own):
+            yield batch, part

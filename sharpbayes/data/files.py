@@ -13,8 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 
 from sharpbayes.data.columns import counted
+from sharpbayes.data.partition import partition_of
 from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
 
 KINDS = (".csv", ".parquet", ".jsonl")
@@ -27,24 +29,40 @@ CSV_BLOCK = 1 << 23
 
 
 def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
-    """Return the rows of a file, or of all files that a pattern matches, every value as text.
+    """Return the rows of a file, or of all files that a name stands for, every value as text.
 
-    An empty cell is an empty text. Files are joined in the order of their names.
+    An empty cell is an empty text. Files are joined in the order of their names; folders named
+    ``column=value`` inside a folder of files are a column.
 
     Args:
         base: Folder that a relative name starts from.
-        name: A path or a glob pattern; ``.csv``, ``.parquet`` or ``.jsonl``.
+        name: A path, a glob pattern or a folder; ``.csv``, ``.parquet`` or ``.jsonl``.
         compact: Whether columns of a Parquet file are categories of text, a byte or a few a cell.
 
     Raises:
         DataError: No such file, another kind of file, or one without rows.
     """
-    frames = [_read(path, compact=compact) for path in matching_files(base, name)]
+    frames = [
+        _with_partition(_read(path, compact=compact), partition_of(base, name, path), path)
+        for path in matching_files(base, name)
+    ]
     _refuse_unlike(frames, base / name)
-    table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    table = _joined(frames) if len(frames) > 1 else frames[0]
     if table.empty:
         raise DataError([Fault(str(base / name), 0, "", "no rows")])
     return table
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of several tables of the same columns; categories stay categories."""
+    held = {}
+    for name in frames[0].columns:
+        columns = [each[name] for each in frames]
+        if all(isinstance(each.dtype, pd.CategoricalDtype) for each in columns):
+            held[name] = pd.Series(union_categoricals(columns))
+        else:
+            held[name] = pd.concat([each.astype(object) for each in columns], ignore_index=True)
+    return pd.DataFrame(held)
 
 
 def _refuse_unlike(frames: Sequence[pd.DataFrame], path: Path) -> None:
@@ -55,8 +73,19 @@ def _refuse_unlike(frames: Sequence[pd.DataFrame], path: Path) -> None:
         raise DataError([Fault(str(path), 0, "", message)])
 
 
+def _with_partition(table: pd.DataFrame, held: dict[str, str], path: Path) -> pd.DataFrame:
+    """Add the columns of a file's folders."""
+    refuse_names([*map(str, table.columns), *held], path)
+    return table.assign(
+        **{column: pd.Categorical([value] * len(table)) for column, value in held.items()}
+    )
+
+
 def matching_files(base: Path, name: str) -> list[Path]:
-    """Return the files that a path or a glob pattern stands for, in the order of their names.
+    """Return the files that a path, a pattern or a folder stands for, in the order of their names.
+
+    Of a folder these are all files of tables in it and in folders inside it, but not those whose
+    names begin with a point or an underscore.
 
     Raises:
         DataError: There is none.
@@ -64,6 +93,8 @@ def matching_files(base: Path, name: str) -> list[Path]:
     path = base / name
     try:
         found = sorted(path.parent.glob(path.name)) if _pattern(path.name) else [path]
+        if path.is_dir():
+            found = sorted(each for each in path.rglob("*") if _of_table(each))
         found = [each for each in found if each.is_file()]
     except (OSError, ValueError) as error:
         raise DataError([Fault(str(path)[:MOST_NAME], 0, "", first_line(error)[:80])]) from None
@@ -72,6 +103,11 @@ def matching_files(base: Path, name: str) -> list[Path]:
         message = f"no such file{did_you_mean(path.name, beside)}"
         raise DataError([Fault(str(path), 0, "", message)])
     return found
+
+
+def _of_table(path: Path) -> bool:
+    """Tell whether a file in a folder is a part of a table."""
+    return path.suffix in KINDS and not path.name.startswith((".", "_"))
 
 
 def _pattern(name: str) -> bool:

@@ -12,7 +12,9 @@ def normalise(level: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     phi = table[indicator, level]
 
     Args:
-        level: Levels from 0 over (..., indicator); -1 where missing.
+        level: Levels from 0 over (..., indicator); -1 where missing. Of an array of Dask the
+            result is one too, and so is what the other functions of SHARP make of it for each
+            prompt; statistics over prompts load that, never the levels.
         table: Values in [0, 1] over (indicator, level).
 
     Returns:
@@ -34,9 +36,18 @@ def normalise(level: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     padded = np.pad(
         table.transpose("indicator", "level").to_numpy(), ((0, 0), (0, 1)), constant_values=np.nan
     )
-    codes = level.transpose(..., "indicator")
-    found = padded[np.arange(len(padded)), codes.to_numpy()]
-    return codes.copy(data=found).transpose(*level.dims)
+    # Levels that are read as they are needed stay so: each block is looked up by itself.
+    found: xr.DataArray = xr.apply_ufunc(
+        lambda codes: padded[np.arange(len(padded)), codes],
+        level,
+        input_core_dims=[["indicator"]],
+        output_core_dims=[["indicator"]],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[padded.dtype],
+        keep_attrs=True,
+    )
+    return found.transpose(*level.dims)
 
 
 def ordinal(x: xr.DataArray, *, minimum: float, maximum: float) -> xr.DataArray:

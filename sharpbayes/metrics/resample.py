@@ -115,7 +115,7 @@ def bootstrap(
         size = min(even, replicates - start)
         return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
 
-    return _joined(_EACH.get()(part, range(0, replicates, even)))
+    return _joined(_KEPT.get()(_EACH.get())(part, range(0, replicates, even)))
 
 
 def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
@@ -136,22 +136,35 @@ def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> l
         return list(pool.map(told, starts))
 
 
+def _not_kept(each: Each) -> Each:
+    """Compute every block."""
+    return each
+
+
 _EACH: ContextVar[Each] = ContextVar("each", default=in_threads)
+_KEPT: ContextVar[Callable[[Each], Each]] = ContextVar("kept", default=_not_kept)
+
+
+def each_block() -> Each:
+    """Return the way in which blocks are computed here."""
+    return _EACH.get()
 
 
 @contextmanager
-def blocks_by(each: Each) -> Iterator[None]:
+def blocks_by(each: Each, *, kept: Callable[[Each], Each] = _not_kept) -> Iterator[None]:
     """Compute the blocks of every :func:`bootstrap` inside a ``with`` in another way.
 
     Args:
-        each: As :func:`in_threads`: on other processes, or from a checkpoint. Blocks are the same
-            whoever computes them, so that the way never changes a result.
+        each: As :func:`in_threads`, such as on other processes. Blocks are the same whoever
+            computes them, so that the way never changes a result.
+        kept: Makes of it one that keeps blocks of resamples, and takes those that are kept.
     """
-    token = _EACH.set(each)
+    computed, keeps = _EACH.set(each), _KEPT.set(kept)
     try:
         yield
     finally:
-        _EACH.reset(token)
+        _EACH.reset(computed)
+        _KEPT.reset(keeps)
 
 
 def jackknife(

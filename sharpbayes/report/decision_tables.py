@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.document import nested
+from sharpbayes.report.sensitivity_tables import sensitivity_tables
 from sharpbayes.report.tables import Table, number
 
 UNITS = {
@@ -30,6 +31,7 @@ def decision_tables(results: xr.DataTree) -> list[Table]:
         crowd_twin_tables,
         crowd_source_tables,
         further_tables,
+        sensitivity_tables,
     )
     return [table for make in makers for table in make(results)]
 

@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
 
     check_files(files)
+    other_weights(files)
     return files
 
 
@@ -121,6 +122,23 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
 
     check_files(files)
     return files
+
+
+def other_weights(files: StudyFiles) -> dict[str, Written[Weights]]:
+    """Read the weights that a study's ``sensitivity`` names, by their stems.
+
+    Raises:
+        SpecError: Every fault of a file, and weights that do not suit the study.
+    """
+    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+
+    found: dict[str, Written[Weights]] = {}
+    for name in files.study.spec.sensitivity.weights:
+        written = load(_located(name, "weights", files.study, ("sensitivity", "weights")), Weights)
+        spec = files.study.spec.model_copy(update={"weights": name})
+        check_files(replace(files, study=replace(files.study, spec=spec), weights=written))
+        found[written.path.stem] = written
+    return found
 
 
 def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> Written[T]:

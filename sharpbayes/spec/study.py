@@ -1,10 +1,8 @@
 """What was measured: data, roles of columns, scales, indicators, dimensions, rater groups."""
 
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
-    AfterValidator,
     Discriminator,
     Field,
     Tag,
@@ -16,7 +14,6 @@ from pydantic import (
 from sharpbayes.spec.base import (
     Inside,
     Name,
-    NonNegative,
     Plain,
     PlainOrTable,
     Positive,
@@ -26,6 +23,8 @@ from sharpbayes.spec.base import (
 )
 from sharpbayes.spec.people import Ensemble, Family, People
 from sharpbayes.spec.scales import CrowdScale, Scale
+from sharpbayes.spec.sensitivity import Sensitivity
+from sharpbayes.spec.simulation import Simulation
 
 
 class PanelRoles(Spec):
@@ -220,49 +219,6 @@ class ItemLabels(Spec):
 Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator="from_")]
 
 
-def _growing(values: tuple[float, ...]) -> tuple[float, ...]:
-    """Refuse numbers that do not grow."""
-    if any(high <= low for low, high in pairwise(values)):
-        raise ValueError("the values must grow")
-    return values
-
-
-Growing = Annotated[
-    tuple[Annotated[float, Field(strict=False)], ...],
-    Field(min_length=1, strict=False),
-    AfterValidator(_growing),
-]
-Percentile = Annotated[float, Field(gt=0, lt=100, strict=False)]
-Percentiles = Annotated[
-    tuple[Percentile, ...],
-    Field(min_length=2, max_length=2, strict=False),
-    AfterValidator(_growing),
-]
-
-
-class Simulation(Spec):
-    """How ratings with known truth are made: R = V + b, scores by thresholds on R.
-
-    Severities V and biases b are normal with mean 0; ``thresholds`` cut R into scores, and are
-    evenly spaced quantiles of R from 25% to 85% unless given. Experts call an item unsafe above a
-    percentile of V of their own, normal around the middle of ``expert_percentiles`` and inside it.
-    A ``shift_share`` of the scores from ``shift_from`` up is lowered by 1 to ``shift_steps``; a
-    conservative rater scores above 0, at random, what lies above ``conservative_percentile`` of R.
-    """
-
-    items: Annotated[int, Field(ge=10, le=10_000_000)] = 1000
-    raters: Annotated[int, Field(ge=1, le=10_000_000)] = 30
-    experts: Annotated[int, Field(ge=1, le=10_000_000)] = 30
-    severity_sd: Positive = 1.0
-    bias_sd: NonNegative = 0.2
-    thresholds: Growing | None = None
-    expert_percentiles: Percentiles = (50.0, 90.0)
-    shift_share: Share = 0.7
-    shift_from: Annotated[int, Field(ge=1, lt=2**63)] = 2
-    shift_steps: Annotated[int, Field(ge=1, lt=2**63)] = 2
-    conservative_percentile: Percentile = 68.0
-
-
 class Crowd(Spec):
     """Raters from many backgrounds score items (responsiveness to severity)."""
 
@@ -352,7 +308,7 @@ class Study(Spec):
     ``uncertainty`` names what the intervals of the posterior twins contain: ``ratings`` (replicated
     for the same cells), ``prompts`` or ``items`` (Bayesian bootstrap), ``judges`` or ``raters``
     (drawn anew from their population); a list of such lists asks for several, the first of which
-    decisions are made by.
+    decisions are made by. ``sensitivity`` asks for fits beside the study's own.
     """
 
     schema_: Literal["sharpbayes/study/1"] = Field(alias="schema")
@@ -368,6 +324,7 @@ class Study(Spec):
         | Annotated[tuple[Sources, ...], Field(min_length=1, strict=False), Tag("several")],
         Discriminator(_list_form),
     ] = ("ratings",)
+    sensitivity: Sensitivity = Sensitivity()
 
     @property
     def uncertainties(self) -> tuple[tuple[str, ...], ...]:
@@ -386,6 +343,15 @@ class Study(Spec):
                 raise ValueError(f"no {unknown[0]} here; allowed are {', '.join(allowed)}")
             if "ratings" not in sources:
                 raise ValueError("every list of sources must hold ratings")
+        return value
+
+    @field_validator("sensitivity")
+    @classmethod
+    def _can_be_asked(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
+        if value.asked and info.data.get("sampler", Sampler()).predictive == 0:
+            raise ValueError("compares replicated ratings: sampler.predictive must be above 0")
+        if info.data.get("crowd") is not None and (value.leave_out or value.weights):
+            raise ValueError("leave_out and weights are of a panel; a crowd has priors")
         return value
 
     @model_validator(mode="after")

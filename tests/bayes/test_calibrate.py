@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.stats import kstest
 from statsmodels.stats.multitest import multipletests
 
@@ -199,3 +200,24 @@ def test_the_table_says_what_failed(rng):
     row = next(row for row in table.rows if row[0] == "location_rater[r0]")
     assert row[-2] == "OUTSIDE"
     assert float(row[-1]) < 0.05
+
+
+def test_simulations_that_are_kept_are_not_fitted_again(rng):
+    ratings, sample, calls, kept = crowd_ratings(rng, items=8, raters=6), _sampler(QUICK), [], {}
+
+    def fit(made, model, seed):
+        calls.append(seed)
+        return sample(made, model, seed)
+
+    class Kept:
+        get = staticmethod(kept.get)
+        put = staticmethod(kept.__setitem__)
+
+    how = {"simulations": 4, "seed": 3, "step": quiet, "fit": fit}
+    whole = calibrate(ratings, MODEL, QUICK, **how)
+    for lost in ("simulation-0", "simulation-2"):
+        xr.testing.assert_identical(calibrate(ratings, MODEL, QUICK, store=Kept(), **how), whole)
+        del kept[lost]
+    calls.clear()
+    xr.testing.assert_identical(calibrate(ratings, MODEL, QUICK, store=Kept(), **how), whole)
+    assert len(calls) == 1

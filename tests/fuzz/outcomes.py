@@ -13,7 +13,7 @@ ASKED = int(os.environ.get("SHARPBAYES_FUZZ", "0"))
 fuzzed = settings(
     max_examples=ASKED or 60,
     derandomize=not ASKED,
-    deadline=20_000,
+    deadline=120_000 if ASKED else 20_000,
     database=None,
     suppress_health_check=[
         HealthCheck.too_slow,

@@ -1,0 +1,36 @@
+"""Tables in a folder whose inner folders are named ``column=value``, as Hive and its kin write."""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from sharpbayes.errors import DataError, Fault
+
+# What Hive and its kin write where a column of folders has no value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def partition_of(base: Path, name: str, path: Path) -> dict[str, str]:
+    """Return the columns that stand in the names of the folders of a partitioned table.
+
+    Args:
+        base: Folder that a relative name starts from.
+        name: What the study names; only a folder has partitions.
+        path: One of its files.
+
+    Raises:
+        DataError: A folder inside it has another name than ``column=value``.
+
+    Examples:
+        >>> partition_of(Path("studies"), "x.csv", Path("studies/x.csv"))
+        {}
+    """
+    folder = base / name
+    if not folder.is_dir():
+        return {}
+    pairs = [part.partition("=") for part in path.relative_to(folder).parent.parts]
+    for column, sign, _ in pairs:
+        if not (column and sign):
+            message = f"folders inside it must be named column=value, found {column!r}"
+            raise DataError([Fault(str(folder), 0, "", message)])
+    held = {unquote(column): unquote(value) for column, _, value in pairs}
+    return {column: "" if value == NO_VALUE else value for column, value in held.items()}

@@ -1,0 +1,78 @@
+"""A folder of Parquet files by partition gives what one file gives."""
+
+import pandas as pd
+import pytest
+
+from sharpbayes.data import crowd_stream
+from sharpbayes.data.crowd import load_crowd
+from sharpbayes.data.files import read_table
+from sharpbayes.errors import DataError
+from sharpbayes.run import run_key
+from sharpbayes.spec.load import load_study
+from tests.data.test_crowd_stream import assert_same, spec, table
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A table, in one file and by partition."""
+    rows = table().fillna({"kind": "", "score": 1})
+    rows["gender"] = rows["gender"].replace({"W": "W/ö =1"})
+    rows = rows.sort_values(["gender", "kind"], kind="stable")
+    rows.to_parquet(tmp_path / "one.parquet")
+    rows.to_parquet(tmp_path / "parts", partition_cols=["gender", "kind"])
+    return rows
+
+
+def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, whole, monkeypatch):
+    monkeypatch.setattr(crowd_stream, "BATCH", 37)
+    one = load_crowd(spec("one.parquet", duplicates="first"), tmp_path)
+    for name in ("parts", "parts/"):
+        assert_same(one, load_crowd(spec(name, duplicates="first"), tmp_path))
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_table_by_partition_is_that_of_one_file(tmp_path, whole, compact):
+    (tmp_path / "parts" / "_SUCCESS").write_text("not a table")
+    (tmp_path / "parts" / ".hidden.parquet").write_text("not a table")
+    one = read_table(tmp_path, "one.parquet", compact=compact)
+    parts = read_table(tmp_path, "parts", compact=compact)[list(one.columns)]
+    pd.testing.assert_frame_equal(one.astype(str), parts.astype(str))
+    assert not compact or all(str(kind) == "category" for kind in parts.dtypes)
+
+
+def test_other_folders_and_a_column_twice_are_refused(tmp_path, whole):
+    (tmp_path / "parts" / "gender=W").mkdir()
+    whole.to_parquet(tmp_path / "parts" / "gender=W" / "x.parquet")
+    with pytest.raises(DataError, match="1 column names stand more than once: gender"):
+        read_table(tmp_path, "parts")
+    other = tmp_path / "other" / "women"
+    other.mkdir(parents=True)
+    whole.to_parquet(other / "x.parquet")
+    for read in (
+        lambda: read_table(tmp_path, "other"),
+        lambda: load_crowd(spec("other"), tmp_path),
+    ):
+        with pytest.raises(DataError, match="must be named column=value, found 'women'"):
+            read()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no such file"):
+        read_table(tmp_path, "empty")
+
+
+def test_a_renamed_folder_is_another_run(tmp_path):
+    pd.DataFrame({"item": ["a"], "rater": ["b"], "score": [1]}).to_parquet(tmp_path / "x.parquet")
+    (tmp_path / "parts" / "gender=W").mkdir(parents=True)
+    (tmp_path / "x.parquet").rename(tmp_path / "parts" / "gender=W" / "x.parquet")
+    text = """schema = "sharpbayes/study/1"
+title = "t"
+seed = 1
+[crowd]
+data = "parts"
+roles = { item = "item", rater = "rater", score = "score" }
+scale = { kind = "ordinal", min = 0, max = 4 }
+labels = { from = "crowd", cut = 2 }
+"""
+    (tmp_path / "s.toml").write_text(text)
+    before = run_key(load_study(tmp_path / "s.toml"))
+    (tmp_path / "parts" / "gender=W").rename(tmp_path / "parts" / "gender=M")
+    assert run_key(load_study(tmp_path / "s.toml")) != before

@@ -1,0 +1,77 @@
+"""Files that people really send: each is read as it stands, or refused with its place."""
+
+import pandas as pd
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from sharpbayes.cli import app
+
+STUDY = """schema = "sharpbayes/study/1"
+title = "T"
+seed = 1
+[crowd]
+data = "{data}"
+roles = {{ item = "item", rater = "rater", score = "score" }}
+scale = {{ kind = "ordinal", min = 0, max = 4 }}
+labels = {{ from = "crowd", cut = 2 }}
+"""
+ROWS = pd.DataFrame(
+    {"item": ["a", "a", "b", "b"], "rater": ["x", "y", "x", "y"], "score": [0, 1, 2, 3]}
+)
+
+
+def checked(folder, data):
+    """Check a study of a data file; return the status and what was said."""
+    (folder / "s.toml").write_text(STUDY.format(data=data))
+    done = CliRunner().invoke(app, ["check", str(folder / "s.toml")])
+    assert "Traceback" not in done.stderr
+    return done.exit_code, done.stderr
+
+
+def test_nested_parquet_columns(tmp_path):
+    nested = ROWS.assign(more=[{"x": [1, 2]}] * 4)
+    nested.to_parquet(tmp_path / "t.parquet")
+    assert checked(tmp_path, "t.parquet") == (0, "")
+    ROWS.assign(score=[[0], [1], [2], [3]]).to_parquet(tmp_path / "t.parquet")
+    status, told = checked(tmp_path, "t.parquet")
+    assert status == 3
+    assert f"{tmp_path / 't.parquet'}: " in told
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_truncated_parquet(tmp_path, share):
+    ROWS.to_parquet(tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole[: int(share * len(whole))])
+    status, told = checked(tmp_path, "t.parquet")
+    assert status == 3
+    assert told.startswith(f"{tmp_path / 't.parquet'}: cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("t.parquet", "to_csv"), ("t.csv", "to_parquet"), ("t.jsonl", "to_csv"), ("t.xls", "to_csv")],
+)
+def test_a_wrong_extension(tmp_path, name, write):
+    getattr(ROWS, write)(tmp_path / name)
+    status, told = checked(tmp_path, name)
+    assert status == 3
+    assert told.startswith(f"{tmp_path / name}:")
+
+
+def test_thousand_separators(tmp_path):
+    ROWS.assign(score=["0", "1", "2", "1,000"]).to_csv(tmp_path / "t.csv", index=False)
+    status, told = checked(tmp_path, "t.csv")
+    assert status == 3
+    assert "score" in told
+    assert "'1,000'" in told
+
+
+def test_netcdf_of_another_program(tmp_path):
+    data = xr.Dataset({"temperature": ("time", [1.0, 2.0])}, attrs={"title": "ERA5"})
+    data.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    for command in (["report"], ["weigh", "--weights", "equal"]):
+        done = CliRunner().invoke(app, [command[0], str(tmp_path / "r.nc"), *command[1:]])
+        assert done.exit_code == 5
+        assert done.stderr.startswith(f"{tmp_path / 'r.nc'}: not a results file of sharpbayes")
