@@ -280,7 +280,7 @@ def read(files: StudyFiles) -> Loaded:
     study, base = files.study.spec, files.study.path.parent
     if study.panel is not None:
         levels = load_panel(study.panel, base)
-        counts = {name: int(levels.attrs[name]) for name in ("ratings", "missing", "absent")}
+        counts = {str(name): int(count) for name, count in levels.attrs.items()}
         return Loaded(study, levels, None, counts)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")

@@ -19,6 +19,7 @@ ROOMS = [
     "run",
     "simulate",
     "starter",
+    "starter_logs",
     "guess",
     "reweigh",
     "weigh_crowd",
