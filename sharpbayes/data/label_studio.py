@@ -87,15 +87,14 @@ def _cell(text: str) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """The one value inside lists and objects of one entry, or else the JSON of all.
+    """What lists and objects of one entry hold, several values as their JSON.
 
     >>> _value([{"rating": 4}]), _value({"choices": ["a"]}), _value({"choices": ["a", "b"]})
-    (4, 'a', '{"choices": ["a", "b"]}')
+    (4, 'a', '["a", "b"]')
     """
-    inner = value
-    while isinstance(inner, dict | list) and len(inner) == 1:
-        inner = next(iter(inner.values() if isinstance(inner, dict) else inner))
-    return plain(value) if isinstance(inner, dict | list) else inner
+    while isinstance(value, dict | list) and len(value) == 1:
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    return plain(value)
 
 
 def label_studio_table(exports: Sequence[Rows]) -> pd.DataFrame:

@@ -152,11 +152,15 @@ def main(out, *, old):
 
         for _, log in logs(folder, ["delta"], scorers=lambda: [harm()], samples=2):
             write_eval_log(log, str(Path(folder) / "chunked.eval"))
-        convert.convert_eval_logs_to_chunked(str(Path(folder) / "chunked.eval"), str(out))
-    found = {
-        path.name: values(path) for path in sorted(out.glob("[!i]*.*")) if path.suffix != ".py"
-    }
-    (out / "inspect_expected.json").write_text(json.dumps(found, indent=0), encoding="utf-8")
+        source = str(Path(folder) / "chunked.eval")
+        convert.convert_eval_logs_to_chunked(source, str(out), overwrite=True)
+        # This version of Inspect writes samples in parts and cannot read them by `read_eval_log`.
+        found = {"chunked.eval": values(source)}
+    paths = [out / "old.eval", *sorted(out.glob("probe_*"))]
+    found |= {path.name: values(path) for path in paths}
+    (out / "inspect_expected.json").write_text(
+        json.dumps(found, separators=(",", ":")), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

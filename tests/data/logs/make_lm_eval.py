@@ -3,8 +3,8 @@
     uv venv /tmp/lm-env; uv pip install --python /tmp/lm-env/bin/python lm-eval==0.4.13
     /tmp/lm-env/bin/python tests/data/logs/make_lm_eval.py tests/data/logs/lm_eval
 
-The date in the names of the files is replaced. The results files beside them, which describe the
-machine, are left out but for the means of each metric, by which the reader is tested (`expected.json`).
+The date in the names of the files is replaced. Of the results files beside them, which describe
+the machine, only the means of each metric are kept: `expected.json` tests the reader.
 """
 
 import json
