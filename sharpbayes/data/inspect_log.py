@@ -13,6 +13,8 @@ from sharpbayes.data.archive import Archive, opened
 from sharpbayes.data.json_text import parsed, plain, scalars
 from sharpbayes.errors import DataError, Fault
 
+# Scorers of Inspect's own that ask a model, and the role of that model where no other is named.
+GRADED, ROLE = "model_graded", "grader"
 VALUE, METADATA = "value", "metadata."
 # A sample is one member, or a folder with its parts.
 SAMPLE = re.compile(r"samples/.*_epoch_\d+(\.json|/sample\.json)")
@@ -139,7 +141,7 @@ def _graders(spec: Values) -> dict[str, str]:
         base = str(scorer.get("name", "")) if isinstance(scorer, dict) else ""
         if base:
             options = scorer.get("options")
-            found[_unused(base, found)] = _grader(options, roles)
+            found[_unused(base, found)] = _grader(base, options, roles)
     return found
 
 
@@ -151,12 +153,13 @@ def _unused(base: str, used: dict[str, str]) -> str:
     return name
 
 
-def _grader(options: Any, roles: Any) -> str:
-    """Model of a scorer: its own, or the one that has the role it names."""
+def _grader(base: str, options: Any, roles: Any) -> str:
+    """Model of a scorer: its own, or the one that has the role it names or has by default."""
     options = options if isinstance(options, dict) else {}
-    role = options.get("model_role")
-    held = roles.get(role) if isinstance(roles, dict) and isinstance(role, str) else None
-    return _model_name(options.get("model")) or _model_name(held)
+    if options.get("model") is not None:
+        return _model_name(options["model"])
+    role = options.get("model_role", ROLE if base.startswith(GRADED) else None)
+    return _model_name(roles[role]) if isinstance(roles, dict) and role in [*roles] else ""
 
 
 def _model_name(model: Any) -> str:

@@ -118,16 +118,23 @@ def test_graders_come_from_the_scorer_or_from_the_role_that_it_names(tmp_path):
         {"name": "a", "options": {"model_role": "grader"}},
         {"name": "b", "options": {"model": {"model": "one"}}},
         {"name": "c"},
+        {"name": "model_graded_qa", "options": {"model": ["one", "two"]}},
     ]
     log_of(
         tmp_path,
-        samples=[sample(1, a="C", a1="P", b=2, c=True)],
+        samples=[sample(1, a="C", a1="P", b=2, c=True, model_graded_qa="C")],
         scorers=scorers,
         model_roles={"grader": {"model": "two"}},
     )
     table = read_layout(tmp_path, "log.json", "inspect")
+    own = {"model_graded_qa": "model_graded_qa"}
     judges = dict(zip(table["scorer"], table["judge"], strict=True))
-    assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c"}
+    assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c", **own}
+
+
+def test_the_grader_of_a_run_is_the_judge():
+    table = read_layout(LOGS, "chunked.eval", "inspect")
+    assert set(table["judge"]) == {"harm", "mockllm/grader-3"}
 
 
 def test_prompts_of_several_tasks_are_told_apart_and_lists_are_numbered(tmp_path):

@@ -23,9 +23,8 @@ MADE = [
     "prolific.csv",
 ]
 KEYS = st.sampled_from(
-    "id epoch scores value metadata annotations result from_name data completed_by annotator "
-    "doc_id metrics filter doc eval model a".split()
-)
+    ["id", "epoch", "scores", "value", "metadata", "annotations", "result", "from_name"]
+) | st.sampled_from(["completed_by", "annotator", "doc_id", "metrics", "filter", "doc", "a"])
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | KEYS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),

@@ -98,17 +98,16 @@ def scrubbed(log):
     return log
 
 
-def logs(folder, models, *, scorers, samples, epochs=1, metadata=("a", "b")):
+def logs(folder, models, *, scorers, samples, epochs=1, roles=None):
     data = [
-        Sample(
-            id=f"p{at}", input=f"Question {at}?", target="yes", metadata={"topic": metadata[at % 2]}
-        )
+        Sample(id=f"p{at}", input=f"Question {at}?", target="yes", metadata={"topic": "ab"[at % 2]})
         for at in range(1, samples + 1)
     ]
     for name in models:
         task = Task(name="probe", dataset=data, solver=breaks_once(), scorer=scorers())
         done = eval(
             task,
+            model_roles=roles,
             model=saying(name, ["yes", "no", "Maybe", "not at all"]),
             epochs=epochs,
             log_dir=folder,
@@ -138,6 +137,10 @@ def values(path):
     ]
 
 
+def by_role():
+    return [harm(), model_graded_qa()]
+
+
 def main(out, *, old):
     with tempfile.TemporaryDirectory() as folder:
         if old:
@@ -150,7 +153,8 @@ def main(out, *, old):
             write_eval_log(log, str(out / "probe_gamma.json"))
         from inspect_ai.log._recorders.chunked import convert  # noqa: PLC0415 - not in the old one
 
-        for _, log in logs(folder, ["delta"], scorers=lambda: [harm()], samples=2):
+        role = {"grader": saying("grader-3", ["GRADE: C", "GRADE: I"])}
+        for _, log in logs(folder, ["delta"], scorers=by_role, samples=2, roles=role):
             write_eval_log(log, str(Path(folder) / "chunked.eval"))
         source = str(Path(folder) / "chunked.eval")
         convert.convert_eval_logs_to_chunked(source, str(out), overwrite=True)
