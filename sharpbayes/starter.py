@@ -185,7 +185,8 @@ def _panel(main: Table, roles: dict[str, str], notes: _Notes, copy: str) -> Draf
         del roles["category"]
     changed = len(data.columns) > len(main.data.columns)
     held = replace(main, data=data, name=copy if changed else main.name, roles=roles)
-    return _drafted(_panel_lines(held, notes, lines), notes, data if changed else None)
+    body = _panel_lines(held, notes, lines, source=main.name)
+    return _drafted(body, notes, data if changed else None)
 
 
 def _drafted(lines: Sequence[str], notes: _Notes, added: pd.DataFrame | None) -> Draft:
@@ -222,12 +223,12 @@ def _repeats(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str] | None:
     return [str(at + 1) for at in data.groupby(cell, sort=False).cumcount()]
 
 
-def _panel_lines(main: Table, notes: _Notes, doubts: Sequence[str]) -> list[str]:
-    """The text of a panel study."""
+def _panel_lines(main: Table, notes: _Notes, doubts: Sequence[str], *, source: str) -> list[str]:
+    """The text of a panel study; ``source`` is the file that faults are of."""
     if "score" not in main.roles:
         main.roles.pop("indicator", None)
     layout = main.layout or ("long" if "score" in main.roles else "wide")
-    scales, indicators = _measured(main, notes)
+    scales, indicators = _measured(main, notes, source)
     return [
         *_head(main.name),
         "[panel]",
@@ -261,12 +262,12 @@ def _direction(layout: str) -> str:
     return "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
 
 
-def _measured(main: Table, notes: _Notes) -> tuple[dict[str, str], dict[str, str]]:
+def _measured(main: Table, notes: _Notes, source: str) -> tuple[dict[str, str], dict[str, str]]:
     """Scales by name, and each indicator as the study writes it."""
     found = _scaled(main, notes)
     if not found:
         message = f"no column of scores found among {', '.join(map(str, main.data.columns))}"
-        raise DataError([Fault(main.name, 0, "", message)])
+        raise DataError([Fault(source, 0, "", message)])
     if any("levels" in text and '["C", "P", "I"' not in text for text in found.values()):
         notes.check("named levels stand in the order of the alphabet; put the least harm first")
     texts = list(dict.fromkeys(found.values()))
