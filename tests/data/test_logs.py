@@ -265,6 +265,14 @@ def test_prolific_keeps_the_best_submission_and_drops_what_was_withheld():
     assert table.loc["3", ["Age", "Sex"]].tolist() == ["", "Female"]
 
 
+def test_of_equal_submissions_the_last_counts_over_all_files(tmp_path):
+    head = "Submission id,Participant id,Status,Sex"
+    for name, rows in (("x.csv", "s1,1,APPROVED,a\ns2,1,RETURNED,b"), ("y.csv", "s3,1,approved,c")):
+        (tmp_path / name).write_text(f"{head}\n{rows}\n", encoding="utf-8")
+    table = read_layout(tmp_path, "*.csv", "prolific")
+    assert table.to_numpy().tolist() == [["s3", "1", "approved", "c"]]
+
+
 def test_prolific_is_joined_to_ratings():
     raters = {"data": "../prolific.csv", "key": "Participant id", "layout": "prolific"}
     data = load_crowd(crowd("min.json", raters=raters, groups=[["Sex"]]), LOGS / "label_studio")

@@ -100,6 +100,20 @@ def test_a_member_that_is_larger_than_it_says(tmp_path, pack):
     refused(path)
 
 
+def test_no_more_is_unpacked_than_a_byte_beyond_what_is_declared(tmp_path, monkeypatch):
+    asked = []
+
+    class Watched(pa.CompressedInputStream):
+        def read(self, nbytes=None):
+            asked.append(nbytes)
+            return super().read(nbytes)
+
+    path = zstandard(written(tmp_path, PLAIN))
+    monkeypatch.setattr(pa, "CompressedInputStream", Watched)
+    read_layout(tmp_path, path.name, "inspect")
+    assert asked == [len(HEAD) + 1, len(SAMPLE) + 1]
+
+
 @pytest.mark.parametrize("pack", [lambda path: path, zstandard], ids=["deflate", "zstandard"])
 def test_a_checksum_that_is_not_that_of_the_content(tmp_path, pack):
     path = pack(written(tmp_path, PLAIN))
@@ -146,7 +160,7 @@ def test_an_encrypted_member(tmp_path):
     for start, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(start) + flags] |= 1
     path.write_bytes(content)
-    refused(path, "'header.json'", "encrypted")
+    refused(path, "'header.json': encrypted")
 
 
 def test_an_unknown_method(tmp_path):
