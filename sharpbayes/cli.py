@@ -70,7 +70,7 @@ Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="Ratings: CSV, Parquet or JSON lines.")],
+    data: Annotated[Path, typer.Argument(help="Ratings: CSV, Parquet, JSON lines, or logs.")],
     out: Annotated[Path | None, typer.Option(help="Study file; <data>.toml by default.")] = None,
     role: Annotated[
         list[str] | None, typer.Option(help="role=column, in place of a guess.")
@@ -80,8 +80,9 @@ def init(
     """Look at a data file and write a commented study for it."""
     with guarded(debug=debug):
         from sharpbayes.starter import write_study  # noqa: PLC0415
+        from sharpbayes.starter_logs import study_name  # noqa: PLC0415
 
-        target = out or Path(f"{data.stem}.toml")
+        target = out or Path(study_name(data))
         unsure = write_study(data, target, roles=pairs(role or []))
         for text in unsure:
             say(f"to check: {text}")

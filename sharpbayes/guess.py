@@ -43,11 +43,12 @@ NAMES = {
     "indicator": ("indicator", "metric", "criterion", "measure", "question", "aspect"),
     "score": ("score", "rating", "label", "level", "severity", "harm", "value", "answer"),
     "sample": ("sample", "chunk", "generation", "repeat", "repetition", "run", "epoch", "turn"),
-    "category": ("category", "type", "kind", "topic", "violation"),
+    "category": ("category", "type", "kind", "topic", "violation", "subject"),
 }
 # More different values than this are a number to cut into bins, a name, or a text.
 MOST_LEVELS, MOST_GROUPS, MOST_CHOICES = 30, 20, 7
 BINS = 5
+GRADES = "CPIN"
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
 
 
@@ -89,6 +90,21 @@ def scale_of(values: pd.Series) -> str | None:
     if not all(number.is_integer() for number in numbers) or not 0 < high - low < MOST_LEVELS:
         return None
     return f'{{ kind = "ordinal", min = {int(low)}, max = {int(high)} }}'
+
+
+def grades_of(values: pd.Series) -> str | None:
+    """Return the scale of Inspect's grades: correct, partly, incorrect and, where used, no answer.
+
+    >>> grades_of(pd.Series(["C", "", "I"]))
+    '{ kind = "categorical", levels = ["C", "P", "I"] }'
+    """
+    there = {str(value).strip() for value in values} - {""}
+    if not there or not there <= set(GRADES):
+        return None
+    if "N" not in there:
+        return '{ kind = "categorical", levels = ["C", "P", "I"] }'
+    values_of = "[0.0, 0.5, 1.0, 1.0]"
+    return f'{{ kind = "categorical", levels = ["C", "P", "I", "N"], values = {values_of} }}'
 
 
 def level_count(scale: str) -> int:
@@ -137,9 +153,10 @@ def is_side(side: pd.DataFrame, key: str, data: pd.DataFrame) -> bool:
 
 
 def groups_of(held: pd.DataFrame, key: str, used: Sequence[str]) -> list[str]:
-    """Return columns of words that are constant over a key and have few values."""
+    """Return columns of words that are constant over a key and have few, shared values."""
     names = [str(name) for name in held.columns if name not in used]
-    few = [name for name in names if 1 < held[name].nunique() <= MOST_GROUPS]
+    most = min(MOST_GROUPS, held[key].nunique() - 1)
+    few = [name for name in names if 1 < held[name].nunique() <= most]
     few = [name for name in few if _numbers(set(held[name]) - {""}) is None]
     return [name for name in few if is_constant(held, name, key)]
 

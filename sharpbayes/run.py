@@ -21,7 +21,8 @@ from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.people import People
-from sharpbayes.spec.study import SideTable, Study
+from sharpbayes.spec.roles import SideTable
+from sharpbayes.spec.study import Study
 from sharpbayes.tasks import Each, Store
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ def read(files: StudyFiles) -> Loaded:
     study, base = files.study.spec, files.study.path.parent
     if study.panel is not None:
         levels = load_panel(study.panel, base)
-        counts = {name: int(levels.attrs[name]) for name in ("ratings", "missing", "absent")}
+        counts = {str(name): int(count) for name, count in levels.attrs.items()}
         if "people_level" in levels:
             counts["people_ratings"] = levels.sizes["people_rating"]
         return Loaded(study, levels, None, counts)

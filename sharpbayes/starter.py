@@ -7,17 +7,19 @@ column has is added to a copy of the data, and the study says what was assumed.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
 import pandas as pd
 
 from sharpbayes.data.files import KINDS, read_table
+from sharpbayes.data.label_studio import FACTS
 from sharpbayes.errors import DataError, Fault, SpecError, StorageError, did_you_mean, listed
 from sharpbayes.guess import (
     NAMES,
     bins_of,
+    grades_of,
     groups_of,
     guess_roles,
     is_constant,
@@ -27,6 +29,8 @@ from sharpbayes.guess import (
     quoted,
     scale_of,
 )
+from sharpbayes.spec.roles import CROWD_LOGS
+from sharpbayes.starter_logs import Table, read_log
 
 PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "sample", "category")
 CROWD_ROLES = ("item", "rater", "score")
@@ -34,14 +38,6 @@ CROWD_ROLES = ("item", "rater", "score")
 LONG_SCORES = ("score", "rating", "value")
 LABELS = re.compile("gold|unsafe|expert|truth|label")
 TAIL = ("", "[bootstrap]", "replicates = 2000", "level = 0.95")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A data file in memory: its name from the study's folder, and its columns as text."""
-
-    name: str
-    data: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -117,17 +113,28 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         message = f"no such role, there are {', '.join(NAMES)}{did_you_mean(unknown[0], NAMES)}"
         raise SpecError([Fault("init --role", 0, unknown[0], message)])
     notes = _Notes()
-    main = _main_table(path, folder, notes)
+    log = read_log(path, _name(path, folder))
+    main = log or _main_table(path, folder, notes)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
         raise DataError([Fault(str(path), 0, missing[0], message)])
+    if log is not None:
+        return _of_log(log, roles, notes, copy)
     found = guess_roles(main.data, PANEL_ROLES, roles)
     if "score" not in roles and found.get("score", "").lower() not in LONG_SCORES:
         found.pop("score", None)
     if "model" in found and "rater" not in roles:
         return _panel(main, found, notes, copy)
     return _crowd(main, guess_roles(main.data, CROWD_ROLES, roles), notes, _beside(path, folder))
+
+
+def _of_log(log: Table, roles: Mapping[str, str], notes: _Notes, copy: str) -> Draft:
+    """A study of logs, whose roles are known."""
+    log = replace(log, roles={**log.roles, **roles})
+    if log.layout in CROWD_LOGS:
+        return _crowd(log, log.roles, notes, ())
+    return _panel(log, dict(log.roles), notes, copy)
 
 
 def _main_table(path: Path, folder: Path, notes: _Notes) -> Table:
@@ -144,11 +151,15 @@ def _main_table(path: Path, folder: Path, notes: _Notes) -> Table:
 
 
 def _table(path: Path, folder: Path) -> Table:
-    """Read a file; its name is relative to the study where that is shorter than the whole."""
-    data = read_table(path.parent, path.name)
+    """Read a plain table."""
+    return Table(_name(path, folder), read_table(path.parent, path.name))
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Name of a file relative to the study, or the whole where that is shorter."""
     whole = path.resolve()
     relative = Path(os.path.relpath(whole, folder.resolve()))
-    return Table(min(relative.as_posix(), whole.as_posix(), key=len), data)
+    return min(relative.as_posix(), whole.as_posix(), key=len)
 
 
 def _beside(path: Path, folder: Path) -> list[Table]:
@@ -160,12 +171,12 @@ def _beside(path: Path, folder: Path) -> list[Table]:
 
 def _panel(main: Table, roles: dict[str, str], notes: _Notes, copy: str) -> Draft:
     """A study of judges who score the answers of models to prompts."""
-    data, lines = main.data.copy(), list[str]()
+    data, lines = main.data.copy(), [notes.check(doubt) for doubt in main.doubts]
     for role, values, doubt in _missing_roles(data, roles):
         roles[role] = _new_name(data, role)
         data[roles[role]] = values
         lines.append(notes.check(doubt))
-    repeats = _repeats(data, roles)
+    repeats = _repeats(data, roles) if not main.layout else None
     if repeats is not None:
         roles["sample"] = _new_name(data, "sample")
         data[roles["sample"]] = repeats
@@ -173,7 +184,8 @@ def _panel(main: Table, roles: dict[str, str], notes: _Notes, copy: str) -> Draf
     if "category" in roles and not is_constant(data, roles["category"], roles["prompt"]):
         del roles["category"]
     changed = len(data.columns) > len(main.data.columns)
-    body = _panel_lines(data, roles, notes, name=copy if changed else main.name, doubts=lines)
+    held = replace(main, data=data, name=copy if changed else main.name, roles=roles)
+    body = _panel_lines(held, notes, lines, source=main.name)
     return _drafted(body, notes, data if changed else None)
 
 
@@ -211,32 +223,29 @@ def _repeats(data: pd.DataFrame, roles: Mapping[str, str]) -> list[str] | None:
     return [str(at + 1) for at in data.groupby(cell, sort=False).cumcount()]
 
 
-def _panel_lines(
-    data: pd.DataFrame, roles: dict[str, str], notes: _Notes, *, name: str, doubts: Sequence[str]
-) -> list[str]:
-    """The text of a panel study."""
-    layout = "long" if "score" in roles else "wide"
-    if layout == "wide":
-        roles.pop("indicator", None)
-    scales, indicators = _measured(data, roles, notes, name)
+def _panel_lines(main: Table, notes: _Notes, doubts: Sequence[str], *, source: str) -> list[str]:
+    """The text of a panel study; ``source`` is the file that faults are of."""
+    if "score" not in main.roles:
+        main.roles.pop("indicator", None)
+    layout = main.layout or ("long" if "score" in main.roles else "wide")
+    scales, indicators = _measured(main, notes, source)
     return [
-        *_head(name),
+        *_head(main.name),
         "[panel]",
-        f"data = {quoted(name)}",
+        f"data = {quoted(main.name)}",
         f'layout = "{layout}"',
         *doubts,
-        f"roles = {_inline(roles)}",
+        *([f"roles = {_inline(main.written)}"] if main.written else []),
+        *([f"judges = [{', '.join(map(quoted, main.judges))}]"] if main.judges else []),
         '# model = "judge_panel"       # for a fit; "judge_severity" where there is one indicator',
         "",
         "# Least harm first. The data show which levels are used, not which there are.",
         "[panel.scales]",
         *(f"{_key(name)} = {text}" for name, text in scales.items()),
         "",
-        notes.check(
-            "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
-        ),
+        notes.check(_direction(main.layout)),
         "[panel.indicators]",
-        *(f"{_key(name)} = {quoted(scale)}" for name, scale in indicators.items()),
+        *(f"{_key(name)} = {text}" for name, text in indicators.items()),
         "",
         notes.check("all indicators are one dimension of harm; split it into those you mean"),
         "[[panel.dimensions]]",
@@ -246,28 +255,50 @@ def _panel_lines(
     ]
 
 
-def _measured(
-    data: pd.DataFrame, roles: Mapping[str, str], notes: _Notes, name: str
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Scales by name, and the scale of each indicator."""
-    used = {*roles.values()}
-    columns = [roles["score"]] if "score" in roles else [c for c in data.columns if c not in used]
-    found = {str(c): text for c in columns if (text := scale_of(data[c])) is not None}
-    if "score" not in roles:
-        prompts = [c for c in found if is_constant(data, c, roles["prompt"])]
-        found = {c: text for c, text in found.items() if c not in prompts}
+def _direction(layout: str) -> str:
+    """Say which end of the scales is taken as harm."""
+    if layout == "lm-eval":
+        return "a high metric is taken as good; where it is not, leave out `reverse`"
+    return "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
+
+
+def _measured(main: Table, notes: _Notes, source: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Scales by name, and each indicator as the study writes it."""
+    found = _scaled(main, notes)
     if not found:
-        message = f"no column of scores found among {', '.join(map(str, data.columns))}"
-        raise DataError([Fault(name, 0, "", message)])
-    if any("levels" in text for text in found.values()):
+        message = f"no column of scores found among {', '.join(map(str, main.data.columns))}"
+        raise DataError([Fault(source, 0, "", message)])
+    if any("levels" in text and '["C", "P", "I"' not in text for text in found.values()):
         notes.check("named levels stand in the order of the alphabet; put the least harm first")
     texts = list(dict.fromkeys(found.values()))
     named = {text: f"scale_{at + 1}" for at, text in enumerate(texts)}
     scales = {scale: text for text, scale in named.items()}
+    good = main.layout == "lm-eval"
+    written = {
+        name: f"{{ scale = {quoted(named[text])}, reverse = true }}"
+        if good
+        else quoted(named[text])
+        for name, text in found.items()
+    }
+    return scales, written
+
+
+def _scaled(main: Table, notes: _Notes) -> dict[str, str]:
+    """The scale of each indicator that has one."""
+    data, roles = main.data, main.roles
     if "score" not in roles:
-        return scales, {column: named[text] for column, text in found.items()}
-    of = sorted(set(data[roles["indicator"]])) if "indicator" in roles else [roles["score"]]
-    return scales, dict.fromkeys(of, "scale_1")
+        used = {*roles.values()}
+        columns = [str(name) for name in data.columns if name not in used]
+        columns = [name for name in columns if not is_constant(data, name, roles["prompt"])]
+        return {name: text for name in columns if (text := scale_of(data[name])) is not None}
+    score = data[roles["score"]]
+    of = data[roles["indicator"]] if "indicator" in roles else score.map(lambda _: roles["score"])
+    grades = grades_of if main.layout == "inspect" else lambda _: None
+    found = {str(name): grades(values) or scale_of(values) for name, values in score.groupby(of)}
+    without = sorted(name for name, text in found.items() if text is None)
+    if without:
+        notes.check(f"no scale fits, so that they are left out: {listed(without)}")
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[Table]) -> Draft:
@@ -277,18 +308,20 @@ def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[T
         columns = ", ".join(map(str, main.data.columns))
         message = f"no column found for it among {columns}; name it with --role {{}}=COLUMN"
         raise DataError([Fault(main.name, 0, role, message.format(role)) for role in missing])
-    data, lines, owned = main.data, list[str](), dict[str, list[str]]()
+    data, owned = main.data, dict[str, list[str]]()
+    lines = [notes.check(doubt) for doubt in main.doubts]
     for role in ("rater", "item"):
         side = next((t for t in beside if is_side(t.data, roles[role], data)), None)
         held = data if side is None else side.data
         if side is not None:
             lines.append(f"{role}s = {{ data = {quoted(side.name)}, key = {quoted(roles[role])} }}")
-        owned[role] = groups_of(held, roles[role], [*roles.values()])
+        owned[role] = groups_of(held, roles[role], [*roles.values(), *FACTS])
     body = [
         *_head(main.name),
         "[crowd]",
         f"data = {quoted(main.name)}",
-        f"roles = {_inline(roles)}",
+        *([f"layout = {quoted(main.layout)}"] if main.layout else []),
+        f"roles = {_inline(main.written or roles)}",
         *lines,
         *_crowd_scale(data, roles, notes),
         '# Groups of raters to compare; ["a", "b"] in brackets crosses two columns.',

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,19 @@ def test_every_step_of_the_quickstart_runs(tmp_path, monkeypatch, capsys):
     exec(python, {})
     value = re.search(r"gender=Man +([0-9.]+)", capsys.readouterr().out).group(1)
     assert 0 < float(value) <= 1
+
+
+def test_every_study_of_logs_runs(tmp_path, monkeypatch):
+    shutil.copytree(Path(__file__).parent / "data" / "logs", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    [commands] = blocks("logs.md", "sh")
+    for number, text in enumerate(blocks("logs.md", "toml")):
+        Path(f"{number}.toml").write_text(text, encoding="utf-8")
+        commands += f"sharpbayes check {number}.toml\nsharpbayes measure {number}.toml\n"
+    for line in commands.splitlines():
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.stderr)
+        assert "every one lacks ratings" not in done.output
 
 
 def test_the_pages_build_and_load_nothing_from_elsewhere(tmp_path):

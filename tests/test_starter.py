@@ -131,6 +131,75 @@ def test_what_is_missing_is_added_to_a_copy_and_said(tmp_path):
     assert check(load_study(tmp_path / "study.toml")).counts["sample"] == 2
 
 
+LOGS = Path(__file__).parent / "data" / "logs"
+
+
+def of_logs(folder, name):
+    unsure = write_study(LOGS / name, folder / "s.toml")
+    written = tomllib.loads((folder / "s.toml").read_text(encoding="utf-8"))
+    return written, unsure, check(load_study(folder / "s.toml")).counts
+
+
+def test_logs_of_inspect_with_the_judges_who_score_the_same(tmp_path):
+    written, unsure, counts = of_logs(tmp_path, "probe_*")
+    study = written["panel"]
+    assert (study["layout"], study["roles"]) == ("inspect", {"category": "metadata.topic"})
+    assert study["judges"] == ["match", "mockllm/grader-1", "mockllm/grader-2"]
+    assert study["scales"] == {"scale_1": {"kind": "categorical", "levels": ["C", "P", "I"]}}
+    assert unsure[:2] == [
+        "further indicators that the scorers noted: metadata.confidence",
+        "judges who score other things are left out: harm",
+    ]
+    assert (counts["model"], counts["ratings"], counts["unscored_samples"]) == (3, 105, 1)
+
+
+def test_scorers_of_different_things_are_indicators(tmp_path):
+    written, unsure, counts = of_logs(tmp_path, "chunked.eval")
+    study = written["panel"]
+    roles = {"judge": "task", "indicator": "measure", "category": "metadata.topic"}
+    assert study["roles"] == roles
+    assert set(study["indicators"]) == {"model_graded_qa"}
+    assert "no scale fits, so that they are left out: harm.refusal, harm.severity" in unsure
+    assert (counts["judge"], counts["ratings"]) == (1, 2)
+
+
+def test_two_logs_of_one_model_are_two_models(tmp_path):
+    for name in ("x.eval", "y.eval"):
+        (tmp_path / name).write_bytes((LOGS / "old.eval").read_bytes())
+    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml")
+    assert "several logs of one model: each log counts as a model of its own" in unsure
+    assert check(load_study(tmp_path / "s.toml")).counts["model"] == 2
+
+
+def test_a_high_metric_of_lm_eval_is_taken_as_good(tmp_path):
+    written, _, counts = of_logs(tmp_path, "lm_eval/*/samples_say_*.jsonl")
+    right = {"exact_match": {"scale": "scale_1", "reverse": True}}
+    assert written["panel"]["indicators"] == right
+    assert (counts["model"], counts["judge"], counts["ratings"]) == (2, 2, 24)
+
+
+@pytest.mark.parametrize("name", ["full.json", "min.json", "export.csv"])
+def test_an_export_of_label_studio(tmp_path, name):
+    written, unsure, counts = of_logs(tmp_path, f"label_studio/{name}")
+    study = written["crowd"]
+    assert study["roles"] == {"score": "severity", "order": "created_at"}
+    assert study["scale"] == {"kind": "ordinal", "min": 1, "max": 5}
+    assert study["by"] == ["topic"]
+    assert unsure[0] == "the score is 'severity'; there is also unsafe"
+    assert (counts["rater"], counts["ratings"]) == (3, 22)
+
+
+def test_participants_are_no_ratings_and_the_message_says_where_they_belong(tmp_path):
+    with pytest.raises(DataError, match=r"layout = .prolific"):
+        write_study(LOGS / "prolific.csv", tmp_path / "s.toml")
+
+
+def test_a_fault_names_the_file_that_is_there(tmp_path):
+    (tmp_path / "x.csv").write_text("model,a\nm,\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"^x\.csv: no column of scores"):
+        write_study(tmp_path / "x.csv", tmp_path / "s.toml")
+
+
 def test_names_cannot_break_out_of_the_file(tmp_path):
     nasty = 'x"\nseed = 9\n[panel]\n# \\'
     table = crowd()

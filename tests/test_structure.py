@@ -20,6 +20,7 @@ ROOMS = [
     "simulate_model",
     "simulate",
     "starter",
+    "starter_logs",
     "guess",
     "sensitivity",
     "reweigh",

@@ -21,6 +21,7 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.crowd_stream import read_ratings, sorted_rows
 from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.layouts import read_layout
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.data.sidetables import columns_of
 from sharpbayes.errors import DataError, Fault
@@ -75,7 +76,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
         DataError: Every fault of a file, with its column and first rows.
     """
     path = str(base / crowd.data)
-    table = read_ratings(base, crowd.data, roles=_roles(crowd), columns=_further(crowd))
+    table = _table(crowd, base)
     keys = [crowd.roles.item, crowd.roles.rater]
     level, faults = levels_of(table[crowd.roles.score], crowd.scale, path=path)
     order, found = _order(table, crowd.roles.order, path=path)
@@ -114,6 +115,15 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
             "labels": int(expert_label.size),
         },
     )
+
+
+def _table(crowd: Crowd, base: Path) -> pd.DataFrame:
+    """Read the table of ratings, which has the columns that the roles name."""
+    if crowd.layout == "table":
+        return read_ratings(base, crowd.data, roles=_roles(crowd), columns=_further(crowd))
+    table = read_layout(base, crowd.data, crowd.layout)
+    require_columns(table, _roles(crowd), path=str(base / crowd.data))
+    return table
 
 
 def _by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:

@@ -1,10 +1,9 @@
 """Tables on disk -> data frames of text; nothing is guessed of ids or of missing values."""
 
 import csv
-import json
 import mmap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from sharpbayes.data.columns import counted
+from sharpbayes.data.json_text import json_objects
 from sharpbayes.data.partition import partition_of
 from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
 
@@ -92,7 +92,7 @@ def matching_files(base: Path, name: str) -> list[Path]:
     """
     path = base / name
     try:
-        found = sorted(path.parent.glob(path.name)) if _pattern(path.name) else [path]
+        found = sorted(_matches(base, Path(name))) if _pattern(name) else [path]
         if path.is_dir():
             found = sorted(each for each in path.rglob("*") if _of_table(each))
         found = [each for each in found if each.is_file()]
@@ -111,10 +111,17 @@ def _of_table(path: Path) -> bool:
 
 
 def _pattern(name: str) -> bool:
-    """Tell whether a name stands for several files; of one folder, never of those inside it."""
+    """Tell whether a name stands for several files, of folders at one depth."""
     if "**" in name:
-        raise ValueError("a pattern may name files of one folder, it must not have '**'")
+        raise ValueError("a pattern may name files of folders beside each other, not '**'")
     return "*" in name or "?" in name
+
+
+def _matches(base: Path, name: Path) -> Iterator[Path]:
+    """Files of a pattern, whose folder may be one too: logs of a model each have their own."""
+    folder, above = name.parent.name, base / name.parent.parent
+    folders = above.glob(folder) if _pattern(folder) else [base / name.parent]
+    return (each for folder in folders for each in folder.glob(name.name))
 
 
 def _read(path: Path, *, compact: bool) -> pd.DataFrame:
@@ -289,42 +296,10 @@ def _as_categories(values: NDArray[np.object_]) -> pd.Categorical:
 
 def _jsonl(path: Path) -> pd.DataFrame:
     """Read one JSON object a line and write its values as text."""
-    rows = []
-    # A line ends at a line feed only: other separators may stand inside a text.
-    with path.open(encoding="utf-8-sig", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                rows.append(_json_object(line, path, number))
+    rows = json_objects(path)
     names = list(dict.fromkeys(name for row in rows for name in row))
     refuse_names(names, path)
     return as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))
-
-
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
-    """One line of JSON; a key that stands twice is refused."""
-    message = "not a JSON object"
-    try:
-        row = json.loads(line, object_pairs_hook=_once)
-    except _TwiceError as error:
-        row, message = None, str(error)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise DataError([Fault(str(path), number, "", message)])
-    return row
-
-
-class _TwiceError(Exception):
-    """A key that stands twice in one JSON object."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of pairs of which no two have one key."""
-    held = dict(pairs)
-    if len(held) != len(pairs):
-        twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
-        raise _TwiceError(f"key {twice!r} stands twice")
-    return held
 
 
 def as_text(table: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,8 @@ from sharpbayes.data.columns import (
     levels_of,
     rows,
 )
-from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.files import require_columns
+from sharpbayes.data.layouts import read_layout
 from sharpbayes.data.people import own_family, refuse_unknown_families, with_people
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.data.sidetables import columns_of
@@ -38,14 +39,16 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
     Returns:
         ``level (model, prompt, judge, [sample,] indicator)``, 2-byte integers from 0, -1 where a
         cell is missing; columns of prompts as coordinates; attributes ``ratings``, ``missing``
-        (empty cells) and ``absent`` (cells without a row); what people said, if the study has any
+        (empty cells), ``absent`` (cells without a row) and those of the table that was read, such
+        as ``unscored_samples``; what people said, if the study has any
         (:func:`sharpbayes.data.people.with_people`).
 
     Raises:
         DataError: Every fault of the file, with its column and first rows.
     """
     path = str(base / panel.data)
-    table = read_table(base, panel.data, compact=True)
+    table = read_layout(base, panel.data, panel.layout, compact=True)
+    of_log = {str(name): count for name, count in table.attrs.items()}
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
     require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
     table = _of_judges(table, panel, path)
@@ -77,6 +80,7 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
         ratings=ratings,
         missing=empty,
         absent=level.size - ratings - empty,
+        **of_log,
     )
 
 
@@ -265,7 +269,7 @@ def _levels(
 ) -> tuple[np.ndarray, list[Fault]]:
     """Levels of one indicator."""
     indicator = panel.full_indicators[name]
-    column = panel.roles.score if panel.layout == "long" else indicator.column or name
+    column = panel.roles.score if panel.layout != "wide" else indicator.column or name
     return levels_of(table[str(column)], panel.scales[indicator.scale], path=path)
 
 

@@ -7,10 +7,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.data.columns import constant_by, counted, duplicates
-from sharpbayes.data.files import read_table, require_columns
+from sharpbayes.data.files import require_columns
+from sharpbayes.data.layouts import read_layout
 from sharpbayes.data.ratings import Column
 from sharpbayes.errors import DataError, Fault, did_you_mean, listed
-from sharpbayes.spec.study import SideTable
+from sharpbayes.spec.roles import SideTable
 
 Texts = NDArray[np.str_]
 
@@ -64,7 +65,7 @@ def columns_of(
 def _joined(side: SideTable, owner: Column, base: Path, what: str) -> dict[str, Texts]:
     """Line up a side table with the levels of its owner."""
     path = str(base / side.data)
-    table = read_table(base, side.data)
+    table = read_layout(base, side.data, side.layout)
     require_columns(table, [("key", side.key)], path=path)
     faults = duplicates(table[[side.key]], path=path, what="a key")
     place = pd.Index(table[side.key]).get_indexer_for(list(owner.labels)) if not faults else []

@@ -136,14 +136,13 @@ def _of_families(panel: Panel) -> Iterator[Found]:
 def _of_layout(panel: Panel) -> Iterator[Found]:
     """Roles that the layout needs, or has no use for."""
     roles = panel.roles
-    if panel.layout == "long":
+    if panel.layout != "wide":
+        layout = f'layout = "{panel.layout}"'
         if roles.score is None:
-            yield ("panel", "roles"), 'layout = "long" needs a role `score`'
+            yield ("panel", "roles"), f"{layout} needs a role `score`"
         if roles.indicator is None and len(panel.indicators) > 1:
-            yield (
-                ("panel", "roles"),
-                'layout = "long" with several indicators needs a role `indicator`',
-            )
+            message = f"{layout} with several indicators needs a role `indicator`"
+            yield ("panel", "roles"), message
         return
     for role in ("indicator", "score"):
         if getattr(roles, role) is not None:

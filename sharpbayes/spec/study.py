@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
+    ConfigDict,
     Discriminator,
     Field,
     Tag,
@@ -22,21 +23,19 @@ from sharpbayes.spec.base import (
     Table,
 )
 from sharpbayes.spec.people import Ensemble, Family, People
+from sharpbayes.spec.roles import (
+    CROWD_LOGS,
+    PANEL_LOGS,
+    CrowdRoles,
+    ExpertRoles,
+    PanelRoles,
+    SideTable,
+    roles_needed,
+    with_roles,
+)
 from sharpbayes.spec.scales import CrowdScale, Scale
 from sharpbayes.spec.sensitivity import Sensitivity
 from sharpbayes.spec.simulation import Simulation
-
-
-class PanelRoles(Spec):
-    """Which column holds what, in a table of judgements; columns of prompts need no role."""
-
-    model: Name
-    prompt: Name
-    judge: Name
-    sample: Name | None = None
-    category: Name | None = None
-    indicator: Name | None = None
-    score: Name | None = None
 
 
 class Indicator(Spec):
@@ -118,13 +117,6 @@ def _reductions(owner: Part | Dimension) -> list[str]:
     return [name for name in ("mean", "rms", "max") if getattr(owner, name) is not None]
 
 
-class SideTable(Spec):
-    """A table joined on a key column."""
-
-    data: Name
-    key: Name
-
-
 class Validation(Spec):
     """What is varied and how models are tested (SHARP, Appendices E and H).
 
@@ -144,11 +136,16 @@ class Panel(Spec):
     """Judges score the answers of models to prompts (SHARP).
 
     ``judges`` are those that are pooled, all by default; ``reference`` is one whose ratings are
-    taken as the truth and never pooled; ``people`` scored some cells too.
+    taken as the truth and never pooled; ``people`` scored some cells too. Logs of other programs
+    (``layout`` ``inspect`` and ``lm-eval``) have roles of their own, each of which may be given.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra=roles_needed(PANEL_LOGS, ("model", "prompt", "judge"))
+    )
+
     data: Name
-    layout: Literal["wide", "long"]
+    layout: Literal["wide", "long", "inspect", "lm-eval"]
     roles: PanelRoles
     prompts: SideTable | None = None
     scales: Annotated[dict[Name, Scale], Field(min_length=1)]
@@ -168,6 +165,11 @@ class Panel(Spec):
     validation: Validation = Validation()
     model: Name | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _roles_of_log(cls, value: Any) -> Any:
+        return with_roles(value, PANEL_LOGS)
+
     @property
     def full_indicators(self) -> dict[str, Indicator]:
         """The indicators by name, the short form written out."""
@@ -175,23 +177,6 @@ class Panel(Spec):
             name: Indicator(scale=value) if isinstance(value, str) else value
             for name, value in self.indicators.items()
         }
-
-
-class CrowdRoles(Spec):
-    """Which column holds what, in a table of a crowd's ratings."""
-
-    item: Name
-    rater: Name
-    score: Name
-    order: Name | None = None
-
-
-class ExpertRoles(Spec):
-    """Which column holds what, in a table of expert labels."""
-
-    item: Name = "item"
-    expert: Name = "expert"
-    label: Name = "label"
 
 
 class ExpertLabels(Spec):
@@ -222,7 +207,12 @@ Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator=
 class Crowd(Spec):
     """Raters from many backgrounds score items (responsiveness to severity)."""
 
+    model_config = ConfigDict(
+        json_schema_extra=roles_needed(CROWD_LOGS, ("item", "rater", "score"))
+    )
+
     data: Name
+    layout: Literal["table", "label-studio"] = "table"
     roles: CrowdRoles
     raters: SideTable | None = None
     items: SideTable | None = None
@@ -242,6 +232,11 @@ class Crowd(Spec):
     interval_width: Inside = 0.05
     simulation: Simulation = Simulation()
     model: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _roles_of_log(cls, value: Any) -> Any:
+        return with_roles(value, CROWD_LOGS)
 
     @property
     def full_distance(self) -> Literal["nominal", "ordinal", "interval"]:
