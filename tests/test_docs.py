@@ -224,7 +224,8 @@ def test_the_pages_build_and_load_nothing_from_elsewhere(tmp_path):
 
 def test_every_page_is_in_the_contents():
     listed = (DOCS / "config" / "mkdocs.yml").read_text(encoding="utf-8")
-    paths = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    written = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    paths = [path.relative_to(DOCS).as_posix() for path in written]
     assert not [path for path in paths if f" {path}\n" not in f"{listed}\n"]
 
 

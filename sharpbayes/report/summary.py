@@ -1,17 +1,19 @@
 """Results -> the answer in two sentences, whether to trust it, and what it does not mean.
 
-Written once: the terminal, the report and ``_repr_html_`` say the same words.
+Written once: the terminal, the report and :class:`Summary` in a notebook say the same words.
 """
 
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import listed
-from sharpbayes.report.tables import number
+from sharpbayes.report.tables import Table, number, tables
 
 SIGNIFICANT = 0.05
 FEW_JUDGES = 2
@@ -48,6 +50,64 @@ CROWD_LIMITS = (
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """What results say, as the terminal and the report say it.
+
+    Attributes:
+        title: Title of the study.
+        answer: What was found, in two sentences.
+        trust: Whether to trust it, in one line.
+        failed: Every check that failed.
+        remarks: What a reader must know that is no failure.
+        tables: The tables of the terminal.
+    """
+
+    title: str
+    answer: tuple[str, str]
+    trust: str
+    failed: tuple[str, ...]
+    remarks: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+    def __repr__(self) -> str:
+        """Say it in lines."""
+        return "\n".join([self.title, *self.answer, self.trust, *self.remarks])
+
+    def _repr_html_(self) -> str:
+        """Say it as a page does, for notebooks: the answer, failures first, then the tables."""
+        said = "".join(f"<p>{escape(text)}</p>" for text in (*self.answer, self.trust))
+        listed = "".join(f"<li>{escape(text)}</li>" for text in (*self.failed, *self.remarks))
+        shown = "".join(_html_table(table) for table in self.tables)
+        return f"<h3>{escape(self.title)}</h3>{said}<ul>{listed}</ul>{shown}"
+
+
+def summary(results: xr.DataTree) -> Summary:
+    """Return what was found, whether to trust it, and the tables, to be shown in a notebook.
+
+    Args:
+        results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
+            :func:`sharpbayes.open_results`.
+    """
+    return Summary(
+        title=str(results.attrs["title"]),
+        answer=answer(results),
+        trust=verdict(results),
+        failed=tuple(failed(results)),
+        remarks=tuple(remarks(results)),
+        tables=tuple(tables(results)),
+    )
+
+
+def _html_table(table: Table) -> str:
+    """A table with every text escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    caption = f"<caption>{escape(table.title)}</caption>"
+    return f"<table>{caption}<tr>{head}</tr>{body}</table><p>{escape(table.note)}</p>"
 
 
 def answer(results: xr.DataTree) -> tuple[str, str]:
