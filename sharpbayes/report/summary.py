@@ -210,11 +210,25 @@ def _responsive(results: xr.DataTree) -> str:
         return "The results hold no profile and no responsiveness."
     cell = results["responsiveness"].to_dataset().sel(group=ALL, by=ALL)
     if cell["reason"].item():
-        return f"Responsiveness of all raters cannot be measured: {cell['reason'].item()}."
+        return _range_of_groups(results, str(cell["reason"].item()))
     value = number(cell["hm"]) + _interval(cell["hm_interval"])
     return (
         f"Scores of all {int(cell['raters'])} raters on {int(cell['items'])} items follow the "
         f"labels with a responsiveness of {value}, where 1 is best (harmonic mean of MPA and WRA)."
+    )
+
+
+def _range_of_groups(results: xr.DataTree, reason: str) -> str:
+    """Responsiveness of groups where all raters together have none, such as with crowd labels."""
+    found = results["responsiveness"]["hm"].sel(by=ALL).dropna("group")
+    found = found[np.argsort(found.to_numpy(), kind="stable")]
+    if not found.size:
+        return f"Responsiveness of all raters cannot be measured: {reason}."
+    low, high = (f"{number(each)} ({each['group'].item()})" for each in (found[0], found[-1]))
+    return (
+        f"The scores of {found.size} groups of raters, each held against the labels, follow them "
+        f"with a responsiveness from {low} to {high}, where 1 is best "
+        f"(harmonic mean of MPA and WRA); all raters together have none: {reason}."
     )
 
 
@@ -265,8 +279,20 @@ def _said_by_groups(results: xr.DataTree) -> Iterator[str]:
     """What groups other than the convergence checks declare as failed."""
     for name, node in results.children.items():
         for key in ("failed", "why_not"):
-            if (name, key) != ("diagnostics", "why_not"):
+            if name == "predictive_checks" and key == "failed":
+                yield from _not_reproduced(_texts(node.attrs.get(key, "")))
+            elif (name, key) != ("diagnostics", "why_not"):
                 yield from _texts(node.attrs.get(key, ""))
+
+
+def _not_reproduced(found: list[str]) -> Iterator[str]:
+    """What the model does not reproduce, as one sentence; a table has all of it."""
+    if found:
+        count = "one statistic" if len(found) == 1 else f"{len(found)} statistics"
+        yield (
+            f"The fitted model does not reproduce {count} of the ratings, such as {found[0]}. "
+            "Probabilities and posterior intervals rest on it; bootstrap intervals do not."
+        )
 
 
 def _texts(value: object) -> list[str]:
@@ -300,7 +326,8 @@ def _unmeasured(results: xr.DataTree) -> Iterator[str]:
     if "responsiveness" not in results:
         return
     reason = results["responsiveness"]["reason"].sel(by=ALL)
-    without = [str(group) for group in reason["group"].to_numpy()[reason.to_numpy() != ""]]
+    groups = reason["group"].to_numpy()[reason.to_numpy() != ""]
+    without = [str(group) for group in groups if group != ALL]
     if without:
         yield f"Rater groups that are not measured: {listed(without, most=6)}."
 
