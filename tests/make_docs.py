@@ -26,7 +26,7 @@ from sharpbayes.spec.schema import json_schema
 from tests.model_diagram import diagram
 
 DOCS = Path(__file__).parents[1] / "docs"
-PART = re.compile(r"<!-- made: (\w+) (\S+) -->.*?<!-- end -->", re.DOTALL)
+PART = re.compile(r"^<!-- made: (\w+) (\S+) -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 SECTIONS = ("Args", "Returns", "Raises", "Source", "Examples")
 KINDS = {
     "f": "number",

@@ -220,6 +220,7 @@ def test_the_pages_build_and_load_nothing_from_elsewhere(tmp_path):
     for page in made:
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r'(?:src|<link[^>]*href)="?https?://', text), page
+        assert "//cdn" not in text, page
 
 
 def test_every_page_is_in_the_contents():

@@ -1,5 +1,7 @@
 """Every notebook runs from beginning to end, and shows what it computes."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 
@@ -11,6 +13,7 @@ def test_every_cell_runs_and_the_committed_outputs_are_of_these_cells(path, tmp_
     """``python -m tests.make_notebooks`` writes the outputs again."""
     committed, fresh = nbformat.read(path, as_version=4), executed(path, tmp_path)
     nbformat.validate(committed)
+    assert str(Path(__file__).parents[1]) not in path.read_text(encoding="utf-8")
     for old, new in zip(committed.cells, fresh.cells, strict=True):
         if old.cell_type == "code":
             shown = [output.get("output_type") for output in new.outputs]

@@ -58,8 +58,8 @@ class StudyFiles:
         model: Its model; None if it names none.
         overrides: What was put over the study, as ``key=value``.
 
-    >>> load_study("quickstart_crowd")  # doctest: +ELLIPSIS
-    study      Quickstart: a crowd and five experts (...quickstart_crowd.toml)
+    >>> load_study("quickstart_crowd")
+    study      Quickstart: a crowd and five experts (quickstart_crowd.toml)
     crowd      quickstart_crowd.csv
     groups     gender, age, gender x age
     weights    none
@@ -85,7 +85,7 @@ class StudyFiles:
         """What the study is, by name."""
         spec = self.study.spec
         table = spec.panel or spec.crowd
-        yield "study", f"{spec.title} ({self.study.path})"
+        yield "study", f"{spec.title} ({self.study.path.name})"
         if table is not None:
             yield ("panel" if spec.panel else "crowd"), table.data
         if spec.panel is not None:
