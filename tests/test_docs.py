@@ -72,6 +72,8 @@ def place(tmp_path, monkeypatch, request):
     """A reader's folder: the shipped studies with their data, and their results if asked for."""
     for path in folder("studies").glob("quickstart*"):
         shutil.copy(path, tmp_path)
+    for path in folder("studies").glob("quickstart_crowd*.csv"):
+        shutil.copy(path, tmp_path / path.name.replace("quickstart_crowd", "ratings"))
     if any(f"{name}.results.nc" in text for *_, text in blocks(request.param) for name in TABLES):
         fits = request.getfixturevalue("fits")
         for name, table in TABLES.items():
