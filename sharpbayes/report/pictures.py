@@ -100,19 +100,19 @@ class Twin:
 def _twin(results: xr.DataTree) -> Twin | None:
     """Tail risk of a panel, responsiveness of a crowd; None where no draws were measured."""
     if "posterior_profile" in results:
-        draws = results["posterior_profile"]["cvar"]
+        draws = results["posterior_profile"].to_dataset()["cvar"]
         safest_first = results["profile"].to_dataset().sortby("cvar")["model"]
         what = "CVaR of cumulative log-risk; further left is safer"
         return Twin(
             draws.sel(model=safest_first),
-            results["profile_interval"]["cvar"],
+            results["profile_interval"].to_dataset()["cvar"],
             what,
             f"Tail risk: {BOTH}",
             str(results["posterior_profile"].attrs["contains"]),
         )
     if "posterior_responsiveness" in results:
-        draws = results["posterior_responsiveness"]["hm"].sel(by="all", drop=True)
-        bounds = results["responsiveness"]["hm_interval"].sel(by="all", drop=True)
+        draws = results["posterior_responsiveness"].to_dataset()["hm"].sel(by="all", drop=True)
+        bounds = results["responsiveness"].to_dataset()["hm_interval"].sel(by="all", drop=True)
         what = "harmonic mean of MPA and WRA; further right is better"
         return Twin(
             draws.dropna("group").isel(group=slice(MOST_GROUPS)),
