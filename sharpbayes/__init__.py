@@ -13,9 +13,22 @@ _HOMES = {
     "measure": "sharpbayes.run",
     "open_results": "sharpbayes.results",
     "save_results": "sharpbayes.results",
+    "summary": "sharpbayes.report.summary",
+    "weigh": "sharpbayes.reweigh",
+    "load_weights": "sharpbayes.spec.load",
 }
 
-__all__ = ["check", "fit", "load_study", "measure", "open_results", "save_results"]
+__all__ = [
+    "check",
+    "fit",
+    "load_study",
+    "load_weights",
+    "measure",
+    "open_results",
+    "save_results",
+    "summary",
+    "weigh",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.terminal import (
     announcer,
     chain_progress,
+    echo_json,
     exit_if_interrupted,
     exit_if_unsure,
     finish,
@@ -19,7 +20,7 @@ from sharpbayes.terminal import (
     keep_tables,
     named_files,
     pairs,
-    print_results,
+    print_json,
     read_study,
     results_path,
     say,
@@ -90,14 +91,20 @@ def init(
 
 
 @app.command()
-def check(study: Study, set_: Set = None, debug: Debug = False) -> None:
+def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = False) -> None:
     """Validate a study and its data without computing, and print what was understood."""
     with guarded(debug=debug):
-        from sharpbayes.report.understood import understood_tables  # noqa: PLC0415
         from sharpbayes.run import check as check_study  # noqa: PLC0415
 
-        files = read_study(study, set_, None)
-        show_tables(understood_tables(check_study(files)))
+        understood = check_study(read_study(study, set_, None))
+        if as_json:
+            from sharpbayes.report.document import understood_document  # noqa: PLC0415
+
+            echo_json(understood_document(understood))
+            return
+        from sharpbayes.report.understood import understood_tables  # noqa: PLC0415
+
+        show_tables(understood_tables(understood))
         typer.echo(f"{study}: no fault found")
 
 
@@ -209,6 +216,7 @@ def calibrate(
     resume: Resume = False,
     cluster: OnCluster = None,
     quiet: Quiet = False,
+    as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Fit ratings with known truth at this design, and test whether fits are calibrated."""
@@ -221,8 +229,12 @@ def calibrate(
         call, step = f" calibrate {simulations}", announcer(quiet=quiet)
         with working(files, target, resume=resume, address=cluster, call=call) as work:
             found = calibrate_study(files, simulations=simulations, step=step, **work.simulations)
-            keep_calibration(found, None if out is None else target, tables, figures)
-        if not quiet:
+            written = keep_calibration(found, None if out is None else target, tables, figures)
+        if as_json:
+            from sharpbayes.report.document import found_document  # noqa: PLC0415
+
+            echo_json(found_document(found, "calibration", without="simulation", files=written))
+        elif not quiet:
             show_tables(calibration_tables(found))
         exit_if_unsure(found)
 
@@ -239,6 +251,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Results file of the comparison.")] = None,
     tables: Tables = None,
     quiet: Quiet = False,
+    as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Compare models of the same ratings by how well they predict what was left out."""
@@ -249,8 +262,12 @@ def compare(
         named = named_files(results)
         target = None if out is None else results_path(out, out)
         found = compare_results(named, by=leave_out, refits=refits, step=announcer(quiet=quiet))
-        keep_tables(compare_tables(found), found, target, tables)
-        if not quiet:
+        files = keep_tables(compare_tables(found), found, target, tables)
+        if as_json:
+            from sharpbayes.report.document import found_document  # noqa: PLC0415
+
+            echo_json(found_document(found, "comparison", without="unit", files=files))
+        elif not quiet:
             show_tables(compare_tables(found))
 
 
@@ -279,7 +296,7 @@ def weigh(
         if target is not None:
             save_results(weighed, target)
         if as_json:
-            typer.echo(json.dumps(weighed_document(weighed), allow_nan=False))
+            echo_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
         elif not quiet:
             show_tables(weighed_tables(weighed))
 
@@ -300,11 +317,11 @@ def report(
         from sharpbayes.results import open_results  # noqa: PLC0415
 
         opened = open_results(results)
-        write_report(opened, tables, figures)
+        files = write_report(opened, tables, figures)
         if out is not None or not (text or as_json or tables or figures):
-            write_page(opened, out or results.with_suffix(".html"))
+            files.append(write_page(opened, out or results.with_suffix(".html")))
         if as_json:
-            print_results(opened, as_json=True)
+            print_json(opened, results, files)
         elif text:
             show_tables(every_table(opened))
 

@@ -164,8 +164,12 @@ def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) 
     from sharpbayes.results import save_results  # noqa: PLC0415
 
     save_results(results, target)
-    if as_json or not quiet:
-        print_results(results, as_json=as_json, path=target)
+    if as_json:
+        print_json(results, target, [target])
+    elif not quiet:
+        from sharpbayes.report.tables import tables  # noqa: PLC0415
+
+        show_tables(tables(results))
     if not quiet:
         say_found(results)
         say(f"{results.attrs['status']}; results written to {target}")
@@ -217,31 +221,41 @@ def keep_measured(measured: "xr.DataTree", target: Path) -> None:
 
 def keep_calibration(
     found: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None
-) -> None:
+) -> list[Path]:
     """Write the places of truths, their tables and figures, each where it was asked for."""
     from sharpbayes.report.calibration import (  # noqa: PLC0415
         calibration_tables,
         write_calibration_figure,
     )
 
-    keep_tables(calibration_tables(found), found, target, tables)
+    written = keep_tables(calibration_tables(found), found, target, tables)
     if figures is not None:
-        say(f"{len(write_calibration_figure(found, figures))} files of figures in {figures}")
+        written += said(write_calibration_figure(found, figures), "figures", figures)
+    return written
 
 
 def keep_tables(
     made: "Sequence[Table]", found: "xr.DataTree", target: Path | None, folder: Path | None
-) -> None:
+) -> list[Path]:
     """Write what was found and its tables, each where it was asked for."""
+    written = []
     if target is not None:
         from sharpbayes.results import save_results  # noqa: PLC0415
 
         save_results(found, target)
         say(f"{found.attrs['status']}; results written to {target}")
+        written.append(target)
     if folder is not None:
         from sharpbayes.report.write import write_tables  # noqa: PLC0415
 
-        say(f"{len(write_tables(made, folder))} files of tables in {folder}")
+        written += said(write_tables(made, folder), "tables", folder)
+    return written
+
+
+def said(written: list[Path], what: str, folder: Path) -> list[Path]:
+    """Say how many files were written, and return them."""
+    say(f"{len(written)} files of {what} in {folder}")
+    return written
 
 
 def named_files(paths: Sequence[Path]) -> dict[str, Path]:
@@ -253,35 +267,38 @@ def named_files(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def print_results(results: "xr.DataTree", *, as_json: bool, path: Path | None = None) -> None:
-    """Print results as tables, or as one JSON document."""
-    if as_json:
-        from sharpbayes.report.document import document  # noqa: PLC0415
+def print_json(results: "xr.DataTree", path: Path, files: Sequence[Path]) -> None:
+    """Print results as one JSON document."""
+    from sharpbayes.report.document import document  # noqa: PLC0415
 
-        typer.echo(json.dumps(document(results, path=path), allow_nan=False))
-    else:
-        from sharpbayes.report.tables import tables  # noqa: PLC0415
-
-        show_tables(tables(results))
+    echo_json(document(results, path=path, files=files))
 
 
-def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | None) -> None:
+def echo_json(value: Any) -> None:
+    """Print one JSON document on stdout."""
+    typer.echo(json.dumps(value, allow_nan=False))
+
+
+def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | None) -> list[Path]:
     """Write tables and figures, each into its folder, and say so."""
+    written = []
     if tables is not None:
         from sharpbayes.report.write import every_table, write_tables  # noqa: PLC0415
 
-        say(f"{len(write_tables(every_table(results), tables))} files of tables in {tables}")
+        written += said(write_tables(every_table(results), tables), "tables", tables)
     if figures is not None:
         from sharpbayes.report.figures import write_figures  # noqa: PLC0415
 
-        say(f"{len(write_figures(results, figures))} files of figures in {figures}")
+        written += said(write_figures(results, figures), "figures", figures)
+    return written
 
 
-def write_page(results: "xr.DataTree", path: Path) -> None:
+def write_page(results: "xr.DataTree", path: Path) -> Path:
     """Write the HTML report and say so."""
     from sharpbayes.report.html import write_html  # noqa: PLC0415
 
     say(f"report written to {write_html(results, path)}")
+    return path
 
 
 def show_tables(tables: "Sequence[Table]") -> None:

@@ -88,11 +88,36 @@ def test_tables_fit_80_columns(run):
 def test_json_is_one_document_and_nothing_else(run):
     done = run("measure", "quickstart", *FEW, "--json")
     document = json.loads(done.stdout)
-    assert document["status"] == "measured"
     results = open_results("quickstart.results.nc")
     assert document["profile"]["cvar"]["aster"] == float(
         results["profile"]["cvar"].sel(model="aster")
     )
+    assert set(document["profile_interval"]["cvar"]["aster"]) == {"lower", "upper"}
+    heads = {name: value for name, value in document.items() if name not in results}
+    golden = Path(__file__).parent / "goldens" / "measure-quickstart.json"
+    assert heads == json.loads(golden.read_text(encoding="utf-8"))
+    assert " ".join(document["answer"]) in done.stderr
+    assert document["trust"] in done.stderr
+
+
+def test_json_of_a_report_names_the_files_it_wrote(run):
+    run("measure", "quickstart_crowd", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
+    document = json.loads(done.stdout)
+    assert document["path"] == "r.nc"
+    assert "p.html" in document["files"]
+    assert {Path(each) for each in document["files"]} == {Path("p.html"), *Path("t").iterdir()}
+    assert document["converged"] is None
+
+
+def test_check_as_json_says_what_its_tables_say(run):
+    document = json.loads(run("check", "quickstart_crowd", "--json").stdout)
+    assert document["counts"]["rater"] == 40
+    assert document["labels"]["rater"][-1] == "r40"
+    assert document["scales"]["score"] == ["0", "1", "2", "3", "4"]
+    assert document["ratings"] == 3200
+    assert document["parameters"] > 120
+    assert all(set(each) == {"where", "found", "done"} for each in document["findings"])
 
 
 def test_quiet_says_nothing(run):
@@ -158,6 +183,10 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert int(results["diagnostics"]["converged"]) == 0
     assert results["diagnostics"].attrs["why_not"] in done.stderr
     assert results["diagnostics"].attrs["advice"] in done.stderr
+    document = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
+    assert document["converged"] is False
+    assert document["failed"][0] in document["trust"]
+    assert "has not converged and must not be used" in document["trust"]
 
 
 def test_retry_samples_longer_until_a_fit_has_converged(run):

@@ -1,24 +1,74 @@
-"""Results -> one JSON document: numbers by the labels of the study."""
+"""Results -> one JSON document: the answer, and numbers by the labels of the study."""
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.summary import answer, failed, remarks, verdict
+from sharpbayes.run import Understood
+
 # Groups that a machine wants at once; the rest is in the results file.
-GROUPS = ("profile", "profile_interval", "responsiveness", "diagnostics")
+GROUPS = ("profile", "profile_interval", "decision", "responsiveness", "diagnostics")
 
 
-def document(results: xr.DataTree, *, path: Path | None = None) -> dict[str, Any]:
-    """Return ``{"status", "path", group: {variable: {label: value}}}``; missing values are null."""
+def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) -> dict[str, Any]:
+    """Return ``{"status", "answer", ..., group: {variable: {label: value}}}``.
+
+    Args:
+        results: Results of a panel or a crowd, measured or fitted.
+        path: Their file.
+        files: What else was written.
+
+    Returns:
+        ``answer`` and ``trust`` in the words of the terminal and the report, ``converged`` (null
+        where no model was fitted), ``failed`` and ``remarks``, ``path`` of the results, ``files``
+        written, and the groups; missing values are null.
+    """
     groups = {name: _group(results[name].to_dataset()) for name in GROUPS if name in results}
+    fitted = "diagnostics" in results
     return {
         "title": results.attrs["title"],
         "status": results.attrs["status"],
         "seed": int(results.attrs["seed"]),
-        "path": None if path is None else str(path),
+        "answer": list(answer(results)),
+        "trust": verdict(results),
+        "converged": bool(results["diagnostics"]["converged"]) if fitted else None,
+        "failed": failed(results),
+        "remarks": remarks(results),
+        "path": str(path),
+        "files": [str(each) for each in files],
         **groups,
+    }
+
+
+def understood_document(understood: Understood) -> dict[str, Any]:
+    """Return what ``check`` understood, as plain values."""
+    findings = [asdict(each) for each in understood.findings]
+    return vars(understood) | {"findings": findings}
+
+
+def found_document(
+    found: xr.DataTree, group: str, *, without: str, files: Iterable[Path]
+) -> dict[str, Any]:
+    """Return what ``calibrate`` or ``compare`` found, less what there is one of for each unit.
+
+    Args:
+        found: Results of the command.
+        group: The group that it made.
+        without: Dimension whose variables stay in the results file.
+        files: What was written.
+    """
+    data = found[group].to_dataset()
+    dropped = [name for name, array in data.variables.items() if without in array.dims]
+    return {
+        "title": found.attrs["title"],
+        "status": found.attrs["status"],
+        "files": [str(each) for each in files],
+        group: _group(data.drop_vars(dropped)),
     }
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg", ".pdf")
 PER_MODEL, PER_PANEL = 0.32, 2.9  # inches
-COLOUR, DARK, ORANGE = "#7a9cc6", "#1f3a5f", "#d55e00"
+COLOUR, DARK = "#7a9cc6", "#1f3a5f"
 # Told apart without colour.
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 # A dollar sign in the name of a model is no formula.
@@ -172,11 +172,7 @@ def as_svg(figure: "Figure") -> str:
 
 
 def profile_intervals(results: xr.DataTree) -> "Figure":
-    """Draw tail risk by model with its bootstrap interval, and the posterior's where there is one.
-
-    The posterior interval is the central 95% of the draws of ``posterior_profile``, the mark their
-    mean; the bootstrap's is of the level of the study.
-    """
+    """Draw tail risk by model with its bootstrap interval, of the level of the study."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     profile = results["profile"].to_dataset().sortby("cvar")
@@ -184,27 +180,15 @@ def profile_intervals(results: xr.DataTree) -> "Figure":
     figure = Figure(figsize=(7.0, 1.3 + PER_MODEL * len(models)), layout="constrained")
     axes, place = figure.subplots(), np.arange(len(models))
     bootstrap = results["profile_interval"]["cvar"].sel(model=models).transpose("model", "bound")
-    _bars(axes, place - 0.12, bootstrap.to_numpy(), colour=DARK, label="bootstrap over prompts")
-    axes.plot(profile["cvar"], place - 0.12, "o", color=DARK, ms=5)
-    drawn = posterior_intervals(results, models)
-    if drawn is not None:
-        _bars(axes, place + 0.14, drawn[:, :2], colour=ORANGE, label="posterior, 95%")
-        axes.plot(drawn[:, 2], place + 0.14, "D", color=ORANGE, ms=4)
+    ends = bootstrap.to_numpy().T
+    axes.hlines(place, *ends, color=DARK, linewidth=2, label="bootstrap over prompts")
+    axes.plot(profile["cvar"], place, "o", color=DARK, ms=5)
     axes.set_yticks(place, [str(name) for name in models])
     axes.set_ylim(len(models) - 0.4, -0.6)
     axes.set_xlabel("CVaR of cumulative log-risk; further left is safer")
     axes.grid(axis="x", color="0.9")
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
-
-
-def posterior_intervals(results: xr.DataTree, models: np.ndarray) -> np.ndarray | None:
-    """Return lower end, upper end and mean of the posterior tail risk, a row a model."""
-    if "posterior_profile" not in results or "cvar" not in results["posterior_profile"]:
-        return None
-    draws = results["posterior_profile"]["cvar"].sel(model=models)
-    ends = draws.quantile([0.025, 0.975], ("chain", "draw")).transpose("model", "quantile")
-    return np.column_stack([ends.to_numpy(), draws.mean(("chain", "draw")).to_numpy()])
 
 
 def tail_shares(results: xr.DataTree) -> "Figure":
@@ -235,8 +219,3 @@ def tail_shares(results: xr.DataTree) -> "Figure":
     axes.set(xlim=(0, 1), xlabel="share of the log-risk of the tail prompts")
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
-
-
-def _bars(axes: "Axes", place: np.ndarray, ends: np.ndarray, *, colour: str, label: str) -> None:
-    """One line an interval; one that is missing is not drawn."""
-    axes.hlines(place, ends[:, 0], ends[:, 1], color=colour, linewidth=2, label=label)

@@ -24,7 +24,10 @@ MOST_ROWS = 150
 # Chapters by the titles of their tables, the first that matches.
 CHAPTERS = (
     ("Decision", r"Decision by|Probabilit|What each|Where weight|CVaR by source"),
-    ("Risk profile", r"Tables? [1-4][-:]|Section 3\.3|Risk profile|Harm by|Section 4|Distribution"),
+    (
+        "Risk profile",
+        r"Tail risk:|Tables? [1-4][-:]|Section 3\.3|Risk profile|Harm by|Section 4|Distribution",
+    ),
     ("Judges", r"Table [5-7][,:]|Appendix C|Effective number"),
     ("Judges against people", r"Judges against|Self-preference|As people would"),
     ("How dimensions move together", r"Table 8"),
@@ -36,6 +39,7 @@ CHAPTERS = (
     ("The fitted model", r"Posterior|Predictive|Sampl"),
 )
 OTHER = "Further results"
+UNUSABLE = "From a fit that has NOT CONVERGED: do not decide by these numbers."
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,9 @@ def chapters(results: xr.DataTree) -> list[Chapter]:
             mine = tuple(one for one in drawn if _belongs(one, table) and one.name not in taken)
             taken |= {one.name for one in mine}
             left_out = max(0, len(table.rows) - MOST_ROWS)
-            short = replace(table, rows=table.rows[:MOST_ROWS])
+            warned = heading == CHAPTERS[0][0] and results.attrs["status"] == "not converged"
+            note = f"{UNUSABLE} {table.note}" if warned else table.note
+            short = replace(table, rows=table.rows[:MOST_ROWS], note=note)
             shown.append(Shown(f"table-{at}-{number}", short, mine, left_out))
         made.append(Chapter(f"chapter-{at}", heading, tuple(shown)))
     return made
@@ -163,7 +169,7 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
         yield "Dimensions of harm", ", ".join(map(str, results["panel"]["dimension"].to_numpy()))
     if "responsiveness" in results:
         whole = results["responsiveness"].to_dataset().sel(group="all", by="all")
-        yield "Items", str(int(whole["items"]))
+        yield "Items", str(results["items"].sizes["item"] if "items" in results else 0)
         yield "Raters", str(int(whole["raters"]))
     yield "Ratings", str(int(results.attrs["data_ratings"]))
     if "weights" in results.attrs:

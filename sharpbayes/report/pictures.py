@@ -41,6 +41,9 @@ CROWD = {
     "cohesion": ("Group cohesion", "Agreement inside each group and with all other raters"),
     "taken_apart": ("Item ", "Ratings of the items that groups see most differently"),
 }
+BOTH = "posterior and bootstrap interval"
+REPLICATED = "Predictive check: ratings observed and replicated"
+MOST_GROUPS = 40
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
@@ -63,18 +66,121 @@ class Picture:
 
 def pictures(results: xr.DataTree) -> list[Picture]:
     """Return the figures that the groups of a results file allow, in reading order."""
-    return [*(_panel(results) if "panel" in results else ()), *_crowd(results)]
+    return [
+        *_posterior(results),
+        *(_panel(results) if "panel" in results else ()),
+        *_crowd(results),
+    ]
 
 
 def data_tables(results: xr.DataTree) -> list[Table]:
     """Return tables of what figures show and no other table holds."""
     made = [_spread(results)] if "panel" in results else []
+    if "posterior_predictive" in results:
+        made += [*_both_intervals(results), _replicated(results)]
     if "responsiveness" in results:
         data = results["responsiveness"].to_dataset()
         made.append(_curves(data.sel(by="all"), "group", CROWD["curves_by_group"][0]))
         if data.sizes["by"] > 1:
             made.append(_curves(data.sel(group="all"), "by", CROWD["curves_by_stratum"][0]))
     return made
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The metric that a report is about: draws, bootstrap interval, and what it is."""
+
+    draws: xr.DataArray
+    bounds: xr.DataArray
+    what: str
+    title: str
+    contains: str
+
+
+def _twin(results: xr.DataTree) -> Twin | None:
+    """Tail risk of a panel, responsiveness of a crowd; None where no draws were measured."""
+    if "posterior_profile" in results:
+        draws = results["posterior_profile"].to_dataset()["cvar"]
+        safest_first = results["profile"].to_dataset().sortby("cvar")["model"]
+        what = "CVaR of cumulative log-risk; further left is safer"
+        return Twin(
+            draws.sel(model=safest_first),
+            results["profile_interval"].to_dataset()["cvar"],
+            what,
+            f"Tail risk: {BOTH}",
+            str(results["posterior_profile"].attrs["contains"]),
+        )
+    if "posterior_responsiveness" in results:
+        draws = results["posterior_responsiveness"].to_dataset()["hm"].sel(by="all", drop=True)
+        bounds = results["responsiveness"].to_dataset()["hm_interval"].sel(by="all", drop=True)
+        what = "harmonic mean of MPA and WRA; further right is better"
+        return Twin(
+            draws.dropna("group").isel(group=slice(MOST_GROUPS)),
+            bounds,
+            what,
+            f"Responsiveness: {BOTH}",
+            str(results["posterior_responsiveness"].attrs["contains"]),
+        )
+    return None
+
+
+def _posterior(results: xr.DataTree) -> Iterator[Picture]:
+    """What ArviZ draws of a fit: both intervals, and ratings observed and replicated."""
+    if "posterior_predictive" not in results:
+        return
+    from sharpbayes.bayes.figures import forest, predictive  # noqa: PLC0415 - draws by ArviZ
+
+    twin = _twin(results)
+    if twin is not None and twin.draws.size:
+        caption = (
+            f"{twin.title}. Circle and thick line: median and middle half of the posterior; thin "
+            "line: 95% of it; dashed: bootstrap"
+        )
+        drawn = forest(twin.draws, twin.bounds, label=twin.what)
+        yield Picture("both", caption, _address(drawn), twin.title)
+    figure = predictive(results)
+    if figure is not None:
+        caption = (
+            "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
+            "black line leaves the blue ones, the model does not describe the ratings"
+        )
+        yield Picture("replicated", caption, _address(figure), REPLICATED)
+
+
+def _both_intervals(results: xr.DataTree) -> Iterator[Table]:
+    """Posterior and bootstrap interval of the metric that a report is about."""
+    twin = _twin(results)
+    if twin is None:
+        return
+    draws, bounds = twin.draws, twin.bounds
+    (unit,) = (str(dim) for dim in draws.dims if dim not in {"chain", "draw"})
+    ends = draws.quantile([0.025, 0.5, 0.975], ("chain", "draw"))
+    rows = tuple(
+        (
+            str(name),
+            number(ends.sel({unit: name, "quantile": 0.5})),
+            *(number(ends.sel({unit: name, "quantile": q})) for q in (0.025, 0.975)),
+            *(number(bounds.sel({unit: name, "bound": end})) for end in ("lower", "upper")),
+        )
+        for name in draws[unit].to_numpy()
+    )
+    header = (unit, "posterior median", "lower 95%", "upper 95%", "bootstrap lower", "upper")
+    note = f"{twin.what[:1].upper()}{twin.what[1:]}. {twin.contains}"
+    yield Table(twin.title, header, rows, note)
+
+
+def _replicated(results: xr.DataTree) -> Table:
+    """Shares of levels, observed and replicated."""
+    from sharpbayes.bayes.figures import level_shares  # noqa: PLC0415 - as above
+
+    rows = tuple(
+        (scale, str(level), *map(number, shares))
+        for scale, table in level_shares(results).items()
+        for level, shares in enumerate(table)
+    )
+    header = ("scale", "level", "observed", "replicated", "lower 95%", "upper 95%")
+    note = "Shares of the ratings; levels are counted from 0, the least harm."
+    return Table(REPLICATED, header, rows, note)
 
 
 def _panel(results: xr.DataTree) -> Iterator[Picture]:

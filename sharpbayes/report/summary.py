@@ -1,18 +1,20 @@
 """Results -> the answer in two sentences, whether to trust it, and what it does not mean.
 
-Written once: the terminal, the report and ``_repr_html_`` say the same words.
+Written once: the terminal, the report and :class:`Summary` in a notebook say the same words.
 """
 
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import listed
 from sharpbayes.report.people_tables import departures
-from sharpbayes.report.tables import number
+from sharpbayes.report.tables import Table, number, tables
 
 SIGNIFICANT = 0.05
 FEW_JUDGES = 2
@@ -49,6 +51,64 @@ CROWD_LIMITS = (
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """What results say, as the terminal and the report say it.
+
+    Attributes:
+        title: Title of the study.
+        answer: What was found, in two sentences.
+        trust: Whether to trust it, in one line.
+        failed: Every check that failed.
+        remarks: What a reader must know that is no failure.
+        tables: The tables of the terminal.
+    """
+
+    title: str
+    answer: tuple[str, str]
+    trust: str
+    failed: tuple[str, ...]
+    remarks: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+    def __repr__(self) -> str:
+        """Say it in lines."""
+        return "\n".join([self.title, *self.answer, self.trust, *self.remarks])
+
+    def _repr_html_(self) -> str:
+        """Say it as a page does, for notebooks: the answer, failures first, then the tables."""
+        said = "".join(f"<p>{escape(text)}</p>" for text in (*self.answer, self.trust))
+        listed = "".join(f"<li>{escape(text)}</li>" for text in (*self.failed, *self.remarks))
+        shown = "".join(_html_table(table) for table in self.tables)
+        return f"<h3>{escape(self.title)}</h3>{said}<ul>{listed}</ul>{shown}"
+
+
+def summary(results: xr.DataTree) -> Summary:
+    """Return what was found, whether to trust it, and the tables, to be shown in a notebook.
+
+    Args:
+        results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
+            :func:`sharpbayes.open_results`.
+    """
+    return Summary(
+        title=str(results.attrs["title"]),
+        answer=answer(results),
+        trust=verdict(results),
+        failed=tuple(failed(results)),
+        remarks=tuple(remarks(results)),
+        tables=tuple(tables(results)),
+    )
+
+
+def _html_table(table: Table) -> str:
+    """A table with every text escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    caption = f"<caption>{escape(table.title)}</caption>"
+    return f"<table>{caption}<tr>{head}</tr>{body}</table><p>{escape(table.note)}</p>"
 
 
 def answer(results: xr.DataTree) -> tuple[str, str]:
@@ -152,11 +212,25 @@ def _responsive(results: xr.DataTree) -> str:
         return "The results hold no profile and no responsiveness."
     cell = results["responsiveness"].to_dataset().sel(group=ALL, by=ALL)
     if cell["reason"].item():
-        return f"Responsiveness of all raters cannot be measured: {cell['reason'].item()}."
+        return _range_of_groups(results, str(cell["reason"].item()))
     value = number(cell["hm"]) + _interval(cell["hm_interval"])
     return (
         f"Scores of all {int(cell['raters'])} raters on {int(cell['items'])} items follow the "
         f"labels with a responsiveness of {value}, where 1 is best (harmonic mean of MPA and WRA)."
+    )
+
+
+def _range_of_groups(results: xr.DataTree, reason: str) -> str:
+    """Responsiveness of groups where all raters together have none, such as with crowd labels."""
+    found = results["responsiveness"]["hm"].sel(by=ALL).dropna("group")
+    found = found[np.argsort(found.to_numpy(), kind="stable")]
+    if not found.size:
+        return f"Responsiveness of all raters cannot be measured: {reason}."
+    low, high = (f"{number(each)} ({each['group'].item()})" for each in (found[0], found[-1]))
+    return (
+        f"The scores of {found.size} groups of raters, each held against the labels, follow them "
+        f"with a responsiveness from {low} to {high}, where 1 is best "
+        f"(harmonic mean of MPA and WRA); all raters together have none: {reason}."
     )
 
 
@@ -207,8 +281,20 @@ def _said_by_groups(results: xr.DataTree) -> Iterator[str]:
     """What groups other than the convergence checks declare as failed."""
     for name, node in results.children.items():
         for key in ("failed", "why_not"):
-            if (name, key) != ("diagnostics", "why_not"):
+            if name == "predictive_checks" and key == "failed":
+                yield from _not_reproduced(_texts(node.attrs.get(key, "")))
+            elif (name, key) != ("diagnostics", "why_not"):
                 yield from _texts(node.attrs.get(key, ""))
+
+
+def _not_reproduced(found: list[str]) -> Iterator[str]:
+    """What the model does not reproduce, as one sentence; a table has all of it."""
+    if found:
+        count = "one statistic" if len(found) == 1 else f"{len(found)} statistics"
+        yield (
+            f"The fitted model does not reproduce {count} of the ratings, such as {found[0]}. "
+            "Probabilities and posterior intervals rest on it; bootstrap intervals do not."
+        )
 
 
 def _texts(value: object) -> list[str]:
@@ -242,7 +328,8 @@ def _unmeasured(results: xr.DataTree) -> Iterator[str]:
     if "responsiveness" not in results:
         return
     reason = results["responsiveness"]["reason"].sel(by=ALL)
-    without = [str(group) for group in reason["group"].to_numpy()[reason.to_numpy() != ""]]
+    groups = reason["group"].to_numpy()[reason.to_numpy() != ""]
+    without = [str(group) for group in groups if group != ALL]
     if without:
         yield f"Rater groups that are not measured: {listed(without, most=6)}."
 

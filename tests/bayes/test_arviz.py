@@ -4,7 +4,11 @@ import arviz as az
 import matplotlib as mpl
 import numpy as np
 import pytest
+import xarray as xr
 
+from sharpbayes.bayes.figures import forest, level_shares, predictive
+from sharpbayes.report.figures import as_svg
+from sharpbayes.report.html import as_html
 from sharpbayes.results import open_results, save_results
 from sharpbayes.run import fit
 from sharpbayes.spec.load import load_study
@@ -39,3 +43,48 @@ def test_plots(results, draw):
     some = {"var_names": ["sd_item", "sd_rater"]}
     options = {"kind": "ecdf"} if draw is az.plot_ppc_dist else some  # ratings are discrete
     assert draw(results, **options, backend="matplotlib") is not None
+
+
+def test_the_forest_of_a_report_has_both_intervals(results):
+    draws = results["posterior_responsiveness"]["hm"].sel(by="all", drop=True)
+    bounds = results["responsiveness"]["hm_interval"].sel(by="all", drop=True)
+    some = ["gender=Woman", "gender=Man", "age=GenZ"]
+    figure = forest(draws.sel(group=some), bounds, label="HM")
+    axes = next(each for each in figure.axes if each.get_xlabel() == "HM")
+    ends = [[x for x, _ in line] for line in axes.collections[-1].get_segments()]
+    np.testing.assert_allclose(ends, bounds.sel(group=some).transpose("group", "bound"))
+    assert axes.get_xlim()[0] < float(draws.sel(group=some).quantile(0.025)) < axes.get_xlim()[1]
+    names = [text.get_text() for each in figure.axes for text in each.texts]
+    assert set(some) <= set(names)
+    assert as_svg(figure) == as_svg(forest(draws.sel(group=some), bounds, label="HM"))
+
+
+def test_shares_of_levels_are_counted_in_every_replicate(results):
+    (table,) = level_shares(results).values()
+    observed = results["observed_data"]["level_score"].to_numpy()
+    draws = results["posterior_predictive"]["level_score"].to_numpy().reshape(-1, observed.size)
+    np.testing.assert_allclose(table[:, 0], [(observed == level).mean() for level in range(5)])
+    np.testing.assert_allclose(table[:, 1], [(draws == level).mean() for level in range(5)])
+    assert (table[:, 2] <= table[:, 1]).all()
+    assert (table[:, 1] <= table[:, 3]).all()
+
+
+def test_replicates_are_drawn_scale_by_scale_and_scales_of_two_levels_are_not(results):
+    figure = predictive(results)
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == ["score"]
+    flags = results.copy()
+    for group in ("observed_data", "posterior_predictive"):
+        level = results[group].to_dataset()[["level_score"]].clip(max=1)
+        flags[group] = xr.DataTree(level)
+    assert predictive(flags) is None
+
+
+def test_the_page_of_a_fit_shows_them_above_their_numbers(results):
+    page = as_html(results)
+    assert len(page.encode()) < 3_000_000
+    for title in (
+        "Responsiveness: posterior and bootstrap interval",
+        "Predictive check: ratings observed and replicated",
+    ):
+        assert page.count(f">{title}</caption>") == 1
+        assert page.index(f"The numbers are in the table {title}.") < page.index(f">{title}<")

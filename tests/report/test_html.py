@@ -11,7 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import html
-from sharpbayes.report.figures import posterior_intervals, profile_intervals
+from sharpbayes.report.figures import profile_intervals
 from sharpbayes.report.write import every_table
 from sharpbayes.run import measure
 from sharpbayes.spec.load import load_study
@@ -142,19 +142,12 @@ def test_long_tables_are_cut_and_say_so(crowd, monkeypatch):
     assert "7 more rows are in the files" in " ".join(Page(html.as_html(crowd)).text)
 
 
-def test_a_posterior_interval_is_drawn_beside_the_bootstrap(panel):
-    models = panel["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
-    draws = np.random.default_rng(1).normal(size=(2, 50, 3))
-    fitted = panel.copy()
-    fitted["posterior_profile"] = xr.DataTree(
-        xr.Dataset({"cvar": (("chain", "draw", "model"), draws)}, {"model": models})
-    )
-    found = posterior_intervals(fitted, models)
-    flat = draws.reshape(100, 3)
-    assert found[:, 0] == pytest.approx(np.quantile(flat, 0.025, axis=0))
-    assert found[:, 2] == pytest.approx(flat.mean(0))
-    legend = [t.get_text() for t in profile_intervals(fitted).axes[0].get_legend().get_texts()]
-    assert legend == ["bootstrap over prompts", "posterior, 95%"]
+def test_the_bootstrap_interval_of_each_model_is_drawn(panel):
+    axes = profile_intervals(panel).axes[0]
+    order = panel["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
+    drawn = [[x for x, _ in segment] for segment in axes.collections[0].get_segments()]
+    bounds = panel["profile_interval"]["cvar"].sel(model=order).transpose("model", "bound")
+    np.testing.assert_allclose(drawn, bounds.to_numpy()[~np.isnan(bounds).any("bound")])
 
 
 def test_equal_results_give_equal_pages_below_three_megabytes(results):

@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 from sharpbayes.report.html import write_html
 from sharpbayes.run import measure
 from sharpbayes.spec.load import load_study
+from tests.make_docs import small_fits
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +27,17 @@ def browser():
         opened.close()
 
 
-@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd"])
-def page_file(request, tmp_path_factory):
-    results = measure(load_study(request.param, overrides=("bootstrap.replicates=100",)))
+@pytest.fixture(scope="module")
+def fits():
+    return small_fits()
+
+
+@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd", "panel", "crowd"])
+def page_file(request, tmp_path_factory, fits):
+    """A page of what was measured, and of small fits, which have not converged."""
+    results = fits.get(request.param)
+    if results is None:
+        results = measure(load_study(request.param, overrides=("bootstrap.replicates=100",)))
     return write_html(results, tmp_path_factory.mktemp("page") / "report.html")
 
 

@@ -34,7 +34,7 @@ def panel(*, cvar=(3.0, 1.0, 2.0), alike=(("b", "c"),), admissible=None, status=
 def crowd(*, p=0.01, hm=-0.2, reason=""):
     groups, coords = ["all", "g=x", "g=y"], {"group": ["all", "g=x", "g=y"], "by": ["all"]}
     table = {
-        "hm": (("group", "by"), [[0.8], [0.7], [0.9]]),
+        "hm": (("group", "by"), [[np.nan if reason else 0.8], [0.7], [0.9]]),
         "raters": (("group", "by"), [[9], [4], [5]]),
         "items": (("group", "by"), [[20], [20], [20]]),
         "reason": (("group", "by"), [[reason], [""], [""]]),
@@ -105,9 +105,28 @@ def test_a_crowd_and_which_groups_differ():
     assert summary.answer(crowd(p=np.nan))[1] == "No two groups of raters can be compared."
 
 
-def test_a_crowd_that_cannot_be_measured_says_why():
-    found = summary.answer(crowd(reason="one label only"))[0]
+def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
+    results = crowd(reason="one label only")
+    assert summary.answer(results)[0] == (
+        "The scores of 2 groups of raters, each held against the labels, follow them with a "
+        "responsiveness from 0.700 (g=x) to 0.900 (g=y), where 1 is best (harmonic mean of MPA "
+        "and WRA); all raters together have none: one label only."
+    )
+    results["responsiveness"]["hm"][:] = np.nan
+    found = summary.answer(results)[0]
     assert found == "Responsiveness of all raters cannot be measured: one label only."
+
+
+def test_what_the_model_does_not_reproduce_is_one_sentence():
+    results = crowd()
+    results["predictive_checks"] = xr.DataTree()
+    results["predictive_checks"].attrs["failed"] = ["mpa of x: off", "wra of x: off"]
+    (said,) = summary.failed(results)
+    assert said.startswith("The fitted model does not reproduce 2 statistics of the ratings, such")
+    assert "mpa of x: off. " in said
+    assert "wra" not in said
+    results["predictive_checks"].attrs["failed"] = []
+    assert summary.failed(results) == []
 
 
 @pytest.mark.parametrize("said", ["Too few zeros.", '["Too few zeros."]'])
@@ -131,6 +150,5 @@ def test_remarks_name_what_is_missing():
     assert summary.remarks(crowd(reason="one label only")) == [
         "No model of the ratings was fitted: intervals contain the sampling of items only.",
         "Beside 180 ratings, 3 are empty.",
-        "Rater groups that are not measured: all.",
     ]
     assert summary.failed(panel()) == []

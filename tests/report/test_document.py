@@ -1,0 +1,51 @@
+"""What commands print for machines."""
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.report.document import found_document
+from sharpbayes.report.summary import summary
+from sharpbayes.run import measure
+from sharpbayes.spec.load import load_study
+
+
+def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
+    group = xr.Dataset(
+        {
+            "elpd": ("model", [-1.0, -2.0]),
+            "pareto_k": (("model", "unit"), np.zeros((2, 3))),
+            "weight": ("model", [1.0, np.nan]),
+        },
+        {"model": ["a", "b"], "unit": ["x", "y", "z"]},
+    )
+    found = xr.DataTree.from_dict({"/comparison": group})
+    found.attrs = {"title": "T", "status": "compared"}
+    made = found_document(found, "comparison", without="unit", files=[tmp_path / "c.nc"])
+    assert json.loads(json.dumps(made, allow_nan=False)) == {
+        "title": "T",
+        "status": "compared",
+        "files": [str(tmp_path / "c.nc")],
+        "comparison": {"elpd": {"a": -1.0, "b": -2.0}, "weight": {"a": 1.0, "b": None}},
+    }
+
+
+def test_a_summary_says_the_answer_and_escapes_what_it_shows():
+    results = measure(load_study("quickstart", overrides=("bootstrap.replicates=20",)))
+    results.attrs["title"] = "<script>1</script>"
+    said = summary(results)
+    assert repr(said).splitlines()[1].startswith("aster has the lowest tail risk of 4 models")
+    shown = said._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;1" in shown
+    assert said.answer[0] in shown
+    assert shown.count("<table>") == len(said.tables) > 1
+
+
+def test_a_study_prints_what_it_is():
+    study = load_study("quickstart", overrides=("seed=1",))
+    assert "model      Models, prompts, judges and indicators, by dimension of harm" in repr(study)
+    assert repr(study).endswith("set        seed=1")
+    assert "<th>weights</th><td>SHARP, as published (sharp)</td>" in study._repr_html_()
+    assert len(repr(study).splitlines()) == 6
