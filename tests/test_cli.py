@@ -255,6 +255,8 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     assert "Truths in their posteriors" in done.stdout
     found = open_results("c.nc")
     assert found["calibration"].sizes["simulation"] == 20
+    assert {"MPA[all]", "WRA[gender=Woman]"} <= set(found["calibration"]["quantity"].to_numpy())
+    assert "MPA[all]" in done.stdout
     assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
     assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
         path.name for path in (tmp_path / "shown").iterdir()

@@ -6,7 +6,7 @@ posterior, so that its rank among the posterior's draws is uniform (Talts et al.
 al. 2023 for the log-likelihood among the quantities).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +32,10 @@ from sharpbayes.spec.study import Sampler
 Floats = NDArray[np.float64]
 Fit = Callable[[Ratings, Model, int], xr.DataTree]
 Step = Callable[[str], None]
+Levels = dict[str, NDArray[np.integer]]
+# Metrics of ratings by name, shape (sample,), from levels of each scale, shape (sample, rating).
+Metrics = Callable[[Levels], Mapping[str, Floats]]
+Places = tuple[dict[str, float], bool]
 
 # Draws that a truth is ranked among: few enough of each fit to be nearly independent.
 RANKED = 100
@@ -50,12 +54,16 @@ def calibrate(
     seed: int,
     step: Step,
     fit: Fit | None = None,
+    metrics: Metrics | None = None,
 ) -> xr.Dataset:
     """Fit ratings with known truth many times, and say how truths lie in their posteriors.
 
     Quantities: every sd, correlation, threshold and effect of terms of up to 12 levels; of larger
     terms the first effect and the spread of all; the log-likelihood of all ratings; the mean level
-    on each scale of ratings made anew (so that replicated ratings are checked too).
+    on each scale, and ``metrics``, of ratings made anew. The truth of those last ones is the value
+    in further ratings of the same cells made from the true parameters, which the fit has not seen;
+    its posterior is the value in ratings replicated from each draw. So what is checked is the
+    posterior twin with ``uncertainty = ["ratings"]``, predictive noise included.
 
     Args:
         ratings: The study's own; their levels are not used.
@@ -66,13 +74,40 @@ def calibrate(
         step: Called with a few words now and then.
         fit: What returns the posterior of ratings under a model, with a seed, in place of the
             sampler.
+        metrics: Metrics of interest as functions of the ratings; where one is missing, it counts as
+            less than any number.
 
     Returns:
-        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
-        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
-        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
-        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
-        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+        What :func:`described` returns.
+    """
+    found = places_of(
+        ratings,
+        model,
+        sampler,
+        simulations=simulations,
+        seed=seed,
+        step=step,
+        fit=fit,
+        metrics=metrics,
+    )
+    return described(list(found), seed=seed)
+
+
+def places_of(
+    ratings: Ratings,
+    model: Model,
+    sampler: Sampler,
+    *,
+    simulations: int,
+    seed: int,
+    step: Step,
+    fit: Fit | None = None,
+    metrics: Metrics | None = None,
+) -> Iterator[Places]:
+    """Yield the places of the truths of one simulation after the other, and whether it converged.
+
+    Arguments are those of :func:`calibrate`; a caller may stop at any time and describe what it
+    has.
     """
     placed = place(ratings, model)
     sampled = fit or _sampler(sampler)
@@ -80,17 +115,14 @@ def calibrate(
     truths = sample_prior(build(placed), draws=simulations, seed=int(seeds[0]))[
         "prior"
     ].to_dataset()
-    pits, good = [], []
     for number, own in enumerate(seeds[1:]):
         if number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
-        truth = truths.isel(draw=[number])
-        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=int(own))
-        pits.append(found)
-        good.append(bool(diagnose(trace, sampler)["converged"]))
-    names = list(pits[0])
-    table = np.array([[pit[name] for pit in pits] for name in names])
-    return _described(names, table, np.array(good), seed=seed)
+        truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(own))
+        again = with_levels(ratings, placed, _levels(truth, placed, rng))
+        trace = sampled(again, model, int(rng.integers(2**31)))
+        pits = _places(trace, truth, place(again, model), rng, metrics)
+        yield pits, bool(diagnose(trace, sampler)["converged"])
 
 
 def _sampler(sampler: Sampler) -> Fit:
@@ -106,19 +138,24 @@ def _sampler(sampler: Sampler) -> Fit:
     return fit
 
 
-def _one(
-    ratings: Ratings, model: Model, placed: Design, *, truth: xr.Dataset, fit: Fit, seed: int
-) -> tuple[xr.DataTree, dict[str, float]]:
-    """Make ratings of a truth, fit them, and place the truth in the posterior."""
-    rng = np.random.default_rng(seed)
-    levels = _levels(truth, placed, rng)
-    again = with_levels(ratings, placed, levels)
-    made = place(again, model)
-    trace = fit(again, model, int(rng.integers(2**31)))
+def _places(
+    trace: xr.DataTree,
+    truth: xr.Dataset,
+    made: Design,
+    rng: np.random.Generator,
+    metrics: Metrics | None,
+) -> dict[str, float]:
+    """Place a truth in the posterior of ratings that were made of it."""
     draws = thinned(trace["posterior"].to_dataset(), draws=RANKED)
     truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
-    true, drawn = _quantities(truth, made, rng), _quantities(draws, made, rng)
-    return trace, {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+    (true, seen), (drawn, replicated) = (_quantities(each, made, rng) for each in (truth, draws))
+    places = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+    if metrics is None:
+        return places
+    # In one call, which costs as much for the truth alone as for a hundred draws beside it.
+    both = {name: np.concatenate([seen[name], replicated[name]]) for name in seen}
+    measured = {name: np.nan_to_num(held, nan=-np.inf) for name, held in metrics(both).items()}
+    return places | {name: _pit(held[0], held[1:], rng) for name, held in measured.items()}
 
 
 def _levels(
@@ -142,14 +179,18 @@ def with_levels(ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.in
     return replace(ratings, level=level)
 
 
-def _quantities(draws: xr.Dataset, made: Design, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return what is ranked, by name; shape (sample,)."""
+def _quantities(
+    draws: xr.Dataset, made: Design, rng: np.random.Generator
+) -> tuple[dict[str, Floats], Levels]:
+    """Return what is ranked, by name, shape (sample,), and ratings made anew."""
     found = dict(_parameters(draws))
     by_scale = [log_probability(latents(draws, made, scale)).sum(axis=1) for scale in made.scales]
     found["log-likelihood"] = np.sum(by_scale, axis=0)
-    for scale, level in zip(made.scales, _levels(draws, made, rng), strict=True):
-        found[f"replicated mean of {scale.name}"] = level.mean(axis=1)
-    return found
+    names = [scale.name for scale in made.scales]
+    levels: Levels = dict(zip(names, _levels(draws, made, rng), strict=True))
+    for name, level in levels.items():
+        found[f"replicated mean of {name}"] = level.mean(axis=1)
+    return found, levels
 
 
 def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
@@ -181,8 +222,22 @@ def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
     return (below + rng.random() * (ties + 1)) / (len(drawn) + 1)
 
 
-def _described(names: list[str], pit: Floats, good: NDArray[np.bool_], *, seed: int) -> xr.Dataset:
-    """Bands, tests and coverage of places of truths."""
+def described(places: Sequence[Places], *, seed: int) -> xr.Dataset:
+    """Return bands, tests and coverage of places of truths.
+
+    Args:
+        places: Of each simulation, from :func:`places_of`.
+        seed: Seed of the bands.
+
+    Returns:
+        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
+        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
+        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
+        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
+        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+    """
+    names = list(places[0][0])
+    pit = np.array([[each[name] for each, _ in places] for name in names])
     curves = np.stack(
         [ecdf_pit(each, BAND, BAND_DRAWS, rng=np.random.default_rng(seed)) for each in pit], axis=1
     )
@@ -198,7 +253,7 @@ def _described(names: list[str], pit: Floats, good: NDArray[np.bool_], *, seed: 
             "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
             "p_value": ("quantity", p_value),
             "p_holm": ("quantity", p_holm),
-            "fit_converged": ("simulation", good),
+            "fit_converged": ("simulation", np.array([good for _, good in places])),
             "calibrated": int((p_holm >= ERROR).all()),
         },
         {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},
