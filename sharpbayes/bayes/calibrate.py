@@ -103,11 +103,12 @@ def places_of(
     step: Step,
     fit: Fit | None = None,
     metrics: Metrics | None = None,
+    first: int = 0,
 ) -> Iterator[Places]:
     """Yield the places of the truths of one simulation after the other, and whether it converged.
 
     Arguments are those of :func:`calibrate`; a caller may stop at any time and describe what it
-    has.
+    has, and go on from simulation ``first`` another time: each has a seed of its own.
     """
     placed = place(ratings, model)
     sampled = fit or _sampler(sampler)
@@ -115,7 +116,7 @@ def places_of(
     truths = sample_prior(build(placed), draws=simulations, seed=int(seeds[0]))[
         "prior"
     ].to_dataset()
-    for number, own in enumerate(seeds[1:]):
+    for number, own in list(enumerate(seeds[1:]))[first:]:
         if number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
         truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(own))

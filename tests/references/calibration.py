@@ -2,12 +2,14 @@
 
 ``python -m tests.references.calibration`` runs all again (some minutes a model), ``--only`` names
 models and leaves the rows of others as they are. The table is written anew after every 25
-simulations, so that a run that is cut leaves what it has. For one model it is what ``sharpbayes
-calibrate tests/references/small_panel.toml --set panel.model=judge_panel`` prints.
+simulations, and with ``--keep FOLDER`` a run that was cut goes on where it was. For one model it is
+what ``sharpbayes calibrate tests/references/small_panel.toml --set panel.model=judge_panel``
+prints.
 """
 
 import argparse
 import csv
+import json
 import time
 from pathlib import Path
 
@@ -45,11 +47,12 @@ def study_of(name):
     return load_study(HERE / f"small_{kind}.toml", overrides=[f"{kind}.model={name}"])
 
 
-def calibrated(name, simulations):
-    """Yield what is known of a model's calibration, now and then."""
+def calibrated(name, simulations, keep):
+    """Yield what is known of a model's calibration, now and then; each line kept is a fit."""
     files = study_of(name)
     loaded, study = read(files), files.study.spec
-    held = []
+    kept = keep / f"{name}-{simulations}.jsonl" if keep else None
+    held = [json.loads(line) for line in kept.open()] if kept and kept.exists() else []
     for places in places_of(
         loaded.ratings,
         files.model.spec,
@@ -58,8 +61,12 @@ def calibrated(name, simulations):
         seed=study.seed,
         step=print,
         metrics=metrics_of(files, loaded),
+        first=len(held),
     ):
         held.append(places)
+        if kept:
+            with kept.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(places)}\n")
         if len(held) % WRITTEN_EVERY == 0:
             yield described(held, seed=study.seed)
 
@@ -100,11 +107,12 @@ def main():
     asked.add_argument("--simulations", type=int, default=300)
     asked.add_argument("--only", nargs="*", default=list(KINDS))
     asked.add_argument("--out", type=Path, default=HERE / "calibration.csv")
+    asked.add_argument("--keep", type=Path, help="Folder for what each fit gave.")
     asked.add_argument("--figures", type=Path, help="Folder for a figure of each model.")
     chosen = asked.parse_args()
     for name in chosen.only:
         start = time.monotonic()
-        for found in calibrated(name, chosen.simulations):
+        for found in calibrated(name, chosen.simulations, chosen.keep):
             replace_rows(chosen.out, name, rows_of(name, found))
             print(
                 f"{name}: {found.sizes['simulation']}, {time.monotonic() - start:.0f} s", flush=True
