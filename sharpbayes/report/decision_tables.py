@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.document import nested
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.tables import Table, marked, number
 
 UNITS = {
     "cvar": "CVaR of cumulative log-risk",
@@ -145,7 +145,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     """
     found = {str(name): node for name, node in weighed.children.items()}
     if "decision" not in next(iter(found.values())):
-        return [_populations(found)]
+        return marked(weighed, [_populations(found)])
     rows = [
         (
             name,
@@ -159,7 +159,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     ]
     header = ("weights", "choice", "by", "models by expected loss", "admissible", "open pairs")
     decides = Table("What each weighting decides", header, tuple(rows), _contains(found))
-    return [decides, _models_by_weights(found)]
+    return marked(weighed, [decides, _models_by_weights(found)])
 
 
 def _populations(found: dict[str, xr.DataTree]) -> Table:
