@@ -52,7 +52,8 @@ def calibrated(name, simulations, keep):
     files = study_of(name)
     loaded, study = read(files), files.study.spec
     kept = keep / f"{name}-{simulations}.jsonl" if keep else None
-    held = [json.loads(line) for line in kept.open()] if kept and kept.exists() else []
+    done = kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else []
+    held = [json.loads(line) for line in done]
     for places in places_of(
         loaded.ratings,
         files.model.spec,
