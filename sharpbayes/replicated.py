@@ -19,8 +19,10 @@ from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.data.panel import pooled_judges
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.measure_crowd import count_crowd, statistic_of
-from sharpbayes.measure_panel import Plan, replicated_tables
+from sharpbayes.measure_panel import Plan, planned, replicated_tables
+from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.resample import each_block
+from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.study import Panel, Study
 
 Levels = dict[str, NDArray[np.integer]]
@@ -280,7 +282,14 @@ def panel_twins(
     return measured_draws(draws, statistic)
 
 
-def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[str]) -> xr.Dataset:
+def crowd_twin(
+    study: Study,
+    data: CrowdData,
+    draws: Draws,
+    sources: Sequence[str],
+    *,
+    reason: xr.DataArray | None = None,
+) -> xr.Dataset:
     """Return responsiveness of every draw, over (chain, draw, ...).
 
     Metrics are missing where those of the observed ratings are.
@@ -290,11 +299,12 @@ def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[st
         data: Observed ratings.
         draws: Replicated ratings of the crowd, and labels of experts where they are ratings too.
         sources: What varies from draw to draw.
+        reason: Why those of the observed ratings are missing, where that is known already.
     """
     spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
     observed = count_crowd(spec, data)
-    reason = statistic_of(study, data, observed)()["reason"]
+    reason = statistic_of(study, data, observed)()["reason"] if reason is None else reason
     items = observed.plural["item"]
 
     def statistic(block: Block) -> list[xr.Dataset]:
@@ -313,6 +323,71 @@ def crowd_twin(study: Study, data: CrowdData, draws: Draws, sources: Sequence[st
 def _bare(profile: xr.Dataset) -> xr.Dataset:
     """Labels of dimensions alone."""
     return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
+
+
+def panel_metrics(
+    files: StudyFiles, levels: xr.Dataset, ratings: Ratings, placed: Design
+) -> Callable[[Levels], dict[str, Floats]]:
+    """Return what gives the CVaR of every model from levels of each scale, by name.
+
+    Args:
+        files: A study of a panel.
+        levels: Its observed levels.
+        ratings: The same in long form.
+        placed: Its model placed on them.
+    """
+    panel = files.study.spec.panel
+    assert panel is not None  # noqa: S101 - the caller looked
+    plan, cells = planned(files, levels), panel_cells(levels, ratings, panel)
+
+    def of_levels(made: Levels) -> dict[str, Floats]:
+        [twin] = panel_twins([plan], cells, _made(made, placed), ["ratings"])
+        cvar = twin["cvar"].isel(chain=0)
+        return {f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in _texts(cvar["model"])}
+
+    return of_levels
+
+
+def crowd_metrics(
+    study: Study, data: CrowdData, placed: Design
+) -> Callable[[Levels], dict[str, Floats]]:
+    """Return what gives MPA and WRA of every group from levels of each scale, by name.
+
+    Groups whose observed metrics are missing are left out.
+
+    Args:
+        study: A study of a crowd.
+        data: Its ratings.
+        placed: Its model placed on them.
+    """
+    assert study.crowd is not None  # noqa: S101 - the caller looked
+    reason = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
+    groups = _texts(reason["group"][(reason.sel(by=ALL) == "").to_numpy()])
+
+    def of_levels(made: Levels) -> dict[str, Floats]:
+        twin = crowd_twin(study, data, _made(made, placed), ["ratings"], reason=reason)
+        twin = twin.isel(chain=0).sel(by=ALL)
+        return {
+            f"{metric.upper()}[{group}]": twin[metric].sel(group=group).to_numpy()
+            for metric in ("mpa", "wra")
+            for group in groups
+        }
+
+    return of_levels
+
+
+def _made(levels: Levels, placed: Design) -> Draws:
+    """Levels of each scale, (draw, rating), as draws of one chain."""
+    held = {
+        f"level_{name}": (("chain", "draw", rating_dim(name)), values[None])
+        for name, values in levels.items()
+    }
+    return Draws(xr.Dataset(), xr.Dataset(held), placed, seed=0)
+
+
+def _texts(labels: xr.DataArray) -> list[str]:
+    """Labels as text."""
+    return [str(label) for label in labels.to_numpy()]
 
 
 def contains(sources: Sequence[str], *, level: float) -> str:

@@ -26,6 +26,7 @@ from sharpbayes.spec.study import Study
 from sharpbayes.tasks import Each, Store
 
 if TYPE_CHECKING:
+    from sharpbayes.bayes.calibrate import Metrics
     from sharpbayes.bayes.chains import Progress
     from sharpbayes.bayes.sample import Elsewhere
     from sharpbayes.simulate import Simulated
@@ -254,14 +255,14 @@ def calibrate(
         each: Computes simulations, such as :meth:`sharpbayes.cluster.Cluster.each`.
 
     Returns:
-        The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`.
+        The group ``calibration`` of :func:`sharpbayes.bayes.calibrate.calibrate`, with CVaR of
+        every model of a panel, or MPA and WRA of every group of a crowd, among its quantities.
 
     Raises:
         SpecError: The study names no model, or one that does not fit its columns.
         DataError: Faults in the data.
     """
     loaded = read(files) if loaded is None else loaded
-    _design(files, loaded)
     if files.model is None:
         raise _without_model(files)
     from sharpbayes.bayes.calibrate import calibrate as of_model  # noqa: PLC0415 - PyMC
@@ -276,6 +277,7 @@ def calibrate(
         step=step or _silent,
         store=store,
         each=each,
+        metrics=metrics_of(files, loaded),
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
     attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
@@ -304,6 +306,19 @@ def simulate(files: StudyFiles) -> "Simulated":
     return simulate_model(
         files, files.model.spec, loaded.ratings, panel=loaded.panel, crowd=loaded.crowd
     )
+
+
+def metrics_of(files: StudyFiles, loaded: Loaded) -> "Metrics | None":
+    """Return what gives a study's metrics of interest from replicated levels."""
+    placed = _design(files, loaded)
+    if placed is None:
+        return None
+    from sharpbayes.replicated import crowd_metrics, panel_metrics  # noqa: PLC0415 - every metric
+
+    if loaded.crowd is not None:
+        return crowd_metrics(files.study.spec, loaded.crowd, placed)
+    assert loaded.panel is not None  # noqa: S101 - a study has a panel or a crowd
+    return panel_metrics(files, loaded.panel, loaded.ratings, placed)
 
 
 def _without_model(files: StudyFiles) -> SpecError:

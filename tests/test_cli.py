@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli import app
 from sharpbayes.library import folder
+from sharpbayes.report.html import as_html
+from sharpbayes.report.write import every_table
 from sharpbayes.results import open_results
 
 FEW = ["--set", "bootstrap.replicates=50"]
@@ -187,6 +189,18 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert document["converged"] is False
     assert document["failed"][0] in document["trust"]
     assert "has not converged and must not be used" in document["trust"]
+    every = every_table(results)
+    assert len(every) > 5
+    assert all(table.note.startswith("NOT CONVERGED") for table in every)
+    shown = run("report", "quickstart_crowd.results.nc", "--text", "--tables", "t")
+    assert shown.stdout.count("NOT CONVERGED") >= len(every)
+    files = sorted(Path("t").iterdir())
+    assert len(files) == 3 * len(every)
+    assert all("NOT CONVERGED" in path.read_text(encoding="utf-8") for path in files)
+    assert as_html(results).count("NOT CONVERGED") >= len(every)
+    printed = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
+    assert printed["status"] == "not converged"
+    assert printed["diagnostics"]["converged"] == 0
 
 
 def test_retry_samples_longer_until_a_fit_has_converged(run):
@@ -284,6 +298,8 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     assert "Truths in their posteriors" in done.stdout
     found = open_results("c.nc")
     assert found["calibration"].sizes["simulation"] == 20
+    assert {"MPA[all]", "WRA[gender=Woman]"} <= set(found["calibration"]["quantity"].to_numpy())
+    assert "MPA[all]" in done.stdout
     assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
     assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
         path.name for path in (tmp_path / "shown").iterdir()

@@ -6,7 +6,7 @@ posterior, so that its rank among the posterior's draws is uniform (Talts et al.
 al. 2023 for the log-likelihood among the quantities).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +34,9 @@ from sharpbayes.tasks import Arrays, Each, Store, each_named, in_turn
 Floats = NDArray[np.float64]
 Fit = Callable[[Ratings, Model, int], xr.DataTree]
 Step = Callable[[str], None]
+Levels = dict[str, NDArray[np.integer]]
+# Metrics of ratings by name, shape (sample,), from levels of each scale, shape (sample, rating).
+Metrics = Callable[[Levels], Mapping[str, Floats]]
 
 # Draws that a truth is ranked among: few enough of each fit to be nearly independent.
 RANKED = 100
@@ -52,6 +55,7 @@ def calibrate(
     seed: int,
     step: Step,
     fit: Fit | None = None,
+    metrics: Metrics | None = None,
     store: Store | None = None,
     each: Each | None = None,
 ) -> xr.Dataset:
@@ -59,7 +63,10 @@ def calibrate(
 
     Quantities: every sd, correlation, threshold and effect of terms of up to 12 levels; of larger
     terms the first effect and the spread of all; the log-likelihood of all ratings; the mean level
-    on each scale of ratings made anew (so that replicated ratings are checked too).
+    on each scale, and ``metrics``, of ratings made anew. The truth of those last ones is the value
+    in further ratings of the same cells made from the true parameters, which the fit has not seen;
+    its posterior is the value in ratings replicated from each draw. So what is checked is the
+    posterior twin with ``uncertainty = ["ratings"]``, predictive noise included.
 
     Args:
         ratings: The study's own; their levels are not used.
@@ -70,16 +77,14 @@ def calibrate(
         step: Called with a few words now and then.
         fit: What returns the posterior of ratings under a model, with a seed, in place of the
             sampler.
+        metrics: Metrics of interest as functions of the ratings; where one is missing, it counts as
+            less than any number.
         store: Where finished simulations are kept, and taken from.
         each: Computes simulations elsewhere, the chains of a fit one after another; in this
             process by default, the chains of a fit together. The numbers are the same.
 
     Returns:
-        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
-        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
-        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
-        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
-        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+        What :func:`described` returns.
     """
     placed = place(ratings, model)
     sampled = fit or _sampler(sampler, cores=1 if each else None)
@@ -93,8 +98,10 @@ def calibrate(
     def simulation(number: int) -> Arrays:
         if here and number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
-        truth, own = truths.isel(draw=[number]), int(seeds[number + 1])
-        trace, found = _one(ratings, model, placed, truth=truth, fit=sampled, seed=own)
+        truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
+        again = with_levels(ratings, placed, _levels(truth, placed, rng))
+        trace = sampled(again, model, int(rng.integers(2**31)))
+        found = _places(trace, truth, place(again, model), rng, metrics)
         return {
             "quantity": np.array(list(found)),
             "pit": np.array(list(found.values())),
@@ -103,11 +110,7 @@ def calibrate(
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
     made = each_named(simulation, numbers, store=store, each=each or in_turn)
-    names = made[0]["quantity"].tolist()
-    places = [dict(zip(one["quantity"].tolist(), one["pit"], strict=True)) for one in made]
-    table = np.array([[place[name] for place in places] for name in names])
-    good = np.array([bool(one["converged"]) for one in made])
-    return _described(names, table, good, seed=seed)
+    return described(made, seed=seed)
 
 
 def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
@@ -123,19 +126,24 @@ def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
     return fit
 
 
-def _one(
-    ratings: Ratings, model: Model, placed: Design, *, truth: xr.Dataset, fit: Fit, seed: int
-) -> tuple[xr.DataTree, dict[str, float]]:
-    """Make ratings of a truth, fit them, and place the truth in the posterior."""
-    rng = np.random.default_rng(seed)
-    levels = _levels(truth, placed, rng)
-    again = with_levels(ratings, placed, levels)
-    made = place(again, model)
-    trace = fit(again, model, int(rng.integers(2**31)))
+def _places(
+    trace: xr.DataTree,
+    truth: xr.Dataset,
+    made: Design,
+    rng: np.random.Generator,
+    metrics: Metrics | None,
+) -> dict[str, float]:
+    """Place a truth in the posterior of ratings that were made of it."""
     draws = thinned(trace["posterior"].to_dataset(), draws=RANKED)
     truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
-    true, drawn = _quantities(truth, made, rng), _quantities(draws, made, rng)
-    return trace, {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+    (true, seen), (drawn, replicated) = (_quantities(each, made, rng) for each in (truth, draws))
+    places = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+    if metrics is None:
+        return places
+    # In one call, which costs as much for the truth alone as for a hundred draws beside it.
+    both = {name: np.concatenate([seen[name], replicated[name]]) for name in seen}
+    measured = {name: np.nan_to_num(held, nan=-np.inf) for name, held in metrics(both).items()}
+    return places | {name: _pit(held[0], held[1:], rng) for name, held in measured.items()}
 
 
 def _levels(
@@ -159,14 +167,18 @@ def with_levels(ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.in
     return replace(ratings, level=level)
 
 
-def _quantities(draws: xr.Dataset, made: Design, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return what is ranked, by name; shape (sample,)."""
+def _quantities(
+    draws: xr.Dataset, made: Design, rng: np.random.Generator
+) -> tuple[dict[str, Floats], Levels]:
+    """Return what is ranked, by name, shape (sample,), and ratings made anew."""
     found = dict(_parameters(draws))
     by_scale = [log_probability(latents(draws, made, scale)).sum(axis=1) for scale in made.scales]
     found["log-likelihood"] = np.sum(by_scale, axis=0)
-    for scale, level in zip(made.scales, _levels(draws, made, rng), strict=True):
-        found[f"replicated mean of {scale.name}"] = level.mean(axis=1)
-    return found
+    names = [scale.name for scale in made.scales]
+    levels: Levels = dict(zip(names, _levels(draws, made, rng), strict=True))
+    for name, level in levels.items():
+        found[f"replicated mean of {name}"] = level.mean(axis=1)
+    return found, levels
 
 
 def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
@@ -198,8 +210,23 @@ def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
     return (below + rng.random() * (ties + 1)) / (len(drawn) + 1)
 
 
-def _described(names: list[str], pit: Floats, good: NDArray[np.bool_], *, seed: int) -> xr.Dataset:
-    """Bands, tests and coverage of places of truths."""
+def described(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
+    """Return bands, tests and coverage of places of truths.
+
+    Args:
+        made: Of each simulation ``quantity``, ``pit`` and ``converged``, as a store keeps them.
+        seed: Seed of the bands.
+
+    Returns:
+        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
+        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
+        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
+        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
+        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+    """
+    names = made[0]["quantity"].tolist()
+    places = [dict(zip(one["quantity"].tolist(), one["pit"], strict=True)) for one in made]
+    pit = np.array([[one[name] for one in places] for name in names])
     curves = np.stack(
         [ecdf_pit(each, BAND, BAND_DRAWS, rng=np.random.default_rng(seed)) for each in pit], axis=1
     )
@@ -215,7 +242,7 @@ def _described(names: list[str], pit: Floats, good: NDArray[np.bool_], *, seed: 
             "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
             "p_value": ("quantity", p_value),
             "p_holm": ("quantity", p_holm),
-            "fit_converged": ("simulation", good),
+            "fit_converged": ("simulation", np.array([bool(one["converged"]) for one in made])),
             "calibrated": int((p_holm >= ERROR).all()),
         },
         {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},

@@ -5,9 +5,9 @@ so that memory does not grow with their number.
 
     elpd_u = log p(y_u | y without u),   u a rating, or all ratings of an item, rater, prompt, ...
 
-estimated by Pareto-smoothed importance sampling (Vehtari, Gelman and Gabry 2017), by ArviZ. Where
-a model has one normal effect for each level that is left out, ratings of a level are predicted
-with a new effect from its prior, integrated by adaptive Gauss-Hermite quadrature (Merkle, Furr and
+estimated by Pareto-smoothed importance sampling (Vehtari, Gelman and Gabry 2017). Where a model
+has one normal effect for each level that is left out, ratings of a level are predicted with a new
+effect from its prior, integrated by adaptive Gauss-Hermite quadrature (Merkle, Furr and
 Rabe-Hesketh 2019): importance sampling cannot forget an effect that the left-out ratings informed.
 """
 
@@ -20,7 +20,6 @@ from os import process_cpu_count
 import arviz as az
 import numpy as np
 import xarray as xr
-from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 from arviz_stats.utils import ELPDDataLOO
 from numpy.typing import NDArray
 from scipy.special import logsumexp, roots_hermite
@@ -31,6 +30,7 @@ from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.levels import log_probability
 from sharpbayes.bayes.placing import design as place
+from sharpbayes.bayes.psis import psis_loo
 from sharpbayes.bayes.replicate import latents
 from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.data.ratings import Column, Ratings
@@ -144,8 +144,7 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
 
     def of_chunk(chunk: range) -> tuple[Floats, Floats, Floats]:
         values = _unit_log_likelihood(posterior, placed, ordered, chunk, own)
-        found: tuple[Floats, Floats, Floats] = array_stats.loo(values.T[:, None, :])
-        return found
+        return psis_loo(values)
 
     with ThreadPoolExecutor(process_cpu_count() or 1) as pool:
         found = list(pool.map(of_chunk, chunks))

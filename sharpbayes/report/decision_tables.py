@@ -10,7 +10,7 @@ import xarray as xr
 
 from sharpbayes.report.document import nested
 from sharpbayes.report.sensitivity_tables import sensitivity_tables
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.tables import Table, marked, number
 
 UNITS = {
     "cvar": "CVaR of cumulative log-risk",
@@ -234,7 +234,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
     """
     found = {str(name): node for name, node in weighed.children.items()}
     if "decision" not in next(iter(found.values())):
-        return [_populations(found)]
+        return marked(weighed, [_populations(found)])
     rows = [
         (
             name,
@@ -253,7 +253,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
         for name, node in found.items()
         for table in further_tables(node)
     ]
-    return [decides, _models_by_weights(found), *further]
+    return marked(weighed, [decides, _models_by_weights(found), *further])
 
 
 def _populations(found: dict[str, xr.DataTree]) -> Table:

@@ -16,7 +16,7 @@ import xarray as xr
 from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
 from sharpbayes.report.pictures import Picture, data_tables, pictures
-from sharpbayes.report.tables import Table
+from sharpbayes.report.tables import Table, marked
 from sharpbayes.report.write import every_table
 
 # Rows of a table on the page; all of them are in the files of --tables.
@@ -140,7 +140,8 @@ def chapters(results: xr.DataTree) -> list[Chapter]:
 
 def _tables(results: xr.DataTree) -> list[Table]:
     """Tables with rows; one without says in its note why it has none."""
-    return [table for table in [*every_table(results), *data_tables(results)] if table.header]
+    drawn = marked(results, data_tables(results))
+    return [table for table in [*every_table(results), *drawn] if table.header]
 
 
 def _belongs(picture: Picture, table: Table) -> bool:

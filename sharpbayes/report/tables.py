@@ -1,7 +1,7 @@
 """Results -> plain tables of text, the same for the terminal and for files."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -16,17 +16,38 @@ class Table:
         header: Names of the columns.
         rows: One tuple of texts a row, as long as the header.
         note: What the reader must know to read it; may be empty.
+        mark: Why its numbers must not be used; empty for good results. Files that hold no note have
+            it in a column.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    mark: str = ""
 
 
 def tables(results: xr.DataTree) -> list[Table]:
     """Return every table that the groups of a results file allow, in reading order."""
-    return [table for make in TABLES for table in make(results)]
+    return marked(results, [table for make in TABLES for table in make(results)])
+
+
+def marked(results: xr.DataTree, tables: Sequence[Table]) -> list[Table]:
+    """Return tables, each with the mark of a fit that has not converged.
+
+    Those of the measured half carry it too: a reader of one table does not know which half it is.
+
+    Args:
+        results: What the tables are of.
+        tables: Its tables.
+    """
+    sure = "diagnostics" not in results or bool(results["diagnostics"]["converged"])
+    if sure and results.attrs.get("status") != "not converged":
+        return list(tables)
+    return [
+        replace(table, mark=UNSURE, note=f"{UNSURE}: do not use what the fit says. {table.note}")
+        for table in tables
+    ]
 
 
 def profile_table(results: xr.DataTree) -> list[Table]:
@@ -112,12 +133,12 @@ def convergence_table(results: xr.DataTree) -> list[Table]:
         (label, *_posterior_cells(values), *_diagnostic_cells(diagnostics, label))
         for label, values in _parameters(posterior)
     ]
-    verdict = "Converged." if diagnostics["converged"] else "NOT CONVERGED: do not use."
+    verdict = "Converged. " if diagnostics["converged"] else ""
     table = Table(
         "Posterior: spread of effects, thresholds and small terms",
         ("parameter", "mean", "sd", "90% interval", "R-hat", "bulk ESS"),
         tuple(rows),
-        f"{verdict} Divergences: {int(diagnostics['divergences'])}. "
+        f"{verdict}Divergences: {int(diagnostics['divergences'])}. "
         "Intervals contain the uncertainty of parameters given these ratings.",
     )
     return [table]
@@ -131,6 +152,7 @@ TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
     convergence_table,
 )
 
+UNSURE = "NOT CONVERGED"
 # Terms with more levels than this (items, prompts, raters) are left to ArviZ.
 MOST_LEVELS = 12
 

@@ -12,7 +12,7 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.report.decision_tables import check_tables
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
 from sharpbayes.report.people_tables import people_tables
-from sharpbayes.report.tables import TABLES, Table, dimension_table, profile_table
+from sharpbayes.report.tables import TABLES, Table, dimension_table, marked, profile_table
 from sharpbayes.report.validation_tables import (
     bootstrap_tables,
     model_tables,
@@ -58,7 +58,7 @@ LATEX = {
 def every_table(results: xr.DataTree) -> list[Table]:
     """Return every table of a results file: a panel's in the order of the SHARP paper."""
     try:
-        return _tables_of(results)
+        return marked(results, _tables_of(results))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         kind = f"{type(error).__name__}: {first_line(error)}"
         title = results.attrs.get("title", "")
@@ -114,13 +114,16 @@ def slug(title: str) -> str:
 
 
 def as_csv(table: Table) -> str:
-    r"""Return a header and rows; title and note are in the other formats.
+    r"""Return a header and rows; title and note are in the other formats, a mark is a column.
 
     >>> as_csv(Table("T", ("model", "mean"), (("a, b", "0.5"),)))
     'model,mean\n"a, b",0.5\n'
     """
     held = io.StringIO()
-    rows = [[plain_cell(text) for text in row] for row in [table.header, *table.rows]]
+    every = [table.header, *table.rows]
+    if table.mark:
+        every = [(*table.header, "status"), *((*row, table.mark) for row in table.rows)]
+    rows = [[plain_cell(text) for text in row] for row in every]
     csv.writer(held, lineterminator="\n").writerows(rows)
     return held.getvalue()
 

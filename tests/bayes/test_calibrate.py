@@ -15,8 +15,11 @@ from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.bayes.calibrate import _pit, _sampler, calibrate, holm, with_levels
 from sharpbayes.bayes.placing import design
+from sharpbayes.measure_crowd import measure_crowd
+from sharpbayes.measure_panel import measure_panel
 from sharpbayes.report.calibration import calibration_tables
-from sharpbayes.run import _tree
+from sharpbayes.run import _tree, metrics_of, read
+from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of
 
@@ -28,10 +31,10 @@ def quiet(_):
     pass
 
 
-def of(rng, *, fit=None, simulations=40, items=8, likelihood="cumulative"):
+def of(rng, *, simulations=40, items=8, likelihood="cumulative", **more):
     ratings = crowd_ratings(rng, items=items, raters=6)
     model = MODEL.model_copy(update={"likelihood": likelihood})
-    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, step=quiet, fit=fit)
+    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, step=quiet, **more)
 
 
 def changed(change):
@@ -221,3 +224,51 @@ def test_simulations_that_are_kept_are_not_fitted_again(rng):
     calls.clear()
     xr.testing.assert_identical(calibrate(ratings, MODEL, QUICK, store=Kept(), **how), whole)
     assert len(calls) == 1
+
+
+def test_metrics_are_of_ratings_that_the_fit_has_not_seen(rng):
+    """The truth comes first; a metric that tells it from the draws, or misses it alone, fails."""
+
+    def metrics(levels):
+        score = levels["score"]
+        share = (score == 2).mean(axis=1)
+        known = np.where(np.arange(len(score)) > 0, share, np.nan)
+        return {"share": share, "never known": known, "told apart": np.arange(len(score)) == 0}
+
+    found = of(rng, simulations=20, metrics=metrics)
+    pit = found["pit"].to_pandas()
+    assert (pit.loc["never known"] < 1 / 101).all()
+    assert (pit.loc["told apart"] > 100 / 101).all()
+    assert 0.2 < pit.loc["share"].mean() < 0.8
+    assert {"never known", "told apart"} <= failed(found)
+    assert "share" not in failed(found)
+
+
+def observed_levels(loaded):
+    """Observed levels of each scale as one draw, in the order of the model's ratings."""
+    scale = loaded.ratings.columns["scale"]
+    held = {name: loaded.ratings.level[scale.code == at] for at, name in enumerate(scale.labels)}
+    return {name: level[None] for name, level in held.items() if level.size}
+
+
+def test_metrics_of_a_panel_are_those_that_measure_gives():
+    files = load_study("quickstart", overrides=["bootstrap.replicates=20"])
+    loaded = read(files)
+    profile = measure_panel(files, loaded.panel)["profile"]
+    found = metrics_of(files, loaded)(observed_levels(loaded))
+    assert list(found) == [f"CVaR[{name}]" for name in profile["model"].to_numpy()]
+    assert np.concatenate(list(found.values())) == pytest.approx(profile["cvar"].to_numpy())
+
+
+def test_metrics_of_a_crowd_are_those_that_measure_gives():
+    files = load_study("quickstart_crowd", overrides=["bootstrap.replicates=20"])
+    loaded = read(files)
+    table = measure_crowd(files.study.spec, loaded.crowd)["responsiveness"].sel(by="all")
+    found = metrics_of(files, loaded)(observed_levels(loaded))
+    groups = table["group"].to_numpy()[(table["reason"] == "").to_numpy()]
+    assert {"all", "gender=Woman"} <= set(groups)
+    for metric in ("mpa", "wra"):
+        for group in groups:
+            value = found[f"{metric.upper()}[{group}]"].item()
+            assert value == pytest.approx(float(table[metric].sel(group=group)))
+    assert len(found) == 2 * len(groups)

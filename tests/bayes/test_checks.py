@@ -155,6 +155,40 @@ def test_energy_and_depth_have_limits(rng):
     assert bool(diagnose(trace_of(rng, x=x, depth=depth), allowed)["converged"])
 
 
+def heavy_by_turns(rng):
+    """Independent signs whose size wanders: the middle mixes well, the tails do not."""
+    return rng.normal(size=(CHAINS, DRAWS)) * np.exp(walk(rng, keep=0.99))
+
+
+LIMITS = {
+    "R-hat": (lambda rng: {"x": walk(rng, keep=0.97)}, {"max_rhat": 2.0, "min_ess": 1}),
+    "bulk ESS": (lambda rng: {"x": walk(rng, keep=0.9)}, {"max_rhat": 2.0, "min_ess": 1}),
+    "tail ESS": (lambda rng: {"x": heavy_by_turns(rng)}, {"max_rhat": 2.0, "min_ess": 1}),
+    "diverged": (
+        lambda rng: {"diverging": rng.random((CHAINS, DRAWS)) < 0.01},
+        {"max_divergences": 100},
+    ),
+    "E-BFMI": (lambda rng: {"energy": walk(rng, keep=0.95)}, {"min_bfmi": 0.01}),
+    "largest depth": (
+        lambda rng: {"depth": np.where(rng.random((CHAINS, DRAWS)) < 0.5, 10, 6)},
+        {"max_deepest": 0.9},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_every_limit_fails_a_fit_and_is_the_study_s(rng, name):
+    make, loose = LIMITS[name]
+    trace = trace_of(rng, **{"x": rng.normal(size=(CHAINS, DRAWS))} | make(rng))
+    held = diagnose(trace, Sampler())
+    assert not bool(held["converged"])
+    assert name in held.attrs["why_not"]
+    assert held.attrs["advice"]
+    assert bool(diagnose(trace, Sampler(**loose))["converged"])
+    if name == "tail ESS":
+        assert "bulk ESS" not in held.attrs["why_not"]
+
+
 def attempts(rng, *, good_from):
     """A sampler whose chains mix from an attempt on, and what it was asked."""
     asked = []

@@ -1,25 +1,24 @@
 """Calibration of the shipped models at small designs; writes ``calibration.csv`` beside this file.
 
-Run it again with ``python -m tests.references.calibration`` (some minutes a model; ``--only``
-names models, ``--simulations`` their number).
+``python -m tests.references.calibration`` runs all again (some minutes a model), ``--only`` names
+models and leaves the rows of others as they are. The table is written anew after every 25
+simulations, and with ``--keep FOLDER`` a run that was cut goes on where it was. For one model it is
+what ``sharpbayes calibrate tests/references/small_panel.toml --set panel.model=judge_panel``
+prints.
 """
 
 import argparse
 import csv
 import time
-import tomllib
 from pathlib import Path
 
-import numpy as np
+from sharpbayes.bayes.calibrate import calibrate, described
+from sharpbayes.checkpoint import Checkpoint
+from sharpbayes.report.calibration import write_calibration_figure
+from sharpbayes.run import _tree, metrics_of, read
+from sharpbayes.spec.load import load_study
+from sharpbayes.tasks import NoStore
 
-from sharpbayes.bayes.calibrate import calibrate
-from sharpbayes.library import find
-from sharpbayes.spec.model import Model
-from sharpbayes.spec.study import Sampler
-from tests.bayes.conftest import crowd_ratings, panel_ratings
-
-SEED = 20260121
-SAMPLER = Sampler(chains=2, tune=1000, draws=1500, target_accept=0.9)
 HEADER = (
     "model",
     "simulations",
@@ -31,33 +30,69 @@ HEADER = (
     "outside_band",
     "p_holm",
 )
-DESIGNS = {
-    "crowd_severity": lambda rng: crowd_ratings(rng, items=10, raters=6),
-    "crowd_adjacent": lambda rng: crowd_ratings(rng, items=10, raters=6),
-    "crowd_continuation": lambda rng: crowd_ratings(rng, items=10, raters=6),
-    "rater_thresholds": lambda rng: crowd_ratings(rng, items=20, raters=5),
-    "crowd_thresholds": lambda rng: crowd_ratings(rng, items=10, raters=8),
-    "judge_severity": lambda rng: panel_ratings(rng, models=3, prompts=5, judges=3),
-    "judge_panel": lambda rng: panel_ratings(rng, models=3, prompts=5, judges=3),
+KINDS = {
+    "judge_panel": "panel",
+    "crowd_and_experts": "crowd",
+    "crowd_severity": "crowd",
+    "crowd_adjacent": "crowd",
+    "crowd_continuation": "crowd",
+    "rater_thresholds": "crowd",
+    "crowd_thresholds": "crowd",
+    "judge_severity": "panel",
 }
 HERE = Path(__file__).parent
+WRITTEN_EVERY = 25
 
 
-def model_named(name):
-    text = find("models", name).read_text(encoding="utf-8")
-    return Model.model_validate(tomllib.loads(text))
+def study_of(name):
+    """The small study of a shipped model."""
+    kind = KINDS[name]
+    return load_study(HERE / f"small_{kind}.toml", overrides=[f"{kind}.model={name}"])
 
 
-def rows_of(name, simulations):
-    ratings = DESIGNS[name](np.random.default_rng(SEED))
-    found = calibrate(
-        ratings, model_named(name), SAMPLER, simulations=simulations, seed=SEED, step=print
+class Kept:
+    """What each fit gave: in memory, in a folder if one is given, and told now and then."""
+
+    def __init__(self, folder, tell):
+        self.made, self.tell = {}, tell
+        self.folder = Checkpoint(folder) if folder else NoStore()
+
+    def get(self, name):
+        found = self.folder.get(name)
+        return self.made.setdefault(name, found) if found else None
+
+    def put(self, name, part):
+        self.made[name] = part
+        self.folder.put(name, part)
+        if len(self.made) % WRITTEN_EVERY == 0:
+            self.tell(list(self.made.values()))
+
+
+def calibrated(name, simulations, keep, tell):
+    """Calibrate a model; ``tell`` is called with what is known of it now and then."""
+    files = study_of(name)
+    loaded, study = read(files), files.study.spec
+    folder = keep / f"{name}-{simulations}" if keep else None
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    return calibrate(
+        loaded.ratings,
+        files.model.spec,
+        study.sampler,
+        simulations=simulations,
+        seed=study.seed,
+        step=print,
+        metrics=metrics_of(files, loaded),
+        store=Kept(folder, lambda made: tell(described(made, seed=study.seed))),
     )
+
+
+def rows_of(name, found):
     for quantity in found["quantity"].to_numpy():
         one = found.sel(quantity=quantity)
         yield (
             name,
-            simulations,
+            found.sizes["simulation"],
             int(found["fit_converged"].sum()),
             quantity,
             *(f"{float(one['coverage'].sel(level=level)):.3f}" for level in (0.5, 0.9, 0.95)),
@@ -66,20 +101,42 @@ def rows_of(name, simulations):
         )
 
 
+def replace_rows(path, name, rows):
+    """Put rows of a model in place of those of a table."""
+    kept = []
+    if path.exists():
+        with path.open(newline="", encoding="utf-8") as file:
+            kept = [tuple(row) for row in csv.reader(file)][1:]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        others = [row for row in kept if row[0] != name]
+        csv.writer(file, lineterminator="\n").writerows([HEADER, *others, *rows])
+
+
+def draw(name, found, folder):
+    """Draw the places of a model."""
+    attrs = {"title": name, "status": f"{found.sizes['simulation']} simulations"}
+    write_calibration_figure(_tree({"calibration": found}, attrs), folder / name)
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--simulations", type=int, default=300)
-    asked.add_argument("--only", nargs="*", default=list(DESIGNS))
+    asked.add_argument("--only", nargs="*", default=list(KINDS))
     asked.add_argument("--out", type=Path, default=HERE / "calibration.csv")
+    asked.add_argument("--keep", type=Path, help="Folder for what each fit gave.")
+    asked.add_argument("--figures", type=Path, help="Folder for a figure of each model.")
     chosen = asked.parse_args()
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER)
-        for name in chosen.only:
-            start = time.monotonic()
-            writer.writerows(rows_of(name, chosen.simulations))
-            file.flush()
-            print(f"{name}: {time.monotonic() - start:.0f} s")
+    for name in chosen.only:
+        start = time.monotonic()
+
+        def tell(found, name=name, start=start):
+            replace_rows(chosen.out, name, rows_of(name, found))
+            print(f"{name}: {found.sizes['simulation']}, {time.monotonic() - start:.0f} s")
+
+        found = calibrated(name, chosen.simulations, chosen.keep, tell)
+        tell(found)
+        if chosen.figures:
+            draw(name, found, chosen.figures)
 
 
 if __name__ == "__main__":

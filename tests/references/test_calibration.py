@@ -1,0 +1,51 @@
+"""The table of calibrations: what it says, and that the command that made it still runs."""
+
+import csv
+
+import pytest
+
+from tests.references import calibration
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with (calibration.HERE / "calibration.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_no_shipped_model_misses_its_truths(rows):
+    assert {row["model"] for row in rows} == set(calibration.KINDS)
+    for row in rows:
+        assert float(row["p_holm"]) >= 0.05, row
+
+
+def test_metrics_of_interest_are_among_the_quantities(rows):
+    found = {(row["model"], row["quantity"].split("[")[0]) for row in rows}
+    assert {
+        ("judge_panel", "CVaR"),
+        ("crowd_and_experts", "MPA"),
+        ("crowd_and_experts", "WRA"),
+    } <= found
+
+
+def test_a_run_that_was_cut_goes_on_with_the_same_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration, "WRITTEN_EVERY", 2)
+    monkeypatch.setattr("builtins.print", lambda *_, **__: None)
+    told = []
+    last = calibration.calibrated("crowd_severity", 2, tmp_path, told.append)
+    assert told[0]["pit"].equals(last["pit"])
+    (tmp_path / "crowd_severity-2" / "simulation-1.npz").unlink()
+    again = calibration.calibrated("crowd_severity", 2, tmp_path, told.append)
+    assert again["pit"].equals(last["pit"])
+
+
+def test_rows_of_one_model_replace_its_own_alone(tmp_path):
+    path = tmp_path / "table.csv"
+    row = ("2", "1", "sd", "0.5", "0.9", "0.95", "0", "1.0")
+    for model, first in (("a", "x"), ("b", "y"), ("a", "z")):
+        calibration.replace_rows(path, model, [(model, *row[:2], first, *row[3:])])
+    with path.open(newline="", encoding="utf-8") as file:
+        assert [(line[0], line[3]) for line in list(csv.reader(file))[1:]] == [
+            ("b", "y"),
+            ("a", "z"),
+        ]

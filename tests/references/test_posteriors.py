@@ -1,0 +1,100 @@
+"""Posteriors against Stan's of the same data under the same priors.
+
+``posteriors.csv`` is what ``python -m tests.references.posteriors`` wrote: rstan on a program
+written from the equations of ``docs/models.md``. Means agree within 3 Monte Carlo errors of both
+together, sds within 5% and the Monte Carlo error of their difference, for every threshold, sd,
+population effect, stretch and factor.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from arviz_stats.base import array_stats
+
+from sharpbayes.bayes.geometry import sampling_powers
+from sharpbayes.bayes.layout import layout
+from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import column, model_from
+from tests.references.posteriors import REAL, TABLE, cases
+
+STAN = pd.read_csv(TABLE).set_index(["case", "variable"])
+CASES = cases()
+# Longer chains where time allows, so that most of the error left is Stan's.
+SHORT, LONG = Sampler(chains=2, tune=800, draws=3000), Sampler(chains=4, tune=1000, draws=8000)
+QUICK = ("thresholds_by_group", "discrimination_by_group")
+
+
+def model_of_case(case):
+    location = [{"by": [term]} for term in case.terms]
+    if case.population:
+        location.append({"by": ["group:group"], "prior": {"kind": "normal", "sd": 1.0}})
+    more = {}
+    if case.thresholds:
+        more["thresholds"] = {"by": ["scale", "group:group"]}
+    if case.discrimination:
+        more["discrimination"] = [{"by": ["group:group"]}]
+    return model_from(location, link=case.link, **more)
+
+
+def posterior_of(case, sampler):
+    columns = {}
+    for name in case.table.columns.drop("level"):
+        labels, code = np.unique(case.table[name], return_inverse=True)
+        columns["group:group" if name == "group" else name] = column(map(str, labels), code)
+    columns["scale"] = column(["score"], np.zeros(len(case.table)))
+    names = tuple(map(str, range(case.levels)))
+    ratings = Ratings(case.table["level"].to_numpy(np.int16), columns, {"score": names})
+    model = model_of_case(case)
+    placed = design(ratings, model)
+    placed = design(ratings, model, powers=sampling_powers(placed, seed=5))
+    return sample_kernel(placed, layout(placed), sampler, seed=5)["posterior"].to_dataset()
+
+
+def by_stan_name(posterior, case):
+    """Draws (chain, draw) of each parameter, by its name in Stan."""
+    names = {"threshold_score": "threshold"}
+    names |= {f"sd_{term}": f"sd_term[{at + 1}]" for at, term in enumerate(case.terms)}
+    if case.population:
+        names["location_group"] = "population"
+    if case.thresholds:
+        names |= {"sd_spacing_score_group": "sd_spacing[1]", "spacing_score_group": "spacing"}
+    if case.discrimination:
+        names |= {"sd_discrimination_group": "sd_factor[1]", "discrimination_group": "factor"}
+    found = {}
+    for ours, theirs in names.items():
+        array = posterior[ours].transpose("chain", "draw", ...).to_numpy()
+        for at in np.ndindex(array.shape[2:]):
+            place = f"[{' '.join(str(index + 1) for index in at)}]" if at else ""
+            found[f"{theirs}{place}"] = array[(slice(None), slice(None), *at)]
+    return found
+
+
+def marked(name):
+    return name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in CASES])
+def test_posteriors_are_those_of_stan(name):
+    case, stan = CASES[name], STAN.loc[name]
+    draws = by_stan_name(posterior_of(case, SHORT if name in QUICK else LONG), case)
+    assert set(draws) == set(stan.index)
+    assert (stan["rhat"] < 1.01).all()
+    assert (stan["divergences"] == 0).all()
+    apart, wider = {}, {}
+    for parameter, values in draws.items():
+        theirs, sd = stan.loc[parameter], values.std()
+        error = np.hypot(array_stats.mcse(values, method="mean"), theirs["mcse_mean"])
+        error_sd = np.hypot(array_stats.mcse(values, method="sd"), theirs["mcse_sd"])
+        apart[parameter] = abs(values.mean() - theirs["mean"]) / error
+        wider[parameter] = abs(sd - theirs["sd"]) - 0.05 * theirs["sd"] - error_sd
+    assert max(apart.values()) < 3.0, apart
+    assert max(wider.values()) < 0.0, wider
+
+
+def test_every_case_has_its_numbers():
+    simulated = {"two_levels", "eleven_levels", *QUICK}
+    assert set(STAN.index.unique("case")) == simulated | {"dices", "pluriharms"}
+    assert set(CASES) == (set(STAN.index.unique("case")) if REAL.is_dir() else simulated)

@@ -1,0 +1,71 @@
+"""Comparison of fits: what is done about units whose importance weights are bad."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes import compare
+from sharpbayes.bayes import loo
+from sharpbayes.spec.study import Sampler
+from tests.bayes.conftest import crowd_ratings, model_of
+
+EXACT = {3: -7.0, 1: -2.5, 4: float("nan")}
+K = [0.1, 0.9, 0.3, np.nan, 0.8, 0.69]
+
+
+@pytest.fixture
+def left_out(monkeypatch):
+    """Units with good and bad k, and exact refits with known answers."""
+    ratings = crowd_ratings(np.random.default_rng(1), items=6, raters=2)
+    left = loo.units(ratings, "item")
+    table = xr.Dataset(
+        {
+            "elpd": ("unit", np.full(6, -3.0)),
+            "p": ("unit", np.full(6, 0.5)),
+            "pareto_k": ("unit", np.array(K)),
+        },
+        {"unit": list(left.labels)},
+        {"good_k": 0.7},
+    )
+    asked = []
+
+    def refitted(ratings, model, sampler, left, unit, *, seed):
+        asked.append(unit)
+        return EXACT[unit]
+
+    monkeypatch.setattr(loo, "leave_out", lambda *_: table.copy(deep=True))
+    monkeypatch.setattr(loo, "refitted", refitted)
+    model = model_of(("item",))
+    fitted = compare.Fitted(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
+    said = []
+
+    def of(refits):
+        found = compare._left_out(fitted, left, refits=refits, step=said.append)
+        return found, asked, said
+
+    return of
+
+
+def test_units_with_a_bad_k_are_left_out_exactly_worst_first(left_out):
+    """One without a k is among them; one that cannot be fitted without keeps its mark."""
+    found, asked, said = left_out(10)
+    assert sorted(asked) == [1, 3, 4]
+    assert asked.index(1) < asked.index(4)
+    assert found["elpd"].to_numpy().tolist() == [-3.0, -2.5, -3.0, -7.0, -3.0, -3.0]
+    assert found["p"].to_numpy() == pytest.approx([0.5, 0.0, 0.5, 4.5, 0.5, 0.5])
+    assert (found["pareto_k"].to_numpy() <= 0.7).tolist() == [True, True, True, True, False, True]
+    assert (found.attrs["bad_k"], found.attrs["refitted"]) == (1, 2)
+    assert said[asked.index(1)] == "fitting again without i1 (Pareto k 0.90)"
+
+
+def test_no_more_are_fitted_again_than_asked(left_out):
+    found, asked, _ = left_out(1)
+    assert len(asked) == 1
+    assert (found.attrs["bad_k"], found.attrs["refitted"]) == (2, 1)
+
+
+def test_none_are_fitted_again_where_none_are_asked(left_out):
+    found, asked, _ = left_out(0)
+    assert asked == []
+    assert found["elpd"].to_numpy().tolist() == [-3.0] * 6
+    assert found.attrs["bad_k"] == 3
