@@ -75,8 +75,9 @@ def save_results(results: xr.DataTree, path: Path) -> None:
         _compressed(results, draft)
         seal(draft)
         draft.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot write results: {error.strerror or error}") from error
+    except (OSError, RuntimeError) as error:  # the HDF5 library says of a full disk no more
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(f"{path}: cannot write results: {reason}") from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
@@ -123,12 +124,12 @@ def _digest(path: Path, size: int) -> bytes:
 
 def _compressed(results: xr.DataTree, path: Path) -> None:
     """Write every group, numbers compressed without loss where that makes them smaller."""
-    packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+    packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = {
         node.path: {name: packed for name, array in node.data_vars.items() if _repeats(array)}
         for node in results.subtree
     }
-    results.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 
 def _repeats(array: xr.DataArray) -> bool:

@@ -32,7 +32,7 @@ def test_a_truncated_file_is_refused_in_one_sentence(results, tmp_path, keep):
 
 
 def test_another_programs_file_is_refused(tmp_path):
-    xr.Dataset({"x": 1}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    xr.Dataset({"x": 1}).to_netcdf(tmp_path / "x.nc", engine="netcdf4")
     with pytest.raises(StorageError, match="not a results file of sharpbayes"):
         open_results(tmp_path / "x.nc")
 
@@ -44,7 +44,7 @@ def test_another_schema_is_refused(results, tmp_path):
         open_results(tmp_path / "r.nc")
 
 
-@pytest.mark.parametrize("engine", ["h5netcdf", None])
+@pytest.mark.parametrize("engine", ["netcdf4", "h5netcdf", None])
 def test_other_programs_open_what_is_saved(results, tmp_path, engine):
     save_results(results, tmp_path / "r.nc")
     with xr.open_datatree(tmp_path / "r.nc", engine=engine) as opened:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.form import as_written
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.run import Understood
 
@@ -28,21 +29,22 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
         where no model was fitted), ``failed`` and ``remarks``, ``path`` of the results, ``files``
         written, and the groups; missing values are null.
     """
-    groups = {name: _group(results[name].to_dataset()) for name in GROUPS if name in results}
-    fitted = "diagnostics" in results
-    return {
-        "title": results.attrs["title"],
-        "status": results.attrs["status"],
-        "seed": int(results.attrs["seed"]),
-        "answer": list(answer(results)),
-        "trust": verdict(results),
-        "converged": bool(results["diagnostics"]["converged"]) if fitted else None,
-        "failed": failed(results),
-        "remarks": remarks(results),
-        "path": str(path),
-        "files": [str(each) for each in files],
-        **groups,
-    }
+    with as_written(results):
+        groups = {name: _group(results[name].to_dataset()) for name in GROUPS if name in results}
+        fitted = "diagnostics" in results
+        return {
+            "title": results.attrs["title"],
+            "status": results.attrs["status"],
+            "seed": int(results.attrs["seed"]),
+            "answer": list(answer(results)),
+            "trust": verdict(results),
+            "converged": bool(results["diagnostics"]["converged"]) if fitted else None,
+            "failed": failed(results),
+            "remarks": remarks(results),
+            "path": str(path),
+            "files": [str(each) for each in files],
+            **groups,
+        }
 
 
 def understood_document(understood: Understood) -> dict[str, Any]:

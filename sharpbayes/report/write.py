@@ -8,8 +8,9 @@ from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.errors import StorageError, first_line
+from sharpbayes.errors import StorageError
 from sharpbayes.report.decision_tables import check_tables
+from sharpbayes.report.form import as_written
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
 from sharpbayes.report.people_tables import people_tables
 from sharpbayes.report.tables import TABLES, Table, dimension_table, marked, profile_table
@@ -57,13 +58,8 @@ LATEX = {
 
 def every_table(results: xr.DataTree) -> list[Table]:
     """Return every table of a results file: a panel's in the order of the SHARP paper."""
-    try:
+    with as_written(results):
         return marked(results, _tables_of(results))
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        kind = f"{type(error).__name__}: {first_line(error)}"
-        title = results.attrs.get("title", "")
-        message = f"results of {title!r}: tables need what is not there or not in its form ({kind})"
-        raise StorageError(message) from error
 
 
 def _tables_of(results: xr.DataTree) -> list[Table]:

@@ -84,7 +84,7 @@ def measured(folder, data):
 def same(folder):
     """Whether both ways of reading give the same numbers."""
     trees = [
-        xr.load_datatree(folder / f"part.{e}.nc", engine="h5netcdf") for e in ("parquet", "csv")
+        xr.load_datatree(folder / f"part.{e}.nc", engine="netcdf4") for e in ("parquet", "csv")
     ]
     return all(
         node.to_dataset().identical(trees[1][name].to_dataset())

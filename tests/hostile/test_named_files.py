@@ -70,7 +70,7 @@ def test_thousand_separators(tmp_path):
 
 def test_netcdf_of_another_program(tmp_path):
     data = xr.Dataset({"temperature": ("time", [1.0, 2.0])}, attrs={"title": "ERA5"})
-    data.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    data.to_netcdf(tmp_path / "r.nc", engine="netcdf4")
     for command in (["report"], ["weigh", "--weights", "equal"]):
         done = CliRunner().invoke(app, [command[0], str(tmp_path / "r.nc"), *command[1:]])
         assert done.exit_code == 5
