@@ -195,10 +195,10 @@ def simulate(
 ) -> None:
     """Simulate ratings with known truth, and write a study that measures them."""
     with guarded(debug=debug):
+        from sharpbayes.run import simulate as simulated  # noqa: PLC0415
         from sharpbayes.simulate import save_simulated  # noqa: PLC0415
-        from sharpbayes.terminal import simulated  # noqa: PLC0415
 
-        made = simulated(read_study(study, set_, seed), pattern)
+        made = simulated(read_study(study, set_, seed), pattern=pattern)
         written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
         count = len(made.tables["ratings"])
         say(f"{count} ratings with known truth; run sharpbayes measure {written}")

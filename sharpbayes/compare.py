@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.digest import data_digest
 from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.results import SCHEMA, open_results
-from sharpbayes.run import data_facts, read
+from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
@@ -118,7 +119,7 @@ def _opened(path: Path) -> Fitted:
         results.attrs["study_path"], overrides=tuple(_overrides(results.attrs["overrides"]))
     )
     loaded = read(files)
-    if data_facts(files, loaded)["sha256"] != results.attrs["data_sha256"]:
+    if data_digest(files) != results.attrs["data_sha256"]:
         raise _fault(str(path), f"the data of {files.study.path} have changed since the fit")
     return Fitted(
         posterior=results["posterior"].to_dataset(),

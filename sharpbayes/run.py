@@ -1,7 +1,5 @@
 """Check, measure, fit: the one file that joins the deterministic and the Bayesian half."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,15 +11,12 @@ from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.identify import Finding, identify
 from sharpbayes.bayes.placing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
-from sharpbayes.data.files import matching_files
 from sharpbayes.data.panel import load_panel, panel_ratings
-from sharpbayes.data.partition import partition_of
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.digest import data_digest, data_facts, data_files
 from sharpbayes.errors import DataError, Fault, SpecError
 from sharpbayes.results import provenance
 from sharpbayes.spec.load import StudyFiles, reload_study
-from sharpbayes.spec.people import People
-from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.study import Study
 from sharpbayes.tasks import Each, Store
 
@@ -124,7 +119,7 @@ def measure(
         loaded = read(files)
     _design(files, loaded)
     say("computing metrics and bootstrap intervals")
-    attrs = provenance(files, data=data_facts(files, loaded), status="measured")
+    attrs = provenance(files, data=data_facts(files, loaded.counts), status="measured")
     return _tree(_measured(files, loaded), attrs)
 
 
@@ -280,23 +275,31 @@ def calibrate(
         metrics=metrics_of(files, loaded),
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
-    attrs = provenance(files, data=data_facts(files, loaded), status=verdict)
+    attrs = provenance(files, data=data_facts(files, loaded.counts), status=verdict)
     return _tree({"calibration": found}, attrs)
 
 
-def simulate(files: StudyFiles) -> "Simulated":
-    """Draw parameters from the prior of a study's model, and ratings at the study's own design.
+def simulate(files: StudyFiles, *, pattern: str) -> "Simulated":
+    """Make ratings with known truth.
 
     Args:
-        files: From :func:`sharpbayes.load_study`; it names a model.
+        files: From :func:`sharpbayes.load_study`.
+        pattern: ``model``: parameters from the prior of the study's model, and ratings at the
+            study's own design; else a scoring pattern of the responsiveness paper.
 
     Returns:
-        See :func:`sharpbayes.simulate_model.simulate_model`.
+        See :func:`sharpbayes.simulate_model.simulate_model` and
+        :func:`sharpbayes.simulate.simulate`.
 
     Raises:
-        SpecError: The study names no model, or one that cannot make labels.
+        SpecError: The study names no model, or one that cannot make labels; or it has no crowd, or
+            there is no such pattern.
         DataError: Faults in the data.
     """
+    if pattern != "model":
+        from sharpbayes.simulate import simulate as of_pattern  # noqa: PLC0415
+
+        return of_pattern(files, pattern=pattern)
     from sharpbayes.simulate_model import simulate_model  # noqa: PLC0415 - PyMC
 
     if files.model is None:
@@ -386,49 +389,8 @@ def again(results: xr.DataTree) -> StudyFiles:
         DataError: The data are not there, or not the same bytes.
     """
     files = reload_study({str(key): value for key, value in results.attrs.items()})
-    if _data_digest(files) != results.attrs.get("data_sha256"):
-        names = ", ".join(_data_files(files.study.spec))
+    if data_digest(files) != results.attrs.get("data_sha256"):
+        names = ", ".join(data_files(files.study.spec))
         message = f"{names}: other bytes than those of the results"
         raise DataError([Fault(str(files.study.path.parent), 0, "", message)])
     return files
-
-
-def run_key(files: StudyFiles) -> str:
-    """Return what tells a run from every other: texts, overrides, data and versions."""
-    facts = provenance(files, data={"sha256": _data_digest(files)}, status="")
-    del facts["created"]
-    return json.dumps(facts)
-
-
-def _data_digest(files: StudyFiles) -> str:
-    """Digest of every data file of the study, in order."""
-    digest = hashlib.sha256()
-    for name in _data_files(files.study.spec):
-        base = files.study.path.parent
-        for path in matching_files(base, name):
-            digest.update("".join(partition_of(base, name, path).values()).encode())
-            with path.open("rb") as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-    return digest.hexdigest()
-
-
-def data_facts(files: StudyFiles, loaded: Loaded) -> dict[str, Any]:
-    """Digest of every data file of the study, in order, and counts."""
-    return {"sha256": _data_digest(files), **loaded.counts}
-
-
-def _data_files(study: Study) -> list[str]:
-    """Names of the main table and of the tables beside it."""
-    beside: list[SideTable | People | None]
-    if study.panel is not None:
-        beside = [study.panel.prompts, study.panel.people]
-        main = study.panel.data
-    else:
-        crowd = study.crowd
-        beside = [crowd.raters, crowd.items] if crowd else []
-        main = crowd.data if crowd else ""
-    names = [main, *(side.data for side in beside if side is not None)]
-    if study.crowd is not None and study.crowd.labels.from_ == "experts":
-        names.append(study.crowd.labels.data)
-    return names

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sharpbayes.checkpoint import Checkpoint
     from sharpbayes.cluster import Cluster
     from sharpbayes.report.tables import Table
-    from sharpbayes.simulate import Simulated
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
@@ -113,8 +112,8 @@ def working(
         call: What the command was asked for beside the study.
     """
     from sharpbayes.checkpoint import checkpoint  # noqa: PLC0415
+    from sharpbayes.digest import run_key  # noqa: PLC0415
     from sharpbayes.metrics.resample import blocks_by, in_threads  # noqa: PLC0415
-    from sharpbayes.run import run_key  # noqa: PLC0415
 
     run = run_key(files) + call
     with checkpoint(target, run=run, resume=resume) as kept, ExitStack() as opened:
@@ -146,17 +145,6 @@ def study_of(
 
     files = again(open_results(results or ""))
     return files, files.study.path
-
-
-def simulated(files: "StudyFiles", pattern: str) -> "Simulated":
-    """Ratings with known truth: from the study's model, or of one of the scoring patterns."""
-    if pattern == "model":
-        from sharpbayes.run import simulate as from_model  # noqa: PLC0415
-
-        return from_model(files)
-    from sharpbayes.simulate import simulate  # noqa: PLC0415
-
-    return simulate(files, pattern=pattern)
 
 
 def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) -> None:

@@ -16,7 +16,7 @@ QUICK = ("bootstrap.replicates=20", "sampler.predictive=0")
 @pytest.mark.parametrize("name", ["quickstart", "quickstart_crowd"])
 def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
     files = load_study(name)
-    written = save_simulated(simulate(files), tmp_path)
+    written = save_simulated(simulate(files, pattern="model"), tmp_path)
     counts = [check(each).counts["ratings"] for each in (files, load_study(written))]
     assert counts[0] == counts[1]
     measured = measure(load_study(written, overrides=QUICK[:1]))
@@ -26,14 +26,15 @@ def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
 
 def test_another_seed_has_another_truth_and_the_same_seed_the_same():
     first, again, other = (
-        simulate(load_study("quickstart_crowd", overrides=[f"seed={seed}"])) for seed in (1, 1, 2)
+        simulate(load_study("quickstart_crowd", overrides=[f"seed={seed}"]), pattern="model")
+        for seed in (1, 1, 2)
     )
     assert first.tables["ratings"].equals(again.tables["ratings"])
     assert not first.tables["ratings"].equals(other.tables["ratings"])
 
 
 def test_a_fit_finds_the_truth_again(tmp_path):
-    made = simulate(load_study("quickstart_crowd"))
+    made = simulate(load_study("quickstart_crowd"), pattern="model")
     written = save_simulated(made, tmp_path)
     draws = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300", "crowd.permutations=0")
     found = fit(load_study(written, overrides=[*QUICK, *draws]))
@@ -47,13 +48,13 @@ def test_a_fit_finds_the_truth_again(tmp_path):
 
 
 def test_labels_are_true_or_the_experts_own(tmp_path):
-    plain = simulate(load_study("quickstart_crowd"))
+    plain = simulate(load_study("quickstart_crowd"), pattern="model")
     ratings = plain.tables["ratings"].drop_duplicates("item")
     severity = [plain.truth["parameters"][f"location_item[{i}]"] for i in ratings["item"]]
     unsafe = ratings["unsafe"].to_numpy() == 1
     assert min(np.array(severity)[unsafe]) > max(np.array(severity)[~unsafe])
     joint = load_study("quickstart_crowd", overrides=["crowd.model=crowd_and_experts"])
-    made = simulate(joint)
+    made = simulate(joint, pattern="model")
     assert set(made.tables["experts"]["label"]) == {0, 1}
     assert check(load_study(save_simulated(made, tmp_path))).counts["labels"] == len(
         made.tables["experts"]
@@ -62,7 +63,7 @@ def test_labels_are_true_or_the_experts_own(tmp_path):
 
 def test_a_study_without_a_model_is_refused(tmp_path):
     with pytest.raises(SpecError, match=r"crowd\.model"):
-        simulate(load_study("tests/studies/nibbler.toml", overrides=[]))
+        simulate(load_study("tests/studies/nibbler.toml", overrides=[]), pattern="model")
 
 
 def test_command(tmp_path):

@@ -17,6 +17,7 @@ ROOMS = [
     "report",
     "compare",
     "run",
+    "digest",
     "simulate_model",
     "simulate",
     "starter",

@@ -45,15 +45,26 @@ def log_sum_exp(
     if missing == "error" and bool(x.isnull().any()):
         cells = int(x.isnull().sum())
         raise ValueError(f'{cells} values of a judge are missing and judges.missing is "error"')
-    # Axes as they lie in memory, so that nothing is copied.
-    values = x.to_numpy().astype(np.float64, copy=False)
+    found: xr.DataArray = xr.apply_ufunc(
+        _pooled,
+        x,
+        input_core_dims=[[dim]],
+        kwargs={"temperature": temperature},
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[np.float64],
+    )
+    return found
+
+
+def _pooled(values: np.ndarray, *, temperature: float) -> np.ndarray:
+    """Log-sum-exp over the last axis; axes are taken as they lie in memory, nothing is copied."""
+    values = values.astype(np.float64, copy=False)
     order = np.argsort([-abs(step) for step in values.strides], kind="stable")
-    lying, at = values.transpose(order), int(np.flatnonzero(order == x.get_axis_num(dim))[0])
+    lying, at = values.transpose(order), int(np.flatnonzero(order == values.ndim - 1)[0])
     shape = lying.shape[:at] + lying.shape[at + 1 :]
     result = np.empty((int(np.prod(lying.shape[:at])), int(np.prod(lying.shape[at + 1 :]))))
     members = lying.reshape(len(result), lying.shape[at], result.shape[1])
     kernels.pooled(members, temperature, result)
-    dims = [x.dims[axis] for axis in order if x.dims[axis] != dim]
-    rest = [each for each in x.dims if each != dim]
-    held = xr.DataArray(result.reshape(shape), dims=dims).transpose(*rest)
-    return held.assign_coords(x.isel({dim: 0}, drop=True).coords)
+    kept = [int(axis) for axis in order if axis != values.ndim - 1]
+    return result.reshape(shape).transpose(np.argsort(kept))

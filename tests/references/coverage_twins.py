@@ -36,14 +36,15 @@ from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Column
+from sharpbayes.library import find
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import planned, replicated_tables
 from sharpbayes.replicated import Draws, crowd_twin, panel_cells, panel_twins
 from sharpbayes.run import read
+from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
 from tests.panels import files_of, frame
-from tests.references.calibration import model_named
 
 SEED = 20260121
 LEVEL = 0.9
@@ -130,7 +131,7 @@ def panel_study(seed, small, large):
     shape = ("model", "prompt", "judge", "indicator")
     seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
     ratings = panel_ratings(seen, spec)
-    draws = fitted(ratings, model_named("judge_severity"), seed)
+    draws = fitted(ratings, load(find("models", "judge_severity"), Model).spec, seed)
     made = cvars(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
     _, new_prompts, _ = effects(rng, POPULATION)
     others = cvars(*large[2:0:-1], levels_of(rng, model + new_prompts + indicator + judge))
@@ -235,7 +236,9 @@ def drawn_items(rng, number, experts):
 
 def crowd_study(seed):
     """Intervals and truths of MPA and WRA of one study, whose items have labels."""
-    yield from responded(seed, CROWD, {"": model_named("crowd_severity")}, experts=False)
+    yield from responded(
+        seed, CROWD, {"": load(find("models", "crowd_severity"), Model).spec}, experts=False
+    )
 
 
 def experts_study(seed):
