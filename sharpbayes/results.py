@@ -3,6 +3,7 @@
 import contextlib
 import glob
 import hashlib
+import io
 import json
 import os
 import platform
@@ -72,7 +73,7 @@ def save_results(results: xr.DataTree, path: Path) -> None:
     """
     draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
     try:
-        _compressed(results, draft)
+        draft.write_bytes(_compressed(results))
         seal(draft)
         draft.replace(path)
     except OSError as error:
@@ -121,8 +122,11 @@ def _digest(path: Path, size: int) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _compressed(results: xr.DataTree, path: Path) -> None:
-    """Write every group, numbers compressed without loss."""
+def _compressed(results: xr.DataTree) -> bytes:
+    """Every group as the bytes of a file, numbers compressed without loss.
+
+    HDF5 does not write to the disk itself: where that is full it can crash the process.
+    """
     encoding = {
         node.path: {
             name: {"compression": "gzip", "compression_opts": 1, "shuffle": True}
@@ -131,7 +135,9 @@ def _compressed(results: xr.DataTree, path: Path) -> None:
         }
         for node in results.subtree
     }
-    results.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    held = io.BytesIO()
+    results.to_netcdf(held, engine="h5netcdf", encoding=encoding)
+    return held.getvalue()
 
 
 def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
