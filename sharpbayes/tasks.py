@@ -1,6 +1,7 @@
 """Tasks that do not depend on each other: done here or elsewhere, kept, and never done twice."""
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -9,6 +10,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Store(Protocol):

@@ -72,7 +72,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
 
 @pytest.mark.parametrize("study", ["quickstart", "quickstart_crowd"])
 def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, study):
-    few = ("bootstrap.replicates=60", *(["crowd.permutations=20"] if "crowd" in study else []))
+    few = ("bootstrap.replicates=600", *(["crowd.permutations=20"] if "crowd" in study else []))
     files, computed = load_study(study, overrides=few), []
 
     def noted(part, starts, *, done):

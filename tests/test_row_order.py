@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from sharpbayes.data.crowd import crowd_ratings
 from sharpbayes.library import folder
 from sharpbayes.run import fit, read
 from sharpbayes.spec.load import load_study
@@ -30,8 +31,12 @@ def shuffled(study, base):
 
 @pytest.mark.parametrize("study", MORE)
 def test_what_a_model_sees_is_the_same(tmp_path, study):
-    one = read(load_study(study)).ratings
-    other = read(shuffled(study, tmp_path / "s")).ratings
+    first, second = read(load_study(study)), read(shuffled(study, tmp_path / "s"))
+    one, other = first.ratings, second.ratings
+    if first.crowd is not None:  # labels of experts too, where a model takes them as ratings
+        spec = first.study.crowd
+        one = crowd_ratings(first.crowd, spec, experts=True)
+        other = crowd_ratings(second.crowd, spec, experts=True)
     np.testing.assert_array_equal(one.level, other.level)
     assert (one.scales, list(one.columns)) == (other.scales, list(other.columns))
     for name, column in one.columns.items():

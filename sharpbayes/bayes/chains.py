@@ -1,6 +1,5 @@
 """Chains of a sampler, each with a seed of its own: alike together, one by one, or elsewhere."""
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sharpbayes.spec.study import Sampler
-from sharpbayes.tasks import Arrays, NoStore, Store
+from sharpbayes.tasks import Arrays, NoStore, Store, processors
 
 Progress = Callable[[Sequence[Any]], None]
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
@@ -115,7 +114,7 @@ class _Together:
         self.sampler = sampler
         self.seeds = seeds
         self.states = states
-        self.cores = cores or os.process_cpu_count() or 1
+        self.cores = cores or processors()
         self.running: dict[int, Any] = {}
 
     def finished(self, waiting: list[int], progress: Progress | None) -> Iterator[int]:

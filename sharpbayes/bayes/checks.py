@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from os import process_cpu_count
 
 import numpy as np
 import xarray as xr
@@ -16,6 +15,7 @@ from scipy.stats import rankdata
 from sharpbayes.bayes.advice import advice
 from sharpbayes.errors import listed
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import processors
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def _by_parameter(values: Floats) -> dict[str, Floats]:
     rows = np.flatnonzero(varies)
     blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
     found = {name: np.full(len(values), np.nan) for name in ("rhat", "ess_bulk", "ess_tail")}
-    with ThreadPoolExecutor(process_cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         numbers = pool.map(lambda block: _of_block(values[block]), blocks)
         for block, each in zip(blocks, numbers, strict=True):
             for name, column in zip(found, each, strict=True):

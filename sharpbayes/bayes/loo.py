@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from os import process_cpu_count
 
 import arviz as az
 import numpy as np
@@ -36,6 +35,7 @@ from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.spec.model import Model, Normal
 from sharpbayes.spec.study import Sampler
+from sharpbayes.tasks import processors
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +146,7 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
         values = _unit_log_likelihood(posterior, placed, ordered, chunk, own)
         return psis_loo(values)
 
-    with ThreadPoolExecutor(process_cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         found = list(pool.map(of_chunk, chunks))
     elpd, pareto_k, p = (np.concatenate(each) for each in zip(*found, strict=True))
     table = xr.Dataset(

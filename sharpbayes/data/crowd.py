@@ -255,7 +255,10 @@ def _expert_labels(crowd: Crowd, base: Path, item: Column) -> tuple[Codes, Colum
         raise DataError(faults)
     kept = np.flatnonzero((code >= 0) & (label >= 0))
     expert = label_column(table[roles.expert].iloc[kept])
-    return code[kept].astype(np.int32), expert, label[kept]
+    # By item, then expert: what a fit says must not hang on the order of rows.
+    order = np.lexsort((expert.code, code[kept]))
+    expert = Column(expert.labels, expert.code[order])
+    return code[kept][order].astype(np.int32), expert, label[kept][order]
 
 
 def _item_labels(crowd: Crowd, table: pd.DataFrame, item: Column, base: Path) -> Levels:

@@ -1,7 +1,7 @@
 """Tables in a folder whose inner folders are named ``column=value``, as Hive and its kin write."""
 
+import re
 from pathlib import Path
-from urllib.parse import unquote
 
 from sharpbayes.errors import DataError, Fault
 
@@ -32,5 +32,18 @@ def partition_of(base: Path, name: str, path: Path) -> dict[str, str]:
         if not (column and sign):
             message = f"folders inside it must be named column=value, found {column!r}"
             raise DataError([Fault(str(folder), 0, "", message)])
-    held = {unquote(column): unquote(value) for column, _, value in pairs}
+    held = {_unquoted(column): _unquoted(value) for column, _, value in pairs}
     return {column: "" if value == NO_VALUE else value for column, value in held.items()}
+
+
+def _unquoted(text: str) -> str:
+    """Return a name with the characters that stand in it as their UTF-8 bytes, ``%2F`` for ``/``.
+
+    >>> _unquoted("W%2F%C3%B6 100%")
+    'W/ö 100%'
+    """
+    return re.sub(
+        r"(?:%[0-9A-Fa-f]{2})+",
+        lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"),
+        text,
+    )
