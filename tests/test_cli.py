@@ -289,6 +289,7 @@ def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
 CROWD = ["--set", "sampler.tune=300", "--set", "sampler.draws=300", "--set", "sampler.chains=2"]
 
 
+@pytest.mark.slow
 def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     done = run(
         *("calibrate", "quickstart_crowd", "--simulations", 20, *CROWD),

@@ -89,6 +89,7 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
         xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())
 
 
+@pytest.mark.slow
 def test_chains_on_a_cluster_are_the_same(run, uninterrupted):
     pytest.importorskip("distributed")
     done = run(*FIT, "--cluster", "local:2")

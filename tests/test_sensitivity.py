@@ -47,6 +47,7 @@ def of_own_twin(results, name):
     return results["posterior_profile"].to_dataset()[name].median(("chain", "draw")).to_numpy()
 
 
+@pytest.mark.slow
 def test_the_first_row_is_the_fit_itself(fitted):
     _, results = fitted
     found = results["sensitivity"].to_dataset()
@@ -128,6 +129,7 @@ def test_a_crowd_under_other_priors():
     assert [row[0] for row in table.rows] == [OWN, "priors x 2"]
 
 
+@pytest.mark.slow
 def test_the_table_says_order_and_largest_shift(fitted):
     _, results = fitted
     [table] = sensitivity_tables(results)

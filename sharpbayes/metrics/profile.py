@@ -9,6 +9,8 @@ import xarray as xr
 from sharpbayes.metrics.compare import policy_score
 from sharpbayes.metrics.tail import (
     Estimator,
+    UnitWeights,
+    Weights,
     conditional_value_at_risk,
     log_risk_tail,
     unit_weights,
@@ -32,7 +34,7 @@ MEANING = {
 
 
 def weighted_mean(
-    x: xr.DataArray, *, dim: str | Sequence[str], weights: xr.DataArray | None
+    x: xr.DataArray, *, dim: str | Sequence[str], weights: Weights | None
 ) -> xr.DataArray:
     """Return the mean over ``dim``: sum_q w_q x_q / sum_q w_q.
 
@@ -60,7 +62,7 @@ def weighted_mean(
 
 
 def volatility(
-    x: xr.DataArray, *, dim: str | Sequence[str], weights: xr.DataArray | None
+    x: xr.DataArray, *, dim: str | Sequence[str], weights: Weights | None
 ) -> xr.DataArray:
     """Return the population standard deviation: sqrt(sum_q w_q (x_q - mean)^2 / sum_q w_q).
 
@@ -131,17 +133,16 @@ def profile(
         (1.3863, array([0.5, 0.5]))
     """
     log_risk, harm, any_harm = panel["log_risk"], panel["harm"], panel["any_harm"]
-    average = partial(weighted_mean, dim=dim, weights=weights)
-    cvar = partial(
-        conditional_value_at_risk, alpha=alpha, estimator=estimator, dim=dim, weights=weights
-    )
+    w = unit_weights(log_risk, dim=dim, weights=weights)
+    average = partial(weighted_mean, dim=dim, weights=w)
+    cvar = partial(conditional_value_at_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w)
     found = log_risk_tail(
-        panel["log_risk_part"], log_risk, alpha=alpha, estimator=estimator, dim=dim, weights=weights
+        panel["log_risk_part"], log_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w
     )
     dimension_mean = average(harm)
     found = found.assign(
         mean=average(log_risk),
-        volatility=volatility(log_risk, dim=dim, weights=weights),
+        volatility=volatility(log_risk, dim=dim, weights=w),
         radius_cvar=cvar(panel["radius"]),
         max_cvar=cvar(harm.max("dimension", skipna=False)),
         any_harm_mean=average(any_harm),
@@ -153,15 +154,15 @@ def profile(
     return _described(found)
 
 
-def _mean(x: xr.DataArray, w: xr.DataArray, dim: str | Sequence[str]) -> xr.DataArray:
+def _mean(x: xr.DataArray, w: UnitWeights, dim: str | Sequence[str]) -> xr.DataArray:
     """Weighted mean of what is present, as matrix products."""
     there = x.notnull()
     total: xr.DataArray = (
-        w.sum(dim, skipna=False)
+        w.total
         if bool(there.all())
-        else xr.dot(w, there.astype(float), dim=dim, optimize=True)
+        else xr.dot(w.each, there.astype(float), dim=dim, optimize=True)
     )
-    weighed: xr.DataArray = xr.dot(w, x.where(there, 0.0), dim=dim, optimize=True)
+    weighed: xr.DataArray = xr.dot(w.each, x.where(there, 0.0), dim=dim, optimize=True)
     return weighed / total.where(total > 0)
 
 

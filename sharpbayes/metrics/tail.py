@@ -1,7 +1,7 @@
 """The upper tail of a distribution over prompts (SHARP, A.7)."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -11,12 +11,22 @@ from sharpbayes.metrics.kernels import tail_means
 Estimator = Literal["inclusive", "rockafellar-uryasev"]
 
 
+class UnitWeights(NamedTuple):
+    """Weights that were checked, over (..., unit), and their sums over the units."""
+
+    each: xr.DataArray
+    total: xr.DataArray
+
+
+Weights = xr.DataArray | UnitWeights
+
+
 def value_at_risk(
     x: xr.DataArray,
     *,
     alpha: float,
     dim: str | Sequence[str] = "prompt",
-    weights: xr.DataArray | None = None,
+    weights: Weights | None = None,
 ) -> xr.DataArray:
     """Return the alpha-quantile, always one of the values.
 
@@ -53,7 +63,7 @@ def conditional_value_at_risk(
     alpha: float,
     estimator: Estimator,
     dim: str | Sequence[str] = "prompt",
-    weights: xr.DataArray | None = None,
+    weights: Weights | None = None,
 ) -> xr.DataArray:
     """Return the mean of the upper tail.
 
@@ -95,7 +105,7 @@ def tail_share(
     alpha: float,
     estimator: Estimator,
     dim: str | Sequence[str] = "prompt",
-    weights: xr.DataArray | None = None,
+    weights: Weights | None = None,
 ) -> xr.DataArray:
     """Return the share of each dimension in the tail of the cumulative log-risk.
 
@@ -135,7 +145,7 @@ def log_risk_tail(
     alpha: float,
     estimator: Estimator,
     dim: str | Sequence[str],
-    weights: xr.DataArray | None,
+    weights: Weights | None,
 ) -> xr.Dataset:
     """Return ``var``, ``cvar`` and ``tail_share`` of the cumulative log-risk in one pass.
 
@@ -159,9 +169,12 @@ def log_risk_tail(
 
 
 def unit_weights(
-    x: xr.DataArray, *, dim: str | Sequence[str], weights: xr.DataArray | None
-) -> xr.DataArray:
+    x: xr.DataArray, *, dim: str | Sequence[str], weights: Weights | None
+) -> UnitWeights:
     """Return a weight for every value along ``dim``: ones, or ``weights`` after a check.
+
+    Whoever asks for many statistics of the same values prepares their weights once: what this
+    returns is taken in place of weights everywhere.
 
     Args:
         x: Values over (..., ``dim``).
@@ -169,25 +182,31 @@ def unit_weights(
         weights: As for :func:`value_at_risk`.
 
     Returns:
-        Weights over (..., ``dim``).
+        Weights over (..., ``dim``) and their sums over ``dim``.
 
     Raises:
         ValueError: A weight is negative or missing.
         xarray.AlignmentError: ``x`` and ``weights`` have other labels.
 
     Examples:
-        >>> unit_weights(xr.DataArray([7.0, 8.0], dims="prompt"), dim="prompt", weights=None).values
-        array([1., 1.])
+        >>> x = xr.DataArray([7.0, 8.0], dims="prompt")
+        >>> each, total = unit_weights(x, dim="prompt", weights=None)
+        >>> each.values, float(total)
+        (array([1., 1.]), 2.0)
     """
+    if isinstance(weights, UnitWeights):
+        return weights
     dims = [dim] if isinstance(dim, str) else list(dim)
     if weights is None:
-        return xr.DataArray(np.ones([x.sizes[each] for each in dims]), dims=dims)
+        ones = xr.DataArray(np.ones([x.sizes[each] for each in dims]), dims=dims)
+        return UnitWeights(ones, ones.sum(dims))
     # The smallest decides in one pass, and is NaN if any is missing.
     if weights.size and not np.min(weights.to_numpy()) >= 0:
         raise ValueError("weights must not be negative or missing")
     weights, _ = xr.align(weights.astype(float, copy=False), x, join="exact", copy=False)
     lacking = {each: x.sizes[each] for each in dims if each not in weights.dims}
-    return weights.expand_dims(lacking).transpose(..., *dims)
+    held = weights.expand_dims(lacking).transpose(..., *dims)
+    return UnitWeights(held, held.sum(dims, skipna=False))
 
 
 def _walk(
@@ -196,16 +215,16 @@ def _walk(
     *,
     alpha: float,
     dim: str | Sequence[str],
-    weights: xr.DataArray | None,
+    weights: Weights | None,
     split: bool,
 ) -> tuple[xr.DataArray, list[xr.DataArray]]:
     """Quantile of x, and tail means of x and of what is carried along, by the compiled walk."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
     dims = [dim] if isinstance(dim, str) else list(dim)
-    w = unit_weights(x, dim=dims, weights=weights)
+    w, totals = unit_weights(x, dim=dims, weights=weights)
     x, *carried = xr.align(x, *carried, join="exact", copy=False)
-    present, totals = x.count(dims), w.sum(dims, skipna=False)
+    present = x.count(dims)
     rows = _rows(x, present, dims)
     order = np.argsort(rows, axis=-1)
     stacked = np.stack([rows, *(_rows(each, present, dims) for each in carried)])

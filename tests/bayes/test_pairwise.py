@@ -119,7 +119,17 @@ def test_every_pair_of_choices_meets_in_a_row():
     assert len(ROWS) < 30
 
 
-@pytest.mark.parametrize("number", range(len(ROWS)))
+# A few rows in every run; the others, a minute of processor time, are slow tests.
+EVERY_RUN = 10
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(row, marks=[] if row < EVERY_RUN else [pytest.mark.slow])
+        for row in range(len(ROWS))
+    ],
+)
 def test_kernel_has_the_density_of_the_graph(number):
     row, rng = ROWS[number], np.random.default_rng(number)
     spec, ratings = model_of_row(row), ratings_of_row(row, rng)

@@ -28,6 +28,7 @@ def test_metrics_of_interest_are_among_the_quantities(rows):
     } <= found
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_goes_on_with_the_same_places(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "WRITTEN_EVERY", 2)
     monkeypatch.setattr("builtins.print", lambda *_, **__: None)
