@@ -83,7 +83,7 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
     for _ in range(2):
         with resample.blocks_by(Checkpoint(tmp_path).blocks(noted)):
             found.append(measure(files))
-    assert computed == ["resamples-1-2-0", "resamples-1-2-30"]
+    assert computed == ["resamples-1-2-0", "resamples-1-2-300"]
     first, second = found
     for name in first.children:
         xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())

@@ -51,7 +51,7 @@ def names_in(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module != "urllib.parse":  # texts alone
+        elif isinstance(node, ast.ImportFrom):
             yield str(node.module).split(".")[0]
         elif isinstance(node, ast.Call):
             name = node.func
