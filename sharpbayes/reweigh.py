@@ -86,21 +86,20 @@ def posterior_groups(
     study = files.study.spec
     draws, cells, ratings = _replicates(files, stored)
     found: dict[str, Groups] = {name: {} for name in plans}
-    for sources in study.uncertainties:
-        said = contains(sources, level=study.bootstrap.level)
-        twins = panel_twins(list(plans.values()), cells, draws, sources)
-        for (name, plan), twin in zip(plans.items(), twins, strict=True):
-            made = assessed(twin, deterministic[name], plan.weights)
-            further = sources if found[name] else ()
-            twin_name = "_".join(("posterior_profile", *further))
-            found[name][twin_name] = _described(made, study, plan, sources, said)
-    if has_people(ratings):
-        sources, seen = study.uncertainties[0], people_draws(draws, ratings)
-        said = people_contain(sources, level=study.bootstrap.level)
+
+    def add(twin_name: str, seen: Draws, sources: Sequence[str], said: str) -> None:
         twins = panel_twins(list(plans.values()), cells, seen, sources)
         for (name, plan), twin in zip(plans.items(), twins, strict=True):
             made = assessed(twin, deterministic[name], plan.weights)
-            found[name]["posterior_people_profile"] = _described(made, study, plan, sources, said)
+            found[name][twin_name] = _described(made, study, plan, sources, said)
+
+    for number, sources in enumerate(study.uncertainties):
+        said = contains(sources, level=study.bootstrap.level)
+        add("_".join(("posterior_profile", *(sources if number else ()))), draws, sources, said)
+    if has_people(ratings):
+        sources = study.uncertainties[0]
+        said = people_contain(sources, level=study.bootstrap.level)
+        add("posterior_people_profile", people_draws(draws, ratings), sources, said)
     for name, plan in plans.items():
         for twin_name, into in (
             ("posterior_profile", "decision"),
