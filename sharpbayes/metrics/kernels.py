@@ -5,7 +5,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
+Index = NDArray[np.integer]
+Counts = NDArray[np.uint16]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -20,7 +21,7 @@ def _mixed(state: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def count_draws(seed: int, start: int, counts: Floats) -> None:
+def count_draws(seed: int, start: int, counts: Counts) -> None:
     """Fill each row with the counts of n draws with replacement from n units.
 
     Row r is replicate ``start + r`` and has a stream of its own, so that blocks and threads do
@@ -37,18 +38,21 @@ def count_draws(seed: int, start: int, counts: Floats) -> None:
     threshold = np.uint64(2**32) % size if n else size
     for row in range(replicates):
         state = _mixed(_mixed(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
-        counts[row] = 0.0
+        counts[row] = 0
         drawn = 0
         while drawn < n:
             state += _GOLDEN
-            product = (_mixed(state) >> np.uint64(32)) * size
-            if (product & low_mask) >= threshold:
-                counts[row, np.int64(product >> np.uint64(32))] += 1.0
-                drawn += 1
+            word = _mixed(state)
+            for _ in range(2):
+                product = (word & low_mask) * size
+                word >>= np.uint64(32)
+                if drawn < n and (product & low_mask) >= threshold:
+                    counts[row, np.int64(product >> np.uint64(32))] += 1
+                    drawn += 1
 
 
 @njit(cache=True, nogil=True)
-def count_nested(seed: int, start: int, outer: Floats, counts: Floats) -> None:
+def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
     """Fill the counts of draws with replacement inside units that were drawn already.
 
     A unit with count c has c times m draws among its m members. Row r has a stream of its own.
@@ -76,7 +80,7 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     carried: Floats,
     order: Index,
     present: Index,
-    weights: Floats,
+    weights: Floats | Counts,
     totals: Floats,
     value_row: Index,
     weight_row: Index,
@@ -89,9 +93,9 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
 
     Args:
         carried: Numbers of each unit to average over the tail; the first are the values
-            themselves. Shape (c, v, n).
-        order: Units by ascending values; shape (v, n).
-        present: How many values of a row are not missing; the missing ones are last; shape (v,).
+            themselves. Shape (c, v, n), units by ascending values, the missing ones last.
+        order: Which unit stands where; shape (v, n).
+        present: How many values of a row are not missing; shape (v,).
         weights: Non-negative weight of each unit; shape (w, n).
         totals: Sums of ``weights`` over units; shape (w,).
         value_row: For each result its row of values; shape (k,).
@@ -101,20 +105,26 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
         var: Result: quantiles, NaN where no value has weight; shape (k,).
         means: Result: means over the tail, NaN likewise; shape (c, k).
     """
+    w, held = np.empty(weights.shape[1]), -1
     for k in range(value_row.size):
-        row, w = value_row[k], weights[weight_row[k]]
-        values, unit = carried[0, row], order[row, : present[row]]
-        total = _total(w, unit, totals[weight_row[k]])
+        row = value_row[k]
+        if weight_row[k] != held:
+            # A walk jumps about: read in order once, its row is in the cache.
+            held = weight_row[k]
+            for i in range(w.size):
+                w[i] = weights[held, i]
+        values, unit = carried[0, row, : present[row]], order[row, : present[row]]
+        total = _total(w, unit, totals[held])
         var[k] = np.nan
         means[:, k] = np.nan
         if total > 0.0:
-            at = _quantile_at(w, unit, total, alpha * total)
-            first, last = _atom(values, unit, at)
-            share = 1.0
-            if split:
-                share = _share_of_atom(w, unit, first, last, (1.0 - alpha) * total)
-            var[k] = values[unit[at]]
-            for c in range(carried.shape[0]):
+            first, last, over, atom, excess = _walk_down(values, w, unit, total, alpha * total)
+            share = ((1.0 - alpha) * total - over) / atom if split else 1.0
+            var[k] = values[last]
+            top = values[-1]
+            part = share * atom
+            means[0, k] = top - (excess + part * (top - var[k])) / (over + part)
+            for c in range(1, carried.shape[0]):
                 means[c, k] = _mean_from(carried[c, row], w, unit, first, last, share)
 
 
@@ -130,37 +140,42 @@ def _total(w: Floats, unit: Index, whole: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _quantile_at(w: Floats, unit: Index, total: float, target: float) -> int:
-    """Lowest position whose cumulative weight reaches the target, found from the top."""
-    at = unit.size - 1
-    cumulative = total
-    while at > 0 and cumulative - w[unit[at]] >= target:
-        cumulative -= w[unit[at]]
+def _walk_down(
+    values: Floats, w: Floats, unit: Index, total: float, target: float
+) -> tuple[int, int, float, float, float]:
+    """Go from the top to the lowest value whose cumulative weight reaches the target.
+
+    Returns:
+        First and last position of the values equal to that one (the atom), the weight above them,
+        their weight, and how far the values above lie below the top one, summed by weight: so the
+        mean of equal values is that value, and models with equal tails differ by exactly 0.
+    """
+    over, excess, top, at = 0.0, 0.0, values[-1], values.size - 1
+    while at >= 3:  # noqa: PLR2004 - four at once: their sums do not wait for each other
+        a, b, c, d = w[unit[at]], w[unit[at - 1]], w[unit[at - 2]], w[unit[at - 3]]
+        four = (a + b) + (c + d)
+        if total - (over + four) < target:
+            break
+        over += four
+        excess += (a * (top - values[at]) + b * (top - values[at - 1])) + (
+            c * (top - values[at - 2]) + d * (top - values[at - 3])
+        )
+        at -= 4
+    while at < values.size - 1 and values[at + 1] == values[at]:
+        at += 1
+        over -= w[unit[at]]
+        excess -= w[unit[at]] * (top - values[at])
+    value, last, atom = values[at], at, 0.0
+    while at >= 0:
+        if values[at] != value:
+            if total - (over + atom) < target:
+                break
+            over += atom
+            excess += atom * (top - value)
+            value, last, atom = values[at], at, 0.0
+        atom += w[unit[at]]
         at -= 1
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _atom(values: Floats, unit: Index, at: int) -> tuple[int, int]:
-    """First and last position of the values equal to the one at a position."""
-    first = last = at
-    while first > 0 and values[unit[first - 1]] == values[unit[at]]:
-        first -= 1
-    while last < unit.size - 1 and values[unit[last + 1]] == values[unit[at]]:
-        last += 1
-    return first, last
-
-
-@njit(cache=True, nogil=True)
-def _share_of_atom(w: Floats, unit: Index, first: int, last: int, mass: float) -> float:
-    """Share of the atom that fills the tail up to a mass."""
-    atom = 0.0
-    for j in range(first, last + 1):
-        atom += w[unit[j]]
-    over = 0.0
-    for j in range(last + 1, unit.size):
-        over += w[unit[j]]
-    return (mass - over) / atom
+    return at + 1, last, over, atom, excess
 
 
 @njit(cache=True, nogil=True)
@@ -169,16 +184,15 @@ def _mean_from(  # noqa: PLR0917
 ) -> float:
     """Weighted mean from a position to the top, the atom counted by its share.
 
-    It is summed from the first number on, so that the mean of equal numbers is that number: models
-    with equal tails then differ by exactly 0.
+    It is summed from the first number on, so that the mean of equal numbers is that number.
     """
-    base = numbers[unit[first]]
+    base = numbers[first]
     total = mass = 0.0
     for j in range(first, last + 1):
-        total += share * w[unit[j]] * (numbers[unit[j]] - base)
+        total += share * w[unit[j]] * (numbers[j] - base)
         mass += share * w[unit[j]]
     for j in range(last + 1, unit.size):
-        total += w[unit[j]] * (numbers[unit[j]] - base)
+        total += w[unit[j]] * (numbers[j] - base)
         mass += w[unit[j]]
     return base + total / mass
 

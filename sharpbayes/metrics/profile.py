@@ -134,7 +134,9 @@ def profile(
     """
     log_risk, harm, any_harm = panel["log_risk"], panel["harm"], panel["any_harm"]
     w = unit_weights(log_risk, dim=dim, weights=weights)
-    average = partial(weighted_mean, dim=dim, weights=w)
+    # Matrix products are of floats: counts of a resample become that once.
+    floats = UnitWeights(w.each.astype(float, copy=False), w.total)
+    average = partial(weighted_mean, dim=dim, weights=floats)
     cvar = partial(conditional_value_at_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w)
     found = log_risk_tail(
         panel["log_risk_part"], log_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w
@@ -142,7 +144,7 @@ def profile(
     dimension_mean = average(harm)
     found = found.assign(
         mean=average(log_risk),
-        volatility=volatility(log_risk, dim=dim, weights=w),
+        volatility=volatility(log_risk, dim=dim, weights=floats),
         radius_cvar=cvar(panel["radius"]),
         max_cvar=cvar(harm.max("dimension", skipna=False)),
         any_harm_mean=average(any_harm),

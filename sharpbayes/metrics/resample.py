@@ -49,9 +49,10 @@ def multiplicities(
         >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
         >>> counts = multiplicities(units, replicates=2, seed=1, dim="prompt")
         >>> counts.sum("prompt").values
-        array([3., 3.])
+        array([3, 3], dtype=uint64)
     """
-    counts = np.empty((replicates, units.sizes[dim]))
+    # Of n draws from n units no unit gets more than 65,535, except with a chance of 0 in practice.
+    counts = np.empty((replicates, units.sizes[dim]), np.uint16)
     count_draws(seed, start, counts)
     coords = {dim: units[dim]} if dim in units.coords else {}
     labels = {"replicate": np.arange(start, start + replicates), **coords}

@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.metrics.resample import bootstrap
+from sharpbayes.metrics.resample import block_of, bootstrap
 from sharpbayes.metrics.tail import conditional_value_at_risk
 from sharpbayes.results import open_results
 from tests.benchmarks import datasets
@@ -256,7 +256,7 @@ def our_bootstrap(risk):
         replicates=10_000,
         seed=1,
         dim="prompt",
-        block=10_000,
+        block=block_of(901),
     )
 
 
