@@ -15,6 +15,8 @@ from sharpbayes.metrics.compare import policy_score
 from sharpbayes.metrics.crowd import plurality
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.profile import weighted_mean
+from sharpbayes.metrics.resample import percentile_interval
+from sharpbayes.metrics.responsiveness import areas, severity_table
 from sharpbayes.metrics.tail import conditional_value_at_risk
 from sharpbayes.replicated import Block, Cells, Draws, measured_draws
 from sharpbayes.spec.study import Study
@@ -126,8 +128,9 @@ def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
 
 def _width(difference: xr.DataArray, level: float) -> xr.DataArray:
     """Width of the central interval over all draws."""
-    bounds = difference.quantile([(1 - level) / 2, (1 + level) / 2], ["chain", "draw"])
-    return bounds.diff("quantile").isel(quantile=0, drop=True)
+    drawn = difference.stack(replicate=("chain", "draw"), create_index=False)
+    bounds = percentile_interval(drawn, level=level)
+    return bounds.isel(bound=1, drop=True) - bounds.isel(bound=0, drop=True)
 
 
 def _batches(x: xr.DataArray) -> Iterator[xr.DataArray]:
@@ -317,23 +320,26 @@ def crowd_further(
 
 
 def _metrics(
-    study: Study,
-    data: CrowdData,
-    counted: Counted,
-    reason: xr.DataArray,
-    weights: xr.DataArray | None = None,
+    counted: Counted, reason: xr.DataArray, weights: xr.DataArray | None = None
 ) -> xr.DataArray:
     """MPA and WRA over (draw, metric, group)."""
-    found = statistic_of(study, data, counted)(weights=weights, reason=reason).sel(by=ALL)
+    table = severity_table(
+        counted.plural,
+        counted.labels,
+        by=counted.by.sel(by=[ALL]),
+        levels=counted.counts.sizes["score"],
+        weights=weights,
+    )
+    found = areas(table.sel(by=ALL, drop=True)).where(reason == "")
     joined = found[list(COMPARED)].to_dataarray("metric")
-    return joined.transpose("draw", "metric", "group").drop_vars(["by"], errors="ignore")
+    return joined.transpose("draw", "metric", "group")
 
 
 def _reason(study: Study, data: CrowdData) -> xr.DataArray:
     """Why a metric of the observed ratings is missing."""
     assert study.crowd is not None  # noqa: S101 - the caller looked
     reason: xr.DataArray = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
-    return reason
+    return reason.sel(by=ALL, drop=True)
 
 
 def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.DataArray]:
@@ -352,7 +358,7 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
             made = replace(
                 counted, by=pool["stratum"], plural=pool["plural"], labels=pool["labels"]
             )
-            each[times].append(_metrics(study, data, made, reason, weights))
+            each[times].append(_metrics(made, reason, weights))
     return {times: xr.concat(parts, "chain") for times, parts in each.items()}
 
 
@@ -372,7 +378,7 @@ def _more_raters(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Da
         whole = replace(
             made[0], counts=counts, plural=plurality(counts), labels=labels_of(spec, data, counts)
         )
-        return [_metrics(study, data, whole, reason).to_dataset(name="value")]
+        return [_metrics(whole, reason).to_dataset(name="value")]
 
     return {
         times: measured_draws(draws, partial(statistic, times=times), copies=times)[0]["value"]

@@ -89,20 +89,21 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     """
     if study.crowd is None:
         raise ValueError("a crowd study has a crowd")
-    spec, counted = study.crowd, count_crowd(study.crowd, data)
-    # Shuffles are counted by compiled code, which leaves Python free for the resamples.
+    spec = study.crowd
+    # Shuffles are counted by compiled code, which leaves Python free for the rest.
     with ThreadPoolExecutor(1) as beside:
-        shuffled = beside.submit(_rater_by_rater, study, data, counted)
+        cohesive = beside.submit(_cohesion, study, data, _member(spec, data))
+        counted = count_crowd(spec, data)
+        raters = beside.submit(_raters, study, data, counted)
         observed, difference = _responsiveness(study, data, counted)
-        cohesive, raters = shuffled.result()
     use = _scale_use(spec, counted)
     items = _items(spec, observed, counted)
     return {
         "responsiveness": observed,
         "responsiveness_difference": difference,
         "scale_use": use,
-        "cohesion": cohesive,
-        "raters": raters,
+        "cohesion": cohesive.result(),
+        "raters": raters.result(),
         "items": items,
         "taken_apart": _taken_apart(data, items),
         "recruiting": recruiting(
@@ -122,7 +123,7 @@ def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None)
         level: Other levels for the same ratings, over (..., rating); None: the observed ones.
     """
     items = list(data.item.labels)
-    member = membership(data.rater_columns, spec.groups, raters=len(data.rater.labels))
+    member = _member(spec, data)
     counts = score_counts(
         xr.DataArray(data.level, dims="rating") if level is None else level,
         item=data.item.code,
@@ -133,6 +134,11 @@ def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None)
     ).assign_coords(item=items)
     by = strata(data.item_columns, spec.by, items=len(items)).assign_coords(item=items)
     return Counted(member, by, counts, plurality(counts), labels_of(spec, data, counts))
+
+
+def _member(spec: Crowd, data: CrowdData) -> xr.DataArray:
+    """Who belongs to which group."""
+    return membership(data.rater_columns, spec.groups, raters=len(data.rater.labels))
 
 
 def statistic_of(study: Study, data: CrowdData, counted: Counted) -> Callable[..., xr.Dataset]:
@@ -205,13 +211,6 @@ def _scale_use(spec: Crowd, counted: Counted) -> xr.Dataset:
     ]
     kept = found.drop_vars("score_count").where(raters >= spec.min_raters)
     return kept.assign(score_count=found["score_count"], reason=("group", np.array(reason)))
-
-
-def _rater_by_rater(
-    study: Study, data: CrowdData, counted: Counted
-) -> tuple[xr.Dataset, xr.Dataset]:
-    """What single raters are needed for: cohesion of groups, and raters by themselves."""
-    return _cohesion(study, data, counted.member), _raters(study, data, counted)
 
 
 def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset:

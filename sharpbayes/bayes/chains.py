@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.library import nutpie
 from sharpbayes.spec.study import Sampler
 from sharpbayes.tasks import Arrays, NoStore, Store, processors
 
@@ -150,9 +151,7 @@ class _Together:
 
 def _start(compiled: Any, sampler: Sampler, seed: int, note: Progress | None) -> Any:
     """One chain that runs on a thread of its own."""
-    import nutpie  # noqa: PLC0415 - imports ArviZ
-
-    return nutpie.sample(
+    return nutpie().sample(
         compiled,
         draws=sampler.draws,
         tune=sampler.tune,

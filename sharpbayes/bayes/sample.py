@@ -15,6 +15,7 @@ from sharpbayes.bayes.chains import (
 )
 from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.layout import Layout
+from sharpbayes.bayes.library import nutpie
 from sharpbayes.bayes.native import expand_code, logp_code, pack
 from sharpbayes.bayes.posterior import labelled
 from sharpbayes.bayes.start import initial_point
@@ -92,11 +93,9 @@ def sample_graph(
         store: See :func:`sample_kernel`.
         cores: See :func:`sample_kernel`.
     """
-    import nutpie  # noqa: PLC0415 - imports ArviZ and PyMC
-
     from sharpbayes.bayes.build import public_names  # noqa: PLC0415
 
-    compiled = nutpie.compile_pymc_model(model, var_names=public_names(model))
+    compiled = nutpie().compile_pymc_model(model, var_names=public_names(model))
     chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store, cores=cores)
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in public_names(model)}
     posterior = {}
@@ -112,9 +111,7 @@ def sample_graph(
 
 def compiled_kernel(design: Design, layout: Layout) -> Any:
     """The kernel as nutpie takes models: addresses of machine code and of the plan."""
-    from nutpie.compile_pymc import CompiledPyMCModel  # noqa: PLC0415 - imports PyMC
-
-    return CompiledPyMCModel(
+    return nutpie().compile_pymc.CompiledPyMCModel(
         _n_dim=layout.size,
         dims={},
         _coords={},

@@ -87,7 +87,8 @@ def pair_counts(
     found = {name: np.zeros((len(flat), *shape)) for name, shape in shapes.items()}
 
     def count(block: slice) -> None:
-        count_pairs(first, *rows, flat[block], *(each[block] for each in found.values()))
+        kinds = np.ascontiguousarray(flat[block].T)
+        count_pairs(first, *rows, kinds, *(each[block] for each in found.values()))
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(count, [slice(at, at + BLOCK) for at in range(0, len(flat), BLOCK)]))

@@ -30,38 +30,67 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
         first: First rating of each item, and the number of ratings; shape (items + 1,).
         rater: Rater of each rating, ordered by item; shape (ratings,).
         level: Score of each rating times the number of groups plus one; shape (ratings,).
-        kind: Group of each rater, the number of groups for none; shape (p, raters).
+        kind: Group of each rater, the number of groups for none; shape (raters, p).
         within: Result: pairs inside each group, 1 / (m - 1) each; shape (p, s, s, groups).
         cross: Result: pairs across, (m + n) / (m n) each; shape (p, s, s, groups).
         inside: Result: scores inside, of items that have both sides; shape (p, s, groups).
         outside: Result: scores outside, of the same items; shape (p, s, groups).
     """
-    levels, groups = inside.shape[1:]
-    flat = np.empty(levels * (groups + 1))
-    counts = flat.reshape(levels, groups + 1)
-    size, pair, across, both = np.empty((4, groups))
+    shuffles, levels, groups = inside.shape
+    # Whole numbers: adding one to a float waits for the one before it.
+    tally = np.empty((shuffles, levels * (groups + 1)), np.int32)
+    whole = np.empty(levels)
     # Items outermost: their ratings stay in the nearest cache for all of the block.
     for i in range(first.size - 1):
-        for p in range(within.shape[0]):
-            flat[:] = 0.0
-            for r in range(first[i], first[i + 1]):
-                flat[kind[p, rater[r]] + level[r]] += 1.0
-            _weigh(counts, size, pair, across, both)
-            _add_pairs(counts, pair, across, within[p], cross[p])
-            _add_margins(counts, both, inside[p], outside[p])
+        _tally(rater[first[i] : first[i + 1]], level[first[i] : first[i + 1]], kind, tally)
+        for c in range(levels):
+            whole[c] = tally[0, c * (groups + 1) : (c + 1) * (groups + 1)].sum()
+        _add_item(tally, whole, within, cross, inside, outside)
     for k in range(levels):
         for c in range(k):
             within[:, k, c] = within[:, c, k]
 
 
 @njit(cache=True, nogil=True)
-def _weigh(counts: Floats, size: Floats, pair: Floats, across: Floats, both: Floats) -> None:
-    """Weigh the pairs of an item inside and across each group; 0 where it has none."""
-    total = counts.sum()
+def _tally(rater: Places, level: Places, kind: Places, tally: Codes) -> None:
+    """Count the ratings of an item by score and group, for every shuffle of the raters."""
+    tally[:] = 0
+    for r in range(rater.size):
+        here, start = kind[rater[r]], level[r]
+        for p in range(here.size):
+            tally[p, here[p] + start] += 1
+
+
+@njit(cache=True, nogil=True)
+def _add_item(  # noqa: PLR0917
+    tally: Codes, whole: Floats, within: Floats, cross: Floats, inside: Floats, outside: Floats
+) -> None:
+    """Add an item to the results of every shuffle."""
+    counts = np.empty((whole.size, inside.shape[2]))
+    size, pair = np.empty(inside.shape[2]), np.empty(inside.shape[2])
+    across, both = np.empty(inside.shape[2]), np.empty(inside.shape[2])
+    total = whole.sum()
+    for p in range(tally.shape[0]):
+        _read(tally[p], counts, size)
+        _weigh(size, total, pair, across, both)
+        _add_pairs(counts, whole, pair, across, within[p], cross[p])
+        _add_margins(counts, whole, both, inside[p], outside[p])
+
+
+@njit(cache=True, nogil=True)
+def _read(tally: Codes, counts: Floats, size: Floats) -> None:
+    """Ratings of an item by score and group, and by group; those of no group are left out."""
     size[:] = 0.0
     for c in range(counts.shape[0]):
+        start = c * (size.size + 1)
         for g in range(size.size):
+            counts[c, g] = tally[start + g]
             size[g] += counts[c, g]
+
+
+@njit(cache=True, nogil=True)
+def _weigh(size: Floats, total: float, pair: Floats, across: Floats, both: Floats) -> None:
+    """Weigh the pairs of an item inside and across each group; 0 where it has none."""
     for g in range(size.size):
         m, n = size[g], total - size[g]
         pair[g] = 1.0 / (m - 1.0) if m > 1.0 else 0.0
@@ -70,28 +99,35 @@ def _weigh(counts: Floats, size: Floats, pair: Floats, across: Floats, both: Flo
 
 
 @njit(cache=True, nogil=True)
-def _add_pairs(counts: Floats, pair: Floats, across: Floats, within: Floats, cross: Floats) -> None:
-    """Add the ordered pairs of two ratings of one item."""
+def _add_pairs(  # noqa: PLR0917
+    counts: Floats, whole: Floats, pair: Floats, across: Floats, within: Floats, cross: Floats
+) -> None:
+    """Add the ordered pairs of two ratings of one item.
+
+    Rows by name: loops over single rows become vector instructions.
+    """
     for k in range(counts.shape[0]):
-        whole = counts[k].sum()
+        other, number = counts[k], whole[k]
         for c in range(counts.shape[0]):
+            one, row = counts[c], cross[c, k]
             for g in range(pair.size):
-                cross[c, k, g] += across[g] * counts[c, g] * (whole - counts[k, g])
+                row[g] += across[g] * one[g] * (number - other[g])
         # Pairs inside are the same both ways: the upper triangle holds them until the end.
         for c in range(k + 1):
-            own = 1.0 if c == k else 0.0
+            one, row, own = counts[c], within[c, k], 1.0 if c == k else 0.0
             for g in range(pair.size):
-                within[c, k, g] += pair[g] * counts[c, g] * (counts[k, g] - own)
+                row[g] += pair[g] * one[g] * (other[g] - own)
 
 
 @njit(cache=True, nogil=True)
-def _add_margins(counts: Floats, both: Floats, inside: Floats, outside: Floats) -> None:
+def _add_margins(
+    counts: Floats, whole: Floats, both: Floats, inside: Floats, outside: Floats
+) -> None:
     """Add the scores of an item that has raters on both sides."""
     for c in range(counts.shape[0]):
-        whole = counts[c].sum()
         for g in range(both.size):
             inside[c, g] += both[g] * counts[c, g]
-            outside[c, g] += both[g] * (whole - counts[c, g])
+            outside[c, g] += both[g] * (whole[c] - counts[c, g])
 
 
 @njit(cache=True, nogil=True)
