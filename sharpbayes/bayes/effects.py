@@ -37,6 +37,34 @@ def dot_of(x, y):
 
 
 @jit
+def write(x, out):
+    """Write values elsewhere; loops over one array vectorise where assignments of slices do not."""
+    for i in range(len(x)):
+        out[i] = x[i]
+
+
+@jit
+def multiply(x, factor):
+    """Multiply values by a number."""
+    for i in range(len(x)):
+        x[i] *= factor
+
+
+@jit
+def raise_by(x, amount):
+    """Add a number to values."""
+    for i in range(len(x)):
+        x[i] += amount
+
+
+@jit
+def add_times(x, factor, out):
+    """Add a multiple of values to others."""
+    for i in range(len(x)):
+        out[i] += factor * x[i]
+
+
+@jit
 def term_forward(p, t, z, U, own):
     """Write a term's own effects, their rest and block means; return their log prior."""
     row = p.term[t]
@@ -53,15 +81,15 @@ def term_forward(p, t, z, U, own):
     total = -0.5 * free * LOG_2PI
     if row[AT.corr_z] >= 0 or row[AT.levels] > 1:
         if row[AT.centred]:
-            U_rest[:] = x
+            write(x, U_rest)
             leave_centres(p, t, U, x)
         total += correlated_forward(p, t, z, x)
         if not row[AT.centred]:
-            U_rest[:] = x
+            write(x, U_rest)
     else:
         sd, power = sd_of(p, t, z, 0), p.prior[t, 3]
-        x *= sd**power
-        U_rest[:] = x
+        multiply(x, sd**power)
+        write(x, U_rest)
         leave_centres(p, t, U, x)
         total -= 0.5 * dot_of(x, x) / (sd * sd) + free * (1.0 - power) * math.log(sd)
     split_means(p, row[AT.whole], row[AT.own], U_rest, U[means : means + blocks])
@@ -73,8 +101,9 @@ def leave_centres(p, t, U, x):
     """Take the centres of a term's effects from them."""
     row = p.term[t]
     for link in range(row[AT.centres]):
-        for i in range(row[AT.size]):
-            x[i] -= U[p.links[row[AT.links] + link * row[AT.size] + i]]
+        centre = p.links[row[AT.links] + link * row[AT.size] :][: row[AT.size]]
+        for i in range(len(centre)):
+            x[i] -= U[centre[i]]
 
 
 @jit
@@ -84,7 +113,7 @@ def split_means(p, whole, first, rest, means):
         return
     if whole:
         means[0] = sum_of(rest) / len(rest)
-        rest -= means[0]
+        raise_by(rest, -means[0])
         return
     sizes = np.zeros(len(means))
     means[:] = 0.0
@@ -109,7 +138,7 @@ def coordinates(p, t, z, x):
     if row[AT.zero_sum]:
         zero_sum(p.axes[t, : row[AT.zero_sum]], values, x)
     else:
-        x[:] = values
+        write(values, x)
         reflect(p, row[AT.whole], row[AT.own], row[AT.blocks], x)
 
 
@@ -122,7 +151,7 @@ def reflect(p, whole, first, blocks, x):
         root = math.sqrt(len(x))
         mean = sum_of(x) / root
         if len(x) > 1:
-            x -= (mean - x[0]) / (root - 1.0)
+            raise_by(x, -(mean - x[0]) / (root - 1.0))
         x[0] = mean
         return
     sums, sizes, start = np.zeros(blocks), np.zeros(blocks), np.full(blocks, -1)
@@ -167,12 +196,12 @@ def zero_sum(shape, values, x):
         before *= n
         if axis + 1 < len(shape):
             after //= shape[axis + 1] - 1
-    x[:] = held
+    write(held, x)
 
 
 @jit
 def zero_sum_backward(shape, slope, out):
-    """Add the slope of the values of :func:`zero_sum` to that of their coordinates."""
+    """Write the slope of the coordinates of :func:`zero_sum` from that of their values."""
     held = slope.copy()
     before, after = 1, 1
     for axis in range(len(shape) - 1):
@@ -193,7 +222,7 @@ def zero_sum_backward(shape, slope, out):
         after *= n - 1
         if axis > 0:
             before //= shape[axis - 1]
-    out += held
+    write(held, out)
 
 
 @jit
@@ -211,20 +240,20 @@ def term_backward(p, t, z, own, slope, grad):
         correlated_backward(p, t, z, x, g, slope, grad)
     else:
         power, sd = p.prior[t, 3], sd_of(p, t, z, 0)
-        g -= x / (sd * sd)
+        add_times(x, -1.0 / (sd * sd), g)
         pass_to_centres(p, t, x, 1.0 / (sd * sd), slope)
-        g *= sd**power
-    out = np.zeros(free)
+        multiply(g, sd**power)
+    # Of a term without a zero sum there are as many coordinates as effects.
+    out = g[:free]
     if row[AT.zero_sum]:
         zero_sum_backward(p.axes[t, : row[AT.zero_sum]], g, out)
     else:
         reflect(p, row[AT.whole], row[AT.own], row[AT.blocks], g)
-        out[:] = g
-    values = z[row[AT.z] : row[AT.z] + free]
     if row[AT.sd_z] >= 0 and not correlated:
         grad[row[AT.sd_z]] += dot_of(x, x) / (sd * sd) - free * (1.0 - power)
-        grad[row[AT.sd_z]] += power * dot_of(values, out)
-    grad[row[AT.z] : row[AT.z] + free] += out
+        if power != 0.0:
+            grad[row[AT.sd_z]] += power * dot_of(z[row[AT.z] : row[AT.z] + free], out)
+    add_times(out, 1.0, grad[row[AT.z] : row[AT.z] + free])
     return sd_prior(p, t, z, grad)
 
 
@@ -233,8 +262,15 @@ def pass_to_centres(p, t, x, precision, slope):
     """Add the slope of a term's centres: own effects times a precision."""
     row = p.term[t]
     for link in range(row[AT.centres]):
-        for i in range(row[AT.size]):
-            slope[p.links[row[AT.links] + link * row[AT.size] + i]] += x[i] * precision
+        centre = p.links[row[AT.links] + link * row[AT.size] :][: row[AT.size]]
+        # Neighbours often have the same centre: its sum is held back until another one comes.
+        held, total = centre[0], 0.0
+        for i in range(len(centre)):
+            if centre[i] != held:
+                slope[held] += total * precision
+                held, total = centre[i], 0.0
+            total += x[i]
+        slope[held] += total * precision
 
 
 @jit
@@ -243,7 +279,7 @@ def join_means(p, whole, first, g, means):
     if len(means) == 0:
         return
     if whole:
-        g += (means[0] - sum_of(g)) / len(g)
+        raise_by(g, (means[0] - sum_of(g)) / len(g))
         return
     sums, sizes = means.copy(), np.zeros(len(means))
     for i in range(len(g)):

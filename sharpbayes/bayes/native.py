@@ -88,9 +88,9 @@ def int_table(user, n):
 
 @jit
 def small_ints(user, n):
-    """Return the n-th array of a plan, integers of 32 bits along one axis."""
+    """Return the n-th array of a plan, positions of 32 bits along one axis."""
     at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1],), dtype=np.int32)
+    return numba.carray(pointer(user[at]), (user[at + 1],), dtype=np.uint32)
 
 
 @jit
@@ -115,7 +115,7 @@ def unpack(user):
         int_table(user, 1),
         int_table(user, 2),
         ints(user, 3),
-        ints(user, 4),
+        small_ints(user, 4),
         float_table(user, 5),
         int_table(user, 6),
         float_table(user, 7),
@@ -127,7 +127,7 @@ def unpack(user):
         int_table(user, 13),
         floats(user, 14),
         int_table(user, 15),
-        ints(user, 16),
+        small_ints(user, 16),
         ints(user, 17),
         int_table(user, 18),
         int_table(user, 19),

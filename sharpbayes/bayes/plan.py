@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     term: Index
     axes: Index
     block: Index
-    links: Index
+    links: NDArray[np.uint32]
     prior: Floats
     scale: Index
     scale_prior: Floats
@@ -67,12 +67,12 @@ class Plan(NamedTuple):
     pair: Index
     tally: Floats
     place_links: Index
-    cell_place: Index
+    cell_place: NDArray[np.uint32]
     factor_start: Index
     outer_links: Index
     run: Index
     run_start: Index
-    rating_cell: NDArray[np.int32]
+    rating_cell: NDArray[np.uint32]
 
 
 class TermRow(NamedTuple):
@@ -134,7 +134,7 @@ def fill(
         term=_table([rows[term.name] for term in terms], columns=len(TermRow._fields)),
         axes=_table([term.shape for term in terms], columns=4),
         block=_joined([term.block for term in terms]),
-        links=_joined(_centre_links(design, rows)),
+        links=_joined(_centre_links(design, rows)).astype(np.uint32),
         prior=np.array([_prior(term) for term in terms], dtype=float).reshape(-1, 4),
         scale=_table(_scale_rows(design, thresholds), columns=5),
         scale_prior=np.array([prior for _ in scales], dtype=float),
@@ -309,12 +309,12 @@ def _runs(
     order = np.lexsort((cell, run))
     return {
         "place_links": _term_links(inner, places, rows),
-        "cell_place": np.ascontiguousarray(cells[:, 1]),
+        "cell_place": cells[:, 1].astype(np.uint32),
         "factor_start": np.searchsorted(cells[:, 0], np.arange(int(factor.max()) + 2)),
         "outer_links": _term_links(outer, keys, rows),
         "run": np.ascontiguousarray(runs),
         "run_start": np.searchsorted(run[order], np.arange(len(runs) + 1)),
-        "rating_cell": cell[order].astype(np.int32),
+        "rating_cell": cell[order].astype(np.uint32),
     }
 
 

@@ -32,10 +32,10 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 def exp_table(v, sign, out):
     """Write exp(sign v), by a polynomial that vectorises; return whether all |v| < ``FAR``."""
     rounded = np.empty(len(v))
-    largest = 0.0
+    near = 0
     for i in range(len(v)):
-        largest = max(largest, abs(v[i]))
-    if not largest < FAR:
+        near += 1 if abs(v[i]) < FAR else 0
+    if near < len(v):
         return False
     for i in range(len(v)):
         x = sign * v[i]
