@@ -1,8 +1,10 @@
 """Tasks that do not depend on each other: done here or elsewhere, kept, and never done twice."""
 
+import ctypes
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +19,12 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def give_back() -> None:
+    """Give memory that temporary arrays have left back to the system; glibc keeps it by itself."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Store(Protocol):

@@ -22,7 +22,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import listed
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
-from sharpbayes.tasks import Store
+from sharpbayes.tasks import Store, give_back
 
 Step = Callable[[str], None]
 
@@ -123,7 +123,9 @@ def sampled_terms(
         step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
         return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
     step("comparing the fast density with the model's definition")
+    give_back()
     verify(placed, seed=seeds[1])
+    give_back()
     step("sampling")
     return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
 
