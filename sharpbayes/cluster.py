@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ADDRESS = re.compile(r"local:([1-9][0-9]{0,3})|(?:tcp|tls|ucx)://\S+")
 WAIT_SECONDS = 30
+# No page of Dask's, and any free port for what remains of its server: a second run on a machine
+# would else warn that the usual one is taken.
+NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def cluster(address: str) -> Iterator[Cluster]:
         where: Any = address
         if found.group(1):
             where = opened.enter_context(
-                LocalCluster(int(found.group(1)), threads_per_worker=1, dashboard_address=None)
+                LocalCluster(int(found.group(1)), threads_per_worker=1, scheduler_kwargs=NO_PAGE)
             )
         try:
             client = opened.enter_context(Client(where, timeout=WAIT_SECONDS))

@@ -199,12 +199,12 @@ def _exit_if_not_calibrated(results: "xr.DataTree") -> None:
 
 
 def keep_measured(measured: "xr.DataTree", target: Path) -> None:
-    """Write the measured half of a fit that was interrupted."""
+    """Write the measured half of a fit that was interrupted before any draws were kept."""
     from sharpbayes.results import save_results  # noqa: PLC0415
 
     measured.attrs["status"] = "interrupted"
     save_results(measured, target)
-    say(f"sampling was interrupted; the measured half is in {target}")
+    say(f"interrupted before any draws were kept; the measured half is in {target}")
 
 
 def keep_calibration(

@@ -33,6 +33,15 @@ def test_results_are_in_order_and_told(workers):
     assert told == {x: x * x for x in range(9)}
 
 
+def test_two_runs_of_one_machine_do_not_see_each_other(workers):
+    """Dask's own server takes a fixed port and warns of a second one, which is an error here."""
+    with cluster("local:1") as others:
+        pages = [each.client.cluster.scheduler.http_server for each in (workers, others)]
+        assert {page.address for page in pages} == {"127.0.0.1"}
+        assert len({page.port for page in pages}) == 2
+        assert others.each(abs, [-1]) == [1]
+
+
 def test_a_worker_that_dies_is_survived(workers, tmp_path):
     marker, here = tmp_path / "died", os.getpid()
 

@@ -38,8 +38,9 @@ Levels = dict[str, NDArray[np.integer]]
 # Metrics of ratings by name, shape (sample,), from levels of each scale, shape (sample, rating).
 Metrics = Callable[[Levels], Mapping[str, Floats]]
 
-# Draws that a truth is ranked among: few enough of each fit to be nearly independent.
-RANKED = 100
+# Draws that a truth is ranked among: few enough of each fit to be nearly independent, if the fit
+# has as many effective ones of every parameter and chains that agree.
+RANKED, AGREE = 100, 1.05
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 BAND, ERROR = 0.95, 0.05
 BAND_DRAWS = 1000
@@ -105,12 +106,22 @@ def calibrate(
         return {
             "quantity": np.array(list(found)),
             "pit": np.array(list(found.values())),
-            "converged": np.array(bool(diagnose(trace, sampler)["converged"])),
-        }
+        } | _fit(diagnose(trace, sampler))
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
     made = each_named(simulation, numbers, store=store, each=each or in_turn)
     return described(made, seed=seed)
+
+
+def _fit(diagnostics: xr.Dataset) -> Arrays:
+    """How a fit went: within the limits, largest R-hat, smallest ESS, divergences."""
+    ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])
+    return {
+        "converged": np.array(bool(diagnostics["converged"])),
+        "rhat": np.array(float(diagnostics["rhat"].max())),
+        "ess": np.array(float(ess.min())),
+        "divergences": np.array(int(diagnostics["divergences"])),
+    }
 
 
 def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
@@ -214,7 +225,8 @@ def described(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     """Return bands, tests and coverage of places of truths.
 
     Args:
-        made: Of each simulation ``quantity``, ``pit`` and ``converged``, as a store keeps them.
+        made: Of each simulation ``quantity``, ``pit``, ``converged``, ``rhat``, ``ess`` and
+            ``divergences``, as a store keeps them.
         seed: Seed of the bands.
 
     Returns:
@@ -222,7 +234,10 @@ def described(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
         diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
         ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
         ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
-        intervals; ``fit_converged (simulation)``; ``calibrated``, 1 if no ``p_holm`` is below 5%.
+        intervals; ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``, ``fit_ess``
+        and ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether it has the
+        100 effective draws and an R-hat of at most 1.05 that places among 100 draws need;
+        ``calibrated``, 1 if no ``p_holm`` is below 5%.
     """
     names = made[0]["quantity"].tolist()
     places = [dict(zip(one["quantity"].tolist(), one["pit"], strict=True)) for one in made]
@@ -242,12 +257,20 @@ def described(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
             "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
             "p_value": ("quantity", p_value),
             "p_holm": ("quantity", p_holm),
-            "fit_converged": ("simulation", np.array([bool(one["converged"]) for one in made])),
             "calibrated": int((p_holm >= ERROR).all()),
-        },
+        }
+        | _fits(made),
         {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},
     )
     return table.assign(_coverage(pit)).assign_coords(level=list(LEVELS))
+
+
+def _fits(made: Sequence[Arrays]) -> dict[str, tuple[str, NDArray[np.generic]]]:
+    """How the fits went, over simulations."""
+    names = ("converged", "rhat", "ess", "divergences")
+    found = {f"fit_{name}": np.array([one[name].item() for one in made]) for name in names}
+    found["fit_ranked"] = (found["fit_rhat"] <= AGREE) & (found["fit_ess"] >= RANKED)
+    return {name: ("simulation", values) for name, values in found.items()}
 
 
 def _coverage(pit: Floats) -> dict[str, tuple[tuple[str, str], Floats]]:

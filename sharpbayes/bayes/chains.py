@@ -184,6 +184,9 @@ def _arrays(trace: Any) -> Arrays:
         return {}
     chain, stats = draws[0], statistics[0]
     tuning = int(_column(stats, "tuning").sum())
+    if stats.num_rows <= tuning:
+        # Ctrl-C before it had finished its tuning.
+        return {}
     found = {f"draw {name}": _rows(chain.slice(tuning), name) for name in chain.column_names}
     held = stats.slice(tuning)
     return found | {name: _column(held, name) for name in STATISTICS if name in held.column_names}

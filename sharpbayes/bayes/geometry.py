@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design import Design, Term
+from sharpbayes.bayes.crossing import Index
+from sharpbayes.bayes.design import DIRECT, Design, Term
 from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.spec.study import Sampler
@@ -23,7 +24,7 @@ def sampling_powers(design: Design, *, seed: int, cores: int | None = None) -> d
 
     k = mean_i Var(effect_i | ratings) / q(sd | ratings)^2,
 
-    q a low quantile, the mean of each block left out.
+    q a low quantile, the mean of each group that ratings tell only with other terms left out.
 
     Args:
         design: Ratings placed on the terms of a model, each as its number of ratings suggests.
@@ -35,20 +36,36 @@ def sampling_powers(design: Design, *, seed: int, cores: int | None = None) -> d
         return {}
     trace = sample_kernel(design, layout(design), TRIAL, seed=seed, cores=cores)
     trial = trace["posterior"].to_dataset()
-    powers = {term.name: min(1.0, MOVES * kept_variance(trial, term)) for term in varying}
-    # What holds the means of other terms is sampled with them, and ratings say much of the sum.
-    return powers | {term.holder: 0.0 for term in design.terms if term.holder}
+    kept = {term.name: kept_variance(trial, term, _groups(design, term)) for term in varying}
+    powers = {name: min(1.0, MOVES * share) for name, share in kept.items()}
+    # What holds the means of other terms is sampled with them, and ratings say much of the sum,
+    # unless they say so little of its effects that these are better sampled as parts of their sd.
+    holders = {term.holder for term in design.terms if term.holder}
+    return powers | {name: 0.0 for name in holders if powers.get(name, 0.0) < DIRECT}
 
 
-def kept_variance(posterior: xr.Dataset, term: Term) -> float:
-    """Return the mean share of their prior variance, taken low, that a term's effects keep."""
+def _groups(design: Design, term: Term) -> Index:
+    """For each effect the group whose mean ratings tell only with other terms, -1 for none."""
+    held = [parent for _, whole, parent in design.sources(term) if not whole]
+    return held[0] if held else term.block
+
+
+def kept_variance(posterior: xr.Dataset, term: Term, groups: Index) -> float:
+    """Return the mean share of their prior variance, taken low, that a term's effects keep.
+
+    Args:
+        posterior: Draws of a trial run.
+        term: The term.
+        groups: For each effect the group whose mean is left out, -1 for none.
+    """
     effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
     if term.part == "discrimination":
         effects = np.log(effects)
     flat = effects.reshape(-1, term.size)
-    blocks = np.unique(term.block[term.block >= 0])
-    for inside in [term.block == block for block in blocks]:
+    # A level without ratings on its scale has no stretches: they are missing.
+    told = ~np.isnan(flat).any(axis=0)
+    for inside in [told & (groups == group) for group in np.unique(groups[told & (groups >= 0)])]:
         flat[:, inside] -= flat[:, inside].mean(axis=1, keepdims=True)
-    seen = np.isin(np.arange(term.size), term.index) | (term.part == "spacing")
+    seen = told & (np.isin(np.arange(term.size), term.index) | (term.part == "spacing"))
     sd = posterior[f"sd_{term.stem}"].quantile(LOW, ("chain", "draw"))
     return float(flat[:, seen].var(axis=0).mean() / (sd**2).mean())

@@ -13,7 +13,14 @@ import xarray as xr
 from scipy.stats import kstest
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.bayes.calibrate import _pit, _sampler, calibrate, holm, with_levels
+from sharpbayes.bayes.calibrate import (
+    _pit,
+    _sampler,
+    calibrate,
+    described,
+    holm,
+    with_levels,
+)
 from sharpbayes.bayes.placing import design
 from sharpbayes.measure_crowd import measure_crowd
 from sharpbayes.measure_panel import measure_panel
@@ -65,6 +72,28 @@ def test_a_right_fit_passes(rng):
         found["level"] <= found["coverage_upper"]
     )
     assert float(within.mean()) > 0.85
+
+
+def test_fits_are_told_by_what_places_need(rng):
+    """Chains that agree and a hundred effective draws, whatever the study's limits are."""
+    fits = [(1.05, 100.0, 1), (1.06, 900.0, 0), (1.0, 99.0, 0), (1.004, 700.0, 0)]
+    made = [
+        {
+            "quantity": np.array(["sd"]),
+            "pit": rng.random(1),
+            "converged": np.array(rhat < 1.01 and ess > 400),
+            "rhat": np.array(rhat),
+            "ess": np.array(ess),
+            "divergences": np.array(divergences),
+        }
+        for rhat, ess, divergences in fits
+    ]
+    found = described(made, seed=1)
+    assert found["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
+    assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
+    assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
+    note = calibration_tables(_tree({"calibration": found}, {"title": "t"}))[0].note
+    assert "1 met the study's limits of convergence and 2 have what places" in note
 
 
 def test_a_flipped_sign_fails(rng):

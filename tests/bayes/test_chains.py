@@ -58,3 +58,14 @@ def test_every_chain_tells_its_progress(placed):
     sample_kernel(*placed, SAMPLER, seed=5, progress=seen.append)
     assert {len(states) for states in seen} == {3}
     assert [state.finished_draws for state in seen[-1]] == [110] * 3
+
+
+def ctrl_c(_):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_any_draw_is_told_as_that(placed):
+    """Not as a fault of arrays without rows."""
+    endless = SAMPLER.model_copy(update={"tune": 1_000_000})
+    with pytest.raises(KeyboardInterrupt):
+        sample_kernel(*placed, endless, seed=5, progress=ctrl_c)

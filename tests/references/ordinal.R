@@ -12,7 +12,7 @@ read <- function(name) {
   for (column in setdiff(names(ratings), "level")) ratings[[column]] <- factor(ratings[[column]])
   ratings
 }
-number <- function(values) paste(sprintf("%.6f", as.numeric(values)), collapse = ", ")
+number <- function(values) paste(sprintf("%.9f", as.numeric(values)), collapse = ", ")
 entry <- function(name, what, values) sprintf('  "%s %s": [%s]', name, what, number(values))
 lines <- c()
 
@@ -32,13 +32,22 @@ for (each in mixed) {
 }
 # clm: thresholds that differ by group (nominal), factors of scale by group; no varying effects.
 fit <- clm(level ~ 1, nominal = ~ group, data = read("groups"))
-lines <- c(lines, entry("groups", "nominal", fit$alpha))
+lines <- c(lines, entry("groups", "nominal", fit$alpha), entry("groups", "nominal_loglik", logLik(fit)))
 fit <- clm(level ~ group, scale = ~ group, data = read("sharpness"))
 lines <- c(lines, entry("sharpness", "thresholds", fit$Theta))
 lines <- c(lines, entry("sharpness", "beta", fit$beta), entry("sharpness", "log_scale", fit$zeta))
+lines <- c(lines, entry("sharpness", "loglik", logLik(fit)))
 fit <- polr(level ~ group, data = read("groups"), Hess = TRUE)
 lines <- c(lines, entry("groups", "polr_thresholds", fit$zeta), entry("groups", "polr_beta", coef(fit)))
 lines <- c(lines, entry("groups", "polr_se", sqrt(diag(vcov(fit)))))
+# The maximum of the likelihood of common thresholds, by both programs and links.
+for (link in c("logit", "probit")) {
+  fit <- clm(level ~ group, data = read("groups"), link = link)
+  lines <- c(lines, entry("groups", paste0("clm_", link), c(fit$alpha, fit$beta, logLik(fit))))
+  fit <- polr(level ~ group, data = read("groups"), method = if (link == "logit") "logistic" else link,
+              control = list(reltol = 1e-15))
+  lines <- c(lines, entry("groups", paste0("polr_", link), c(fit$zeta, coef(fit), logLik(fit))))
+}
 version <- sprintf('  "versions": "R %s, ordinal %s, MASS %s"', getRversion(),
                    packageVersion("ordinal"), packageVersion("MASS"))
 writeLines(c("{", paste(c(version, lines), collapse = ",\n"), "}"), file.path(folder, "ordinal.json"))
