@@ -9,12 +9,13 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SCHEMA = "sharpbayes/results/1"
 DRAFT = ".~"
@@ -62,7 +63,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     }
 
 
-def save_results(results: xr.DataTree, path: Path) -> None:
+def save_results(results: "xr.DataTree", path: Path) -> None:
     """Write results to a temporary name in the same folder, then rename.
 
     A run that fails or is killed leaves a file that stood at ``path`` as it was.
@@ -116,13 +117,18 @@ def sealed(path: Path) -> bool:
 def _digest(path: Path, size: int) -> bytes:
     """SHA-256 of the first bytes of a file, in hexadecimal."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(min(1 << 20, size - file.tell())):
-            digest.update(piece)
+    add_file(digest, path, size=size)
     return digest.hexdigest().encode()
 
 
-def _compressed(results: xr.DataTree, path: Path) -> None:
+def add_file(digest: "hashlib._Hash", path: Path, *, size: int) -> None:
+    """Add the first ``size`` bytes of a file to a digest, a piece at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(min(1 << 20, size - file.tell())):
+            digest.update(piece)
+
+
+def _compressed(results: "xr.DataTree", path: Path) -> None:
     """Write every group, numbers compressed without loss where that makes them smaller."""
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = {
@@ -132,13 +138,13 @@ def _compressed(results: xr.DataTree, path: Path) -> None:
     results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 
-def _repeats(array: xr.DataArray) -> bool:
+def _repeats(array: "xr.DataArray") -> bool:
     """Whether the same numbers come again and again; real draws are all different."""
     kinds = "iu" if "draw" in array.dims else "fiu"
     return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004
 
 
-def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
+def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     """Open a results file, whole and in memory unless asked otherwise.
 
     Args:
@@ -151,6 +157,8 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
     Raises:
         StorageError: The file is not there, is damaged, or was written by something else.
     """
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
     path = Path(path)
     try:
         there = path.is_file()

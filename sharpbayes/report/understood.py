@@ -1,7 +1,7 @@
 """What ``check`` understood -> plain tables."""
 
 from sharpbayes.errors import listed
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 from sharpbayes.run import Understood
 
 
