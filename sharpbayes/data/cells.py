@@ -71,15 +71,20 @@ def cells_of(levels: "xr.Dataset") -> Cells:
     return Cells(
         level=levels["level"].to_numpy(),
         labels={str(dim): _labels(levels, str(dim)) for dim in levels["level"].dims},
-        prompt_columns={
-            str(name): column.to_numpy().astype(str)
-            for name, column in levels.coords.items()
-            if column.dims == ("prompt",) and name != "prompt"
-        },
+        prompt_columns=prompt_columns(levels),
         people_level=levels["people_level"].to_numpy() if said else np.empty(0, np.int16),
         people=said,
         persons=_labels(levels, "person") if said else (),
     )
+
+
+def prompt_columns(levels: "xr.Dataset") -> dict[str, NDArray[np.str_]]:
+    """Return each column of prompts of a dataset, without its levels."""
+    return {
+        str(name): column.to_numpy().astype(str)
+        for name, column in levels.coords.items()
+        if column.dims == ("prompt",) and name != "prompt"
+    }
 
 
 def _labels(levels: "xr.Dataset", dim: str) -> tuple[str, ...]:

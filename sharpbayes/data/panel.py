@@ -1,14 +1,15 @@
 """A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from sharpbayes.data.cells import Cells, cells_of
+from sharpbayes.data.cells import Cells, cells_of, prompt_columns
 from sharpbayes.data.columns import (
     MISSING,
     counted,
@@ -98,8 +99,9 @@ def reversed_at(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return where a high score is good: over (indicator, prompt)."""
     import xarray as xr  # noqa: PLC0415 - `check` does without
 
+    flips = _flips(panel, prompt_columns(levels), prompts=levels.sizes["prompt"])
     coords = {"indicator": levels["indicator"], "prompt": levels["prompt"].to_numpy()}
-    return xr.DataArray(_flips(panel, cells_of(levels)), coords, ("indicator", "prompt"))
+    return xr.DataArray(flips, coords, ("indicator", "prompt"))
 
 
 def refusal_indicators(panel: Panel) -> list[str]:
@@ -128,8 +130,9 @@ def ratings_of(cells: Cells, panel: Panel) -> Ratings:
     used = cells.chosen("indicator", indicators)
     used = used.chosen("judge", pooled_judges(panel, cells.labels["judge"]))
     columns, level = _with_people_rows(cells, *_judged(used))
-    flips = _flips(panel, cells)[[list(panel.full_indicators).index(name) for name in indicators]]
-    flipped = flips[columns["indicator"].code, columns["prompt"].code]
+    flips = _flips(panel, cells.prompt_columns, prompts=len(cells.labels["prompt"]))
+    place = np.array([list(panel.full_indicators).index(name) for name in indicators])
+    flipped = flips[place[columns["indicator"].code], columns["prompt"].code]
     scale, scales = _scales_of(panel, columns["indicator"], flipped)
     top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.code]
     names = pd.Series([owner[name] for name in columns["indicator"].labels])
@@ -291,17 +294,24 @@ def _with_prompts(
     return replace(cells, prompt_columns={name: values[col] for name, col in wanted.items()})
 
 
-def _flips(panel: Panel, cells: Cells) -> np.ndarray:
+def _flips(panel: Panel, columns: Mapping[str, NDArray[np.str_]], *, prompts: int) -> np.ndarray:
     """Where a high score is good; shape (indicator, prompt)."""
-    return np.array([_reversed_prompts(each, cells) for each in panel.full_indicators.values()])
+    return np.array(
+        [
+            np.broadcast_to(_reversed_prompts(each, columns), prompts)
+            for each in panel.full_indicators.values()
+        ]
+    )
 
 
-def _reversed_prompts(indicator: Indicator, cells: Cells) -> np.ndarray:
-    """For each prompt, whether a high score of an indicator is good."""
+def _reversed_prompts(
+    indicator: Indicator, columns: Mapping[str, NDArray[np.str_]]
+) -> np.ndarray | bool:
+    """For each prompt, or all alike, whether a high score of an indicator is good."""
     if not isinstance(indicator.reverse, dict):
-        return np.full(len(cells.labels["prompt"]), indicator.reverse)
+        return indicator.reverse
     [(column, value)] = indicator.reverse.items()
-    held = pd.Series(cells.prompt_columns[column], name=column)
+    held = pd.Series(columns[column], name=column)
     if isinstance(value, bool):
         flags, faults = flags_of(held, path="prompts")
         bad = np.flatnonzero(flags < 0)
