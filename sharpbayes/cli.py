@@ -102,7 +102,7 @@ def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = 
 
         understood = check_study(read_study(study, set_, None))
         if as_json:
-            from sharpbayes.report.document import understood_document  # noqa: PLC0415
+            from sharpbayes.report.understood import understood_document  # noqa: PLC0415
 
             echo_json(understood_document(understood))
             return

@@ -114,6 +114,7 @@ def test_check_loads_no_compiler_and_no_library_of_statistics():
     unused = {"xarray", "dask", "numba", "scipy", "statsmodels", "matplotlib", "jinja2", *HEAVY}
     for study in ("quickstart", "quickstart_crowd"):
         assert not unused & set(run_command("check", study))
+    assert not unused & set(run_command("check", "quickstart", "--json"))
 
 
 def test_spec_reads_without_numbers():

@@ -93,7 +93,7 @@ def main():
             if COUNT.total() % 5000 == 0:
                 print("outcomes:", dict(COUNT), file=sys.stderr, flush=True)  # noqa: T201
 
-        atheris.Setup([sys.argv[0], "-max_len=40000", *options, str(corpus)], once)
+        atheris.Setup([sys.argv[0], *options, str(corpus)], once)
         atheris.Fuzz()
 
 
