@@ -21,6 +21,8 @@ SCHEMA = "sharpbayes/results/1"
 DRAFT = ".~"
 SEAL = b"\nsharpbayes sha256 "
 SEAL_BYTES = len(SEAL) + 64 + 1
+# Deflate never makes anything smaller than this.
+MOST_COMPRESSED = 1032
 UNSEALED = "it does not end with the digest of its bytes"
 LIBRARIES = (
     "sharpbayes",
@@ -128,6 +130,13 @@ def add_file(digest: "hashlib._Hash", path: Path, *, size: int) -> None:
             digest.update(piece)
 
 
+def _refuse_swollen(results: "xr.DataTree", *, size: int) -> None:
+    """Refuse variables that no file of this size holds, before memory is taken for them."""
+    found = sum(array.nbytes for node in results.subtree for array in node.variables.values())
+    if found > MOST_COMPRESSED * size:
+        raise ValueError(f"{size} bytes say that they hold {found}")
+
+
 def _compressed(results: "xr.DataTree", path: Path) -> None:
     """Write every group, numbers compressed without loss where that makes them smaller."""
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
@@ -170,8 +179,13 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     if not intact:
         raise StorageError(f"{path}: not a results file of sharpbayes, or damaged: {UNSEALED}")
     try:
-        read = xr.load_datatree if whole else xr.open_datatree
-        results = read(path, engine="h5netcdf")
+        with contextlib.ExitStack() as stack:
+            results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
+            _refuse_swollen(results, size=path.stat().st_size)
+            if whole:
+                results.load()
+            else:
+                stack.pop_all()
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")
