@@ -1,17 +1,21 @@
-"""What tells the data of a study, and a run of it, from every other."""
+"""What tells the data of a study, and a run of it, from every other; the run of results again."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sharpbayes.data.files import matching_files
 from sharpbayes.data.partition import partition_of
-from sharpbayes.results import provenance
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.errors import DataError, Fault
+from sharpbayes.results import add_file, provenance
+from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.people import People
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.study import Study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def run_key(files: StudyFiles) -> str:
@@ -28,9 +32,7 @@ def data_digest(files: StudyFiles) -> str:
         base = files.study.path.parent
         for path in matching_files(base, name):
             digest.update("".join(partition_of(base, name, path).values()).encode())
-            with path.open("rb") as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
+            add_file(digest, path, size=path.stat().st_size)
     return digest.hexdigest()
 
 
@@ -53,3 +55,21 @@ def data_files(study: Study) -> list[str]:
     if study.crowd is not None and study.crowd.labels.from_ == "experts":
         names.append(study.crowd.labels.data)
     return names
+
+
+def again(results: "xr.DataTree") -> StudyFiles:
+    """Return the study, weights and model of results, to run them once more on the same data.
+
+    Args:
+        results: From :func:`sharpbayes.open_results`.
+
+    Raises:
+        SpecError: The results do not hold their study.
+        DataError: The data are not there, or not the same bytes.
+    """
+    files = reload_study({str(key): value for key, value in results.attrs.items()})
+    if data_digest(files) != results.attrs.get("data_sha256"):
+        names = ", ".join(data_files(files.study.spec))
+        message = f"{names}: other bytes than those of the results"
+        raise DataError([Fault(str(files.study.path.parent), 0, "", message)])
+    return files

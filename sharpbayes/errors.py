@@ -4,7 +4,6 @@ Every error that a user can cause derives from :class:`SharpbayesError`, carries
 the command line (documented in ``docs/errors.md``) and prints as sentences, never as a traceback.
 """
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -81,6 +80,8 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
     >>> nearest("temprature", ["temperature", "epsilon"])
     'temperature'
     """
+    import difflib  # noqa: PLC0415 - of use only where something is wrong
+
     match = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)
     return match[0] if match else None
 

@@ -9,17 +9,20 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SCHEMA = "sharpbayes/results/1"
 DRAFT = ".~"
 SEAL = b"\nsharpbayes sha256 "
 SEAL_BYTES = len(SEAL) + 64 + 1
+# Deflate never makes anything smaller than this.
+MOST_COMPRESSED = 1032
 UNSEALED = "it does not end with the digest of its bytes"
 LIBRARIES = (
     "sharpbayes",
@@ -62,7 +65,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     }
 
 
-def save_results(results: xr.DataTree, path: Path) -> None:
+def save_results(results: "xr.DataTree", path: Path) -> None:
     """Write results to a temporary name in the same folder, then rename.
 
     A run that fails or is killed leaves a file that stood at ``path`` as it was.
@@ -116,13 +119,25 @@ def sealed(path: Path) -> bool:
 def _digest(path: Path, size: int) -> bytes:
     """SHA-256 of the first bytes of a file, in hexadecimal."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(min(1 << 20, size - file.tell())):
-            digest.update(piece)
+    add_file(digest, path, size=size)
     return digest.hexdigest().encode()
 
 
-def _compressed(results: xr.DataTree, path: Path) -> None:
+def add_file(digest: "hashlib._Hash", path: Path, *, size: int) -> None:
+    """Add the first ``size`` bytes of a file to a digest, a piece at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(min(1 << 20, size - file.tell())):
+            digest.update(piece)
+
+
+def _refuse_swollen(results: "xr.DataTree", *, size: int) -> None:
+    """Refuse variables that no file of this size holds, before memory is taken for them."""
+    found = sum(array.nbytes for node in results.subtree for array in node.variables.values())
+    if found > MOST_COMPRESSED * size:
+        raise ValueError(f"{size} bytes say that they hold {found}")
+
+
+def _compressed(results: "xr.DataTree", path: Path) -> None:
     """Write every group, numbers compressed without loss where that makes them smaller."""
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = {
@@ -132,13 +147,13 @@ def _compressed(results: xr.DataTree, path: Path) -> None:
     results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 
-def _repeats(array: xr.DataArray) -> bool:
+def _repeats(array: "xr.DataArray") -> bool:
     """Whether the same numbers come again and again; real draws are all different."""
     kinds = "iu" if "draw" in array.dims else "fiu"
     return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004
 
 
-def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
+def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     """Open a results file, whole and in memory unless asked otherwise.
 
     Args:
@@ -151,6 +166,8 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
     Raises:
         StorageError: The file is not there, is damaged, or was written by something else.
     """
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
     path = Path(path)
     try:
         there = path.is_file()
@@ -162,8 +179,13 @@ def open_results(path: str | Path, *, whole: bool = True) -> xr.DataTree:
     if not intact:
         raise StorageError(f"{path}: not a results file of sharpbayes, or damaged: {UNSEALED}")
     try:
-        read = xr.load_datatree if whole else xr.open_datatree
-        results = read(path, engine="h5netcdf")
+        with contextlib.ExitStack() as stack:
+            results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
+            _refuse_swollen(results, size=path.stat().st_size)
+            if whole:
+                results.load()
+            else:
+                stack.pop_all()
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     found = results.attrs.get("schema")

@@ -5,28 +5,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import xarray as xr
-
 from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.identify import Finding, identify
 from sharpbayes.bayes.placing import design
+from sharpbayes.data.cells import Cells
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
-from sharpbayes.data.panel import load_panel, panel_ratings
+from sharpbayes.data.panel import ratings_of, read_panel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.digest import data_digest, data_facts, data_files
-from sharpbayes.errors import DataError, Fault, SpecError
+from sharpbayes.digest import data_facts
+from sharpbayes.errors import Fault, SpecError
 from sharpbayes.results import provenance
-from sharpbayes.spec.load import StudyFiles, reload_study
+from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.study import Study
 from sharpbayes.tasks import Each, Store
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from sharpbayes.bayes.calibrate import Metrics
     from sharpbayes.bayes.chains import Progress
     from sharpbayes.bayes.sample import Elsewhere
     from sharpbayes.simulate import Simulated
 
-Groups = dict[str, xr.Dataset]
+Groups = dict[str, "xr.Dataset"]
 Step = Callable[[str], None]
 
 
@@ -58,16 +59,21 @@ class Loaded:
     """The data of a study: a panel or a crowd, counts, and whether experts are raters too."""
 
     study: Study
-    panel: xr.Dataset | None
+    cells: Cells | None
     crowd: CrowdData | None
     counts: dict[str, int]
     experts: bool = False
 
     @cached_property
+    def panel(self) -> "xr.Dataset | None":
+        """Levels of a panel as metrics take them; made on first use."""
+        return None if self.cells is None else self.cells.dataset()
+
+    @cached_property
     def ratings(self) -> Ratings:
         """Every rating in long form, for a model; made on first use."""
-        if self.study.panel is not None and self.panel is not None:
-            return panel_ratings(self.panel, self.study.panel)
+        if self.study.panel is not None and self.cells is not None:
+            return ratings_of(self.cells, self.study.panel)
         if self.study.crowd is None or self.crowd is None:
             raise ValueError("a study has a panel or a crowd")
         return crowd_ratings(self.crowd, self.study.crowd, experts=self.experts)
@@ -98,7 +104,7 @@ def check(files: StudyFiles) -> Understood:
 
 def measure(
     files: StudyFiles, *, loaded: Loaded | None = None, step: Step | None = None
-) -> xr.DataTree:
+) -> "xr.DataTree":
     """Compute every deterministic metric of a study, with bootstrap intervals.
 
     Args:
@@ -138,14 +144,14 @@ def fit(
     files: StudyFiles,
     *,
     loaded: Loaded | None = None,
-    measured: xr.DataTree | None = None,
+    measured: "xr.DataTree | None" = None,
     step: Step | None = None,
     retries: int = 0,
     progress: "Progress | None" = None,
     store: "Store | None" = None,
     elsewhere: "Elsewhere | None" = None,
     each: Each | None = None,
-) -> xr.DataTree:
+) -> "xr.DataTree":
     """Measure a study, fit its model and check convergence.
 
     Args:
@@ -238,7 +244,7 @@ def calibrate(
     step: Step | None = None,
     store: Store | None = None,
     each: Each | None = None,
-) -> xr.DataTree:
+) -> "xr.DataTree":
     """Fit ratings with known truth at a study's own design, and say where truths lie.
 
     Args:
@@ -344,8 +350,10 @@ def _silent(_: str) -> None:
     """Say nothing."""
 
 
-def _tree(groups: Groups, attrs: Mapping[Any, Any]) -> xr.DataTree:
+def _tree(groups: Groups, attrs: Mapping[Any, Any]) -> "xr.DataTree":
     """Join groups under one root."""
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
     tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     tree.attrs = dict(attrs)
     return tree
@@ -359,11 +367,9 @@ def read(files: StudyFiles) -> Loaded:
     """
     study, base = files.study.spec, files.study.path.parent
     if study.panel is not None:
-        levels = load_panel(study.panel, base)
-        counts = {str(name): int(count) for name, count in levels.attrs.items()}
-        if "people_level" in levels:
-            counts["people_ratings"] = levels.sizes["people_rating"]
-        return Loaded(study, levels, None, counts)
+        cells = read_panel(study.panel, base)
+        people = {"people_ratings": cells.people_level.size} if cells.people else {}
+        return Loaded(study, cells, None, cells.counts | people)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
     crowd = load_crowd(study.crowd, base)
@@ -376,21 +382,3 @@ def _design(files: StudyFiles, loaded: Loaded) -> Design | None:
     if files.model is None:
         return None
     return design(loaded.ratings, files.model.spec, path=str(files.model.path))
-
-
-def again(results: xr.DataTree) -> StudyFiles:
-    """Return the study, weights and model of results, to run them once more on the same data.
-
-    Args:
-        results: From :func:`sharpbayes.open_results`.
-
-    Raises:
-        SpecError: The results do not hold their study.
-        DataError: The data are not there, or not the same bytes.
-    """
-    files = reload_study({str(key): value for key, value in results.attrs.items()})
-    if data_digest(files) != results.attrs.get("data_sha256"):
-        names = ", ".join(data_files(files.study.spec))
-        message = f"{names}: other bytes than those of the results"
-        raise DataError([Fault(str(files.study.path.parent), 0, "", message)])
-    return files

@@ -5,11 +5,13 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -109,7 +111,7 @@ def each_named[A](
     return [found[name] for name in arguments]
 
 
-def as_arrays(data: xr.Dataset) -> Arrays:
+def as_arrays(data: "xr.Dataset") -> Arrays:
     """A dataset as plain arrays; dimensions stand in the names."""
     names = {**data.data_vars, **data.coords}
     attrs = {str(name): dict(held.attrs) for name, held in names.items()} | {"": dict(data.attrs)}
@@ -126,8 +128,10 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.str_) if values.dtype.kind in "OT" else values
 
 
-def as_dataset(held: Arrays) -> xr.Dataset:
+def as_dataset(held: Arrays) -> "xr.Dataset":
     """The dataset that plain arrays were made of."""
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
     attrs = json.loads(str(held["attrs"]))
     parts: dict[str, dict[str, Any]] = {"coord": {}, "data": {}}
     for key, values in held.items():

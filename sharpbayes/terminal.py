@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sharpbayes.checkpoint import Checkpoint
     from sharpbayes.cluster import Cluster
-    from sharpbayes.report.tables import Table
+    from sharpbayes.report.table import Table
     from sharpbayes.spec.load import StudyFiles
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
@@ -140,8 +140,8 @@ def study_of(
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError([Fault("--from", 0, "", message)])
+    from sharpbayes.digest import again  # noqa: PLC0415
     from sharpbayes.results import open_results  # noqa: PLC0415
-    from sharpbayes.run import again  # noqa: PLC0415
 
     files = again(open_results(results or ""))
     return files, files.study.path

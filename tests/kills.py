@@ -1,13 +1,14 @@
 """A fit killed at random moments and resumed: what was kept, and whether the numbers are the same.
 
 ``python -m tests.kills 50 --out tests/references/kills.csv`` kills fifty times, every third time a
-run that itself resumes a killed one.
+run that itself resumes a killed one. About ten minutes.
 """
 
 import argparse
 import csv
 import multiprocessing
 import os
+import re
 import signal
 import tempfile
 import time
@@ -19,17 +20,17 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.cli import app as main
-from sharpbayes.results import open_results
+from sharpbayes.results import drafts, open_results
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
 SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
-SMALL += ["--set", "sampler.predictive=0", "--set", "sampler.chains=3", "--quiet"]
+SMALL += ["--set", "sampler.predictive=40", "--set", "sampler.chains=3"]
 FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
 ENDED = {0, 4}
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["sharpbayes.cli", "sharpbayes.reweigh", "sharpbayes.bayes.fit"])
 LONGEST = 1.4
-HEADER = ["kill", "seconds", "of", "resumes", "kept", "previous_results", "same_numbers"]
+HEADER = ["kill", "seconds", "of", "during", "resumes", "kept", "previous_results", "same_numbers"]
 
 
 def fitted(folder, *more, seconds=None):
@@ -37,23 +38,39 @@ def fitted(folder, *more, seconds=None):
 
     Its process starts with the program loaded, so that moments fall on the work.
     """
-    started = PROCESSES.Process(target=_fit, args=(str(folder), [*FIT, *more]))
+    started = PROCESSES.Process(target=_fit, args=(folder, [*FIT, *more]))
     started.start()
     started.join(seconds)
     if started.exitcode is None:
         started.kill()
         started.join()
-    assert started.exitcode in {*ENDED, -signal.SIGKILL}, (folder / "told").read_text()
-    (folder / "told").unlink(missing_ok=True)
+    assert started.exitcode in {*ENDED, -signal.SIGKILL}, told(folder).read_text()
     return None if started.exitcode < 0 else started.exitcode
 
 
 def _fit(folder, arguments):
     """Be the command."""
     os.chdir(folder)
-    with Path("told").open("w") as told:
-        os.dup2(told.fileno(), 2)
+    with told(folder).open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
     main(arguments, prog_name="sharpbayes")
+
+
+def told(folder):
+    """Where a run says what it does: beside its folder."""
+    return folder.with_name(f"{folder.name}.told")
+
+
+def during(folder):
+    """The step that a run had announced last when it was killed."""
+    said = told(folder).read_text() if told(folder).is_file() else ""
+    if drafts(folder / "r.nc"):
+        return "writing results"
+    if "results written" in said:
+        return "removing what was kept"
+    steps = [line.removesuffix(" ...") for line in said.splitlines() if line.endswith(" ...")]
+    return re.sub(" \\(.*", "", steps[-1]) if steps else "reading data"
 
 
 def same(path, expected):
@@ -78,6 +95,7 @@ def killed(folder, moments, *, usual, expected):
     resumed, number = False, 0
     for seconds in moments:
         old = (folder / "r.nc").read_bytes()
+        told(folder).unlink(missing_ok=True)
         ended = fitted(folder, *["--resume"] * resumed, seconds=float(seconds)) is not None
         replaced = (folder / "r.nc").read_bytes() != old
         if ended or replaced:  # the last moment: results stand, what was kept is being removed
@@ -87,7 +105,8 @@ def killed(folder, moments, *, usual, expected):
             continue
         number += 1
         kept = Counter(part.stem.split("-")[0] for part in folder.glob("r.nc.checkpoint/*.npz"))
-        row = [number, f"{seconds:.2f}", f"{usual:.2f}", "yes" if resumed else "no"]
+        row = [number, f"{seconds:.2f}", f"{usual:.2f}", during(folder)]
+        row.append("yes" if resumed else "no")
         row.append(" ".join(f"{count} {kind}" for kind, count in sorted(kept.items())) or "nothing")
         row.append("replaced" if replaced else "whole")
         begun = (folder / "r.nc.checkpoint" / "run").is_file()

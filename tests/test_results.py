@@ -1,8 +1,10 @@
+import h5netcdf
+import numpy as np
 import pytest
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.results import SCHEMA, open_results, save_results
+from sharpbayes.results import SCHEMA, open_results, save_results, seal
 
 
 @pytest.fixture
@@ -69,3 +71,25 @@ def test_a_failed_write_leaves_the_old_file_and_no_draft(results, tmp_path, monk
         save_results(results, path)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["r.nc"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_small_file_that_says_it_holds_terabytes_is_refused_before_it_is_read(tmp_path, whole):
+    path = tmp_path / "r.nc"
+    with h5netcdf.File(path, "w") as file:
+        file.attrs.update({"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1})
+        group = file.create_group("profile")
+        group.dimensions = {"model": 10**12}
+        group.create_variable("cvar", ("model",), np.float64, chunks=(1000,))
+    seal(path)
+    with pytest.raises(StorageError, match=r"r\.nc: .* bytes say that they hold 8000000000000$"):
+        open_results(path, whole=whole)
+
+
+def test_numbers_that_are_all_the_same_are_opened(results, tmp_path):
+    same = xr.Dataset({"level": (("draw", "rating"), np.zeros((4, 1_000_000), np.int8))})
+    results["posterior_predictive"] = xr.DataTree(same)
+    save_results(results, tmp_path / "r.nc")
+    assert (tmp_path / "r.nc").stat().st_size < 100_000
+    opened = open_results(tmp_path / "r.nc")["posterior_predictive"]
+    np.testing.assert_array_equal(opened["level"], same["level"])

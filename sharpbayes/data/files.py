@@ -5,12 +5,11 @@ import mmap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
@@ -18,6 +17,9 @@ from sharpbayes.data.columns import counted
 from sharpbayes.data.json_text import json_objects
 from sharpbayes.data.partition import partition_of
 from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 KINDS = (".csv", ".parquet", ".jsonl")
 # A file with more is not a table of ratings, and its names would flood every message.
@@ -258,7 +260,9 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 def _compact_parquet(path: Path) -> pd.DataFrame:
     """Read a Parquet file column by column, each as categories of the same texts."""
-    file = pq.ParquetFile(path)
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - loads file systems and TLS
+
+    file = ParquetFile(path)
     names = file.schema_arrow.names
     refuse_names(names, path)
     # A name can also stand for a column inside a nested one: positions cannot be confused.
@@ -267,7 +271,7 @@ def _compact_parquet(path: Path) -> pd.DataFrame:
     return pd.DataFrame(held)
 
 
-def _nested(file: pq.ParquetFile) -> bool:
+def _nested(file: "ParquetFile") -> bool:
     """Tell whether a column holds lists or records, or a name has a point."""
     schema = file.schema_arrow
     return any(pa.types.is_nested(field.type) or "." in field.name for field in schema)

@@ -1,12 +1,15 @@
 """A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import xarray as xr
+from numpy.typing import NDArray
 
+from sharpbayes.data.cells import Cells, cells_of, prompt_columns
 from sharpbayes.data.columns import (
     MISSING,
     counted,
@@ -26,22 +29,23 @@ from sharpbayes.errors import DataError, Fault, did_you_mean
 from sharpbayes.spec.scales import level_values
 from sharpbayes.spec.study import Indicator, Panel
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 KEYS = ("model", "prompt", "judge", "sample")
 
 
-def load_panel(panel: Panel, base: Path) -> xr.Dataset:
+def load_panel(panel: Panel, base: Path) -> "xr.Dataset":
+    """Read a panel as a dataset; see :func:`read_panel` and :meth:`Cells.dataset`."""
+    return read_panel(panel, base).dataset()
+
+
+def read_panel(panel: Panel, base: Path) -> Cells:
     """Read a panel.
 
     Args:
         panel: The panel of a study.
         base: Folder that its paths start from.
-
-    Returns:
-        ``level (model, prompt, judge, [sample,] indicator)``, 2-byte integers from 0, -1 where a
-        cell is missing; columns of prompts as coordinates; attributes ``ratings``, ``missing``
-        (empty cells), ``absent`` (cells without a row) and those of the table that was read, such
-        as ``unscored_samples``; what people said, if the study has any
-        (:func:`sharpbayes.data.people.with_people`).
 
     Raises:
         DataError: Every fault of the file, with its column and first rows.
@@ -71,21 +75,19 @@ def load_panel(panel: Panel, base: Path) -> xr.Dataset:
         level[position, cell[chosen]] = values
     if faults:
         raise DataError(faults)
-    coords = {role: list(column.labels) for role, column in columns.items()} | {"indicator": names}
+    labels = {role: column.labels for role, column in columns.items()} | {"indicator": tuple(names)}
     by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
-    data = xr.Dataset({"level": (tuple(coords), by_cell)}, coords)
-    refuse_unknown_families(data, panel, path)
-    data = with_people(data, panel, pooled_judges(panel, columns["judge"].labels), base)
-    return _with_prompts(data, panel, table, columns["prompt"], base).assign_attrs(
-        ratings=ratings,
-        missing=empty,
-        absent=level.size - ratings - empty,
-        **of_log,
-    )
+    counts = {"ratings": ratings, "missing": empty, "absent": level.size - ratings - empty}
+    cells = Cells(by_cell, labels, counts=counts | of_log)
+    refuse_unknown_families(cells, panel, path)
+    cells = with_people(cells, panel, pooled_judges(panel, labels["judge"]), base)
+    return _with_prompts(cells, panel, table, columns["prompt"], base)
 
 
-def phi_table(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
+def phi_table(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return phi of every level of every indicator (SHARP, Eqs 6-8); NaN past the last."""
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
     values = [level_values(panel.scales[i.scale]) for i in panel.full_indicators.values()]
     table = np.full((len(values), max(map(len, values))), np.nan)
     for row, phi in enumerate(values):
@@ -93,13 +95,13 @@ def phi_table(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(table, {"indicator": levels["indicator"]}, ("indicator", "level"))
 
 
-def reversed_at(panel: Panel, levels: xr.Dataset) -> xr.DataArray:
+def reversed_at(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return where a high score is good: over (indicator, prompt)."""
-    flags = np.zeros((levels.sizes["indicator"], levels.sizes["prompt"]), dtype=bool)
-    for row, indicator in enumerate(panel.full_indicators.values()):
-        flags[row] = _reversed_prompts(indicator, levels)
+    import xarray as xr  # noqa: PLC0415 - `check` does without
+
+    flips = _flips(panel, prompt_columns(levels), prompts=levels.sizes["prompt"])
     coords = {"indicator": levels["indicator"], "prompt": levels["prompt"].to_numpy()}
-    return xr.DataArray(flags, coords, ("indicator", "prompt"))
+    return xr.DataArray(flips, coords, ("indicator", "prompt"))
 
 
 def refusal_indicators(panel: Panel) -> list[str]:
@@ -107,7 +109,12 @@ def refusal_indicators(panel: Panel) -> list[str]:
     return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
 
 
-def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
+def panel_ratings(levels: "xr.Dataset", panel: Panel) -> Ratings:
+    """Return the observed ratings of a dataset in long form; see :func:`ratings_of`."""
+    return ratings_of(cells_of(levels), panel)
+
+
+def ratings_of(cells: Cells, panel: Panel) -> Ratings:
     """Return the observed ratings in long form; a higher level always means more harm.
 
     The level of a reversed rating is counted from the other end, on a scale of its own named
@@ -119,13 +126,13 @@ def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
         for dimension in reversed(panel.dimensions)
         for name in dimension.indicators
     }
-    used = levels.sel(
-        indicator=[name for name in panel.full_indicators if name in owner],
-        judge=pooled_judges(panel, _labels(levels, "judge")),
-    )
-    columns, level = _with_people_rows(levels, *_judged(used))
-    flip = reversed_at(panel, levels).sel(indicator=used["indicator"])
-    flipped = flip.to_numpy()[columns["indicator"].code, columns["prompt"].code]
+    indicators = [name for name in panel.full_indicators if name in owner]
+    used = cells.chosen("indicator", indicators)
+    used = used.chosen("judge", pooled_judges(panel, cells.labels["judge"]))
+    columns, level = _with_people_rows(cells, *_judged(used))
+    flips = _flips(panel, cells.prompt_columns, prompts=len(cells.labels["prompt"]))
+    place = np.array([list(panel.full_indicators).index(name) for name in indicators])
+    flipped = flips[place[columns["indicator"].code], columns["prompt"].code]
     scale, scales = _scales_of(panel, columns["indicator"], flipped)
     top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.code]
     names = pd.Series([owner[name] for name in columns["indicator"].labels])
@@ -138,38 +145,37 @@ def panel_ratings(levels: xr.Dataset, panel: Panel) -> Ratings:
     return Ratings(np.where(flipped, top - level, level).astype(np.int16), columns, scales)
 
 
-def _judged(levels: xr.Dataset) -> tuple[dict[str, Column], np.ndarray]:
+def _judged(cells: Cells) -> tuple[dict[str, Column], np.ndarray]:
     """Columns and levels of the judges' ratings."""
-    array = levels["level"]
-    where = np.nonzero(array.to_numpy() >= 0)
+    where = np.nonzero(cells.level >= 0)
     columns = {
-        str(dim): Column(_labels(levels, str(dim)), code.astype(np.int32))
-        for dim, code in zip(array.dims, where, strict=True)
+        dim: Column(labels, code.astype(np.int32))
+        for (dim, labels), code in zip(cells.labels.items(), where, strict=True)
     }
-    return columns, array.to_numpy()[where]
+    return columns, cells.level[where]
 
 
 def _with_people_rows(
-    levels: xr.Dataset, columns: dict[str, Column], level: np.ndarray
+    cells: Cells, columns: dict[str, Column], level: np.ndarray
 ) -> tuple[dict[str, Column], np.ndarray]:
     """Add the ratings of people below those of judges, with a column ``rater``.
 
     Gold labels are of no rater: nothing tells one who gave all of them from the scale.
     """
-    if "people_level" not in levels:
+    if not cells.people:
         return columns, level
     place = pd.Index(list(columns["indicator"].labels)).get_indexer(
-        pd.Index(_labels(levels, "indicator"))
+        pd.Index(cells.labels["indicator"])
     )
-    indicator = place[levels["people_indicator"].to_numpy()]
+    indicator = place[cells.people["indicator"]]
     kept = np.flatnonzero(indicator >= 0)
-    said = {
-        name: levels[f"people_{name}"].to_numpy()[kept] for name in ("model", "prompt", "rater")
+    said: dict[str, np.ndarray] = {
+        name: cells.people[name][kept] for name in ("model", "prompt", "rater")
     }
     said["indicator"] = indicator[kept]
-    persons, nobody = _labels(levels, "person"), np.full(kept.size, -1)
-    columns = columns | {"rater": Column(persons, np.full(level.size, -1, dtype=np.int32))}
-    if len(persons) == 1:
+    nobody = np.full(kept.size, -1)
+    columns = columns | {"rater": Column(cells.persons, np.full(level.size, -1, dtype=np.int32))}
+    if len(cells.persons) == 1:
         del said["rater"]
     joined = {
         name: Column(
@@ -177,12 +183,7 @@ def _with_people_rows(
         )
         for name, held in columns.items()
     }
-    return joined, np.concatenate([level, levels["people_level"].to_numpy()[kept]])
-
-
-def _labels(data: xr.Dataset, dim: str) -> tuple[str, ...]:
-    """Labels of a dimension."""
-    return tuple(str(label) for label in data[dim].to_numpy())
+    return joined, np.concatenate([level, cells.people_level[kept]])
 
 
 def _scales_of(
@@ -274,8 +275,8 @@ def _levels(
 
 
 def _with_prompts(
-    data: xr.Dataset, panel: Panel, table: pd.DataFrame, prompt: Column, base: Path
-) -> xr.Dataset:
+    cells: Cells, panel: Panel, table: pd.DataFrame, prompt: Column, base: Path
+) -> Cells:
     """Add the columns of prompts that the study asks for."""
     wanted = {"category": panel.roles.category} if panel.roles.category else {}
     for indicator in panel.full_indicators.values():
@@ -290,16 +291,27 @@ def _with_prompts(
         path=str(base / panel.data),
         what="prompt",
     )
-    return data.assign_coords({name: ("prompt", values[col]) for name, col in wanted.items()})
+    return replace(cells, prompt_columns={name: values[col] for name, col in wanted.items()})
 
 
-def _reversed_prompts(indicator: Indicator, levels: xr.Dataset) -> np.ndarray:
-    """For each prompt, whether a high score of an indicator is good."""
-    prompts = levels.sizes["prompt"]
+def _flips(panel: Panel, columns: Mapping[str, NDArray[np.str_]], *, prompts: int) -> np.ndarray:
+    """Where a high score is good; shape (indicator, prompt)."""
+    return np.array(
+        [
+            np.broadcast_to(_reversed_prompts(each, columns), prompts)
+            for each in panel.full_indicators.values()
+        ]
+    )
+
+
+def _reversed_prompts(
+    indicator: Indicator, columns: Mapping[str, NDArray[np.str_]]
+) -> np.ndarray | bool:
+    """For each prompt, or all alike, whether a high score of an indicator is good."""
     if not isinstance(indicator.reverse, dict):
-        return np.full(prompts, indicator.reverse)
+        return indicator.reverse
     [(column, value)] = indicator.reverse.items()
-    held = pd.Series(levels[column].to_numpy().astype(str), name=column)
+    held = pd.Series(columns[column], name=column)
     if isinstance(value, bool):
         flags, faults = flags_of(held, path="prompts")
         bad = np.flatnonzero(flags < 0)

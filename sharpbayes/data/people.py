@@ -1,14 +1,14 @@
 """People's ratings of some cells of a panel, and families of models and judges."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.data.cells import PEOPLE, Cells, Codes
 from sharpbayes.data.columns import (
     MISSING,
     coded,
@@ -25,25 +25,18 @@ from sharpbayes.errors import DataError, Fault, did_you_mean, listed
 from sharpbayes.spec.people import People
 from sharpbayes.spec.study import Panel
 
-Codes = NDArray[np.int32]
-# What a rating by a person is about; ``person`` is who gave it.
-ABOUT = ("model", "prompt", "indicator")
+*ABOUT, _ = PEOPLE
 OWN = "own family"
 
 
-def with_people(levels: xr.Dataset, panel: Panel, judges: Sequence[str], base: Path) -> xr.Dataset:
-    """Add what people said of some cells of a panel.
+def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -> Cells:
+    """Add what people said of some cells of a panel; the same where the study names no people.
 
     Args:
-        levels: ``level (model, prompt, judge, [sample,] indicator)``.
+        cells: What judges said.
         panel: The panel of a study.
         judges: Judges that are pooled.
         base: Folder that its paths start from.
-
-    Returns:
-        The same with ``people_level``, ``people_model``, ``people_prompt``, ``people_indicator``
-        and ``people_rater (people_rating)``: levels from 0 and positions among labels; labels of
-        the people as ``person``. As it was where the study names no people.
 
     Raises:
         DataError: Names that the judges' table does not have, levels off the scale, ratings that
@@ -51,7 +44,7 @@ def with_people(levels: xr.Dataset, panel: Panel, judges: Sequence[str], base: P
     """
     people = panel.people
     if people is None:
-        return levels
+        return cells
     path, roles = str(base / people.data), people.roles
     table = read_table(base, people.data)
     named = [(role, column) for role, column in roles.model_dump().items() if column is not None]
@@ -62,32 +55,33 @@ def with_people(levels: xr.Dataset, panel: Panel, judges: Sequence[str], base: P
     table = _of_raters(table, people, path)
     codes = {}
     for role in ("model", "prompt", "sample", "indicator"):
-        codes[role], found = _codes(table, levels, panel, role, path)
+        codes[role], found = _codes(table, cells, panel, role, path)
         faults += found
     level, found = _levels(table, panel, codes["indicator"], path)
     faults += found
     if faults:
         raise DataError(faults)
     kept = np.flatnonzero(level > MISSING)
-    if not _shared(levels.sel(judge=list(judges)), {role: codes[role][kept] for role in ABOUT}):
+    if not _shared(cells.chosen("judge", judges), {role: codes[role][kept] for role in ABOUT}):
         message = "no cell here was scored by a judge: people and judges share none"
         raise DataError([Fault(path, 0, "", message)])
     person = _people(table, people)
     codes = {role: codes[role] for role in ABOUT} | {"rater": person.code}
-    added: dict[str, Any] = {
-        f"people_{name}": ("people_rating", code[kept]) for name, code in codes.items()
-    }
-    added["people_level"] = ("people_rating", level[kept])
-    return levels.assign(added).assign_coords(person=list(person.labels))
+    return replace(
+        cells,
+        people_level=level[kept],
+        people={name: code[kept] for name, code in codes.items()},
+        persons=person.labels,
+    )
 
 
-def refuse_unknown_families(levels: xr.Dataset, panel: Panel, path: str) -> None:
+def refuse_unknown_families(cells: Cells, panel: Panel, path: str) -> None:
     """Raise for every model and judge of a family that the data do not have."""
     faults = [
         Fault(path, 0, column, _absent(kind, name, there))
         for kind, column, there in (
-            ("model", panel.roles.model, _labels(levels, "model")),
-            ("judge", panel.roles.judge, _labels(levels, "judge")),
+            ("model", panel.roles.model, cells.labels["model"]),
+            ("judge", panel.roles.judge, cells.labels["judge"]),
         )
         for family in panel.families.values()
         for name in getattr(family, f"{kind}s")
@@ -113,11 +107,6 @@ def own_family(model: Column, judge: Column, panel: Panel) -> Column:
         mine = np.isin(model.labels, family.models)
         same |= np.outer(mine, np.append(np.isin(judge.labels, family.judges), False))
     return Column((OWN,), np.where(same[model.code, judge.code], 0, -1).astype(np.int32))
-
-
-def _labels(data: xr.Dataset, dim: str) -> list[str]:
-    """Labels of a dimension."""
-    return [str(label) for label in data[dim].to_numpy()]
 
 
 def _absent(what: str, name: str, there: Sequence[str]) -> str:
@@ -149,14 +138,14 @@ def _people(table: pd.DataFrame, people: People) -> Column:
 
 
 def _codes(
-    table: pd.DataFrame, levels: xr.Dataset, panel: Panel, role: str, path: str
+    table: pd.DataFrame, cells: Cells, panel: Panel, role: str, path: str
 ) -> tuple[Codes, list[Fault]]:
     """Position of each row's label among those of the judges' table, and labels not there."""
     assert panel.people is not None  # noqa: S101 - the caller looked
     column = getattr(panel.people.roles, role)
     if column is None:
         return np.zeros(len(table), dtype=np.int32), []
-    there = _labels(levels, role)
+    there = list(cells.labels.get(role, ()))
     if role == "indicator":
         there = [each.column or name for name, each in panel.full_indicators.items()]
     held, texts = coded(table[column])
@@ -195,8 +184,9 @@ def _levels(
     return level, faults
 
 
-def _shared(levels: xr.Dataset, codes: dict[str, Codes]) -> bool:
+def _shared(cells: Cells, codes: dict[str, Codes]) -> bool:
     """Whether a judge scored one of the cells that people scored."""
-    judged = (levels["level"] >= 0).any([dim for dim in levels["level"].dims if dim not in ABOUT])
-    there = judged.transpose(*ABOUT).to_numpy()
-    return bool(there[tuple(codes[role] for role in ABOUT)].any())
+    others = tuple(axis for axis, dim in enumerate(cells.labels) if dim not in ABOUT)
+    # What is left has the order of ABOUT, as every panel has.
+    judged = (cells.level >= 0).any(axis=others)
+    return bool(judged[tuple(codes[role] for role in ABOUT)].any())

@@ -2,21 +2,20 @@
 
 Everything follows from counts of pairs of scores that two raters gave to one item: both inside the
 group, or one inside and one outside it. Every function takes any extra leading dimensions, such as
-``permutation``.
+``permutation``; of an array of Dask the result is one too, and blocks are read when it is.
 """
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd_kernels import count_pairs
 from sharpbayes.metrics.groups import counted
 from sharpbayes.metrics.multiple import benjamini_hochberg, two_sided_p
+from sharpbayes.metrics.pairs import SCORES, pairs_by_row
 
 Distance = Literal["nominal", "ordinal", "interval"]
 
@@ -30,10 +29,6 @@ LONG_NAMES = {
     "items": "items that two raters of the group scored",
     "reason": "why measures are missing, empty where they are not",
 }
-# Scores that each count of pairs is over.
-SCORES = {"within": 2, "cross": 2, "inside": 1, "outside": 1}
-# Permutations that one thread counts at a time.
-BLOCK = 8
 
 
 def pair_counts(
@@ -80,28 +75,20 @@ def pair_counts(
     starts = np.flatnonzero(np.diff(item[order], prepend=-1))
     first = np.append(starts, len(item)).astype(np.int64)
     rows = (rater[order].astype(np.uint32), (level[order] * (groups + 1)).astype(np.uint32))
-    leading = [dim for dim in kind.dims if dim != "rater"]
-    places = kind.where(kind >= 0, groups).transpose(*leading, "rater").to_numpy()
-    flat = places.reshape(-1, places.shape[-1]).astype(np.uint32)
-    shapes = {name: (*[levels] * number, groups) for name, number in SCORES.items()}
-    found = {name: np.zeros((len(flat), *shape)) for name, shape in shapes.items()}
-
-    def count(block: slice) -> None:
-        kinds = np.ascontiguousarray(flat[block].T)
-        count_pairs(first, *rows, kinds, *(each[block] for each in found.values()))
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(count, [slice(at, at + BLOCK) for at in range(0, len(flat), BLOCK)]))
-    dims = {
-        name: [*leading, *["score", "other"][:number], "group"] for name, number in SCORES.items()
-    }
-    return xr.Dataset(
-        {
-            name: (dims[name], each.reshape(*places.shape[:-1], *shapes[name]))
-            for name, each in found.items()
+    over = {name: [*["score", "other"][:number], "group"] for name, number in SCORES.items()}
+    found = xr.apply_ufunc(
+        partial(pairs_by_row, first=first, rows=rows, levels=levels, groups=groups),
+        kind.where(kind >= 0, groups).reset_coords(drop=True),
+        input_core_dims=[["rater"]],
+        output_core_dims=list(over.values()),
+        dask="parallelized",
+        dask_gufunc_kwargs={
+            "allow_rechunk": True,
+            "output_sizes": {"score": levels, "other": levels, "group": groups},
         },
-        {dim: kind[dim] for dim in leading if dim in kind.coords},
+        output_dtypes=[np.float64] * len(over),
     )
+    return xr.Dataset(dict(zip(over, found, strict=True)))
 
 
 def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:

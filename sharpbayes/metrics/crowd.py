@@ -1,7 +1,8 @@
 """From single crowd ratings to what responsiveness compares: plurality scores and safety labels.
 
 Scores are levels 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
-any extra leading dimensions (``draw``, ``replicate``) of its first argument.
+any extra leading dimensions (``draw``, ``replicate``) of its first argument; of an array of Dask
+the result is one too, and blocks are read when it is.
 """
 
 from functools import partial
@@ -58,13 +59,16 @@ def score_counts(
     kinds, kind = np.unique(
         member.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
     )
-    _require_range("level", level.to_numpy(), below=levels, missing=True)
     _require_range("item", item, below=items)
+    shape = {"kind": len(kinds), "item": items, "score": levels}
     by_kind: xr.DataArray = xr.apply_ufunc(
-        partial(_counted, item=item, rater=rater, kind=kind, shape=(len(kinds), items, levels)),
+        partial(_counted, item=item, rater=rater, kind=kind, shape=tuple(shape.values())),
         level.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
-        output_core_dims=[["kind", "item", "score"]],
+        output_core_dims=[list(shape)],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": shape},
+        output_dtypes=[np.int32],
     ).assign_coords(score=np.arange(levels))
     groups = xr.DataArray(kinds.astype(float), dims=("kind", "group"))
     groups = groups.assign_coords(member.isel(rater=0, drop=True).coords)
@@ -120,8 +124,7 @@ def expert_label_counts(
     >>> expert_label_counts(label, item=item, items=2).values.tolist()
     [[1, 2], [0, 0]]
     """
-    rows = _as_rows(label, dim="rating")
-    _require_range("label", rows.to_numpy(), below=2, missing=True)
+    rows = _flags(_as_rows(label, dim="rating"))
     one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
     everyone = np.zeros(len(item), dtype=np.int32)
     counts = score_counts(rows, item=item, rater=everyone, member=one, levels=2, items=items)
@@ -184,8 +187,7 @@ def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray
     >>> item_label_counts(np.array([1, 0, -1])).values.tolist()
     [[0, 1], [1, 0], [0, 0]]
     """
-    rows = _as_rows(label, dim="item")
-    _require_range("label", rows.to_numpy(), below=2, missing=True)
+    rows = _flags(_as_rows(label, dim="item"))
     unsafe = xr.DataArray([0, 1], dims="unsafe", coords={"unsafe": [0, 1]})
     counts: xr.DataArray = (rows == unsafe).astype(np.int32)
     return counts
@@ -198,15 +200,29 @@ def _as_rows(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataA
     return xr.DataArray(label, dims=dim)
 
 
+def _flags(label: xr.DataArray) -> xr.DataArray:
+    """The same labels; those out of range are refused when they are read."""
+
+    def whole(values: NDArray[np.integer]) -> NDArray[np.integer]:
+        _require_range("label", values, below=2, missing=True)
+        return values
+
+    checked: xr.DataArray = xr.apply_ufunc(
+        whole, label, dask="parallelized", output_dtypes=[label.dtype], keep_attrs=True
+    )
+    return checked
+
+
 def _counted(
     scores: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
     kind: NDArray[np.integer],
-    shape: tuple[int, int, int],
+    shape: tuple[int, ...],
 ) -> NDArray[np.int32]:
     """Count each row of (..., rating) by itself: memory grows with the counts alone."""
+    _require_range("level", scores, below=shape[-1], missing=True)
     codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
     counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
     for at in np.ndindex(scores.shape[:-1]):

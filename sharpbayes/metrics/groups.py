@@ -12,6 +12,8 @@ from sharpbayes.errors import did_you_mean, listed
 
 ALL = "all"
 NOBODY_OUTSIDE = "no rater outside the group labels an item"
+# No reason has more characters, however large its numbers.
+LONGEST_REASON = 200
 
 
 def membership(
@@ -144,9 +146,11 @@ def withheld(
         rows.isel(unsafe=1, drop=True),
         xr.DataArray(data=False) if alone is None else alone,
         vectorize=True,
+        dask="parallelized",
         output_dtypes=[object],
     )
-    return reason.astype(str)
+    # Blocks that are not there yet are joined as texts of one length.
+    return reason.astype(str if reason.chunks is None else f"<U{LONGEST_REASON}")
 
 
 def _crossing(
@@ -213,7 +217,8 @@ def _reason(
         shared = f"{counted(items, 'item')} with a score and a label"
         reasons.append(f"{shared}, fewer than min_items = {least}")
     else:
-        reasons += ["no unsafe row"] * (unsafe == 0) + ["no safe row"] * (safe == 0)
+        rows = {"no unsafe row": unsafe, "no safe row": safe}
+        reasons += [text for text, number in rows.items() if number == 0]
     return "; ".join(reasons)
 
 

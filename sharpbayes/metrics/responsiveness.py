@@ -2,7 +2,8 @@
 
 Everything follows from one table: for each group and stratum, how many rows (item, label) have each
 plurality score S = 0..K and each safety label U = 0, 1. Counts may be whole numbers or weights, and
-every function takes any extra leading dimensions (``draw``, ``replicate``).
+every function takes any extra leading dimensions (``draw``, ``replicate``); of an array of Dask the
+result is one too, and nothing is read before the result is.
 """
 
 import numpy as np
@@ -196,7 +197,14 @@ def monotonic_precision_area(precision: xr.DataArray) -> xr.DataArray:
     """
     if precision.sizes["score"] == 1:
         raise ValueError("a scale has at least two scores, found 1")
-    area: xr.DataArray = xr.apply_ufunc(_precision_area, precision, input_core_dims=[["score"]])
+    area: xr.DataArray = xr.apply_ufunc(
+        _precision_area,
+        precision,
+        input_core_dims=[["score"]],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[np.float64],
+    )
     return area
 
 

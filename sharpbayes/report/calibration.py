@@ -8,7 +8,8 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report.figures import DARK, FORMATS, STYLE, UNDATED
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number
 
 SHOWN = (0.5, 0.9, 0.95)
 COLUMNS, CELL = 4, (2.3, 1.7)  # panels side by side, inches of each

@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number
 
 CLEAR = 2.0  # standard errors of a difference
 

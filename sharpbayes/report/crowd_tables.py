@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables import Table, number, span
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number, span
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
 MOST_ROWS = 15

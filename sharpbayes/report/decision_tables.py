@@ -10,7 +10,8 @@ import xarray as xr
 
 from sharpbayes.report.document import nested
 from sharpbayes.report.sensitivity_tables import sensitivity_tables
-from sharpbayes.report.tables import Table, marked, number
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import marked, number
 
 UNITS = {
     "cvar": "CVaR of cumulative log-risk",

@@ -1,7 +1,6 @@
 """Results -> one JSON document: the answer, and numbers by the labels of the study."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import xarray as xr
 
 from sharpbayes.report.form import as_written
 from sharpbayes.report.summary import answer, failed, remarks, verdict
-from sharpbayes.run import Understood
 
 # Groups that a machine wants at once; the rest is in the results file.
 GROUPS = ("profile", "profile_interval", "decision", "responsiveness", "diagnostics")
@@ -45,12 +43,6 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
             "files": [str(each) for each in files],
             **groups,
         }
-
-
-def understood_document(understood: Understood) -> dict[str, Any]:
-    """Return what ``check`` understood, as plain values."""
-    findings = [asdict(each) for each in understood.findings]
-    return vars(understood) | {"findings": findings}
 
 
 def found_document(

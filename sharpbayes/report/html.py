@@ -16,7 +16,8 @@ import xarray as xr
 from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
 from sharpbayes.report.pictures import Picture, data_tables, pictures
-from sharpbayes.report.tables import Table, marked
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import marked
 from sharpbayes.report.write import every_table
 
 # Rows of a table on the page; all of them are in the files of --tables.

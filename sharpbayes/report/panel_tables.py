@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import listed
-from sharpbayes.report.tables import Table, number, span
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number, span
 
 SHARED = " An error that all judges share does not show, and two judges alone need a reference."
 # Below this a p-value is what is left of an underflow.

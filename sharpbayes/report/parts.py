@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 
 # Characters between two columns, and the least that the first and a text are folded to.
 GAP, FIRST, TEXT = 2, 32, 28

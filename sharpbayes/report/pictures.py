@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

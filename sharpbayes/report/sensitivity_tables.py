@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables import Table, number
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number
 
 PANEL, CROWD = "cvar", "hm"
 

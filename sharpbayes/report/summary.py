@@ -14,7 +14,8 @@ import xarray as xr
 
 from sharpbayes.errors import listed
 from sharpbayes.report.people_tables import departures
-from sharpbayes.report.tables import Table, number, tables
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number, tables
 
 SIGNIFICANT = 0.05
 FEW_JUDGES = 2

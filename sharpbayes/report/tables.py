@@ -1,30 +1,12 @@
 """Results -> plain tables of text, the same for the terminal and for files."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table ready to be shown.
-
-    Attributes:
-        title: What it shows.
-        header: Names of the columns.
-        rows: One tuple of texts a row, as long as the header.
-        note: What the reader must know to read it; may be empty.
-        mark: Why its numbers must not be used; empty for good results. Files that hold no note have
-            it in a column.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    mark: str = ""
+from sharpbayes.report.table import Table
 
 
 def tables(results: xr.DataTree) -> list[Table]:

@@ -1,7 +1,10 @@
-"""What ``check`` understood -> plain tables."""
+"""What ``check`` understood -> plain tables, or one JSON document."""
+
+from dataclasses import asdict
+from typing import Any
 
 from sharpbayes.errors import listed
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 from sharpbayes.run import Understood
 
 
@@ -25,3 +28,9 @@ def understood_tables(understood: Understood) -> list[Table]:
         title = "What these ratings cannot tell of the model"
         tables.append(Table(title, ("where", "what", "what a fit does"), rows))
     return tables
+
+
+def understood_document(understood: Understood) -> dict[str, Any]:
+    """Return what ``check`` understood, as plain values."""
+    findings = [asdict(each) for each in understood.findings]
+    return vars(understood) | {"findings": findings}

@@ -8,7 +8,8 @@ import xarray as xr
 
 from sharpbayes.metrics.ranking import ranks
 from sharpbayes.report.panel_tables import by_risk, chance, names, tail_name
-from sharpbayes.report.tables import Table, number, span
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import number, span
 
 # Rows of Table 10 at either end, and of Table 17.
 EXTREMES, AMBIGUOUS = 5, 10

@@ -13,7 +13,8 @@ from sharpbayes.report.decision_tables import check_tables
 from sharpbayes.report.form import as_written
 from sharpbayes.report.panel_tables import dependence_tables, judge_tables, profile_tables
 from sharpbayes.report.people_tables import people_tables
-from sharpbayes.report.tables import TABLES, Table, dimension_table, marked, profile_table
+from sharpbayes.report.table import Table
+from sharpbayes.report.tables import TABLES, dimension_table, marked, profile_table
 from sharpbayes.report.validation_tables import (
     bootstrap_tables,
     model_tables,

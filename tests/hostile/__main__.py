@@ -24,7 +24,7 @@ def run(*command, **how):
 
 def stray(names):
     """Names in a wheel that have no business there."""
-    kinds = (".py", ".toml", ".csv", ".json", "/py.typed")
+    kinds = (".py", ".toml", ".csv", ".json", ".html.j2", ".css.j2", "/py.typed")
     return [
         name
         for name in names

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli import app
 from sharpbayes.library import folder
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 from sharpbayes.report.write import as_csv, as_latex, as_markdown
 from sharpbayes.terminal import printable
 

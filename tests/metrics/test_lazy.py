@@ -2,14 +2,37 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import xarray as xr
 
 from sharpbayes.measure_panel import planned, replicated_tables
+from sharpbayes.metrics.cohesion import measures, pair_counts, shuffles
+from sharpbayes.metrics.groups import LONGEST_REASON
+from sharpbayes.metrics.responsiveness import (
+    crowd_label_counts,
+    expert_label_counts,
+    item_label_counts,
+    membership,
+    plurality,
+    responsiveness,
+    score_counts,
+    strata,
+)
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 
 dask = pytest.importorskip("dask")
+
+
+def never(*_, **__):
+    """A scheduler of Dask that is never asked."""
+    raise AssertionError("a block was loaded")
+
+
+def lazy_everywhere(made):
+    """Whether nothing of a dataset is there yet."""
+    return all(dask.is_dask_collection(each.data) for each in made.data_vars.values())
 
 
 @pytest.mark.parametrize(
@@ -21,9 +44,6 @@ def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     plan = planned(files, levels)
     lazy = levels.assign(level=levels["level"].chunk(chunks))
 
-    def never(*_, **__):
-        raise AssertionError("a block was loaded")
-
     with dask.config.set(scheduler=never):
         [table] = replicated_tables([plan], lazy)
         for name in ("sub_index", "harm", "log_risk", "any_harm", "radius"):
@@ -31,3 +51,79 @@ def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     xr.testing.assert_identical(table.compute(), replicated_tables([plan], levels)[0])
     profile = replace(plan, table=table).profile()
     xr.testing.assert_allclose(profile.compute(), plan.profile(), rtol=1e-13)
+
+
+DRAWS, RATINGS, ITEMS, RATERS, SCORES = 5, 300, 12, 9, 4
+
+
+@pytest.fixture
+def crowd():
+    """Replicated scores (draw, rating) of a crowd, with who gave them to what."""
+    rng = np.random.default_rng(3)
+    level = rng.integers(-1, SCORES, (DRAWS, RATINGS)).astype(np.int16)
+    coords = {"draw": [f"d{number}" for number in range(DRAWS)]}
+    who = {"item": rng.integers(0, ITEMS, RATINGS), "rater": rng.integers(0, RATERS, RATINGS)}
+    return xr.DataArray(level, coords, ("draw", "rating")), who
+
+
+def responded(level, who, labels):
+    """Every responsiveness metric of replicated scores, by one of three kinds of labels."""
+    member = membership({"g": np.array(list("aaabbbccc"))}, [["g"]], raters=RATERS)
+    counts = score_counts(level, **who, member=member, levels=SCORES, items=ITEMS)
+    label = (level.isel(rating=slice(ITEMS)) > 1).astype(np.int16)
+    made = {
+        "crowd": lambda: crowd_label_counts(counts, cut=2),
+        "expert": lambda: expert_label_counts(label, item=np.arange(ITEMS), items=ITEMS),
+        "item": lambda: item_label_counts(label.rename(rating="item")),
+    }[labels]()
+    return responsiveness(
+        plurality(counts),
+        made,
+        by=strata({"v": np.array(list("xxxxyyyyyyyz"))}, ["v"], items=ITEMS),
+        min_raters=3,
+        min_items=4,
+        levels=SCORES,
+        raters=member.sum("rater"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "chunks"),
+    [("crowd", {"draw": 2}), ("expert", {"draw": 1, "rating": 70}), ("item", {"draw": 3})],
+)
+def test_responsiveness_of_blocks_is_that_of_the_whole(crowd, labels, chunks):
+    level, who = crowd
+    with dask.config.set(scheduler=never):
+        found = responded(level.chunk(chunks), who, labels)
+        assert lazy_everywhere(found.drop_vars("raters"))
+    expected = responded(level, who, labels)
+    assert set(expected["reason"].values.ravel()) != {""}
+    assert expected["hm"].notnull().any()
+    xr.testing.assert_allclose(found.drop_vars("reason"), expected.drop_vars("reason"), rtol=1e-13)
+    np.testing.assert_array_equal(found["reason"], expected["reason"])
+    assert found["reason"].dtype == f"<U{LONGEST_REASON}"
+
+
+def test_a_score_off_the_scale_is_refused_when_its_block_is_read(crowd):
+    level, who = crowd
+    found = responded(level.where(level < 3, 9).chunk(draw=1), who, "item")
+    with pytest.raises(ValueError, match=r"level 9 is out of range \(allowed: -1 to 3\)"):
+        found.compute()
+
+
+def test_cohesion_of_blocks_is_that_of_the_whole(crowd):
+    level, who = crowd
+    kind = shuffles(xr.DataArray([0, 0, 0, 1, 1, 1, -1, 2, 2], dims="rater"), 23, seed=1)
+    kind = kind.assign_coords(permutation=np.arange(23) + 5)
+    kept = level.values[0] >= 0
+    who = {name: held[kept] for name, held in who.items()} | {"groups": 3, "levels": SCORES}
+
+    def cohered(kind):
+        pairs = pair_counts(level.values[0][kept], **who, kind=kind)
+        return measures(pairs, distance="ordinal")
+
+    with dask.config.set(scheduler=never):
+        found = cohered(kind.chunk(permutation=4))
+        assert lazy_everywhere(found)
+    assert found.sizes == {"permutation": 23, "group": 3}
+    xr.testing.assert_allclose(found.compute(), cohered(kind), rtol=1e-13)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import panel_tables
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 from sharpbayes.report.write import (
     as_csv,
     as_latex,

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from sharpbayes import terminal
 from sharpbayes.report.parts import in_parts
-from sharpbayes.report.tables import Table
+from sharpbayes.report.table import Table
 
 WIDE = Table(
     "Wide",
