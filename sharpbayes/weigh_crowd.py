@@ -14,6 +14,7 @@ from sharpbayes.metrics.crowd import plurality, score_counts
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.population import rater_weights
 from sharpbayes.replicated import Block, Draws, contains, measured_draws
+from sharpbayes.replicated_crowd import item_weights, makings, together
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
@@ -129,7 +130,7 @@ def both_populations(
     data: CrowdData,
     rater: NDArray[np.float64],
     *,
-    level: xr.DataArray,
+    levels: Sequence[xr.DataArray],
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return responsiveness of all raters, as the sample and as the target population holds them.
@@ -138,19 +139,21 @@ def both_populations(
         study: A study of a crowd.
         data: Observed ratings.
         rater: Weight of every rater in the target population.
-        level: Observed or replicated levels over (..., rating).
-        weights: Of items, over (draw, item); None counts each once.
+        levels: Observed or replicated levels over (..., rating), of each making.
+        weights: Of the items of all makings, over (draw, item); None counts each once.
 
     Returns:
         ``mpa``, ``wra``, ``hm`` and the other metrics over (..., population, by).
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    counted = count_crowd(study.crowd, data, level)
-    made = [counted, targeted(data, counted, level, rater)]
+    raw = [count_crowd(study.crowd, data, level) for level in levels]
+    target = [
+        targeted(data, counted, level, rater) for counted, level in zip(raw, levels, strict=True)
+    ]
     observed = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
     reason = observed.sel(group=[ALL])
     found = []
-    for each in made:
+    for each in (together(raw), together(target)):
         alone = Counted(
             each.member.sel(group=[ALL]),
             each.by,
@@ -185,16 +188,16 @@ def population_groups(
     items = items.assign_coords(item=items)
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        held = block.scores(sources)
-        level = xr.DataArray(held, dims=("draw", "rating"))
-        weights = block.unit_weights(items, "item") if "items" in sources else None
-        return [both_populations(study, data, rater, level=level, weights=weights)]
+        weights = item_weights(block, items, sources)
+        levels = makings(block, sources)
+        return [both_populations(study, data, rater, levels=levels, weights=weights)]
 
-    cells = len(data.item.labels) * len(data.levels) * 4
+    cells = len(data.item.labels) * len(data.levels) * 4 * draws.copies(sources)
     [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.level)))
     level = study.bootstrap.level
     said = {"contains": contains(sources, level=level), "sources": list(sources), "level": level}
-    observed = both_populations(study, data, rater, level=xr.DataArray(data.level, dims="rating"))
+    seen = xr.DataArray(data.level, dims="rating")
+    observed = both_populations(study, data, rater, levels=[seen])
     return {
         "responsiveness_population": observed,
         "posterior_responsiveness_population": twin.assign_attrs(said),

@@ -29,7 +29,8 @@ from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
 Levels = NDArray[np.int16]
-SCALE, LABEL = "score", "label"
+SCALE, LABEL, ITEM_LABEL = "score", "label", "item_label"
+LABELS = ("safe", "unsafe")
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,8 @@ class _Spread(Column):
 def crowd_ratings(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
     """Return the ratings in long form, with a column for each rater group and item column.
 
+    Labels from a column of items are the column ``item_label``: ``safe``, ``unsafe``, or none.
+
     Args:
         data: Ratings and labels.
         crowd: Names of the columns.
@@ -201,7 +204,7 @@ def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
         for name, held in ratings.columns.items()
     }
     level = np.concatenate([ratings.level, data.expert_label])
-    return Ratings(level, columns, ratings.scales | {LABEL: ("safe", "unsafe")})
+    return Ratings(level, columns, ratings.scales | {LABEL: LABELS})
 
 
 def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
@@ -211,6 +214,9 @@ def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
         columns[f"group:{name}"] = _Spread(data.rater_columns[name], data.rater)
     for name in crowd.by:
         columns[name] = _Spread(data.item_columns[name], data.item)
+    if data.item_label.size:
+        named = np.array([*LABELS, ""])[data.item_label]
+        columns[ITEM_LABEL] = _Spread(named, data.item)
     nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.level.shape)
     columns["scale"] = Column((SCALE,), nothing)
     return Ratings(data.level, columns, {SCALE: data.levels})
