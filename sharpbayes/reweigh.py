@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.placing import design
-from sharpbayes.data.crowd import CrowdData, crowd_ratings
+from sharpbayes.data.crowd import ITEM_LABEL, CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, StorageError
@@ -31,6 +31,11 @@ from sharpbayes.spec.weights import Weights
 from sharpbayes.weigh_crowd import crowd_group, crowd_of, population_groups, population_weights
 
 Groups = dict[str, xr.Dataset]
+
+LABELS_OUTSIDE = (
+    "The model does not know the labels, so that posterior MPA and WRA are too low: read them as "
+    'lower bounds, or fit model = "{model}", which does.'
+)
 
 
 class Loaded(Protocol):
@@ -187,6 +192,7 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
         twin = crowd_twin(study, data, draws, sources)
         further = sources if found else ()
         found["_".join(("posterior_responsiveness", *further))] = twin.assign_attrs(
+            remark=labels_outside(study, files.model.spec),
             contains=contains(sources, level=study.bootstrap.level),
             sources=list(sources),
             level=study.bootstrap.level,
@@ -195,6 +201,18 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
     raters = any("raters" in sources for sources in study.uncertainties)
     found |= crowd_further(study, data, draws, raters=raters)
     return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
+
+
+def labels_outside(study: Study, model: Model) -> str:
+    """Say what follows where severities of a crowd do not know its labels; empty where they do."""
+    assert study.crowd is not None  # noqa: S101 - the caller looked
+    known = {
+        "experts": ("crowd_and_experts", model.experts),
+        "item": ("crowd_and_labels", any(name == ITEM_LABEL for _, name in model.columns)),
+        "crowd": ("", True),
+    }
+    name, inside = known[study.crowd.labels.from_]
+    return "" if inside else LABELS_OUTSIDE.format(model=name)
 
 
 def crowd_checks(
@@ -261,7 +279,8 @@ def _of_crowd(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Grou
         study, model = each.study.spec, each.model
         assert study.crowd is not None  # noqa: S101 - the caller looked
         assert model is not None  # noqa: S101 - there is a fit
-        placed = design(crowd_ratings(data, study.crowd), model.spec, path=str(model.path))
+        ratings = crowd_ratings(data, study.crowd, experts=model.spec.experts)
+        placed = design(ratings, model.spec, path=str(model.path))
         draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
         found[name] = population_of(each, data, draws)
     return found

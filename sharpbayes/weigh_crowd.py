@@ -36,6 +36,9 @@ def crowd_group(data: CrowdData) -> xr.Dataset:
     if data.item_label.size:
         held["item_label"] = ("item", data.item_label)
     coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
+    if data.expert is not None:
+        held["expert_code"] = ("label", data.expert.code)
+        coords["expert"] = list(data.expert.labels)
     return xr.Dataset(held, coords).assign_attrs(levels=list(data.levels))
 
 
@@ -49,17 +52,19 @@ def crowd_of(group: xr.Dataset) -> CrowdData:
             if str(name).startswith(f"{kind}:")
         }
 
-    labels = {name: tuple(map(str, group[name].to_numpy())) for name in ("item", "rater")}
+    def column(name: str) -> Column:
+        return Column(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
+
     none = np.empty(0, np.int16)
     return CrowdData(
         level=group["level"].to_numpy(),
-        item=Column(labels["item"], group["item_code"].to_numpy()),
-        rater=Column(labels["rater"], group["rater_code"].to_numpy()),
+        item=column("item"),
+        rater=column("rater"),
         levels=tuple(map(str, np.atleast_1d(group.attrs["levels"]))),
         item_columns=beside("item"),
         rater_columns=beside("rater"),
         expert_item=group["expert_item"].to_numpy(),
-        expert=None,
+        expert=column("expert") if "expert_code" in group else None,
         expert_label=group["expert_label"].to_numpy(),
         item_label=group["item_label"].to_numpy() if "item_label" in group else none,
         order=None,

@@ -64,7 +64,8 @@ def one(folder, seed):
         bounds = twin[name].quantile([0.05, 0.95], ["chain", "draw"]).to_numpy()
         mean = twin[name].mean(["chain", "draw"]).to_numpy()
         for at, value in enumerate(wanted[name].to_numpy()):
-            yield f"profile {name}", value, bounds[0, at], mean[at], bounds[1, at], raw[name][at], rhat
+            low, high, of_judges = bounds[0, at], bounds[1, at], raw[name][at]
+            yield f"profile {name}", value, low, mean[at], high, of_judges, rhat
 
 
 def main():
