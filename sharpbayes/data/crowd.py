@@ -153,8 +153,7 @@ class _Spread(Column):
     _held: Codes
     _owner: Column
 
-    def __init__(self, values: NDArray[np.str_], owner: Column) -> None:
-        held = label_column(pd.Series(values))
+    def __init__(self, held: Column, owner: Column) -> None:
         object.__setattr__(self, "labels", held.labels)
         object.__setattr__(self, "_held", held.code)
         object.__setattr__(self, "_owner", owner)
@@ -164,6 +163,11 @@ class _Spread(Column):
         """For each rating the position of its label."""
         codes: Codes = self._held[self._owner.code]
         return codes
+
+
+def _spread(values: NDArray[np.str_], owner: Column) -> Column:
+    """A value of each rater or item as a column of ratings."""
+    return _Spread(label_column(pd.Series(values)), owner)
 
 
 def crowd_ratings(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
@@ -194,7 +198,7 @@ def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
         "rater": data.expert.code + len(data.rater.labels),
         "scale": np.ones(count, dtype=np.int32),
     }
-    codes |= {name: _Spread(values, item).code for name, values in data.item_columns.items()}
+    codes |= {name: _spread(values, item).code for name, values in data.item_columns.items()}
     nobody = np.full(count, -1, dtype=np.int32)
     columns = {
         name: Column(
@@ -211,12 +215,11 @@ def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
     """The ratings of the crowd alone."""
     columns = {"item": data.item, "rater": data.rater}
     for name in _group_columns(crowd):
-        columns[f"group:{name}"] = _Spread(data.rater_columns[name], data.rater)
+        columns[f"group:{name}"] = _spread(data.rater_columns[name], data.rater)
     for name in crowd.by:
-        columns[name] = _Spread(data.item_columns[name], data.item)
+        columns[name] = _spread(data.item_columns[name], data.item)
     if data.item_label.size:
-        named = np.array([*LABELS, ""])[data.item_label]
-        columns[ITEM_LABEL] = _Spread(named, data.item)
+        columns[ITEM_LABEL] = _Spread(Column(LABELS, data.item_label.astype(np.int32)), data.item)
     nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.level.shape)
     columns["scale"] = Column((SCALE,), nothing)
     return Ratings(data.level, columns, {SCALE: data.levels})
