@@ -8,14 +8,16 @@ interval of each source of uncertainty is held against the truth that it is abou
 
 - ``ratings``: the metric of ratings made anew for the same cells (``anew``), and the mean of that
   metric over many such makings (``expected``).
-- ``prompts``, ``items``: the metric of a population of 2,000 prompts or items, rated by the same
+- ``prompts``, ``items``: the metric of a population of 20,000 prompts or items, rated by the same
   judges or raters (``population``).
 - ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
   or raters (``anew``).
 
-Of a crowd there are three kinds: labels of items, and labels of experts outside and inside of the
-model. Studies that were finished are kept in ``--raw`` and are not made again; with ``--only`` use
-a ``--raw`` of its own. The committed table has fewer than 400.
+Panels have 40 or 200 prompts; crowds have labels of items or of experts, outside and inside of
+the model. Studies that were finished are kept in ``--raw`` and are not made again: several
+processes take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the
+files joined under one header give the table with ``--studies 0``. The committed table has fewer
+than 400; ``--page`` prints it as docs/weighing.md holds it.
 """
 
 import argparse
@@ -288,6 +290,23 @@ def summary(raw):
         yield (*key, len(held), *(f"{number:.3f}" for number in numbers))
 
 
+def page(path):
+    """Rows of the table as the page of twins holds them: percent, with the Monte Carlo error."""
+    table = pd.read_csv(path).fillna("")
+    for (kind, metric), held in table.groupby(["design", "metric"], sort=True):
+        each = held.set_index(["source", "truth"])
+        units = ("prompts", "judges") if "cvar" in metric else ("items", "raters")
+        asked = [("ratings", "anew"), ("ratings", "expected")]
+        asked += [(units[0], "population"), (units[1], "anew")]
+        cells = [
+            f"{100 * each.loc[key, 'coverage']:.0f} ± {100 * each.loc[key, 'error']:.0f}"
+            for key in asked
+        ]
+        name = metric.upper().replace("CVAR", "CVaR, alpha")
+        studies = each.loc["ratings", "anew"]["studies"]
+        yield f"| {name}, {kind} | {studies} | {' | '.join(cells)} |"
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--studies", type=int, default=400)
@@ -295,7 +314,11 @@ def main():
     asked.add_argument("--only", nargs="*", default=["panel", "crowd", "experts"])
     asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
+    asked.add_argument("--page", action="store_true")
     chosen = asked.parse_args()
+    if chosen.page:
+        print("\n".join(page(chosen.out)))
+        return
     names = ("study", *HEADER[:4], "inside", "width", "bias")
     done = set()
     if chosen.raw.exists():
