@@ -64,7 +64,7 @@ def one(folder, seed):
         bounds = twin[name].quantile([0.05, 0.95], ["chain", "draw"]).to_numpy()
         mean = twin[name].mean(["chain", "draw"]).to_numpy()
         for at, value in enumerate(wanted[name].to_numpy()):
-            low, high, of_judges = bounds[0, at], bounds[1, at], raw[name][at]
+            low, high, of_judges = bounds[0, at], bounds[1, at], float(raw[name][at])
             yield f"profile {name}", value, low, mean[at], high, of_judges, rhat
 
 
