@@ -33,8 +33,8 @@ from sharpbayes.weigh_crowd import crowd_group, crowd_of, population_groups, pop
 Groups = dict[str, xr.Dataset]
 
 LABELS_OUTSIDE = (
-    "The model does not know the labels, so that posterior MPA and WRA are too low, the more so the "
-    "fewer raters an item has: read them as lower bounds, or fit "
+    "The model does not know the labels, so that posterior MPA and WRA are too low, the more so "
+    "the fewer raters an item has: read them as lower bounds, or fit "
     'model = "{model}", which does.'
 )
 
