@@ -6,7 +6,7 @@ from dataclasses import replace
 import xarray as xr
 
 from sharpbayes.bayes.design import Design
-from sharpbayes.data.crowd import SCALE, CrowdData
+from sharpbayes.data.crowd import ITEM_LABEL, SCALE, CrowdData
 from sharpbayes.measure_crowd import Counted, count_crowd, statistic_of
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.replicated import (
@@ -19,7 +19,14 @@ from sharpbayes.replicated import (
     side_by_side,
     texts_of,
 )
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
+
+LABELS_OUTSIDE = (
+    "The model does not know the labels, so that posterior MPA and WRA are too low, the more so "
+    "the fewer raters an item has: read them as lower bounds, or fit "
+    'model = "{model}", which does.'
+)
 
 
 def makings(block: Block, sources: Sequence[str]) -> list[xr.DataArray]:
@@ -79,6 +86,18 @@ def crowd_twin(
     each = -(-observed.counts.size // len(data.level)) * draws.copies(sources)
     [twin] = measured_draws(draws, statistic, copies=each)
     return twin
+
+
+def labels_outside(study: Study, model: Model) -> str:
+    """Say what follows where severities of a crowd do not know its labels; empty where they do."""
+    assert study.crowd is not None  # noqa: S101 - the caller looked
+    known = {
+        "experts": ("crowd_and_experts", model.experts),
+        "item": ("crowd_and_labels", any(name == ITEM_LABEL for _, name in model.columns)),
+        "crowd": ("", True),
+    }
+    name, inside = known[study.crowd.labels.from_]
+    return "" if inside else LABELS_OUTSIDE.format(model=name)
 
 
 def crowd_metrics(

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.placing import design
-from sharpbayes.data.crowd import ITEM_LABEL, CrowdData, crowd_ratings
+from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Fault, SpecError, StorageError
@@ -22,7 +22,7 @@ from sharpbayes.measure_panel import Plan, planned, profile_panel
 from sharpbayes.people import has_people, people_contain, people_draws
 from sharpbayes.predictive import frequencies, predictive_checks
 from sharpbayes.replicated import Cells, Draws, contains, panel_cells, panel_twins
-from sharpbayes.replicated_crowd import crowd_twin
+from sharpbayes.replicated_crowd import crowd_twin, labels_outside
 from sharpbayes.spec.check import check_files
 from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
 from sharpbayes.spec.model import Model
@@ -31,12 +31,6 @@ from sharpbayes.spec.weights import Weights
 from sharpbayes.weigh_crowd import crowd_group, crowd_of, population_groups, population_weights
 
 Groups = dict[str, xr.Dataset]
-
-LABELS_OUTSIDE = (
-    "The model does not know the labels, so that posterior MPA and WRA are too low, the more so "
-    "the fewer raters an item has: read them as lower bounds, or fit "
-    'model = "{model}", which does.'
-)
 
 
 class Loaded(Protocol):
@@ -202,18 +196,6 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
     raters = any("raters" in sources for sources in study.uncertainties)
     found |= crowd_further(study, data, draws, raters=raters)
     return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
-
-
-def labels_outside(study: Study, model: Model) -> str:
-    """Say what follows where severities of a crowd do not know its labels; empty where they do."""
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    known = {
-        "experts": ("crowd_and_experts", model.experts),
-        "item": ("crowd_and_labels", any(name == ITEM_LABEL for _, name in model.columns)),
-        "crowd": ("", True),
-    }
-    name, inside = known[study.crowd.labels.from_]
-    return "" if inside else LABELS_OUTSIDE.format(model=name)
 
 
 def crowd_checks(

@@ -6,7 +6,7 @@ import pytest
 
 from sharpbayes.bayes.placing import design
 from sharpbayes.errors import SpecError
-from sharpbayes.reweigh import labels_outside
+from sharpbayes.replicated_crowd import labels_outside
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 
