@@ -15,15 +15,12 @@ from sharpbayes.bayes.design import Design, rating_dim
 from sharpbayes.bayes.levels import draw_level
 from sharpbayes.bayes.redraw import redrawn
 from sharpbayes.bayes.replicate import latents
-from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.data.panel import pooled_judges
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, replicated_tables
-from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.resample import each_block
 from sharpbayes.spec.load import StudyFiles
-from sharpbayes.spec.study import Panel, Study
+from sharpbayes.spec.study import Panel
 
 Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
@@ -33,6 +30,9 @@ BLOCK_RATINGS = 20_000_000
 BETWEEN = " | "
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
+# Makings of the ratings in every draw where units stand for a population: its metric has no noise
+# of one making. More leave less of that noise and take longer; panels are larger than crowds.
+MAKINGS = {"prompts": 4, "items": 8}
 # The column of those who are drawn anew, by source.
 DRAWN = {"judges": "judge", "raters": "rater"}
 
@@ -57,6 +57,7 @@ class Draws:
         seed: Seed of everything that is drawn here.
         drawn: The column of those who are drawn anew, by source.
         stream: Number of the stream of their effects and ratings.
+        makings: How many makings of the ratings there are of every draw, by source.
     """
 
     posterior: xr.Dataset
@@ -65,6 +66,7 @@ class Draws:
     seed: int
     drawn: Mapping[str, str] = field(default_factory=lambda: DRAWN)
     stream: int = MEMBERS
+    makings: Mapping[str, int] = field(default_factory=lambda: MAKINGS)
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -75,6 +77,10 @@ class Draws:
     def shape(self) -> tuple[int, int]:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
+
+    def copies(self, sources: Sequence[str]) -> int:
+        """Return how many makings of the ratings there are of every draw."""
+        return max([1, *(self.makings[each] for each in sources if each in self.makings)])
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
@@ -105,31 +111,43 @@ class Block:
         With ``judges`` or ``raters`` among the sources they are those of new ones, drawn from
         streams of their own; ``copy`` numbers independent sets of them.
         """
-        at = {"chain": [self.chain], "draw": slice(self.start, self.stop)}
-        member = self.draws.drawn
-        column = next((member[each] for each in sources if each in member), None)
-        scales = self.draws.design.scales
+        column = self._drawn_anew(sources)
         if column is None and self.draws.predictive.data_vars:
             held = self.draws.predictive
             return {
                 scale.name: held[f"level_{scale.name}"]
-                .isel(chain=self.chain, draw=at["draw"])
+                .isel(chain=self.chain, draw=slice(self.start, self.stop))
                 .transpose("draw", rating_dim(scale.name))
                 .to_numpy()
-                for scale in scales
+                for scale in self.draws.design.scales
             }
-        rng = self.rng(self.draws.stream, self.start, copy)
-        fresh = self.draws.posterior.isel(at)
+        return self._made(sources, 1, copy=copy)[0]
+
+    def makings(self, sources: Sequence[str]) -> list[Levels]:
+        """Return the makings of the ratings that stand for what the sources are about.
+
+        Several for a population of prompts or items, all by the same judges or raters.
+        """
+        number = self.draws.copies(sources)
+        return [self.levels(sources)] if number == 1 else self._made(sources, number)
+
+    def _made(self, sources: Sequence[str], number: int, *, copy: int = 0) -> list[Levels]:
+        """Levels of each scale, (draw, rating), drawn several times from the same latents."""
+        column, rng = self._drawn_anew(sources), self.rng(self.draws.stream, self.start, copy)
+        fresh = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
         if column is not None:
             fresh = redrawn(fresh, self.draws.design, column, rng=rng)
-        return {
-            scale.name: draw_level(latents(fresh, self.draws.design, scale), rng)
-            for scale in scales
-        }
+        found: list[Levels] = [{} for _ in range(number)]
+        for scale in self.draws.design.scales:
+            latent = latents(fresh, self.draws.design, scale)
+            for each in found:
+                each[scale.name] = draw_level(latent, rng)
+        return found
 
-    def scores(self, sources: Sequence[str]) -> NDArray[np.integer]:
-        """Return replicated scores of a crowd, (draw, rating), labels of experts left out."""
-        return self.levels(sources)[SCALE]
+    def _drawn_anew(self, sources: Sequence[str]) -> str | None:
+        """The column of those who are drawn anew."""
+        member = self.draws.drawn
+        return next((member[each] for each in sources if each in member), None)
 
     def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
         """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1)."""
@@ -272,52 +290,35 @@ def panel_twins(
 
     def statistic(block: Block) -> list[xr.Dataset]:
         weights = block.unit_weights(prompts, "prompt") if "prompts" in sources else None
-        tables = replicated_tables(plans, cells.replicated(block.levels(sources)))
-        made = [
-            replace(plan, table=table).profile(weights)
+        made = [replicated_tables(plans, cells.replicated(each)) for each in block.makings(sources)]
+        tables = [side_by_side(each, "prompt") for each in zip(*made, strict=True)]
+        if weights is not None:
+            weights = side_by_side([weights] * len(made), "prompt")
+        return [
+            _bare(replace(plan, table=table).profile(weights))
             for plan, table in zip(plans, tables, strict=True)
         ]
-        return [_bare(profile) for profile in made]
 
-    return measured_draws(draws, statistic)
+    return measured_draws(draws, statistic, copies=draws.copies(sources))
 
 
-def crowd_twin(
-    study: Study,
-    data: CrowdData,
-    draws: Draws,
-    sources: Sequence[str],
-    *,
-    reason: xr.DataArray | None = None,
-) -> xr.Dataset:
-    """Return responsiveness of every draw, over (chain, draw, ...).
+def side_by_side[Held: (xr.Dataset, xr.DataArray)](makings: Sequence[Held], dim: str) -> Held:
+    """Return makings one after the other along units, which then have no labels.
 
-    Metrics are missing where those of the observed ratings are.
+    Units stand for a population, whose metric has no noise of the few ratings of a unit. Were a
+    draw one making, its noise would be counted on top of that of the observed ratings, which the
+    posterior and the choice of units hold already.
 
-    Args:
-        study: A study of a crowd.
-        data: Observed ratings.
-        draws: Replicated ratings of the crowd, and labels of experts where they are ratings too.
-        sources: What varies from draw to draw.
-        reason: Why those of the observed ratings are missing, where that is known already.
+    >>> once = xr.DataArray([1.0, 2.0], {"item": ["a", "b"]})
+    >>> side_by_side([once, once + 2], "item").values
+    array([1., 2., 3., 4.])
     """
-    spec = study.crowd
-    assert spec is not None  # noqa: S101 - the caller looked
-    observed = count_crowd(spec, data)
-    reason = statistic_of(study, data, observed)()["reason"] if reason is None else reason
-    items = observed.plural["item"]
-
-    def statistic(block: Block) -> list[xr.Dataset]:
-        level = block.scores(sources)
-        counted = count_crowd(spec, data, xr.DataArray(level, dims=("draw", "rating")))
-        weights = block.unit_weights(items, "item") if "items" in sources else None
-        found = statistic_of(study, data, counted)(weights=weights, reason=reason)
-        every = found.drop_vars("reason")
-        # The number of raters is the same in every draw.
-        return [every.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))]
-
-    [twin] = measured_draws(draws, statistic, copies=-(-observed.counts.size // len(data.level)))
-    return twin
+    if len(makings) == 1:
+        return makings[0]
+    bare = [each.drop_vars(dim, errors="ignore") for each in makings]
+    if isinstance(bare[0], xr.DataArray):
+        return xr.concat(bare, dim, coords="minimal", compat="override")
+    return xr.concat(bare, dim, data_vars="minimal", coords="minimal", compat="override")
 
 
 def _bare(profile: xr.Dataset) -> xr.Dataset:
@@ -341,42 +342,16 @@ def panel_metrics(
     plan, cells = planned(files, levels), panel_cells(levels, ratings, panel)
 
     def of_levels(made: Levels) -> dict[str, Floats]:
-        [twin] = panel_twins([plan], cells, _made(made, placed), ["ratings"])
+        [twin] = panel_twins([plan], cells, draws_of(made, placed), ["ratings"])
         cvar = twin["cvar"].isel(chain=0)
-        return {f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in _texts(cvar["model"])}
-
-    return of_levels
-
-
-def crowd_metrics(
-    study: Study, data: CrowdData, placed: Design
-) -> Callable[[Levels], dict[str, Floats]]:
-    """Return what gives MPA and WRA of every group from levels of each scale, by name.
-
-    Groups whose observed metrics are missing are left out.
-
-    Args:
-        study: A study of a crowd.
-        data: Its ratings.
-        placed: Its model placed on them.
-    """
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
-    groups = _texts(reason["group"][(reason.sel(by=ALL) == "").to_numpy()])
-
-    def of_levels(made: Levels) -> dict[str, Floats]:
-        twin = crowd_twin(study, data, _made(made, placed), ["ratings"], reason=reason)
-        twin = twin.isel(chain=0).sel(by=ALL)
         return {
-            f"{metric.upper()}[{group}]": twin[metric].sel(group=group).to_numpy()
-            for metric in ("mpa", "wra")
-            for group in groups
+            f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in texts_of(cvar["model"])
         }
 
     return of_levels
 
 
-def _made(levels: Levels, placed: Design) -> Draws:
+def draws_of(levels: Levels, placed: Design) -> Draws:
     """Levels of each scale, (draw, rating), as draws of one chain."""
     held = {
         f"level_{name}": (("chain", "draw", rating_dim(name)), values[None])
@@ -385,7 +360,7 @@ def _made(levels: Levels, placed: Design) -> Draws:
     return Draws(xr.Dataset(), xr.Dataset(held), placed, seed=0)
 
 
-def _texts(labels: xr.DataArray) -> list[str]:
+def texts_of(labels: xr.DataArray) -> list[str]:
     """Labels as text."""
     return [str(label) for label in labels.to_numpy()]
 

@@ -21,7 +21,8 @@ from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
 from sharpbayes.people import has_people, people_contain, people_draws
 from sharpbayes.predictive import frequencies, predictive_checks
-from sharpbayes.replicated import Cells, Draws, contains, crowd_twin, panel_cells, panel_twins
+from sharpbayes.replicated import Cells, Draws, contains, panel_cells, panel_twins
+from sharpbayes.replicated_crowd import crowd_twin, labels_outside
 from sharpbayes.spec.check import check_files
 from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
 from sharpbayes.spec.model import Model
@@ -186,6 +187,7 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
         twin = crowd_twin(study, data, draws, sources)
         further = sources if found else ()
         found["_".join(("posterior_responsiveness", *further))] = twin.assign_attrs(
+            remark=labels_outside(study, files.model.spec),
             contains=contains(sources, level=study.bootstrap.level),
             sources=list(sources),
             level=study.bootstrap.level,
@@ -260,7 +262,8 @@ def _of_crowd(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Grou
         study, model = each.study.spec, each.model
         assert study.crowd is not None  # noqa: S101 - the caller looked
         assert model is not None  # noqa: S101 - there is a fit
-        placed = design(crowd_ratings(data, study.crowd), model.spec, path=str(model.path))
+        ratings = crowd_ratings(data, study.crowd, experts=model.spec.experts)
+        placed = design(ratings, model.spec, path=str(model.path))
         draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
         found[name] = population_of(each, data, draws)
     return found

@@ -14,6 +14,7 @@ from sharpbayes.metrics.crowd import plurality, score_counts
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.population import rater_weights
 from sharpbayes.replicated import Block, Draws, contains, measured_draws
+from sharpbayes.replicated_crowd import item_weights, makings, together
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
@@ -35,6 +36,9 @@ def crowd_group(data: CrowdData) -> xr.Dataset:
     if data.item_label.size:
         held["item_label"] = ("item", data.item_label)
     coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
+    if data.expert is not None:
+        held["expert_code"] = ("label", data.expert.code)
+        coords["expert"] = list(data.expert.labels)
     return xr.Dataset(held, coords).assign_attrs(levels=list(data.levels))
 
 
@@ -48,17 +52,19 @@ def crowd_of(group: xr.Dataset) -> CrowdData:
             if str(name).startswith(f"{kind}:")
         }
 
-    labels = {name: tuple(map(str, group[name].to_numpy())) for name in ("item", "rater")}
+    def column(name: str) -> Column:
+        return Column(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
+
     none = np.empty(0, np.int16)
     return CrowdData(
         level=group["level"].to_numpy(),
-        item=Column(labels["item"], group["item_code"].to_numpy()),
-        rater=Column(labels["rater"], group["rater_code"].to_numpy()),
+        item=column("item"),
+        rater=column("rater"),
         levels=tuple(map(str, np.atleast_1d(group.attrs["levels"]))),
         item_columns=beside("item"),
         rater_columns=beside("rater"),
         expert_item=group["expert_item"].to_numpy(),
-        expert=None,
+        expert=column("expert") if "expert_code" in group else None,
         expert_label=group["expert_label"].to_numpy(),
         item_label=group["item_label"].to_numpy() if "item_label" in group else none,
         order=None,
@@ -129,7 +135,7 @@ def both_populations(
     data: CrowdData,
     rater: NDArray[np.float64],
     *,
-    level: xr.DataArray,
+    levels: Sequence[xr.DataArray],
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return responsiveness of all raters, as the sample and as the target population holds them.
@@ -138,19 +144,21 @@ def both_populations(
         study: A study of a crowd.
         data: Observed ratings.
         rater: Weight of every rater in the target population.
-        level: Observed or replicated levels over (..., rating).
-        weights: Of items, over (draw, item); None counts each once.
+        levels: Observed or replicated levels over (..., rating), of each making.
+        weights: Of the items of all makings, over (draw, item); None counts each once.
 
     Returns:
         ``mpa``, ``wra``, ``hm`` and the other metrics over (..., population, by).
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    counted = count_crowd(study.crowd, data, level)
-    made = [counted, targeted(data, counted, level, rater)]
+    raw = [count_crowd(study.crowd, data, level) for level in levels]
+    target = [
+        targeted(data, counted, level, rater) for counted, level in zip(raw, levels, strict=True)
+    ]
     observed = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
     reason = observed.sel(group=[ALL])
     found = []
-    for each in made:
+    for each in (together(raw), together(target)):
         alone = Counted(
             each.member.sel(group=[ALL]),
             each.by,
@@ -185,16 +193,16 @@ def population_groups(
     items = items.assign_coords(item=items)
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        held = block.scores(sources)
-        level = xr.DataArray(held, dims=("draw", "rating"))
-        weights = block.unit_weights(items, "item") if "items" in sources else None
-        return [both_populations(study, data, rater, level=level, weights=weights)]
+        weights = item_weights(block, items, sources)
+        levels = makings(block, sources)
+        return [both_populations(study, data, rater, levels=levels, weights=weights)]
 
-    cells = len(data.item.labels) * len(data.levels) * 4
+    cells = len(data.item.labels) * len(data.levels) * 4 * draws.copies(sources)
     [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.level)))
     level = study.bootstrap.level
     said = {"contains": contains(sources, level=level), "sources": list(sources), "level": level}
-    observed = both_populations(study, data, rater, level=xr.DataArray(data.level, dims="rating"))
+    seen = xr.DataArray(data.level, dims="rating")
+    observed = both_populations(study, data, rater, levels=[seen])
     return {
         "responsiveness_population": observed,
         "posterior_responsiveness_population": twin.assign_attrs(said),

@@ -26,7 +26,7 @@ def parts(files):
     placed = design(ratings, load_study("quickstart").model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
     same = observed(placed).expand_dims(axes).copy(deep=True)
-    draws = Draws(xr.Dataset(), same, placed, 1)
+    draws = Draws(xr.Dataset(), same, placed, 1, makings={})
     return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
 
 

@@ -1,5 +1,7 @@
 """Replicated ratings of a crowd through the functions that measure observed ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,7 +10,8 @@ from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import observed
 from sharpbayes.errors import SpecError
 from sharpbayes.measure_crowd import count_crowd, statistic_of
-from sharpbayes.replicated import Block, Draws, crowd_twin
+from sharpbayes.replicated import Block, Draws
+from sharpbayes.replicated_crowd import crowd_twin
 from sharpbayes.report.decision_tables import (
     crowd_source_tables,
     crowd_twin_tables,
@@ -67,13 +70,47 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
 
 def test_items_have_weights_of_their_own_in_every_draw(crowd):
     study, data, draws = crowd
-    twin = crowd_twin(study, data, draws, ["ratings", "items"])
+    twin = crowd_twin(study, data, replace(draws, makings={}), ["ratings", "items"])
     counted = count_crowd(study.crowd, data)
     weight = Block(draws, 0, 1, 2).unit_weights(counted.plural["item"], "item").isel(draw=0)
     direct = statistic_of(study, data, counted)(weights=weight)
     got = twin["count"].isel(chain=0, draw=1)
     np.testing.assert_allclose(got, direct["count"].transpose(*got.dims), rtol=1e-12)
     assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
+
+
+def test_makings_of_a_draw_are_measured_together(crowd):
+    """WRA over two makings of a draw by plain loops: items of both, each with its item's weight."""
+    study, data, draws = crowd
+    draws = replace(draws, posterior=flat(draws.design, draws.shape), makings={"items": 2})
+    twin = crowd_twin(study, data, draws, ["ratings", "items"])
+    block = next(draws.blocks())
+    weight = block.unit_weights(xr.DataArray(list(data.item.labels), dims="item"), "item")
+    rows = {0: [], 1: []}
+    for made in block.makings(["ratings", "items"]):
+        for item in range(len(data.item.labels)):
+            given = made["score"][2, data.item.code == item].tolist()
+            score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
+            for label in data.expert_label[data.expert_item == item]:
+                rows[int(label)].append((score, float(weight[2, item])))
+    above = sum(v * w for s, v in rows[1] for t, w in rows[0] if s > t)
+    wanted = above / (sum(v for _, v in rows[1]) * sum(w for _, w in rows[0]))
+    every = {"group": "all", "by": "all"}
+    got = twin.sel(every).isel(chain=0, draw=2)
+    assert float(got["wra"]) == pytest.approx(wanted)
+    direct = statistic_of(study, data, count_crowd(study.crowd, data))().sel(every)
+    assert int(got["items"]) == int(direct["items"])
+    labels = data.expert_label.size
+    assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
+
+
+def flat(placed, shape):
+    """Draws in which nothing has an effect and levels are about as frequent."""
+    chains, draws = shape
+    found = {"threshold_score": (("score_cut",), np.array([-1.5, -0.5, 0.5, 1.5]))}
+    found |= {term.name: (term.dims, np.zeros(term.shape)) for term in placed.terms}
+    axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    return xr.Dataset(found).expand_dims(axes)
 
 
 def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
@@ -114,7 +151,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     for label, share in shares.items():
         assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
     level = xr.DataArray(data.level, dims="rating")
-    found = both_populations(study, data, rater, level=level)
+    found = both_populations(study, data, rater, levels=[level])
     pairs = []
     for item in range(len(data.item.labels)):
         rows = np.flatnonzero(data.item.code == item)
@@ -135,7 +172,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
 def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
     level = xr.DataArray(data.level, dims="rating")
-    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
+    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), levels=[level])
     same = found.sel(population="raw", drop=True)
     xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
 
@@ -153,8 +190,20 @@ def weights_of(**population):
     )
 
 
-def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path):
+# The model, and what varies: new raters are drawn with those experts who are raters of the model.
+WEIGHED = {
+    "crowd alone": (),
+    "experts, new raters": (
+        "crowd.model=crowd_and_experts",
+        'uncertainty=["ratings", "items", "raters"]',
+    ),
+}
+
+
+@pytest.mark.parametrize("named", WEIGHED)
+def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
     few = (
+        *WEIGHED[named],
         "sampler.chains=2",
         "sampler.draws=60",
         "sampler.tune=150",

@@ -30,6 +30,7 @@ ROOMS = [
     "govern",
     "predictive",
     "people",
+    "replicated_crowd",
     "replicated",
     "measure_crowd",
     "measure_panel",

@@ -29,7 +29,8 @@ from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
 Levels = NDArray[np.int16]
-SCALE, LABEL = "score", "label"
+SCALE, LABEL, ITEM_LABEL = "score", "label", "item_label"
+LABELS = ("safe", "unsafe")
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,7 @@ class _Spread(Column):
     _held: Codes
     _owner: Column
 
-    def __init__(self, values: NDArray[np.str_], owner: Column) -> None:
-        held = label_column(pd.Series(values))
+    def __init__(self, held: Column, owner: Column) -> None:
         object.__setattr__(self, "labels", held.labels)
         object.__setattr__(self, "_held", held.code)
         object.__setattr__(self, "_owner", owner)
@@ -165,8 +165,15 @@ class _Spread(Column):
         return codes
 
 
+def _spread(values: NDArray[np.str_], owner: Column) -> Column:
+    """A value of each rater or item as a column of ratings."""
+    return _Spread(label_column(pd.Series(values)), owner)
+
+
 def crowd_ratings(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
     """Return the ratings in long form, with a column for each rater group and item column.
+
+    Labels from a column of items are the column ``item_label``: ``safe``, ``unsafe``, or none.
 
     Args:
         data: Ratings and labels.
@@ -191,7 +198,7 @@ def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
         "rater": data.expert.code + len(data.rater.labels),
         "scale": np.ones(count, dtype=np.int32),
     }
-    codes |= {name: _Spread(values, item).code for name, values in data.item_columns.items()}
+    codes |= {name: _spread(values, item).code for name, values in data.item_columns.items()}
     nobody = np.full(count, -1, dtype=np.int32)
     columns = {
         name: Column(
@@ -201,16 +208,18 @@ def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
         for name, held in ratings.columns.items()
     }
     level = np.concatenate([ratings.level, data.expert_label])
-    return Ratings(level, columns, ratings.scales | {LABEL: ("safe", "unsafe")})
+    return Ratings(level, columns, ratings.scales | {LABEL: LABELS})
 
 
 def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
     """The ratings of the crowd alone."""
     columns = {"item": data.item, "rater": data.rater}
     for name in _group_columns(crowd):
-        columns[f"group:{name}"] = _Spread(data.rater_columns[name], data.rater)
+        columns[f"group:{name}"] = _spread(data.rater_columns[name], data.rater)
     for name in crowd.by:
-        columns[name] = _Spread(data.item_columns[name], data.item)
+        columns[name] = _spread(data.item_columns[name], data.item)
+    if data.item_label.size:
+        columns[ITEM_LABEL] = _Spread(Column(LABELS, data.item_label.astype(np.int32)), data.item)
     nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.level.shape)
     columns["scale"] = Column((SCALE,), nothing)
     return Ratings(data.level, columns, {SCALE: data.levels})

@@ -28,7 +28,8 @@ class Ratings:
         columns: Labelled columns by role: ``model``, ``prompt``, ``judge``, ``indicator``,
             ``dimension``, ``scale`` for a panel, with ``rater`` where people score too and
             ``own_family`` where families are declared; ``item``, ``rater``, ``scale`` and
-            ``group:<column>`` for a crowd. Item columns are under their own name.
+            ``group:<column>`` for a crowd. Item columns are under their own name, labels from a
+            column of items under ``item_label``.
         scales: Labels of the levels of each scale, by the name used in ``columns["scale"]``.
     """
 

@@ -139,7 +139,7 @@ def failed(results: xr.DataTree) -> list[str]:
 def remarks(results: xr.DataTree) -> list[str]:
     """Return what a reader must know that is no failure: what was not fitted or is missing."""
     data = (*_missing(results), *_unmeasured(results), *_judges(results))
-    return [*_fitted(results), *departures(results), *data]
+    return [*_fitted(results), *_labels_unknown(results), *departures(results), *data]
 
 
 def limits(results: xr.DataTree) -> tuple[str, ...]:
@@ -313,6 +313,13 @@ def _fitted(results: xr.DataTree) -> list[str]:
         return []
     drawn = "prompts" if "profile" in results else "items"
     return [f"No model of the ratings was fitted: intervals contain the sampling of {drawn} only."]
+
+
+def _labels_unknown(results: xr.DataTree) -> list[str]:
+    """What follows where the model of a crowd does not know the labels."""
+    if "posterior_responsiveness" not in results:
+        return []
+    return _texts(results["posterior_responsiveness"].attrs.get("remark", ""))
 
 
 def _missing(results: xr.DataTree) -> Iterator[str]:

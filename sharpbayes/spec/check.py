@@ -7,13 +7,23 @@ from sharpbayes.spec.faults import dotted, line_of
 from sharpbayes.spec.lines import Path
 from sharpbayes.spec.load import StudyFiles, Written
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.study import Crowd, CrowdLabels, Dimension, ExpertLabels, Panel, Study
+from sharpbayes.spec.study import (
+    Crowd,
+    CrowdLabels,
+    Dimension,
+    ExpertLabels,
+    ItemLabels,
+    Panel,
+    Study,
+)
 from sharpbayes.spec.weights import Weights
 
 Found = tuple[Path, str]
 
 PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension", "own_family")
 ANY_GROUP = "group:*"
+ITEM_LABEL = "item_label"
+LABEL_HINT = '; labels are a column where labels = { from = "item", ... } in a crowd study'
 
 
 def check_files(files: StudyFiles) -> None:
@@ -154,6 +164,8 @@ def _of_crowd(crowd: Crowd) -> Iterator[Found]:
     top = len(crowd.scale.labels) - 1
     if isinstance(crowd.labels, CrowdLabels) and crowd.labels.cut > top:
         yield ("crowd", "labels", "cut"), f"found {crowd.labels.cut}, levels go from 0 to {top}"
+    if ITEM_LABEL in crowd.by:
+        yield ("crowd", "by"), f"{ITEM_LABEL!r} is the name of the labels in a model; rename it"
     for position, columns in enumerate(crowd.groups):
         if len(set(columns)) != len(columns):
             yield ("crowd", "groups", position), "a column stands twice in one grouping"
@@ -215,7 +227,7 @@ def _of_model(study: Study, model: Model) -> Iterator[Found]:
     allowed = ["scale", *PANEL_COLUMNS, *(["rater"] if study.panel and study.panel.people else [])]
     if study.crowd is not None:
         groups = dict.fromkeys(column for group in study.crowd.groups for column in group)
-        items = study.crowd.by
+        items = [*study.crowd.by, *_item_label(study.crowd)]
         allowed = ["scale", "item", "rater", *(f"group:{column}" for column in groups), *items]
     if model.experts and not (study.crowd and isinstance(study.crowd.labels, ExpertLabels)):
         yield ("experts",), 'experts need labels = { from = "experts", ... } in a crowd study'
@@ -224,4 +236,10 @@ def _of_model(study: Study, model: Model) -> Iterator[Found]:
             message = f"no column {column!r} in this study, its columns are {', '.join(allowed)}"
             people = "; people score where the study has [panel.people]" if study.panel else ""
             hint = people if column == "rater" else did_you_mean(column, allowed)
+            hint = LABEL_HINT if column == ITEM_LABEL else hint
             yield where, message + hint
+
+
+def _item_label(crowd: Crowd) -> list[str]:
+    """The column of the labels, where they are a column of items."""
+    return [ITEM_LABEL] if isinstance(crowd.labels, ItemLabels) else []

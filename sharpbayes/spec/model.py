@@ -8,8 +8,8 @@ from sharpbayes.spec.base import Name, Plain, PlainOrTable, Positive, Spec, Tabl
 
 # A column of ratings: ``item``, ``rater``, ``model``, ``prompt``, ``judge``, ``indicator``,
 # ``dimension``, ``scale``, ``own_family`` (a judge on a model of its own family),
-# ``group:<column>`` of raters, or a column of items by its own name; ``group:*`` stands for one
-# term for each group column of the study.
+# ``group:<column>`` of raters, a column of items by its own name, or ``item_label`` (labels from a
+# column of items); ``group:*`` stands for one term for each group column of the study.
 Column = Annotated[str, Field(min_length=1)]
 Columns = Annotated[tuple[Column, ...], Field(min_length=1, strict=False)]
 

@@ -128,6 +128,9 @@ def test_shipped_models_have_the_density_of_their_graph(name, rng):
     ratings = panel_ratings(rng) if "model" in named else crowd_ratings(rng, items=25, raters=14)
     if {"model", "rater"} <= named:
         ratings = with_people(ratings, rng)
+    if "item_label" in named:
+        labelled = ratings.columns["item"].code % 3 == 0
+        ratings.columns["item_label"] = column(["safe", "unsafe"], labelled.astype(np.int32))
     assert_same(design(ratings, spec), seed=5)
 
 

@@ -8,14 +8,16 @@ interval of each source of uncertainty is held against the truth that it is abou
 
 - ``ratings``: the metric of ratings made anew for the same cells (``anew``), and the mean of that
   metric over many such makings (``expected``).
-- ``prompts``, ``items``: the metric of a population of 2,000 prompts or items, rated by the same
+- ``prompts``, ``items``: the metric of a population of 20,000 prompts or items, rated by the same
   judges or raters (``population``).
 - ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
   or raters (``anew``).
 
-Of a crowd there are three kinds: labels of items, and labels of experts outside and inside of the
-model. Studies that were finished are kept in ``--raw`` and are not made again; with ``--only`` use
-a ``--raw`` of its own. The committed table has fewer than 400.
+Panels have 40 or 200 prompts; crowds have labels of items or of experts, outside and inside of
+the model. Studies that were finished are kept in ``--raw`` and are not made again: several
+processes take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the
+files joined under one header give the table with ``--studies 0``. The committed table has fewer
+than 400; ``--page`` prints it as docs/weighing.md holds it.
 """
 
 import argparse
@@ -39,7 +41,8 @@ from sharpbayes.data.ratings import Column
 from sharpbayes.library import find
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import planned, replicated_tables
-from sharpbayes.replicated import Draws, crowd_twin, panel_cells, panel_twins
+from sharpbayes.replicated import Draws, panel_cells, panel_twins
+from sharpbayes.replicated_crowd import crowd_twin
 from sharpbayes.run import read
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
@@ -51,11 +54,12 @@ LEVEL = 0.9
 SAMPLER = Sampler(chains=2, tune=300, draws=300, target_accept=0.85)
 KEPT = 200
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
-MODELS, PROMPTS, JUDGES, ITEMS, RATERS, POPULATION, MAKINGS = 3, 40, 6, 50, 12, 2000, 40
+MODELS, JUDGES, ITEMS, RATERS, MAKINGS = 3, 6, 50, 12, 40
+PROMPTS, POPULATION = (40, 200), 20_000
 SD = {"model": 0.7, "prompt": 1.0, "model:prompt": 0.5, "judge": 0.5, "indicator": 0.3}
 ALPHAS = (0.8, 0.95)
 HERE = Path(__file__).parent
-HEADER = ("metric", "source", "truth", "studies", "coverage", "error", "width", "bias")
+HEADER = ("design", "metric", "source", "truth", "studies", "coverage", "error", "width", "bias")
 
 
 def levels_of(rng, eta):
@@ -120,12 +124,13 @@ def cvars(plans, levels, held):
     return {f"cvar {alpha}": each for alpha, each in zip(ALPHAS, found, strict=True)}
 
 
-def panel_study(seed, small, large):
-    """Intervals and truths of CVaR of one study."""
-    rng = np.random.default_rng([SEED, seed, 1])
-    files, levels, plans = small
+def panel_study(seed, prompts, panels):
+    """Intervals and truths of CVaR of one study with so many prompts."""
+    rng = np.random.default_rng([SEED, seed, 1, prompts])
+    files, levels, plans = panels[prompts]
+    large = panels[POPULATION]
     spec = files.study.spec.panel
-    model, prompt, indicator = effects(rng, PROMPTS)
+    model, prompt, indicator = effects(rng, prompts)
     judge = judges(rng)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
@@ -149,7 +154,14 @@ def panel_study(seed, small, large):
         sources = ["ratings"] if source == "ratings" else ["ratings", source]
         twins = panel_twins(plans, cells, draws, sources)
         held = {f"cvar {a}": twin["cvar"] for a, twin in zip(ALPHAS, twins, strict=True)}
-        yield from told(held, source, notions, "model")
+        for row in told(held, source, notions, "model"):
+            yield f"{prompts} prompts", *row
+
+
+def panel_studies(seed, panels):
+    """Rows of a study of each size."""
+    for prompts in PROMPTS:
+        yield from panel_study(seed, prompts, panels)
 
 
 def told(held, source, notions, dim):
@@ -157,7 +169,9 @@ def told(held, source, notions, dim):
     bounds = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     for notion, truth in notions.items():
         for name, draws in held.items():
-            low, high = draws.quantile(bounds, ["chain", "draw"]).transpose("quantile", dim).values
+            # Of n draws the k-th lies above a new one in k / (n + 1) of cases: exact for few draws.
+            found = draws.quantile(bounds, ["chain", "draw"], method="weibull")
+            low, high = found.transpose("quantile", dim).values
             inside = (low <= truth[name]) & (truth[name] <= high)
             bias = draws.mean(["chain", "draw"]).to_numpy() - truth[name]
             yield name, source, notion, inside.mean(), (high - low).mean(), bias.mean()
@@ -184,17 +198,18 @@ CROWD_EXPERTS = Study.model_validate(
     CROWD.model_dump(by_alias=True, exclude_none=True)
     | {"crowd": CROWD.crowd.model_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
 )
-# Experts as further raters of the same severity, or labels that the model knows nothing of.
-MODELS_OF_EXPERTS = {
-    known: Model.model_validate(
-        {
-            "schema": "sharpbayes/model/1",
-            "title": "crowd",
-            "experts": known,
-            "location": [{"by": ["item"]}, {"by": ["rater"]}],
-        }
-    )
-    for known in (False, True)
+# Labels that the model knows nothing of, or that it has: as a column, or as ratings by experts.
+ITEM, RATER = {"by": ["item"]}, {"by": ["rater"]}
+LABEL = {"by": ["item_label"], "prior": {"kind": "normal", "sd": 2.0}}
+KNOWN = {
+    "labels outside": {"location": [ITEM, RATER]},
+    "labels inside": {"location": [ITEM, LABEL, RATER]},
+    "experts outside": {"location": [ITEM, RATER]},
+    "experts inside": {"location": [ITEM, RATER], "experts": True},
+}
+MODELS_OF = {
+    told: Model.model_validate({"schema": "sharpbayes/model/1", "title": "crowd"} | known)
+    for told, known in KNOWN.items()
 }
 
 
@@ -234,24 +249,9 @@ def drawn_items(rng, number, experts):
     return severity, rng.random(number) < 1 / (1 + np.exp(-2 * severity))
 
 
-def crowd_study(seed):
-    """Intervals and truths of MPA and WRA of one study, whose items have labels."""
-    yield from responded(
-        seed, CROWD, {"": load(find("models", "crowd_severity"), Model).spec}, experts=False
-    )
-
-
-def experts_study(seed):
-    """The same with three experts, outside of the model and as raters in it."""
-    models = {
-        " experts outside": MODELS_OF_EXPERTS[False],
-        " experts inside": MODELS_OF_EXPERTS[True],
-    }
-    yield from responded(seed, CROWD_EXPERTS, models, experts=True)
-
-
-def responded(seed, study, models, *, experts):
-    """Rows of one crowd, under each model."""
+def crowd_study(seed, *, experts):
+    """Intervals and truths of MPA and WRA of one crowd, with labels outside and inside."""
+    study = CROWD_EXPERTS if experts else CROWD
     rng = np.random.default_rng([SEED, seed, 3 if experts else 2])
     severity, label = drawn_items(rng, ITEMS, experts)
     rater = rng.normal(0, CROWD_SD["rater"], RATERS)
@@ -268,24 +268,43 @@ def responded(seed, study, models, *, experts):
         "items": {"population": responses(study, crowd_data(rng, others[0], rater, others[1]))},
         "raters": {"anew": responses(study, crowd_data(rng, severity, new, label))},
     }
-    for told_as, model in models.items():
+    for where in ("outside", "inside"):
+        told_as = f"{'experts' if experts else 'labels'} {where}"
+        model = MODELS_OF[told_as]
         ratings = crowd_ratings(data, study.crowd, experts=model.experts)
         draws = fitted(ratings, model, seed)
         for source, notions in truths.items():
             sources = ["ratings"] if source == "ratings" else ["ratings", source]
             twin = crowd_twin(study, data, draws, sources).sel(by="all")
             held = {name: twin[name] for name in ("mpa", "wra")}
-            for name, *row in told(held, source, notions, "group"):
-                yield name + told_as, *row
+            for row in told(held, source, notions, "group"):
+                yield told_as, *row
 
 
 def summary(raw):
     """Coverage with its Monte Carlo error, mean width and mean error of the centre, by row."""
     table = pd.read_csv(raw)
-    for key, held in table.groupby(["metric", "source", "truth"], sort=True):
+    for key, held in table.groupby(list(HEADER[:4]), sort=True):
         error = held["inside"].std() / np.sqrt(len(held))
         numbers = (held["inside"].mean(), error, held["width"].mean(), held["bias"].mean())
         yield (*key, len(held), *(f"{number:.3f}" for number in numbers))
+
+
+def page(path):
+    """Rows of the table as the page of twins holds them: percent, with the Monte Carlo error."""
+    table = pd.read_csv(path).fillna("")
+    for (kind, metric), held in table.groupby(["design", "metric"], sort=True):
+        each = held.set_index(["source", "truth"])
+        units = ("prompts", "judges") if "cvar" in metric else ("items", "raters")
+        asked = [("ratings", "anew"), ("ratings", "expected")]
+        asked += [(units[0], "population"), (units[1], "anew")]
+        cells = [
+            f"{100 * each.loc[key, 'coverage']:.0f} ± {100 * each.loc[key, 'error']:.0f}"
+            for key in asked
+        ]
+        name = metric.upper().replace("CVAR", "CVaR, alpha")
+        studies = each.loc["ratings", "anew"]["studies"]
+        yield f"| {name}, {kind} | {studies} | {' | '.join(cells)} |"
 
 
 def main():
@@ -295,21 +314,25 @@ def main():
     asked.add_argument("--only", nargs="*", default=["panel", "crowd", "experts"])
     asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
+    asked.add_argument("--page", action="store_true")
     chosen = asked.parse_args()
-    names = ("study", "metric", "source", "truth", "inside", "width", "bias")
+    if chosen.page:
+        print("\n".join(page(chosen.out)))
+        return
+    names = ("study", *HEADER[:4], "inside", "width", "bias")
     done = set()
     if chosen.raw.exists():
         done = set(pd.read_csv(chosen.raw)["study"])
     else:
         chosen.raw.write_text(",".join(names) + "\n", encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
-        small, large = (studied(Path(name) / str(n), n) for n in (PROMPTS, POPULATION))
+        panels = {n: studied(Path(name) / str(n), n) for n in (*PROMPTS, POPULATION)}
         for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
             start = time.monotonic()
             made = {
-                "panel": lambda seed=seed: panel_study(seed, small, large),
-                "crowd": lambda seed=seed: crowd_study(seed),
-                "experts": lambda seed=seed: experts_study(seed),
+                "panel": lambda seed=seed: panel_studies(seed, panels),
+                "crowd": lambda seed=seed: crowd_study(seed, experts=False),
+                "experts": lambda seed=seed: crowd_study(seed, experts=True),
             }
             rows = [(seed, *row) for name in chosen.only for row in made[name]()]
             with chosen.raw.open("a", newline="", encoding="utf-8") as file:

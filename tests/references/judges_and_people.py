@@ -1,7 +1,8 @@
 """Recovery of judges' terms by ``judges_and_people``; writes ``judges_and_people.csv`` beside it.
 
 Run it again with ``python -m tests.references.judges_and_people`` (some ten seconds a simulation;
-``--simulations`` their number).
+``--simulations`` their number, ``--first`` the first). Simulations that were finished are kept in
+``--raw`` and are not made again.
 """
 
 import argparse
@@ -9,7 +10,9 @@ import csv
 import tempfile
 from pathlib import Path
 
+import arviz as az
 import numpy as np
+import pandas as pd
 
 from sharpbayes.bayes.geometry import sampling_powers
 from sharpbayes.bayes.layout import layout
@@ -26,10 +29,11 @@ SEED, LEVEL = 20260121, 0.9
 HERE = Path(__file__).parent
 HEADER = ("quantity", "simulations", "truths", "held", "coverage_90", "standard_error")
 HEADER += ("bias", "rmse", "rmse_of_raw_judges")
+RAW = ("number", "quantity", "truth", "lower", "mean", "upper", "raw", "rhat")
 
 
 def one(folder, seed):
-    """Yield quantity, truth, lower, mean, upper and what raw judges say, of one simulation."""
+    """Yield quantity, truth, lower, mean, upper, what raw judges say and R-hat, of a simulation."""
     made = simulated(folder, seed=seed)
     loaded, study = read(made.files), made.files.study.spec
     ratings, spec = loaded.ratings, made.files.model.spec
@@ -38,6 +42,8 @@ def one(folder, seed):
     trace = sample_kernel(placed, layout(placed), study.sampler, seed=seed)
     posterior = trace["posterior"].to_dataset()
     found = judge_calibration(posterior, placed, ratings, level=LEVEL)
+    drawn = found[["severity", "lean", "discrimination", "self_preference"]]
+    rhat = float(az.rhat(drawn).to_dataarray().max())
     for name, truth in made.truth.items():
         bounds = found[f"{name}_interval"].to_numpy().reshape(-1, 2)
         if name == "lean":  # the two of a judge add up to 0
@@ -45,7 +51,7 @@ def one(folder, seed):
         mean = found[f"{name}_mean"].to_numpy().reshape(len(bounds), -1)[:, 0]
         values = truth[:, 0] if name == "lean" else np.atleast_1d(truth)
         for at, value in enumerate(values):
-            yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan
+            yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan, rhat
     few = thinned(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
     draws = people_draws(Draws(few, empty, placed, seed), ratings)
@@ -58,37 +64,42 @@ def one(folder, seed):
         bounds = twin[name].quantile([0.05, 0.95], ["chain", "draw"]).to_numpy()
         mean = twin[name].mean(["chain", "draw"]).to_numpy()
         for at, value in enumerate(wanted[name].to_numpy()):
-            yield f"profile {name}", value, bounds[0, at], mean[at], bounds[1, at], raw[name][at]
+            low, high, of_judges = bounds[0, at], bounds[1, at], float(raw[name][at])
+            yield f"profile {name}", value, low, mean[at], high, of_judges, rhat
 
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--simulations", type=int, default=100)
+    asked.add_argument("--first", type=int, default=0)
+    asked.add_argument("--raw", type=Path, default=Path("judges_and_people_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "judges_and_people.csv")
     chosen = asked.parse_args()
-    found = {}
+    if not chosen.raw.exists():
+        chosen.raw.write_text(",".join(RAW) + "\n", encoding="utf-8")
+    done = set(pd.read_csv(chosen.raw)["number"])
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(chosen.simulations):
-            for name, *row in one(Path(folder) / str(number), SEED + number):
-                found.setdefault(name, []).append(np.array([number, *row], dtype=float))
+        for number in (n for n in range(chosen.first, chosen.simulations) if n not in done):
+            rows = [(number, *row) for row in one(Path(folder) / str(number), SEED + number)]
+            with chosen.raw.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows(rows)
             print(number + 1, flush=True)
-            write(found, chosen.out)
+    write(pd.read_csv(chosen.raw), chosen.out)
 
 
-def write(found, path):
-    """Write the table of what was found so far."""
+def write(table, path):
+    """Write the table of what was found."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
-        for name, rows in found.items():
-            number, truth, low, mean, high, raw = np.array(rows).T
-            held = (low <= truth) & (truth <= high)
+        for name, held in table.groupby("quantity", sort=False):
+            inside = held["truth"].between(held["lower"], held["upper"])
             # truths of one simulation share the people's error: only simulations are independent
-            shares = np.array([held[number == each].mean() for each in np.unique(number)])
-            error = shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
-            rmse = [np.sqrt(np.mean((x - truth) ** 2)) for x in (mean, raw)]
-            numbers = (held.mean(), error, (mean - truth).mean(), *rmse)
-            counts = (len(shares), len(truth), int(held.sum()))
+            shares = inside.groupby(held["number"]).mean()
+            error = shares.std() / np.sqrt(len(shares))
+            rmse = [np.sqrt(np.mean((held[x] - held["truth"]) ** 2)) for x in ("mean", "raw")]
+            numbers = (inside.mean(), error, (held["mean"] - held["truth"]).mean(), *rmse)
+            counts = (len(shares), len(held), int(inside.sum()))
             writer.writerow((name, *counts, *(f"{x:.3f}" for x in numbers)))
 
 

@@ -1,0 +1,90 @@
+"""Labels that are a column of items: a column of a model, and what is said where it is left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sharpbayes.bayes.placing import design
+from sharpbayes.errors import SpecError
+from sharpbayes.replicated_crowd import labels_outside
+from sharpbayes.run import read
+from sharpbayes.spec.load import load_study
+
+LABELS = "crowd.labels={from='item', column='unsafe'}"
+KNOWN = "crowd.model=crowd_and_labels"
+STUDY = """schema = "sharpbayes/study/1"
+title = "Labels of items"
+seed = 1
+
+[crowd]
+data = "data.csv"
+roles = { item = "item", rater = "rater", score = "score" }
+scale = { kind = "ordinal", min = 0, max = 4 }
+groups = [["gender"]]
+labels = { from = "item", column = "unsafe" }
+model = "crowd_and_labels"
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Nine items by four raters; the label of the last item is missing."""
+    rng = np.random.default_rng(3)
+    item, rater = np.repeat(np.arange(9), 4), np.tile(np.arange(4), 9)
+    unsafe = np.array(["yes", "no", "no"] * 3, dtype=object)
+    unsafe[8] = None
+    table = {
+        "item": [f"i{n}" for n in item],
+        "rater": [f"r{n}" for n in rater],
+        "score": rng.integers(0, 5, item.size),
+        "gender": np.where(rater % 2, "Man", "Woman"),
+        "unsafe": unsafe[item],
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    return load_study(tmp_path / "study.toml")
+
+
+def test_the_label_of_an_item_stands_beside_its_ratings(files):
+    loaded = read(files)
+    ratings = loaded.ratings
+    held = ratings.columns["item_label"]
+    assert held.labels == ("safe", "unsafe")
+    assert held.code.tolist() == loaded.crowd.item_label[ratings.columns["item"].code].tolist()
+    assert held.code.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.crowd.item.code]
+
+
+def test_the_term_moves_items_by_their_label_and_leaves_others(files):
+    placed = design(read(files).ratings, files.model.spec)
+    [term] = [term for term in placed.terms if term.name == "location_item_label"]
+    assert term.shape == (2,)
+    assert set(term.index.tolist()) == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("labels", ["crowd.labels={from='crowd', cut=2}", None])
+def test_a_study_without_labels_of_items_is_refused(labels):
+    overrides = [KNOWN, *([labels] if labels else [])]
+    with pytest.raises(SpecError, match=r'labels are a column where labels = \{ from = "item"'):
+        load_study("quickstart_crowd", overrides=overrides)
+
+
+def test_an_item_column_of_the_same_name_is_refused():
+    with pytest.raises(SpecError, match="'item_label' is the name of the labels in a model"):
+        load_study("quickstart_crowd", overrides=["crowd.by=['item_label']"])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "named"),
+    [
+        ([], "crowd_and_experts"),
+        (["crowd.model=crowd_and_experts"], ""),
+        ([LABELS], "crowd_and_labels"),
+        ([LABELS, KNOWN], ""),
+        (["crowd.labels={from='crowd', cut=2}"], ""),
+    ],
+)
+def test_a_model_that_does_not_know_the_labels_is_named(overrides, named):
+    files = load_study("quickstart_crowd", overrides=overrides)
+    said = labels_outside(files.study.spec, files.model.spec)
+    assert bool(said) == bool(named)
+    assert named in said
