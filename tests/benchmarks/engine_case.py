@@ -38,8 +38,8 @@ CROWDS = {
 }
 PANELS = {"panel": (4,), "whole-panel": (4, 4, 5, 5)}
 SAMPLERS = {
-    "panel": Sampler(chains=2, tune=200, draws=800, target_accept=0.7),
-    "whole-panel": Sampler(chains=2, tune=400, draws=900, target_accept=0.7),
+    "panel": Sampler(chains=2, tune=200, draws=950, target_accept=0.7),
+    "whole-panel": Sampler(chains=2, tune=400, draws=1600, target_accept=0.7),
     "million": Sampler(chains=2, tune=200, draws=200, target_accept=0.7),
 }
 SMALL = 60
