@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +15,7 @@ def nutpie() -> ModuleType:
     >>> nutpie().__name__
     'nutpie'
     """
-    with _deferred("arviz"):
+    with _without_arviz():
         import nutpie as library  # noqa: PLC0415 - imports PyMC
         import nutpie.compile_pymc  # noqa: PLC0415
 
@@ -24,19 +23,24 @@ def nutpie() -> ModuleType:
 
 
 @contextmanager
-def _deferred(name: str) -> Iterator[None]:
-    """Give whoever imports a module meanwhile one that loads when something of it is asked for."""
-    if name in sys.modules:
+def _without_arviz() -> Iterator[None]:
+    """Give whoever imports ArviZ meanwhile a module that loads it when something is asked for."""
+    if "arviz" in sys.modules:
         yield
         return
+    sys.modules["arviz"] = stand_in = ModuleType("arviz")
 
     def loaded(attribute: str) -> Any:
-        return getattr(import_module(name), attribute)
+        if sys.modules.get("arviz") is stand_in:
+            del sys.modules["arviz"]
+        import arviz  # noqa: PLC0415 - what all this puts off
 
-    sys.modules[name] = stand_in = ModuleType(name)
+        return getattr(arviz, attribute)
+
     stand_in.__getattr__ = loaded  # type: ignore[method-assign]
     try:
         yield
     finally:
-        # Nobody else meets it: the next import is of the module itself.
-        del sys.modules[name]
+        # Nobody else meets it: the next import is of ArviZ itself.
+        if sys.modules.get("arviz") is stand_in:
+            del sys.modules["arviz"]

@@ -18,7 +18,7 @@ from sharpbayes.errors import KernelError
 
 Floats = NDArray[np.float64]
 # More ratings than this take longer and say no more.
-COMPARED = 20_000
+COMPARED = 5_000
 AWAY = 0.5
 # Constants of PyMC's own densities are of single precision: 1e-8 for each term of a model.
 TOLERANCE = 1e-7

@@ -16,7 +16,7 @@ from sharpbayes.bayes.layout import layout
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import log_likelihood
 from sharpbayes.bayes.sample import sample_kernel
-from sharpbayes.data.crowd import _Spread
+from sharpbayes.data.crowd import _spread
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of, panel_ratings, with_experts
 
@@ -179,7 +179,7 @@ def test_exact_density_is_the_mean_over_draws(rng):
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
     """Columns of raters and items of a crowd study are looked up through their owner."""
     ratings = crowd_ratings(rng, items=6, raters=4)
-    gender = _Spread(np.array(["b", "a", "b", "a"]), ratings.columns["rater"])
+    gender = _spread(np.array(["b", "a", "b", "a"]), ratings.columns["rater"])
     held = replace(ratings, columns=ratings.columns | {"group:gender": gender})
     kept = ratings.columns["rater"].code > 0
     fewer = loo._only(held, kept)

@@ -4,6 +4,9 @@ import pytest
 
 from tests.fuzz import outcomes
 
+# A program of its own, which needs atheris; no test is in it.
+collect_ignore = ["guided.py"]
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
