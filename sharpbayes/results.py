@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.spec.load import StudyFiles
+from sharpbayes.tasks import give_back
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,6 +64,12 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         **texts,
         **{f"data_{key}": value for key, value in data.items()},
     }
+
+
+# The same text of a million ratings takes a pointer and a place of its own, unless its characters
+# are written, which pack.
+PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
+AS_CHARACTERS = {"dtype": "S1"}
 
 
 def save_results(results: "xr.DataTree", path: Path) -> None:
@@ -138,19 +145,36 @@ def _refuse_swollen(results: "xr.DataTree", *, size: int) -> None:
 
 
 def _compressed(results: "xr.DataTree", path: Path) -> None:
-    """Write every group, numbers compressed without loss where that makes them smaller."""
-    packed = {"zlib": True, "complevel": 1, "shuffle": True}
+    """Write every group, what repeats compressed without loss."""
     encoding = {
-        node.path: {name: packed for name, array in node.data_vars.items() if _repeats(array)}
+        node.path: {
+            name: PACKED | (AS_CHARACTERS if array.dtype.kind == "U" else {})
+            for name, array in node.to_dataset(inherit=False).variables.items()
+            if name not in array.dims and _repeats(array)
+        }
         for node in results.subtree
     }
+    give_back()
     results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 
-def _repeats(array: "xr.DataArray") -> bool:
-    """Whether the same numbers come again and again; real draws are all different."""
-    kinds = "iu" if "draw" in array.dims else "fiu"
+def _repeats(array: "xr.Variable") -> bool:
+    """Whether the same numbers or texts come again and again; real draws are all different."""
+    kinds = "iuU" if "draw" in array.dims else "fiuU"
     return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004
+
+
+def _with_texts(results: "xr.DataTree") -> None:
+    """Turn texts that were written as characters, read as objects, into texts again."""
+    for node in results.subtree:
+        held = node.to_dataset(inherit=False)
+        texts = {
+            name: array.astype(str)
+            for name, array in held.variables.items()
+            if array.dtype.kind == "O" and name not in array.dims
+        }
+        if texts:
+            node.dataset = held.assign(texts)
 
 
 def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
@@ -183,7 +207,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
             results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
             _refuse_swollen(results, size=path.stat().st_size)
             if whole:
-                results.load()
+                _with_texts(results.load())
             else:
                 stack.pop_all()
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.identify import Finding, identify
 from sharpbayes.bayes.placing import design
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 Groups = dict[str, "xr.Dataset"]
 Step = Callable[[str], None]
+# Ratings that tell whether a model fits the columns; a hundred million take memory to place.
+PLACED = 100_000
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def measure(
     if loaded is None:
         say("reading data")
         loaded = read(files)
-    _design(files, loaded)
+    _refuse_model(files, loaded)
     say("computing metrics and bootstrap intervals")
     attrs = provenance(files, data=data_facts(files, loaded.counts), status="measured")
     return _tree(_measured(files, loaded), attrs)
@@ -176,7 +180,7 @@ def fit(
         DataError: Faults in the data.
     """
     loaded = read(files) if loaded is None else loaded
-    _design(files, loaded)
+    _refuse_model(files, loaded)
     measured = measure(files, loaded=loaded, step=step) if measured is None else measured
     if files.model is None:
         raise _without_model(files)
@@ -311,7 +315,7 @@ def simulate(files: StudyFiles, *, pattern: str) -> "Simulated":
     if files.model is None:
         raise _without_model(files)
     loaded = read(files)
-    _design(files, loaded)
+    _refuse_model(files, loaded)
     return simulate_model(
         files, files.model.spec, loaded.ratings, panel=loaded.panel, crowd=loaded.crowd
     )
@@ -376,6 +380,16 @@ def read(files: StudyFiles) -> Loaded:
     crowd = load_crowd(study.crowd, base)
     experts = files.model is not None and files.model.spec.experts
     return Loaded(study, None, crowd, dict(crowd.counts), experts)
+
+
+def _refuse_model(files: StudyFiles, loaded: Loaded) -> None:
+    """Refuse a model that does not fit the columns, by its place on some of many ratings."""
+    if files.model is None:
+        return
+    ratings = loaded.ratings
+    if (many := len(ratings.level)) > PLACED:
+        ratings = ratings.of(np.linspace(0, many - 1, PLACED).astype(np.int64))
+    design(ratings, files.model.spec, path=str(files.model.path))
 
 
 def _design(files: StudyFiles, loaded: Loaded) -> Design | None:

@@ -32,7 +32,7 @@ from sharpbayes.bayes.placing import design as place
 from sharpbayes.bayes.psis import psis_loo
 from sharpbayes.bayes.replicate import latents
 from sharpbayes.bayes.sample import sample_kernel
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.model import Model, Normal
 from sharpbayes.spec.study import Sampler
 from sharpbayes.tasks import processors
@@ -191,7 +191,7 @@ def refitted(
         unit: The unit that is left out.
         seed: Seed of the fit.
     """
-    others = _only(ratings, left.code != unit)
+    others = ratings.of(left.code != unit)
     whole, placed = place(ratings, model), place(others, model)
     names = {scale.name for scale in placed.scales}
     if placed.outside_kernel or names != {scale.name for scale in whole.scales}:
@@ -200,12 +200,6 @@ def refitted(
     trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
     posterior = _anew(trace["posterior"].to_dataset(), placed, seed=seed)
     return predicted(posterior, whole, left, unit)
-
-
-def _only(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
-    """Some of the ratings; columns that are spread over them when asked for become plain ones."""
-    columns = {name: Column(each.labels, each.code[kept]) for name, each in ratings.columns.items()}
-    return replace(ratings, level=ratings.level[kept], columns=columns)
 
 
 def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:

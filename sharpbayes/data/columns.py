@@ -1,6 +1,7 @@
 """Columns of text -> labels, levels and flags; what cannot be placed is a fault with its rows."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ Levels = NDArray[np.int16]
 AnyScale = OrdinalScale | BooleanScale | CategoricalScale | BinnedScale
 
 MISSING = -1
+# Values that are copied at a time.
+ROWS = 1 << 20
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
 
 
@@ -25,9 +28,11 @@ def coded(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, texts = values.cat.codes.to_numpy(), values.cat.categories
-        used = np.bincount(codes, minlength=len(texts)) > 0
+        used = np.zeros(len(texts), dtype=bool)
+        for start in range(0, len(codes), ROWS):
+            used[codes[start : start + ROWS]] = True
         if not used.all():
-            codes = (np.cumsum(used, dtype=codes.dtype) - 1)[codes]
+            codes = taken(np.cumsum(used, dtype=codes.dtype) - 1, codes)
         return codes, [str(text) for text in texts[used]]
     codes, found = pd.factorize(values)
     return codes, [str(text) for text in found]
@@ -39,7 +44,20 @@ def label_column(values: pd.Series, *, order: Sequence[str] | None = None) -> Co
     labels = sort_labels(found) if order is None else list(order)
     place = {label: position for position, label in enumerate(labels)}
     new = np.array([place[label] for label in found], dtype=np.int32)
-    return Column(tuple(labels), new[codes])
+    return Column(tuple(labels), taken(new, codes))
+
+
+def taken(values: NDArray[Any], at: NDArray[np.integer]) -> NDArray[Any]:
+    """Return ``values[at]``, some at a time: NumPy copies positions of 32 bits as ones of 64.
+
+    >>> taken(np.array([5, 7]), np.array([1, 1, 0], np.int32)).tolist()
+    [7, 7, 5]
+    """
+    found = np.empty(at.shape, values.dtype)
+    for start in range(0, at.size, ROWS):
+        rows = slice(start, start + ROWS)
+        found[rows] = values[at[rows]]
+    return found
 
 
 def sort_labels(labels: Sequence[str]) -> list[str]:
@@ -74,7 +92,7 @@ def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels,
     """Return the level of every value, -1 where the cell is empty, and what is off the scale."""
     codes, found = coded(values)
     table = np.array([_level(value.strip(), scale) for value in found], dtype=np.int16)
-    levels = table[codes] if len(table) else np.full(len(values), MISSING, dtype=np.int16)
+    levels = taken(table, codes) if len(table) else np.full(len(values), MISSING, dtype=np.int16)
     off = np.flatnonzero(levels < MISSING)
     if not off.size:
         return levels, []

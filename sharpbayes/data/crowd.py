@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
+    ROWS,
     constant_by,
     counted,
     duplicates,
@@ -18,6 +19,7 @@ from sharpbayes.data.columns import (
     levels_of,
     numbers_of,
     rows,
+    taken,
 )
 from sharpbayes.data.crowd_stream import read_ratings, sorted_rows
 from sharpbayes.data.files import read_table, require_columns
@@ -95,12 +97,13 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
     rater_columns = side(_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
     item_label = _item_labels(crowd, table, item, base)
     del table, side
-    kept = rows[(level[rows] >= 0) & ~repeated]
+    missing = int((level < 0).sum())
+    kept = rows if not missing and not repeated.any() else rows[(level[rows] >= 0) & ~repeated]
     expert_item, expert, expert_label = _expert_labels(crowd, base, item)
     return CrowdData(
-        level=level[kept],
-        item=Column(item.labels, item.code[kept]),
-        rater=Column(rater.labels, rater.code[kept]),
+        level=taken(level, kept),
+        item=Column(item.labels, taken(item.code, kept)),
+        rater=Column(rater.labels, taken(rater.code, kept)),
         levels=crowd.scale.labels,
         item_columns=item_columns,
         rater_columns=rater_columns,
@@ -111,7 +114,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
         order=None if order is None else order[kept],
         counts={
             "ratings": int(kept.size),
-            "missing": int((level < 0).sum()),
+            "missing": missing,
             "repeated": int(repeated.sum()),
             "labels": int(expert_label.size),
         },
@@ -130,8 +133,11 @@ def _table(crowd: Crowd, base: Path) -> pd.DataFrame:
 def _by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
     """Return rows by item and rater, and which of them are left out for another of the same."""
     rows = sorted_rows(item, rater)
-    items, raters = item[rows], rater[rows]
-    same = (items[1:] == items[:-1]) & (raters[1:] == raters[:-1])
+    same = np.empty(max(rows.size - 1, 0), dtype=bool)
+    for start in range(0, same.size, ROWS):
+        some = rows[start : start + ROWS + 1]
+        alike = [code[some[1:]] == code[some[:-1]] for code in (item, rater)]
+        same[start : start + ROWS] = alike[0] & alike[1]
     return rows, np.append(same, False) if last else np.append(False, same)
 
 
@@ -163,6 +169,10 @@ class _Spread(Column):
         """For each rating the position of its label."""
         codes: Codes = self._held[self._owner.code]
         return codes
+
+    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Column:
+        """Return the column of some of the ratings, those of others never spread."""
+        return Column(self.labels, self._held[self._owner.code[rows]])
 
 
 def _spread(values: NDArray[np.str_], owner: Column) -> Column:

@@ -18,6 +18,10 @@ class Column:
     labels: tuple[str, ...]
     code: NDArray[np.int32]
 
+    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Column":
+        """Return the column of some of the ratings, all its labels with it."""
+        return Column(self.labels, self.code[rows])
+
 
 @dataclass(frozen=True)
 class Ratings:
@@ -36,3 +40,14 @@ class Ratings:
     level: NDArray[np.int16]
     columns: dict[str, Column]
     scales: dict[str, tuple[str, ...]]
+
+    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Ratings":
+        """Return some of the ratings: positions, or true where one is kept.
+
+        >>> column = Column(("Man", "Woman"), np.array([0, 1], np.int32))
+        >>> ratings = Ratings(np.array([0, 1], np.int16), {"gender": column}, {})
+        >>> ratings.of(np.array([1])).level.tolist()
+        [1]
+        """
+        columns = {name: held.of(rows) for name, held in self.columns.items()}
+        return Ratings(self.level[rows], columns, self.scales)

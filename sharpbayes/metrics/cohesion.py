@@ -21,6 +21,8 @@ Distance = Literal["nominal", "ordinal", "interval"]
 
 NOBODY_OUTSIDE = "no rater outside the group: no XRR and GAI"
 MEASURES = ("irr", "xrr", "gai")
+# Ratings that are counted at a time.
+ROWS = 1 << 20
 LONG_NAMES = {
     "irr": "in-group cohesion, Krippendorff's alpha, at most 1",
     "xrr": "cross-group cohesion, at most 1",
@@ -71,10 +73,11 @@ def pair_counts(
     >>> pairs["cross"].sel(group=0).values.tolist()
     [[0.0, 1.5], [0.0, 1.5]]
     """
-    order = np.argsort(item, kind="stable") if (np.diff(item) < 0).any() else slice(None)
-    starts = np.flatnonzero(np.diff(item[order], prepend=-1))
-    first = np.append(starts, len(item)).astype(np.int64)
-    rows = (rater[order].astype(np.uint32), (level[order] * (groups + 1)).astype(np.uint32))
+    order = np.argsort(item, kind="stable") if (item[1:] < item[:-1]).any() else slice(None)
+    # Keys of the same kind: others would copy every item.
+    keys = np.arange(int(item.max(initial=-1)) + 2, dtype=item.dtype)
+    first = np.searchsorted(item[order], keys)
+    rows = (rater[order].astype(np.int32, copy=False), level[order].astype(np.int16, copy=False))
     over = {name: [*["score", "other"][:number], "group"] for name, number in SCORES.items()}
     found = xr.apply_ufunc(
         partial(pairs_by_row, first=first, rows=rows, levels=levels, groups=groups),
@@ -334,12 +337,22 @@ def _paired_items(
     *, item: NDArray[np.integer], rater: NDArray[np.integer], member: xr.DataArray
 ) -> xr.DataArray:
     """Items that two or more raters of each group scored."""
-    last = int(item.max(initial=-1)) + 1
     found = [
-        int((np.bincount(item[inside[rater]], minlength=last) > 1).sum())
+        int((_rated(item, rater, inside) > 1).sum())
         for inside in member.transpose("group", "rater").to_numpy()
     ]
     return xr.DataArray(found, dims="group", coords=member.isel(rater=0, drop=True).coords)
+
+
+def _rated(
+    item: NDArray[np.integer], rater: NDArray[np.integer], inside: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """How often raters inside a group rated each item, some rows at a time: counting copies."""
+    found = np.zeros(int(item.max(initial=-1)) + 1, dtype=np.int64)
+    for start in range(0, len(item), ROWS):
+        rows = slice(start, start + ROWS)
+        found += np.bincount(item[rows][inside[rater[rows]]], minlength=len(found))
+    return found
 
 
 def _reasons(found: xr.Dataset, min_raters: int, min_items: int) -> xr.DataArray:

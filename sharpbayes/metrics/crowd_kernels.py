@@ -14,8 +14,8 @@ Levels = NDArray[np.int16]
 @njit(cache=True, nogil=True)
 def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     first: Index,
-    rater: Places,
-    level: Places,
+    rater: Codes,
+    level: Levels,
     kind: Places,
     within: Floats,
     cross: Floats,
@@ -29,7 +29,7 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     Args:
         first: First rating of each item, and the number of ratings; shape (items + 1,).
         rater: Rater of each rating, ordered by item; shape (ratings,).
-        level: Score of each rating times the number of groups plus one; shape (ratings,).
+        level: Score of each rating; shape (ratings,).
         kind: Group of each rater, the number of groups for none; shape (raters, p).
         within: Result: pairs inside each group, 1 / (m - 1) each; shape (p, s, s, groups).
         cross: Result: pairs across, (m + n) / (m n) each; shape (p, s, s, groups).
@@ -42,7 +42,8 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     whole = np.empty(levels)
     # Items outermost: their ratings stay in the nearest cache for all of the block.
     for i in range(first.size - 1):
-        _tally(rater[first[i] : first[i + 1]], level[first[i] : first[i + 1]], kind, tally)
+        here = slice(first[i], first[i + 1])
+        _tally(rater[here], level[here], groups + 1, kind, tally)
         for c in range(levels):
             whole[c] = tally[0, c * (groups + 1) : (c + 1) * (groups + 1)].sum()
         _add_item(tally, whole, within, cross, inside, outside)
@@ -52,11 +53,11 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
 
 
 @njit(cache=True, nogil=True)
-def _tally(rater: Places, level: Places, kind: Places, tally: Codes) -> None:
+def _tally(rater: Codes, level: Levels, stride: int, kind: Places, tally: Codes) -> None:
     """Count the ratings of an item by score and group, for every shuffle of the raters."""
     tally[:] = 0
     for r in range(rater.size):
-        here, start = kind[rater[r]], level[r]
+        here, start = kind[np.uint32(rater[r])], np.uint32(level[r] * stride)
         for p in range(here.size):
             tally[p, here[p] + start] += 1
 

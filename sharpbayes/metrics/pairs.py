@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from sharpbayes.metrics.crowd_kernels import count_pairs
 
-Places = NDArray[np.uint32]
 # Scores that each count is over.
 SCORES = {"within": 2, "cross": 2, "inside": 1, "outside": 1}
 # Partitions that one thread counts at a time.
@@ -19,7 +18,7 @@ def pairs_by_row(
     kind: NDArray[np.number],
     *,
     first: NDArray[np.int64],
-    rows: tuple[Places, Places],
+    rows: tuple[NDArray[np.int32], NDArray[np.int16]],
     levels: int,
     groups: int,
 ) -> tuple[NDArray[np.float64], ...]:
@@ -28,7 +27,7 @@ def pairs_by_row(
     Args:
         kind: Group of each rater, ``groups`` for none; (..., rater).
         first: First rating of each item, and the number of ratings; (item + 1,).
-        rows: Rater of each rating, ordered by item, and its score times ``groups + 1``; (rating,).
+        rows: Rater of each rating, ordered by item, and its score; (rating,).
         levels: Number of scores of the scale, K + 1.
         groups: Number of groups.
 
@@ -36,7 +35,7 @@ def pairs_by_row(
         ``within`` and ``cross`` (..., score, score, group), ``inside`` and ``outside`` (..., score,
         group); see :func:`sharpbayes.metrics.cohesion.pair_counts`.
 
-    >>> first, rows = np.array([0, 2]), (np.arange(2, dtype="u4"), np.array([0, 2], dtype="u4"))
+    >>> first, rows = np.array([0, 2]), (np.arange(2, dtype="i4"), np.array([0, 1], dtype="i2"))
     >>> within, *_ = pairs_by_row(np.array([0, 0]), first=first, rows=rows, levels=2, groups=1)
     >>> within[..., 0].tolist()
     [[0.0, 1.0], [1.0, 0.0]]

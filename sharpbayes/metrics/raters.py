@@ -51,7 +51,8 @@ class RaterScores:
         labels = np.ascontiguousarray(self.label_count, dtype=np.float64)
         item, rater, level = self.codes
         order = np.argsort(item, kind="stable") if (item[1:] < item[:-1]).any() else slice(None)
-        first = np.searchsorted(item[order], np.arange(len(labels) + 1))
+        # Keys of the same kind: others would copy every item.
+        first = np.searchsorted(item[order], np.arange(len(labels) + 1, dtype=np.int32))
         tabulate_raters(first, rater[order], level[order], labels, self.cut, weight, rows)
         dims = ("replicate", "rater", "score", "unsafe")
         return xr.DataArray(rows, {"score": np.arange(self.levels)}, dims)

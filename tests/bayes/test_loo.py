@@ -182,7 +182,7 @@ def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
     gender = _spread(np.array(["b", "a", "b", "a"]), ratings.columns["rater"])
     held = replace(ratings, columns=ratings.columns | {"group:gender": gender})
     kept = ratings.columns["rater"].code > 0
-    fewer = loo._only(held, kept)
+    fewer = held.of(kept)
     assert fewer.columns["group:gender"].code.tolist() == [0, 1, 0] * 6
     assert fewer.columns["group:gender"].labels == ("a", "b")
     assert fewer.level.tolist() == ratings.level[kept].tolist()
