@@ -77,6 +77,7 @@ def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
+    ordered: Floats,
     carried: Floats,
     order: Index,
     present: Index,
@@ -92,9 +93,9 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     """Walk the upper tail of rows of values under rows of weights.
 
     Args:
-        carried: Numbers of each unit to average over the tail; the first are the values
-            themselves. Shape (c, v, n), units by ascending values, the missing ones last.
-        order: Which unit stands where; shape (v, n).
+        ordered: Values, ascending, the missing ones last; shape (v, n).
+        carried: Other numbers of each unit to average over the tail; shape (c, v, n).
+        order: Which unit each of ``ordered`` is of; shape (v, n).
         present: How many values of a row are not missing; shape (v,).
         weights: Non-negative weight of each unit; shape (w, n).
         totals: Sums of ``weights`` over units; shape (w,).
@@ -103,7 +104,8 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
         alpha: Tail level in (0, 1).
         split: Whether only so much of the atom at the quantile counts as fills a mass of 1 - alpha.
         var: Result: quantiles, NaN where no value has weight; shape (k,).
-        means: Result: means over the tail, NaN likewise; shape (c, k).
+        means: Result: means of the values and of the carried numbers over the tail, NaN likewise;
+            shape (1 + c, k).
     """
     w, held = np.empty(weights.shape[1]), -1
     for k in range(value_row.size):
@@ -113,7 +115,7 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
             held = weight_row[k]
             for i in range(w.size):
                 w[i] = weights[held, i]
-        values, unit = carried[0, row, : present[row]], order[row, : present[row]]
+        values, unit = ordered[row, : present[row]], order[row, : present[row]]
         total = _total(w, unit, totals[held])
         var[k] = np.nan
         means[:, k] = np.nan
@@ -124,8 +126,8 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
             top = values[-1]
             part = share * atom
             means[0, k] = top - (excess + part * (top - var[k])) / (over + part)
-            for c in range(1, carried.shape[0]):
-                means[c, k] = _mean_from(carried[c, row], w, unit, first, last, share)
+            for c in range(carried.shape[0]):
+                means[c + 1, k] = _mean_from(carried[c, row], w, unit, first, last, share)
 
 
 @njit(cache=True, nogil=True)
@@ -186,13 +188,13 @@ def _mean_from(  # noqa: PLR0917
 
     It is summed from the first number on, so that the mean of equal numbers is that number.
     """
-    base = numbers[first]
+    base = numbers[unit[first]]
     total = mass = 0.0
     for j in range(first, last + 1):
-        total += share * w[unit[j]] * (numbers[j] - base)
+        total += share * w[unit[j]] * (numbers[unit[j]] - base)
         mass += share * w[unit[j]]
     for j in range(last + 1, unit.size):
-        total += w[unit[j]] * (numbers[j] - base)
+        total += w[unit[j]] * (numbers[unit[j]] - base)
         mass += w[unit[j]]
     return base + total / mass
 

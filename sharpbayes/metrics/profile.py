@@ -164,7 +164,9 @@ def _mean(x: xr.DataArray, w: UnitWeights, dim: str | Sequence[str]) -> xr.DataA
         if bool(there.all())
         else xr.dot(w.each, there.astype(float), dim=dim, optimize=True)
     )
-    weighed: xr.DataArray = xr.dot(w.each, x.where(there, 0.0), dim=dim, optimize=True)
+    # One set of weights needs no matrix product, which would move the units of every draw.
+    many = w.total.ndim > 0
+    weighed: xr.DataArray = xr.dot(w.each, x.where(there, 0.0), dim=dim, optimize=many)
     return weighed / total.where(total > 0)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import xarray as xr
 
 Missing = Literal["strict", "available"]
@@ -100,9 +101,7 @@ def sub_index(phi: xr.DataArray, definition: SubIndex, *, missing: Missing) -> x
     skipna = missing == "available"
     base: Any = sum(
         part.weight
-        * REDUCTIONS[part.reduction](
-            phi.sel(indicator=list(part.indicators)), dim="indicator", skipna=skipna
-        )
+        * REDUCTIONS[part.reduction](_chosen(phi, part.indicators), dim="indicator", skipna=skipna)
         for part in definition.parts
     )
     amplifier = 1.0 + sum(
@@ -111,6 +110,14 @@ def sub_index(phi: xr.DataArray, definition: SubIndex, *, missing: Missing) -> x
     )
     amplified: xr.DataArray = base * amplifier
     return amplified.clip(max=1.0)
+
+
+def _chosen(phi: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
+    """Some indicators; neighbours are not copied."""
+    at = phi.indexes["indicator"].get_indexer(list(names))
+    if (np.diff(at) == 1).all() and at[0] >= 0:
+        return phi.isel(indicator=slice(at[0], at[-1] + 1))
+    return phi.sel(indicator=list(names))
 
 
 def _amplifying(phi: xr.DataArray, name: str, *, skipna: bool) -> xr.DataArray:

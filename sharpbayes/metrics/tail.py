@@ -228,15 +228,18 @@ def _walk(
     x, *carried = xr.align(x, *carried, join="exact", copy=False)
     present = x.count(dims)
     rows = _rows(x, present, dims)
-    order = np.argsort(rows, axis=-1).astype(np.uint32)
-    stacked = np.stack([rows, *(_rows(each, present, dims) for each in carried)], dtype=np.float64)
+    order = np.argsort(rows, axis=-1)
+    others = np.empty((len(carried), *rows.shape))
+    for place, each in zip(others, carried, strict=True):
+        place[:] = _rows(each, present, dims)
     # Labels were aligned: without them the broadcast takes a fraction of the time.
     weight_number, value_number = _numbered(totals), _numbered(present)
     weight_row, value_row = weight_number + 0 * value_number, 0 * weight_number + value_number
-    var, means = np.empty(value_row.size), np.empty((len(stacked), value_row.size))
+    var, means = np.empty(value_row.size), np.empty((1 + len(carried), value_row.size))
     tail_means(
-        np.take_along_axis(stacked, order[None], axis=-1),
-        order,
+        np.take_along_axis(rows, order, axis=-1).astype(np.float64, copy=False),
+        others,
+        order.astype(np.uint32),
         present.to_numpy().ravel(),
         _rows(w, totals, dims),
         totals.to_numpy().ravel(),
