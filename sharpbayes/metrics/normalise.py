@@ -36,11 +36,9 @@ def normalise(level: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     padded = np.pad(
         table.transpose("indicator", "level").to_numpy(), ((0, 0), (0, 1)), constant_values=np.nan
     )
-    # One table behind the other: -1 then is the column of missing values before.
-    flat, start = padded.ravel(), np.arange(len(padded)) * padded.shape[1]
     # Levels that are read as they are needed stay so: each block is looked up by itself.
     found: xr.DataArray = xr.apply_ufunc(
-        lambda codes: flat.take(np.add(codes, start, dtype=np.intp)),
+        lambda codes: padded[np.arange(len(padded)), codes],
         level,
         input_core_dims=[["indicator"]],
         output_core_dims=[["indicator"]],

@@ -12,7 +12,7 @@ import xarray as xr
 from sharpbayes.metrics.kernels import count_draws, count_nested
 
 # Weights held at once by a block of resamples.
-BLOCK_CELLS = 2_500_000
+BLOCK_CELLS = 5_000_000
 # Values are sorted once a block: many prompts are worth a little more memory.
 FEWEST_REPLICATES = 250
 # Set apart the streams of generations from those of prompts.
@@ -214,7 +214,7 @@ def block_of(units: int) -> int:
     """Return the number of resamples at once with which memory stays bounded.
 
     >>> block_of(1000), block_of(100_000)
-    (2500, 250)
+    (5000, 250)
     """
     return max(FEWEST_REPLICATES, BLOCK_CELLS // units)
 
