@@ -18,7 +18,7 @@ from sharpbayes.metrics.profile import weighted_mean
 from sharpbayes.metrics.resample import percentile_interval
 from sharpbayes.metrics.responsiveness import areas, severity_table
 from sharpbayes.metrics.tail import conditional_value_at_risk
-from sharpbayes.replicated import Block, Cells, Draws, measured_draws
+from sharpbayes.replicated import Block, Cells, Draws, measured_draws, side_by_side
 from sharpbayes.spec.study import Study
 
 # How many times as many units, and how many draws in all are spent on it.
@@ -149,11 +149,11 @@ def few(draws: Draws) -> Draws:
     return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=at))
 
 
-def _side_by_side(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
+def _pooled(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
     """Several draws together along a dimension of units, whose labels are left out."""
     size, bare = held.sizes["draw"], held.drop_vars(dim, errors="ignore")
     moved = [bare.isel(draw=(np.arange(size) + apart) % size) for apart in APART[:times]]
-    return xr.concat(moved, dim, data_vars="minimal", coords="minimal", compat="override")
+    return side_by_side(moved, dim)
 
 
 def _unit_weights(held: xr.Dataset, dim: str, rng: np.random.Generator) -> xr.DataArray:
@@ -241,7 +241,7 @@ def _more_prompts(
     for chain in range(draws.shape[0]):
         tables = _chain_tables(plans, cells, draws, chain)
         for times in MULTIPLES:
-            parts = [_side_by_side(table, "prompt", times) for table in tables]
+            parts = [_pooled(table, "prompt", times) for table in tables]
             weights = _unit_weights(parts[0], "prompt", _stream(draws, chain, times))
             pairs = zip(plans, parts, strict=True)
             each[times].append([compared(plan, part, weights) for plan, part in pairs])
@@ -353,7 +353,7 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
         counted = count_crowd(study.crowd, data, held)
         names = {"plural": counted.plural, "labels": counted.labels, "stratum": counted.by}
         for times in MULTIPLES:
-            pool = _side_by_side(xr.Dataset(names), "item", times)
+            pool = _pooled(xr.Dataset(names), "item", times)
             weights = _unit_weights(pool, "item", _stream(draws, chain, times))
             made = replace(
                 counted, by=pool["stratum"], plural=pool["plural"], labels=pool["labels"]

@@ -159,6 +159,18 @@ class Block:
         labels = {dim: units[dim]} if dim in units.coords else {}
         return xr.DataArray(found, labels, ("draw", dim))
 
+    def population_weights(
+        self, units: xr.DataArray, dim: str, sources: Sequence[str]
+    ) -> xr.DataArray | None:
+        """Return weights of the units of all makings, (draw, ``dim``); None: each counts once.
+
+        Those of one unit in all makings add up to its weight in one.
+        """
+        if f"{dim}s" not in sources:
+            return None
+        number = self.draws.copies(sources)
+        return side_by_side([self.unit_weights(units, dim) / number] * number, dim)
+
     def rng(self, *stream: int) -> np.random.Generator:
         """A stream of its own for this chain."""
         return np.random.default_rng([self.draws.seed, self.chain, *stream])
@@ -177,13 +189,13 @@ def measured_draws(
     blocks = list(draws.blocks(copies=copies))
 
     def part(number: int) -> xr.Dataset:
-        return _side_by_side(statistic(blocks[number]))
+        return _together(statistic(blocks[number]))
 
     parts = [_apart(made) for made in each_block()(part, range(len(blocks)))]
     return [_joined(each, draws) for each in zip(*parts, strict=True)]
 
 
-def _side_by_side(parts: Sequence[xr.Dataset]) -> xr.Dataset:
+def _together(parts: Sequence[xr.Dataset]) -> xr.Dataset:
     """Several datasets of the same labels as one."""
     return xr.merge(
         [
@@ -289,11 +301,9 @@ def panel_twins(
     prompts = cells.levels["prompt"]
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        weights = block.unit_weights(prompts, "prompt") if "prompts" in sources else None
+        weights = block.population_weights(prompts, "prompt", sources)
         made = [replicated_tables(plans, cells.replicated(each)) for each in block.makings(sources)]
         tables = [side_by_side(each, "prompt") for each in zip(*made, strict=True)]
-        if weights is not None:
-            weights = side_by_side([weights] * len(made), "prompt")
         return [
             _bare(replace(plan, table=table).profile(weights))
             for plan, table in zip(plans, tables, strict=True)

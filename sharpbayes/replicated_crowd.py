@@ -41,14 +41,6 @@ def together(made: Sequence[Counted]) -> Counted:
     return replace(made[0], **pool)
 
 
-def item_weights(block: Block, items: xr.DataArray, sources: Sequence[str]) -> xr.DataArray | None:
-    """Return weights of the items of all makings of each draw; None where each counts once."""
-    if "items" not in sources:
-        return None
-    number = block.draws.copies(sources)
-    return side_by_side([block.unit_weights(items, "item") / number] * number, "item")
-
-
 def crowd_twin(
     study: Study,
     data: CrowdData,
@@ -76,7 +68,7 @@ def crowd_twin(
 
     def statistic(block: Block) -> list[xr.Dataset]:
         counted = together([count_crowd(spec, data, each) for each in makings(block, sources)])
-        weights = item_weights(block, units, sources)
+        weights = block.population_weights(units, "item", sources)
         found = statistic_of(study, data, counted)(weights=weights, reason=reason)
         items = found["items"] // draws.copies(sources)
         every = found.assign(items=items).drop_vars("reason")

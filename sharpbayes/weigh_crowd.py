@@ -14,7 +14,7 @@ from sharpbayes.metrics.crowd import plurality, score_counts
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.population import rater_weights
 from sharpbayes.replicated import Block, Draws, contains, measured_draws
-from sharpbayes.replicated_crowd import item_weights, makings, together
+from sharpbayes.replicated_crowd import makings, together
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
@@ -193,7 +193,7 @@ def population_groups(
     items = items.assign_coords(item=items)
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        weights = item_weights(block, items, sources)
+        weights = block.population_weights(items, "item", sources)
         levels = makings(block, sources)
         return [both_populations(study, data, rater, levels=levels, weights=weights)]
 
