@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sharpbayes.bayes.design import Design
 from sharpbayes.bayes.identify import Finding, identify
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.placing import design, refuse_unknown
 from sharpbayes.data.cells import Cells
 from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.panel import ratings_of, read_panel
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
 Groups = dict[str, "xr.Dataset"]
 Step = Callable[[str], None]
-# Ratings that tell whether a model fits the columns; a hundred million take memory to place.
-PLACED = 100_000
 
 
 @dataclass(frozen=True)
@@ -383,13 +379,9 @@ def read(files: StudyFiles) -> Loaded:
 
 
 def _refuse_model(files: StudyFiles, loaded: Loaded) -> None:
-    """Refuse a model that does not fit the columns, by its place on some of many ratings."""
-    if files.model is None:
-        return
-    ratings = loaded.ratings
-    if (many := len(ratings.level)) > PLACED:
-        ratings = ratings.of(np.linspace(0, many - 1, PLACED).astype(np.int64))
-    design(ratings, files.model.spec, path=str(files.model.path))
+    """Refuse a model that does not fit the columns."""
+    if files.model is not None:
+        refuse_unknown(loaded.ratings, files.model.spec, path=str(files.model.path))
 
 
 def _design(files: StudyFiles, loaded: Loaded) -> Design | None:

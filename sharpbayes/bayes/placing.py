@@ -44,7 +44,7 @@ def design(
     Raises:
         SpecError: A term names a column that the study does not have.
     """
-    _refuse_unknown(ratings, model, path)
+    refuse_unknown(ratings, model, path=path)
     model = _of_columns(ratings, model)
     scales = tuple(_scales(ratings))
     on_scale = _scale_of(ratings, scales)
@@ -71,8 +71,17 @@ def design(
     )
 
 
-def _refuse_unknown(ratings: Ratings, model: Model, path: str) -> None:
-    """Raise for every column that the ratings do not have."""
+def refuse_unknown(ratings: Ratings, model: Model, *, path: str) -> None:
+    """Refuse a model that does not fit the columns; no rating is looked at.
+
+    Args:
+        ratings: Observed ratings in long form.
+        model: The model file.
+        path: Name of the model file, for messages.
+
+    Raises:
+        SpecError: Terms name columns that the study does not have, all of them at once.
+    """
     known = sorted(set(ratings.columns) - {"scale"})
     faults = [
         Fault(

@@ -170,10 +170,6 @@ class _Spread(Column):
         codes: Codes = self._held[self._owner.code]
         return codes
 
-    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Column:
-        """Return the column of some of the ratings, those of others never spread."""
-        return Column(self.labels, self._held[self._owner.code[rows]])
-
 
 def _spread(values: NDArray[np.str_], owner: Column) -> Column:
     """A value of each rater or item as a column of ratings."""
