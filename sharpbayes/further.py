@@ -1,24 +1,27 @@
 """By how much more prompts, judges, items or raters would narrow what is still open."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.data.crowd import SCALE, CrowdData
-from sharpbayes.govern import BATCHES, monte_carlo_error
 from sharpbayes.measure_crowd import Counted, count_crowd, labels_of, statistic_of
 from sharpbayes.measure_panel import Plan, replicated_tables
 from sharpbayes.metrics.compare import policy_score
 from sharpbayes.metrics.crowd import plurality
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.profile import weighted_mean
-from sharpbayes.metrics.resample import percentile_interval
+from sharpbayes.metrics.resample import each_block
 from sharpbayes.metrics.responsiveness import areas, severity_table
 from sharpbayes.metrics.tail import conditional_value_at_risk
-from sharpbayes.replicated import Block, Cells, Draws, measured_draws, side_by_side
+from sharpbayes.preposterior import Designs, told_apart
+from sharpbayes.replicated import Block, Draws, measured_draws, side_by_side
+from sharpbayes.replicated_crowd import counted_makings
+from sharpbayes.replicated_panel import Cells, made_tables
 from sharpbayes.spec.study import Study
 
 # How many times as many units, and how many draws in all are spent on it.
@@ -26,6 +29,8 @@ MULTIPLES = (1, 2, 4)
 DRAWS = 200
 # Draws that are pooled lie this far apart: no two pools share more than one of them.
 APART = (0, 1, 3, 7)
+# What varies from draw to draw where there are more of them.
+POPULATION_OF = {"prompts": ["ratings", "prompts"], "items": ["ratings", "items"]}
 COMPARED = ("mpa", "wra")
 # Sets the weights of pooled units apart from all other random numbers of a seed.
 STREAM = 0xF0A7
@@ -34,111 +39,6 @@ FURTHER = (
     "tells a pair apart, from {draws} replicates: {units} times m are m replicated studies taken "
     "together. What {others} vary from draw to draw is not narrowed."
 )
-
-
-@dataclass(frozen=True)
-class Designs:
-    """Replicated statistics of larger and larger studies.
-
-    Attributes:
-        source: What there is more of: ``prompts``, ``judges``, ``items`` or ``raters``.
-        values: For each multiple the statistic over (chain, draw, ..., unit).
-    """
-
-    source: str
-    values: Mapping[int, xr.DataArray]
-
-
-def told_apart(designs: Sequence[Designs], unit: str, *, level: float) -> xr.Dataset:
-    """Return how wide differences are in larger studies, and how likely their intervals exclude 0.
-
-    A study of m times the units has an interval as wide as that of the replicates of m times the
-    units, around a centre that is not known yet: c = mu + sqrt(1 - V_m / V_1) (d - mu), with a
-    present draw d of the difference, its mean mu, and the variances V_m and V_1 of replicates of m
-    times and of once the units (the law of total variance: what a larger study leaves open, V_m,
-    and how far its centre may move, V_1 - V_m, add up to what is open now).
-
-    Args:
-        designs: Replicated statistics, one for each source.
-        unit: ``model`` or ``group``: what is compared.
-        level: Share of draws inside an interval, in (0, 1).
-
-    Returns:
-        Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic,
-        ``prob_told_apart`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
-        coordinates ``source (design)`` and ``multiple (design)``.
-
-    Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
-
-    Examples:
-        >>> rng = np.random.default_rng(1)
-        >>> def drawn(sd):
-        ...     noise = rng.normal(0, sd / np.sqrt(2), (2, 4000, 2)) + [0.0, 1.0]
-        ...     return xr.DataArray(noise, {"model": ["a", "b"]}, ("chain", "draw", "model"))
-        >>> more = Designs("prompts", {1: drawn(1.0), 4: drawn(0.5)})
-        >>> found = told_apart([more], "model", level=0.95).sel(model="a", other="b")
-        >>> found["difference_width"].round().values  # 2 * 1.96 * sd
-        array([4., 2.])
-        >>> found["prob_told_apart"].round(1).values  # P(|N(1, 0.87)| > 0.98)
-        array([0. , 0.5])
-    """
-    found = [
-        part.expand_dims(design=[f"{each.source} x {times}"]).assign_coords(
-            source=("design", [each.source]), multiple=("design", [times])
-        )
-        for each in designs
-        for times, part in _narrowed(each.values, unit, level)
-    ]
-    return xr.concat(found, "design")
-
-
-def _narrowed(
-    values: Mapping[int, xr.DataArray], unit: str, level: float
-) -> Iterator[tuple[int, xr.Dataset]]:
-    """Widths and probabilities of each multiple."""
-    now = _differences(values[1], unit)
-    middle, spread = now.mean(["chain", "draw"]), now.var(["chain", "draw"])
-    for times, held in values.items():
-        made = _differences(held, unit)
-        width = _width(made, level)
-        left = made.var(["chain", "draw"]) / spread.where(spread > 0)
-        centre = middle + np.sqrt((1.0 - left).clip(min=0.0)) * (now - middle)
-        apart = (abs(centre) > width / 2).where(width.notnull()).astype(float)
-        # The width is as uncertain as its batches differ.
-        parts = [_width(part, level) for part in _batches(made)]
-        yield (
-            times,
-            xr.Dataset(
-                {
-                    "difference_width": width,
-                    "difference_width_mcse": xr.concat(parts, "batch").std("batch", ddof=1)
-                    / np.sqrt(len(parts)),
-                    "prob_told_apart": apart.mean(["chain", "draw"], skipna=False),
-                    "prob_told_apart_mcse": monte_carlo_error(apart),
-                }
-            ),
-        )
-
-
-def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
-    """Of every unit less every other one, draw by draw."""
-    bare = values.drop_vars([name for name in values.coords if name not in values.dims])
-    return (bare - bare.rename({unit: "other"})).transpose("chain", "draw", ..., unit, "other")
-
-
-def _width(difference: xr.DataArray, level: float) -> xr.DataArray:
-    """Width of the central interval over all draws."""
-    drawn = difference.stack(replicate=("chain", "draw"), create_index=False)
-    bounds = percentile_interval(drawn, level=level)
-    return bounds.isel(bound=1, drop=True) - bounds.isel(bound=0, drop=True)
-
-
-def _batches(x: xr.DataArray) -> Iterator[xr.DataArray]:
-    """Successive draws of all chains."""
-    number = min(BATCHES, x.sizes["draw"])
-    size = x.sizes["draw"] // number
-    for start in range(0, number * size, size):
-        yield x.isel(draw=slice(start, start + size))
 
 
 def few(draws: Draws) -> Draws:
@@ -156,10 +56,16 @@ def _pooled(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
     return side_by_side(moved, dim)
 
 
-def _unit_weights(held: xr.Dataset, dim: str, rng: np.random.Generator) -> xr.DataArray:
-    """Bayesian bootstrap weights of units in every draw."""
-    shape = (held.sizes["draw"], held.sizes[dim])
-    return xr.DataArray(rng.exponential(size=shape), dims=("draw", dim))
+def _unit_weights(draws: Draws, chain: int, times: int, units: int) -> NDArray[np.float64]:
+    """Bayesian bootstrap weights of so many times the units, each with one weight in all makings.
+
+    Of every draw of a chain; shape (draw, times x making x unit), in the order of pooled draws.
+    """
+    rng = np.random.default_rng([draws.seed, chain, times, STREAM])
+    size = draws.shape[1]
+    drawn = rng.exponential(size=(size, times, 1, units))
+    every = np.broadcast_to(drawn, (size, times, draws.makings, units))
+    return every.reshape(size, -1)
 
 
 def panel_further(
@@ -222,49 +128,73 @@ def compared(plan: Plan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.
         weights: Of prompts, over (draw, prompt); None counts each once.
     """
     by, tail = plan.weights.decision.by, plan.weights.tail
-    target = replace(plan, table=table).target(weights)
+    target, of_prompts = replace(plan, table=table).target(weights), table[_rests_on(plan)]
     if by == "policy_score":
-        harm = weighted_mean(table["harm"], dim=plan.dim, weights=target)
+        harm = weighted_mean(of_prompts, dim=plan.dim, weights=target)
         return policy_score(harm, plan.policy)
-    risk = table["log_risk"] if by == "cvar" else table["harm"]
     cvar = conditional_value_at_risk(
-        risk, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
+        of_prompts, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
     )
     return cvar if by == "cvar" else cvar.max("dimension", skipna=False)
+
+
+def _rests_on(plan: Plan) -> str:
+    """What is known of each prompt that models are chosen by."""
+    return "log_risk" if plan.weights.decision.by == "cvar" else "harm"
+
+
+def _more_units(
+    draws: Draws,
+    dim: str,
+    units: int,
+    known: Callable[[Block], list[xr.Dataset]],
+    value: Callable[[int, xr.Dataset, xr.DataArray], xr.DataArray],
+) -> dict[int, list[xr.DataArray]]:
+    """Statistics of so many times the units: replicated studies side by side, units weighed.
+
+    Args:
+        draws: Replicated ratings.
+        dim: The units.
+        units: Their number.
+        known: Several datasets of what is known of each unit in all makings of a block's draws.
+        value: The statistic of one of them, by its place, over (draw, ...), with units weighed.
+    """
+
+    def part(chain: int) -> xr.Dataset:
+        blocks = [known(block) for block in draws.blocks() if block.chain == chain]
+        whole = [_of_draws(each) for each in zip(*blocks, strict=True)]
+        found = {}
+        for times in MULTIPLES:
+            made = _unit_weights(draws, chain, times, units)
+            weights = xr.DataArray(made, dims=("draw", dim))
+            for at, held in enumerate(whole):
+                found[f"{times} {at}"] = value(at, _pooled(held, dim, times), weights)
+        return xr.Dataset(found)
+
+    joined = xr.concat(each_block()(part, range(draws.shape[0])), "chain")
+    number = len(joined.data_vars) // len(MULTIPLES)
+    return {times: [joined[f"{times} {at}"] for at in range(number)] for times in MULTIPLES}
+
+
+def _of_draws(parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Blocks of draws one after the other; what is the same in every draw, once."""
+    return xr.concat(parts, "draw", data_vars="minimal", coords="minimal", compat="override")
 
 
 def _more_prompts(
     plans: Sequence[Plan], cells: Cells, draws: Draws
 ) -> dict[int, list[xr.DataArray]]:
-    """What models are chosen by, of m times the prompts: m replicated studies, prompts weighed."""
-    each: dict[int, list[list[xr.DataArray]]] = {times: [] for times in MULTIPLES}
-    for chain in range(draws.shape[0]):
-        tables = _chain_tables(plans, cells, draws, chain)
-        for times in MULTIPLES:
-            parts = [_pooled(table, "prompt", times) for table in tables]
-            weights = _unit_weights(parts[0], "prompt", _stream(draws, chain, times))
-            pairs = zip(plans, parts, strict=True)
-            each[times].append([compared(plan, part, weights) for plan, part in pairs])
-    return {
-        times: [xr.concat(one, "chain") for one in zip(*parts, strict=True)]
-        for times, parts in each.items()
-    }
+    """What models are chosen by, of m times the prompts."""
 
+    def known(block: Block) -> list[xr.Dataset]:
+        tables = made_tables(plans, cells, block, POPULATION_OF["prompts"])
+        return [table[[_rests_on(plan)]] for plan, table in zip(plans, tables, strict=True)]
 
-def _stream(draws: Draws, chain: int, times: int) -> np.random.Generator:
-    """Random numbers of a chain and a multiple."""
-    return np.random.default_rng([draws.seed, chain, times, STREAM])
+    def value(at: int, table: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
+        return compared(plans[at], table, weights)
 
-
-def _chain_tables(
-    plans: Sequence[Plan], cells: Cells, draws: Draws, chain: int
-) -> list[xr.Dataset]:
-    """What is known of each prompt in every draw of a chain, for each weights file."""
-    parts = []
-    for block in (each for each in draws.blocks() if each.chain == chain):
-        tables = replicated_tables(plans, cells.replicated(block.levels(["ratings"])))
-        parts.append([table[["log_risk", "harm"]] for table in tables])
-    return [xr.concat(each, "draw") for each in zip(*parts, strict=True)]
+    draws = draws.about(POPULATION_OF["prompts"], cells.units)
+    return _more_units(draws, "prompt", cells.levels.sizes["prompt"], known, value)
 
 
 def _more_judges(
@@ -343,23 +273,23 @@ def _reason(study: Study, data: CrowdData) -> xr.DataArray:
 
 
 def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.DataArray]:
-    """Metrics of m times the items: m replicated studies side by side, items weighed."""
+    """Metrics of m times the items."""
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason = _reason(study, data)
-    each: dict[int, list[xr.DataArray]] = {times: [] for times in MULTIPLES}
-    for chain in range(draws.shape[0]):
-        level = draws.predictive[f"level_{SCALE}"].isel(chain=chain).transpose("draw", ...)
-        held = xr.DataArray(level.to_numpy(), dims=("draw", "rating"))
-        counted = count_crowd(study.crowd, data, held)
-        names = {"plural": counted.plural, "labels": counted.labels, "stratum": counted.by}
-        for times in MULTIPLES:
-            pool = _pooled(xr.Dataset(names), "item", times)
-            weights = _unit_weights(pool, "item", _stream(draws, chain, times))
-            made = replace(
-                counted, by=pool["stratum"], plural=pool["plural"], labels=pool["labels"]
-            )
-            each[times].append(_metrics(made, reason, weights))
-    return {times: xr.concat(parts, "chain") for times, parts in each.items()}
+    reason, observed = _reason(study, data), count_crowd(study.crowd, data)
+
+    def known(block: Block) -> list[xr.Dataset]:
+        made = counted_makings(study, data, block, POPULATION_OF["items"])
+        return [xr.Dataset({"plural": made.plural, "labels": made.labels, "stratum": made.by})]
+
+    def value(_: int, held: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
+        parts = {"plural": held["plural"], "labels": held["labels"], "by": held["stratum"]}
+        return _metrics(replace(observed, **parts), reason, weights)
+
+    units = len(data.item.labels)
+    draws = draws.about(POPULATION_OF["items"], units)
+    return {
+        times: made for times, [made] in _more_units(draws, "item", units, known, value).items()
+    }
 
 
 def _more_raters(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.DataArray]:

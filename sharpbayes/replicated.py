@@ -15,12 +15,7 @@ from sharpbayes.bayes.design import Design, rating_dim
 from sharpbayes.bayes.levels import draw_level
 from sharpbayes.bayes.redraw import redrawn
 from sharpbayes.bayes.replicate import latents
-from sharpbayes.data.panel import pooled_judges
-from sharpbayes.data.ratings import Ratings
-from sharpbayes.measure_panel import Plan, planned, replicated_tables
 from sharpbayes.metrics.resample import each_block
-from sharpbayes.spec.load import StudyFiles
-from sharpbayes.spec.study import Panel
 
 Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
@@ -30,9 +25,10 @@ BLOCK_RATINGS = 20_000_000
 BETWEEN = " | "
 # Set apart the streams of units, of new judges or raters, and of replication itself.
 UNITS, MEMBERS = 0x51AB, 0x9D3E
-# Makings of the ratings in every draw where units stand for a population: its metric has no noise
-# of one making. More leave less of that noise and take longer; panels are larger than crowds.
-MAKINGS = {"prompts": 4, "items": 8}
+# Where units stand for a population every draw has so many makings of its ratings that a unit of a
+# model has this many, within the bounds: the metric of a population has no noise of one making.
+PER_UNIT, FEWEST, MOST = 400, 2, 32
+POPULATIONS = {"prompts", "items"}
 # The column of those who are drawn anew, by source.
 DRAWN = {"judges": "judge", "raters": "rater"}
 
@@ -57,7 +53,7 @@ class Draws:
         seed: Seed of everything that is drawn here.
         drawn: The column of those who are drawn anew, by source.
         stream: Number of the stream of their effects and ratings.
-        makings: How many makings of the ratings there are of every draw, by source.
+        makings: How many makings of the ratings there are of every draw.
     """
 
     posterior: xr.Dataset
@@ -66,7 +62,7 @@ class Draws:
     seed: int
     drawn: Mapping[str, str] = field(default_factory=lambda: DRAWN)
     stream: int = MEMBERS
-    makings: Mapping[str, int] = field(default_factory=lambda: MAKINGS)
+    makings: int = 1
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -78,14 +74,22 @@ class Draws:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
-    def copies(self, sources: Sequence[str]) -> int:
-        """Return how many makings of the ratings there are of every draw."""
-        return max([1, *(self.makings[each] for each in sources if each in self.makings)])
+    def about(self, sources: Sequence[str], units: int) -> "Draws":
+        """Return the draws with as many makings as what the sources are about asks for.
+
+        Args:
+            sources: What varies from draw to draw.
+            units: Number of prompts of all models, or of items.
+        """
+        if not POPULATIONS & set(sources):
+            return replace(self, makings=1)
+        wanted = -(-PER_UNIT * units // max(self.design.ratings, 1))
+        return replace(self, makings=min(max(wanted, FEWEST), MOST))
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
         chains, draws = self.shape
-        step = max(1, BLOCK_RATINGS // max(self.design.ratings * copies, 1))
+        step = max(1, BLOCK_RATINGS // max(self.design.ratings * copies * self.makings, 1))
         for chain in range(chains):
             for start in range(0, draws, step):
                 yield Block(self, chain, start, min(start + step, draws))
@@ -121,27 +125,26 @@ class Block:
                 .to_numpy()
                 for scale in self.draws.design.scales
             }
-        return self._made(sources, 1, copy=copy)[0]
+        return self._made(sources, 1, copy=copy)
 
-    def makings(self, sources: Sequence[str]) -> list[Levels]:
-        """Return the makings of the ratings that stand for what the sources are about.
+    def makings(self, sources: Sequence[str]) -> Levels:
+        """Return all makings of the ratings, (making x draw, rating), one after the other.
 
         Several for a population of prompts or items, all by the same judges or raters.
         """
-        number = self.draws.copies(sources)
-        return [self.levels(sources)] if number == 1 else self._made(sources, number)
+        number = self.draws.makings
+        return self.levels(sources) if number == 1 else self._made(sources, number)
 
-    def _made(self, sources: Sequence[str], number: int, *, copy: int = 0) -> list[Levels]:
-        """Levels of each scale, (draw, rating), drawn several times from the same latents."""
+    def _made(self, sources: Sequence[str], number: int, *, copy: int = 0) -> Levels:
+        """Levels of each scale, (making x draw, rating), all makings from the same latents."""
         column, rng = self._drawn_anew(sources), self.rng(self.draws.stream, self.start, copy)
         fresh = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
         if column is not None:
             fresh = redrawn(fresh, self.draws.design, column, rng=rng)
-        found: list[Levels] = [{} for _ in range(number)]
+        found: Levels = {}
         for scale in self.draws.design.scales:
             latent = latents(fresh, self.draws.design, scale)
-            for each in found:
-                each[scale.name] = draw_level(latent, rng)
+            found[scale.name] = np.concatenate([draw_level(latent, rng) for _ in range(number)])
         return found
 
     def _drawn_anew(self, sources: Sequence[str]) -> str | None:
@@ -168,8 +171,9 @@ class Block:
         """
         if f"{dim}s" not in sources:
             return None
-        number = self.draws.copies(sources)
-        return side_by_side([self.unit_weights(units, dim) / number] * number, dim)
+        number = self.draws.makings
+        weights = self.unit_weights(units, dim) / number
+        return weights if number == 1 else side_by_side([weights] * number, dim)
 
     def rng(self, *stream: int) -> np.random.Generator:
         """A stream of its own for this chain."""
@@ -229,136 +233,42 @@ def _joined(parts: Sequence[xr.Dataset], draws: Draws) -> xr.Dataset:
     return xr.Dataset(variables, coords | draws.coords)
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Where the ratings of each scale lie among the observed levels of a panel.
-
-    Attributes:
-        levels: Observed levels over (indicator, ...) of the pooled judges.
-        position: For each scale the place of the judges' ratings among the levels, flat; ratings
-            by people stand below them.
-        top: For each scale its highest level where a rating counts from the other end, else -1.
-    """
-
-    levels: xr.Dataset
-    position: dict[str, NDArray[np.intp]]
-    top: dict[str, int]
-
-    def replicated(self, replicates: Levels) -> xr.Dataset:
-        """Return levels over (draw, indicator, ...): replicated ones where there is a rating."""
-        observed = self.levels["level"]
-        draws = len(next(iter(replicates.values())))
-        found = np.tile(observed.to_numpy().ravel(), (draws, 1))
-        for scale, values in replicates.items():
-            top = self.top[scale]
-            place = self.position[scale]
-            judged = values[:, : len(place)]
-            found[:, place] = judged if top < 0 else top - judged
-        whole = found.reshape(draws, *observed.shape)
-        held = self.levels.drop_vars("level")
-        return held.assign(level=(("draw", *observed.dims), whole))
-
-
-def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
-    """Return where the ratings of a panel lie.
-
-    Args:
-        levels: Observed levels, from :func:`sharpbayes.data.panel.load_panel`.
-        ratings: The same in long form, from :func:`sharpbayes.data.panel.panel_ratings`.
-        panel: The panel of the study.
-    """
-    judges = pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
-    kept = levels.sel(judge=judges).transpose("indicator", ...)
-    array = kept["level"]
-    judged = ratings.columns["judge"].code >= 0
-    codes = []
-    for dim in array.dims:
-        column, labels = ratings.columns[str(dim)], array[dim].to_numpy().astype(str).tolist()
-        place = np.array([labels.index(label) for label in column.labels])
-        codes.append(place[column.code[judged]])
-    flat = np.ravel_multi_index(codes, array.shape)
-    scale = ratings.columns["scale"]
-    position, top = {}, {}
-    for code, name in enumerate(scale.labels):
-        rows = np.flatnonzero(scale.code[judged] == code)
-        if rows.size:
-            position[name] = flat[rows]
-            top[name] = -1 if name in panel.scales else len(ratings.scales[name]) - 1
-    return Cells(kept, position, top)
-
-
-def panel_twins(
-    plans: Sequence[Plan], cells: Cells, draws: Draws, sources: Sequence[str]
-) -> list[xr.Dataset]:
-    """Return the profile of every draw under several weights, over (chain, draw, ...).
-
-    Args:
-        plans: Of the observed levels, one for each weights file.
-        cells: Where ratings lie.
-        draws: Replicated ratings.
-        sources: What varies from draw to draw.
-    """
-    prompts = cells.levels["prompt"]
-
-    def statistic(block: Block) -> list[xr.Dataset]:
-        weights = block.population_weights(prompts, "prompt", sources)
-        made = [replicated_tables(plans, cells.replicated(each)) for each in block.makings(sources)]
-        tables = [side_by_side(each, "prompt") for each in zip(*made, strict=True)]
-        return [
-            _bare(replace(plan, table=table).profile(weights))
-            for plan, table in zip(plans, tables, strict=True)
-        ]
-
-    return measured_draws(draws, statistic, copies=draws.copies(sources))
-
-
-def side_by_side[Held: (xr.Dataset, xr.DataArray)](makings: Sequence[Held], dim: str) -> Held:
-    """Return makings one after the other along units, which then have no labels.
-
-    Units stand for a population, whose metric has no noise of the few ratings of a unit. Were a
-    draw one making, its noise would be counted on top of that of the observed ratings, which the
-    posterior and the choice of units hold already.
+def side_by_side[Held: (xr.Dataset, xr.DataArray)](parts: Sequence[Held], dim: str) -> Held:
+    """Return several one after the other along units, which then have no labels.
 
     >>> once = xr.DataArray([1.0, 2.0], {"item": ["a", "b"]})
     >>> side_by_side([once, once + 2], "item").values
     array([1., 2., 3., 4.])
     """
-    if len(makings) == 1:
-        return makings[0]
-    bare = [each.drop_vars(dim, errors="ignore") for each in makings]
+    bare = [each.drop_vars(dim, errors="ignore") for each in parts]
     if isinstance(bare[0], xr.DataArray):
         return xr.concat(bare, dim, coords="minimal", compat="override")
     return xr.concat(bare, dim, data_vars="minimal", coords="minimal", compat="override")
 
 
-def _bare(profile: xr.Dataset) -> xr.Dataset:
-    """Labels of dimensions alone."""
-    return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
+def together[Held: (xr.Dataset, xr.DataArray)](held: Held, makings: int, dim: str) -> Held:
+    """Return all makings of a draw side by side along its units.
 
-
-def panel_metrics(
-    files: StudyFiles, levels: xr.Dataset, ratings: Ratings, placed: Design
-) -> Callable[[Levels], dict[str, Floats]]:
-    """Return what gives the CVaR of every model from levels of each scale, by name.
+    Units stand for a population, whose metric has no noise of the few ratings of a unit. Were a
+    draw one making, its noise would be counted on top of that of the observed ratings, which the
+    posterior and the choice of units hold already.
 
     Args:
-        files: A study of a panel.
-        levels: Its observed levels.
-        ratings: The same in long form.
-        placed: Its model placed on them.
+        held: Over (making x draw, ``dim``, ...), or the same for all of them.
+        makings: How many there are.
+        dim: The units.
+
+    >>> made = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("draw", "item"))
+    >>> together(made, 2, "item").values
+    array([[1., 2., 3., 4.]])
     """
-    panel = files.study.spec.panel
-    assert panel is not None  # noqa: S101 - the caller looked
-    plan, cells = planned(files, levels), panel_cells(levels, ratings, panel)
-
-    def of_levels(made: Levels) -> dict[str, Floats]:
-        [twin] = panel_twins([plan], cells, draws_of(made, placed), ["ratings"])
-        cvar = twin["cvar"].isel(chain=0)
-        return {
-            f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in texts_of(cvar["model"])
-        }
-
-    return of_levels
+    if makings == 1:
+        return held
+    if "draw" not in held.dims:
+        return side_by_side([held] * makings, dim)
+    size = held.sizes["draw"] // makings
+    parts = [held.isel(draw=slice(at * size, (at + 1) * size)) for at in range(makings)]
+    return side_by_side(parts, dim)
 
 
 def draws_of(levels: Levels, placed: Design) -> Draws:

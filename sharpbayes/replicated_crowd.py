@@ -16,8 +16,8 @@ from sharpbayes.replicated import (
     Levels,
     draws_of,
     measured_draws,
-    side_by_side,
     texts_of,
+    together,
 )
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
@@ -29,16 +29,26 @@ LABELS_OUTSIDE = (
 )
 
 
-def makings(block: Block, sources: Sequence[str]) -> list[xr.DataArray]:
-    """Return replicated scores over (draw, rating), labels of experts left out; each making."""
-    return [xr.DataArray(each[SCALE], dims=("draw", "rating")) for each in block.makings(sources)]
+def makings(block: Block, sources: Sequence[str]) -> xr.DataArray:
+    """Return all makings of the scores, (making x draw, rating), labels of experts left out."""
+    return xr.DataArray(block.makings(sources)[SCALE], dims=("draw", "rating"))
 
 
-def together(made: Sequence[Counted]) -> Counted:
-    """Return what was counted of several makings with items one after the other, but for counts."""
-    names = ("plural", "labels", "by")
-    pool = {name: side_by_side([getattr(each, name) for each in made], "item") for name in names}
-    return replace(made[0], **pool)
+def items_together(counted: Counted, number: int) -> Counted:
+    """Return what was counted of all makings with their items side by side; counts of the first."""
+    if number == 1:
+        return counted
+    first = {"draw": slice(0, counted.counts.sizes["draw"] // number)}
+    parts = {name: getattr(counted, name) for name in ("plural", "labels", "by")}
+    pool = {name: together(each, number, "item") for name, each in parts.items()}
+    return replace(counted, counts=counted.counts.isel(first), **pool)
+
+
+def counted_makings(study: Study, data: CrowdData, block: Block, sources: Sequence[str]) -> Counted:
+    """Return what was counted in all makings of every draw of a block."""
+    assert study.crowd is not None  # noqa: S101 - the caller looked
+    counted = count_crowd(study.crowd, data, makings(block, sources))
+    return items_together(counted, block.draws.makings)
 
 
 def crowd_twin(
@@ -65,17 +75,18 @@ def crowd_twin(
     observed = count_crowd(spec, data)
     reason = statistic_of(study, data, observed)()["reason"] if reason is None else reason
     units = observed.plural["item"]
+    draws = draws.about(sources, units.size)
 
     def statistic(block: Block) -> list[xr.Dataset]:
-        counted = together([count_crowd(spec, data, each) for each in makings(block, sources)])
+        counted = counted_makings(study, data, block, sources)
         weights = block.population_weights(units, "item", sources)
         found = statistic_of(study, data, counted)(weights=weights, reason=reason)
-        items = found["items"] // draws.copies(sources)
+        items = found["items"] // draws.makings
         every = found.assign(items=items).drop_vars("reason")
         # The number of raters is the same in every draw.
         return [every.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))]
 
-    each = -(-observed.counts.size // len(data.level)) * draws.copies(sources)
+    each = -(-observed.counts.size // len(data.level))
     [twin] = measured_draws(draws, statistic, copies=each)
     return twin
 

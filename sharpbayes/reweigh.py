@@ -21,8 +21,9 @@ from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import Plan, planned, profile_panel
 from sharpbayes.people import has_people, people_contain, people_draws
 from sharpbayes.predictive import frequencies, predictive_checks
-from sharpbayes.replicated import Cells, Draws, contains, panel_cells, panel_twins
+from sharpbayes.replicated import Draws, contains
 from sharpbayes.replicated_crowd import crowd_twin, labels_outside
+from sharpbayes.replicated_panel import Cells, panel_cells, panel_twins
 from sharpbayes.spec.check import check_files
 from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
 from sharpbayes.spec.model import Model

@@ -322,8 +322,8 @@ def metrics_of(files: StudyFiles, loaded: Loaded) -> "Metrics | None":
     placed = _design(files, loaded)
     if placed is None:
         return None
-    from sharpbayes.replicated import panel_metrics  # noqa: PLC0415 - loads every metric
     from sharpbayes.replicated_crowd import crowd_metrics  # noqa: PLC0415 - loads every metric
+    from sharpbayes.replicated_panel import panel_metrics  # noqa: PLC0415 - loads every metric
 
     if loaded.crowd is not None:
         return crowd_metrics(files.study.spec, loaded.crowd, placed)

@@ -14,7 +14,7 @@ from sharpbayes.metrics.crowd import plurality, score_counts
 from sharpbayes.metrics.groups import ALL
 from sharpbayes.metrics.population import rater_weights
 from sharpbayes.replicated import Block, Draws, contains, measured_draws
-from sharpbayes.replicated_crowd import makings, together
+from sharpbayes.replicated_crowd import items_together, makings
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
@@ -135,7 +135,8 @@ def both_populations(
     data: CrowdData,
     rater: NDArray[np.float64],
     *,
-    levels: Sequence[xr.DataArray],
+    level: xr.DataArray,
+    makings: int = 1,
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return responsiveness of all raters, as the sample and as the target population holds them.
@@ -144,21 +145,20 @@ def both_populations(
         study: A study of a crowd.
         data: Observed ratings.
         rater: Weight of every rater in the target population.
-        levels: Observed or replicated levels over (..., rating), of each making.
+        level: Observed or replicated levels over (..., rating).
+        makings: How many makings of every draw stand one after the other.
         weights: Of the items of all makings, over (draw, item); None counts each once.
 
     Returns:
         ``mpa``, ``wra``, ``hm`` and the other metrics over (..., population, by).
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    raw = [count_crowd(study.crowd, data, level) for level in levels]
-    target = [
-        targeted(data, counted, level, rater) for counted, level in zip(raw, levels, strict=True)
-    ]
+    raw = count_crowd(study.crowd, data, level)
+    target = targeted(data, raw, level, rater)
     observed = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
     reason = observed.sel(group=[ALL])
     found = []
-    for each in (together(raw), together(target)):
+    for each in (items_together(raw, makings), items_together(target, makings)):
         alone = Counted(
             each.member.sel(group=[ALL]),
             each.by,
@@ -191,18 +191,19 @@ def population_groups(
     rater = np.ones(len(data.rater.labels)) if rater is None else rater
     items = xr.DataArray(list(data.item.labels), dims="item")
     items = items.assign_coords(item=items)
+    draws = draws.about(sources, items.size)
 
     def statistic(block: Block) -> list[xr.Dataset]:
         weights = block.population_weights(items, "item", sources)
-        levels = makings(block, sources)
-        return [both_populations(study, data, rater, levels=levels, weights=weights)]
+        level, number = makings(block, sources), block.draws.makings
+        return [both_populations(study, data, rater, level=level, makings=number, weights=weights)]
 
-    cells = len(data.item.labels) * len(data.levels) * 4 * draws.copies(sources)
+    cells = len(data.item.labels) * len(data.levels) * 4
     [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.level)))
     level = study.bootstrap.level
     said = {"contains": contains(sources, level=level), "sources": list(sources), "level": level}
     seen = xr.DataArray(data.level, dims="rating")
-    observed = both_populations(study, data, rater, levels=[seen])
+    observed = both_populations(study, data, rater, level=seen)
     return {
         "responsiveness_population": observed,
         "posterior_responsiveness_population": twin.assign_attrs(said),

@@ -9,14 +9,17 @@ from scipy import stats
 
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import observed
-from sharpbayes.further import Designs, compared, crowd_further, few, panel_further, told_apart
+from sharpbayes.further import compared, crowd_further, few, panel_further
 from sharpbayes.govern import decided_by
 from sharpbayes.measure_panel import planned
-from sharpbayes.replicated import Draws, panel_cells
+from sharpbayes.preposterior import Designs, told_apart
+from sharpbayes.replicated import Draws
+from sharpbayes.replicated_panel import panel_cells, panel_twins
 from sharpbayes.report.decision_tables import further_tables
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Decision
+from tests.flat import flat
 from tests.panels import files_of, frame
 
 CHAINS, DRAWS = 2, 100
@@ -31,7 +34,7 @@ def replicates(loaded, files):
     for scale in placed.scales:
         held = made[f"level_{scale.name}"]
         held.values[...] = rng.integers(0, len(scale.labels), held.shape)
-    return Draws(xr.Dataset(coords=axes), made, placed, 3)
+    return Draws(flat(placed, (CHAINS, DRAWS)), made, placed, 3)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +84,18 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     assert found["prob_told_apart"].sel(model="m0", other="m0").isnull().all()
     [table] = further_tables(xr.DataTree.from_dict({"/decision_further": found}))
     assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
+
+
+def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
+    plan, cells, draws = panel
+    plan = chosen_by(plan, "policy_score")
+    [found] = panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, judges=False).values()
+    [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
+    score = decided_by(twin, plan.weights)
+    gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
+    low, high = gap.quantile([0.05, 0.95])
+    width = found["difference_width"].sel(model="m0", other="m1")[0]
+    assert float(width) == pytest.approx(float(high - low), rel=0.15)
 
 
 def test_nothing_is_asked_where_nothing_is_open(panel):

@@ -9,7 +9,8 @@ from sharpbayes.bayes.replicate import latents
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.measure_panel import planned
 from sharpbayes.people import judge_calibration, people_draws, seated
-from sharpbayes.replicated import Draws, panel_cells, panel_twins
+from sharpbayes.replicated import Draws
+from sharpbayes.replicated_panel import panel_cells, panel_twins
 from sharpbayes.report.people_tables import departures, people_tables
 from sharpbayes.results import open_results, save_results
 from sharpbayes.reweigh import posterior_groups, stored_of

@@ -11,7 +11,8 @@ from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.redraw import redrawn
 from sharpbayes.bayes.replicate import observed
 from sharpbayes.measure_panel import planned
-from sharpbayes.replicated import Block, Draws, panel_cells, panel_twins
+from sharpbayes.replicated import Block, Draws
+from sharpbayes.replicated_panel import panel_cells, panel_twins
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 from tests.panels import JUDGES, files_of, frame
@@ -26,8 +27,14 @@ def parts(files):
     placed = design(ratings, load_study("quickstart").model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
     same = observed(placed).expand_dims(axes).copy(deep=True)
-    draws = Draws(xr.Dataset(), same, placed, 1, makings={})
+    draws = Draws(xr.Dataset(), same, placed, 1)
     return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
+
+
+@pytest.fixture
+def one_making(monkeypatch):
+    """Replicates as they are, where sources about a population would make several."""
+    monkeypatch.setattr("sharpbayes.replicated.POPULATIONS", set())
 
 
 @pytest.fixture
@@ -94,6 +101,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
         np.testing.assert_allclose(got, row[row >= at].mean(), rtol=1e-9)
 
 
+@pytest.mark.usefixtures("one_making")
 def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
     levels, cells, draws = parts(small)
     plan, sources = planned(small, levels), ["ratings", "prompts"]
@@ -119,6 +127,7 @@ def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
     assert float(abs(both[0]["cvar"] - alone["cvar"]).max()) > 1e-3
 
 
+@pytest.mark.usefixtures("one_making")
 def test_prompts_have_dirichlet_weights_paired_over_models(small):
     levels, cells, draws = parts(small)
     plan = planned(small, levels)
@@ -129,6 +138,20 @@ def test_prompts_have_dirichlet_weights_paired_over_models(small):
     there = risk.notnull()
     wanted = (w * risk.fillna(0)).sum("prompt") / (w * there).sum("prompt")
     np.testing.assert_allclose(twin["mean"].isel(chain=1, draw=2), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("units", "wanted"),
+    [(100, 5), (30, 2), (8, 2), (8_000, 32)],
+    ids=["so many", "just 2", "fewest", "most"],
+)
+def test_so_many_makings_that_a_unit_has_400_ratings(small, units, wanted):
+    """Two at least, and 32 at most; one where nothing is about a population."""
+    draws = parts(small)[2]
+    draws = replace(draws, design=replace(draws.design, ratings=8_000))
+    assert draws.about(["ratings", "prompts"], units).makings == wanted
+    assert draws.about(["ratings", "items"], units).makings == wanted
+    assert draws.about(["ratings", "judges"], units).makings == 1
 
 
 def test_weights_have_the_moments_of_a_dirichlet():

@@ -24,6 +24,7 @@ from sharpbayes.run import fit, read
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.weigh_crowd import both_populations, population_weights
+from tests.flat import flat
 
 CHAINS, DRAWS = 2, 3
 
@@ -68,9 +69,10 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
     assert float(got) == pytest.approx(wanted)
 
 
-def test_items_have_weights_of_their_own_in_every_draw(crowd):
+def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     study, data, draws = crowd
-    twin = crowd_twin(study, data, replace(draws, makings={}), ["ratings", "items"])
+    monkeypatch.setattr("sharpbayes.replicated.POPULATIONS", set())
+    twin = crowd_twin(study, data, draws, ["ratings", "items"])
     counted = count_crowd(study.crowd, data)
     weight = Block(draws, 0, 1, 2).unit_weights(counted.plural["item"], "item").isel(draw=0)
     direct = statistic_of(study, data, counted)(weights=weight)
@@ -79,17 +81,18 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd):
     assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
 
 
-def test_makings_of_a_draw_are_measured_together(crowd):
+def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
     """WRA over two makings of a draw by plain loops: items of both, each with its item's weight."""
     study, data, draws = crowd
-    draws = replace(draws, posterior=flat(draws.design, draws.shape), makings={"items": 2})
+    monkeypatch.setattr("sharpbayes.replicated.MOST", 2)
+    draws = replace(draws, posterior=flat(draws.design, draws.shape), makings=2)
     twin = crowd_twin(study, data, draws, ["ratings", "items"])
     block = next(draws.blocks())
     weight = block.unit_weights(xr.DataArray(list(data.item.labels), dims="item"), "item")
     rows = {0: [], 1: []}
-    for made in block.makings(["ratings", "items"]):
+    for made in np.split(block.makings(["ratings", "items"])["score"], 2):
         for item in range(len(data.item.labels)):
-            given = made["score"][2, data.item.code == item].tolist()
+            given = made[2, data.item.code == item].tolist()
             score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
             for label in data.expert_label[data.expert_item == item]:
                 rows[int(label)].append((score, float(weight[2, item])))
@@ -102,15 +105,6 @@ def test_makings_of_a_draw_are_measured_together(crowd):
     assert int(got["items"]) == int(direct["items"])
     labels = data.expert_label.size
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
-
-
-def flat(placed, shape):
-    """Draws in which nothing has an effect and levels are about as frequent."""
-    chains, draws = shape
-    found = {"threshold_score": (("score_cut",), np.array([-1.5, -0.5, 0.5, 1.5]))}
-    found |= {term.name: (term.dims, np.zeros(term.shape)) for term in placed.terms}
-    axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    return xr.Dataset(found).expand_dims(axes)
 
 
 def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
@@ -151,7 +145,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     for label, share in shares.items():
         assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
     level = xr.DataArray(data.level, dims="rating")
-    found = both_populations(study, data, rater, levels=[level])
+    found = both_populations(study, data, rater, level=level)
     pairs = []
     for item in range(len(data.item.labels)):
         rows = np.flatnonzero(data.item.code == item)
@@ -172,7 +166,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
 def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
     level = xr.DataArray(data.level, dims="rating")
-    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), levels=[level])
+    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
     same = found.sel(population="raw", drop=True)
     xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
 

@@ -34,6 +34,7 @@ HEADER = (
 KINDS = {
     "judge_panel": "panel",
     "crowd_and_experts": "crowd",
+    "crowd_and_labels": "crowd",
     "crowd_severity": "crowd",
     "crowd_adjacent": "crowd",
     "crowd_continuation": "crowd",
@@ -41,8 +42,11 @@ KINDS = {
     "crowd_thresholds": "crowd",
     "judge_severity": "panel",
 }
-# With half of its parameters told by few ratings, shorter steps than the others for no divergence.
-SHORTER = {"judge_panel": 0.99}
+# Half of the parameters of judge_panel are told by few ratings: shorter steps for no divergence.
+CHANGED = {
+    "judge_panel": ["sampler.target_accept=0.99"],
+    "crowd_and_labels": ['crowd.labels={from="item", column="gold_unsafe"}'],
+}
 HERE = Path(__file__).parent
 WRITTEN_EVERY = 25
 
@@ -50,9 +54,7 @@ WRITTEN_EVERY = 25
 def study_of(name):
     """The small study of a shipped model."""
     kind = KINDS[name]
-    changed = [f"{kind}.model={name}"]
-    if name in SHORTER:
-        changed.append(f"sampler.target_accept={SHORTER[name]}")
+    changed = [f"{kind}.model={name}", *CHANGED.get(name, [])]
     return load_study(HERE / f"small_{kind}.toml", overrides=changed)
 
 

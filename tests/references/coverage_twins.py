@@ -13,11 +13,12 @@ interval of each source of uncertainty is held against the truth that it is abou
 - ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
   or raters (``anew``).
 
-Panels have 40 or 200 prompts; crowds have labels of items or of experts, outside and inside of
-the model. Studies that were finished are kept in ``--raw`` and are not made again: several
-processes take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the
-files joined under one header give the table with ``--studies 0``. The committed table has fewer
-than 400; ``--page`` prints it as docs/weighing.md holds it.
+Panels have 40 or 200 prompts, whose effects are normal as the model says, or ``of two kinds``: one
+prompt in ten is far more severe, and the model that is fitted does not know it. Crowds have labels
+of items or of experts, outside and inside of the model. Studies that were finished are kept in
+``--raw`` and are not made again: several processes take an ``--only`` or a range from ``--first``
+and a ``--raw`` of their own each, and the files joined under one header give the table with
+``--studies 0``; ``--page`` prints it as docs/weighing.md holds it.
 """
 
 import argparse
@@ -41,8 +42,9 @@ from sharpbayes.data.ratings import Column
 from sharpbayes.library import find
 from sharpbayes.measure_crowd import count_crowd, statistic_of
 from sharpbayes.measure_panel import planned, replicated_tables
-from sharpbayes.replicated import Draws, panel_cells, panel_twins
+from sharpbayes.replicated import Draws
 from sharpbayes.replicated_crowd import crowd_twin
+from sharpbayes.replicated_panel import panel_cells, panel_twins
 from sharpbayes.run import read
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
@@ -55,7 +57,15 @@ SAMPLER = Sampler(chains=2, tune=300, draws=300, target_accept=0.85)
 KEPT = 200
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 MODELS, JUDGES, ITEMS, RATERS, MAKINGS = 3, 6, 50, 12, 40
-PROMPTS, POPULATION = (40, 200), 20_000
+SIZES, POPULATION = (40, 200), 20_000
+# Prompts of each design, and whether one in ten of them is far more severe.
+PANELS = {
+    "40 prompts": (40, False),
+    "200 prompts": (200, False),
+    "200 prompts of two kinds": (200, True),
+}
+# Of two kinds: the share of severe ones and how much more severe, with the sd of one kind.
+SEVERE, GAP = 0.1, 2.8
 SD = {"model": 0.7, "prompt": 1.0, "model:prompt": 0.5, "judge": 0.5, "indicator": 0.3}
 ALPHAS = (0.8, 0.95)
 HERE = Path(__file__).parent
@@ -67,14 +77,16 @@ def levels_of(rng, eta):
     return np.digitize(eta + rng.logistic(size=eta.shape), CUTS).astype(np.int16)
 
 
-def effects(rng, prompts):
-    """Effects of models, prompts and indicators; over (model, prompt, judge, indicator)."""
-    return (
-        rng.normal(0, SD["model"], (MODELS, 1, 1, 1)),
-        rng.normal(0, SD["prompt"], (1, prompts, 1, 1))
-        + rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1)),
-        rng.normal(0, SD["indicator"], (1, 1, 1, 3)),
-    )
+def severities(rng, prompts, *, kinds):
+    """Effects of prompts, and of prompts on models; over (model, prompt, judge, indicator)."""
+    if kinds:  # of the same mean and sd
+        severe = rng.random(prompts) < SEVERE
+        left = SD["prompt"] ** 2 - SEVERE * (1 - SEVERE) * GAP**2
+        main = (severe - SEVERE) * GAP + rng.normal(0, np.sqrt(left), prompts)
+    else:
+        main = rng.normal(0, SD["prompt"], prompts)
+    own = rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1))
+    return main[:, None, None] + own
 
 
 def judges(rng):
@@ -111,36 +123,42 @@ def fitted(ratings, model, seed):
     return Draws(few, posterior_predictive(few, placed, seed=seed + 1), placed, seed)
 
 
-def cvars(plans, levels, held):
-    """CVaR at each alpha of levels over (..., model, prompt, judge, indicator)."""
+def measures(twins):
+    """The mean, and CVaR at each alpha, of profiles under each plan."""
+    cvars = zip(ALPHAS, (twin["cvar"] for twin in twins), strict=True)
+    return {"mean": twins[0]["mean"]} | {f"cvar {alpha}": each for alpha, each in cvars}
+
+
+def profiles(plans, levels, held):
+    """Mean and CVaR of levels over (..., model, prompt, judge, indicator)."""
     lead = [f"lead{n}" for n in range(held.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
     rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, held))
     tables = replicated_tables(plans, rated)
-    found = [
-        replace(plan, table=table).profile()["cvar"].transpose(..., "model").to_numpy()
-        for plan, table in zip(plans, tables, strict=True)
-    ]
-    return {f"cvar {alpha}": each for alpha, each in zip(ALPHAS, found, strict=True)}
+    whole = zip(plans, tables, strict=True)
+    found = measures([replace(plan, table=table).profile() for plan, table in whole])
+    return {name: each.transpose(..., "model").to_numpy() for name, each in found.items()}
 
 
-def panel_study(seed, prompts, panels):
-    """Intervals and truths of CVaR of one study with so many prompts."""
-    rng = np.random.default_rng([SEED, seed, 1, prompts])
+def panel_study(seed, told_as, panels):
+    """Intervals and truths of the mean and CVaR of one study."""
+    prompts, kinds = PANELS[told_as]
+    rng = np.random.default_rng([SEED, seed, 4 if kinds else 1, prompts])
     files, levels, plans = panels[prompts]
     large = panels[POPULATION]
     spec = files.study.spec.panel
-    model, prompt, indicator = effects(rng, prompts)
-    judge = judges(rng)
+    model = rng.normal(0, SD["model"], (MODELS, 1, 1, 1))
+    indicator = rng.normal(0, SD["indicator"], (1, 1, 1, 3))
+    judge, prompt = judges(rng), severities(rng, prompts, kinds=kinds)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
     seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
     ratings = panel_ratings(seen, spec)
     draws = fitted(ratings, load(find("models", "judge_severity"), Model).spec, seed)
-    made = cvars(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
-    _, new_prompts, _ = effects(rng, POPULATION)
-    others = cvars(*large[2:0:-1], levels_of(rng, model + new_prompts + indicator + judge))
-    anew = cvars(plans, levels, levels_of(rng, model + prompt + indicator + judges(rng)))
+    made = profiles(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
+    every = severities(rng, POPULATION, kinds=kinds)
+    others = profiles(*large[2:0:-1], levels_of(rng, model + every + indicator + judge))
+    anew = profiles(plans, levels, levels_of(rng, model + prompt + indicator + judges(rng)))
     truths = {
         "ratings": {
             "anew": {name: each[0] for name, each in made.items()},
@@ -152,16 +170,15 @@ def panel_study(seed, prompts, panels):
     cells = panel_cells(seen, ratings, spec)
     for source, notions in truths.items():
         sources = ["ratings"] if source == "ratings" else ["ratings", source]
-        twins = panel_twins(plans, cells, draws, sources)
-        held = {f"cvar {a}": twin["cvar"] for a, twin in zip(ALPHAS, twins, strict=True)}
+        held = measures(panel_twins(plans, cells, draws, sources))
         for row in told(held, source, notions, "model"):
-            yield f"{prompts} prompts", *row
+            yield told_as, *row
 
 
 def panel_studies(seed, panels):
-    """Rows of a study of each size."""
-    for prompts in PROMPTS:
-        yield from panel_study(seed, prompts, panels)
+    """Rows of a study of each design."""
+    for told_as in PANELS:
+        yield from panel_study(seed, told_as, panels)
 
 
 def told(held, source, notions, dim):
@@ -295,14 +312,14 @@ def page(path):
     table = pd.read_csv(path).fillna("")
     for (kind, metric), held in table.groupby(["design", "metric"], sort=True):
         each = held.set_index(["source", "truth"])
-        units = ("prompts", "judges") if "cvar" in metric else ("items", "raters")
+        units = ("prompts", "judges") if "prompts" in kind else ("items", "raters")
         asked = [("ratings", "anew"), ("ratings", "expected")]
         asked += [(units[0], "population"), (units[1], "anew")]
         cells = [
             f"{100 * each.loc[key, 'coverage']:.0f} ± {100 * each.loc[key, 'error']:.0f}"
             for key in asked
         ]
-        name = metric.upper().replace("CVAR", "CVaR, alpha")
+        name = metric.upper().replace("CVAR", "CVaR, alpha").replace("MEAN", "mean")
         studies = each.loc["ratings", "anew"]["studies"]
         yield f"| {name}, {kind} | {studies} | {' | '.join(cells)} |"
 
@@ -326,7 +343,7 @@ def main():
     else:
         chosen.raw.write_text(",".join(names) + "\n", encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
-        panels = {n: studied(Path(name) / str(n), n) for n in (*PROMPTS, POPULATION)}
+        panels = {n: studied(Path(name) / str(n), n) for n in (*SIZES, POPULATION)}
         for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
             start = time.monotonic()
             made = {

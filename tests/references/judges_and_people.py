@@ -21,7 +21,8 @@ from sharpbayes.bayes.replicate import thinned
 from sharpbayes.bayes.sample import sample_kernel
 from sharpbayes.measure_panel import planned
 from sharpbayes.people import judge_calibration, people_draws
-from sharpbayes.replicated import Draws, panel_cells, panel_twins
+from sharpbayes.replicated import Draws
+from sharpbayes.replicated_panel import panel_cells, panel_twins
 from sharpbayes.run import read
 from tests.peopled import simulated
 
