@@ -19,7 +19,7 @@ from sharpbayes.metrics.resample import each_block
 from sharpbayes.metrics.responsiveness import areas, severity_table
 from sharpbayes.metrics.tail import conditional_value_at_risk
 from sharpbayes.preposterior import Designs, told_apart
-from sharpbayes.replicated import Block, Draws, measured_draws, side_by_side
+from sharpbayes.replicated import FEWEST, Block, Draws, measured_draws, side_by_side
 from sharpbayes.replicated_crowd import counted_makings
 from sharpbayes.replicated_panel import Cells, made_tables
 from sharpbayes.spec.study import Study
@@ -27,6 +27,8 @@ from sharpbayes.spec.study import Study
 # How many times as many units, and how many draws in all are spent on it.
 MULTIPLES = (1, 2, 4)
 DRAWS = 200
+# Ratings that are made for it in all: of large studies fewer makings than the twins have.
+MADE = 200_000_000
 # Draws that are pooled lie this far apart: no two pools share more than one of them.
 APART = (0, 1, 3, 7)
 # What varies from draw to draw where there are more of them.
@@ -36,8 +38,9 @@ COMPARED = ("mpa", "wra")
 STREAM = 0xF0A7
 FURTHER = (
     "{level:.0%} intervals of differences and the chance that a study of so many times the units "
-    "tells a pair apart, from {draws} replicates: {units} times m are m replicated studies taken "
-    "together. What {others} vary from draw to draw is not narrowed."
+    "tells a pair apart, from {draws} replicates: m times the {units} are m replicated studies "
+    "taken together, about the population of {units}; m times the {people} are so many new ones, "
+    "whose intervals are about ratings made anew. What other sources vary is not narrowed."
 )
 
 
@@ -47,6 +50,13 @@ def few(draws: Draws) -> Draws:
     at = np.unique(np.linspace(0, there - 1, min(there, -(-DRAWS // chains))).round().astype(int))
     posterior = draws.posterior.isel(draw=at)
     return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=at))
+
+
+def _about(draws: Draws, source: str, units: int) -> Draws:
+    """Return the draws with as many makings as the twins have, of large studies with fewer."""
+    draws = draws.about(POPULATION_OF[source], units)
+    affordable = MADE // max(draws.design.ratings * int(np.prod(draws.shape)), 1)
+    return replace(draws, makings=min(draws.makings, max(affordable, FEWEST)))
 
 
 def _pooled(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
@@ -105,15 +115,16 @@ def panel_further(
             for source, by_times in made.items()
         ]
         apart = told_apart(designs, "model", level=level)
-        found[name] = _said(apart.where(open_at[name]), "prompts or judges", level, chosen)
+        found[name] = _said(
+            apart.where(open_at[name]), "prompts", "judges", level=level, draws=chosen
+        )
     return found
 
 
-def _said(found: xr.Dataset, units: str, level: float, draws: Draws) -> xr.Dataset:
+def _said(found: xr.Dataset, units: str, people: str, *, level: float, draws: Draws) -> xr.Dataset:
     """With what its numbers are, in words."""
-    text = FURTHER.format(
-        level=level, draws=int(np.prod(draws.shape)), units=units, others="the other sources let"
-    )
+    number = int(np.prod(draws.shape))
+    text = FURTHER.format(level=level, draws=number, units=units, people=people)
     return found.assign_attrs(contains=text, level=level)
 
 
@@ -193,7 +204,7 @@ def _more_prompts(
     def value(at: int, table: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
         return compared(plans[at], table, weights)
 
-    draws = draws.about(POPULATION_OF["prompts"], cells.units)
+    draws = _about(draws, "prompts", cells.units)
     return _more_units(draws, "prompt", cells.levels.sizes["prompt"], known, value)
 
 
@@ -246,7 +257,9 @@ def crowd_further(
     kept = same & still & (apart["group"] != apart["other"])
     if not bool(kept.any()):
         return {}
-    return {"decision_further": _said(apart.where(kept), "items or raters", level, chosen)}
+    return {
+        "decision_further": _said(apart.where(kept), "items", "raters", level=level, draws=chosen)
+    }
 
 
 def _metrics(
@@ -286,7 +299,7 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
         return _metrics(replace(observed, **parts), reason, weights)
 
     units = len(data.item.labels)
-    draws = draws.about(POPULATION_OF["items"], units)
+    draws = _about(draws, "items", units)
     return {
         times: made for times, [made] in _more_units(draws, "item", units, known, value).items()
     }

@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from sharpbayes import further
 from sharpbayes.bayes.placing import design
 from sharpbayes.bayes.replicate import observed
 from sharpbayes.further import compared, crowd_further, few, panel_further
@@ -96,6 +97,22 @@ def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
     low, high = gap.quantile([0.05, 0.95])
     width = found["difference_width"].sel(model="m0", other="m1")[0]
     assert float(width) == pytest.approx(float(high - low), rel=0.15)
+
+
+def test_large_studies_have_fewer_makings_but_two(panel, monkeypatch):
+    plan, cells, draws = panel
+    seen = []
+
+    def looked(_plans, _cells, block, _sources):
+        seen.append(block.draws.makings)
+        raise LookupError
+
+    monkeypatch.setattr(further, "made_tables", looked)
+    for most, wanted in ((10**12, 32), (10 * draws.design.ratings * 200, 10), (1, 2)):
+        monkeypatch.setattr(further, "MADE", most)
+        with pytest.raises(LookupError):
+            panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, judges=False)
+        assert seen.pop() == wanted
 
 
 def test_nothing_is_asked_where_nothing_is_open(panel):

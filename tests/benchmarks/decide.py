@@ -5,7 +5,8 @@
 Makes a panel of 11 models, 901 prompts, 3 judges and 18 indicators (535,194 ratings) and replicated
 ratings for every draw, measures the profile of all draws, writes what a fit would keep, and runs
 ``sharpbayes weigh`` with three weightings on it in a process of its own. No model is sampled: each
-replicated rating is the observed one moved by -1, 0 or 1.
+replicated rating is the observed one moved by -1, 0 or 1, and effects, which further makings are
+drawn from, are noise. ``--prompts`` times the profile with prompts among the sources too.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from sharpbayes.reweigh import Stored, observed_group, posterior_groups
 from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
 from tests.benchmarks.simulated import judgements, write_study
+from tests.flat import flat
 
 CHAINS = 4
 WEIGHTINGS = ("sharp", "equal", "precautionary")
@@ -47,6 +49,16 @@ def predictive(placed, draws):
     return xr.Dataset(made, coords)
 
 
+def posterior(placed, draws):
+    """Effects near none, over (chain, draw, ...)."""
+    rng, held = np.random.default_rng(2), flat(placed, (CHAINS, draws // CHAINS))
+    noise = {
+        term.name: held[term.name] + rng.normal(0, 0.1, held[term.name].shape)
+        for term in placed.terms
+    }
+    return held.assign(noise)
+
+
 def busy(who):
     """Processor seconds of this process or its children."""
     used = resource.getrusage(who)
@@ -62,32 +74,35 @@ def main():
     """Make, measure, write, weigh."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=1000)
-    draws = parser.parse_args().draws
+    parser.add_argument("--prompts", action="store_true")
+    chosen = parser.parse_args()
+    draws = chosen.draws
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         judgements(models=11, prompts=901, judges=3).to_csv(folder / "p.csv", index=False)
         study = write_study(folder, "p.csv", replicates=10_000)
         text = study.read_text().replace("[panel.scales]", 'model = "judge_panel"\n[panel.scales]')
         study.write_text(text)
-        files = load_study(study)
+        sources = '[["ratings"], ["ratings", "prompts"]]' if chosen.prompts else '["ratings"]'
+        files = load_study(study, overrides=[f"uncertainty={sources}"])
         loaded = read(files)
         placed = design(loaded.ratings, files.model.spec)
-        empty = xr.Dataset(coords={"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)})
-        stored = Stored(loaded.panel, predictive(placed, draws), empty)
+        stored = Stored(loaded.panel, predictive(placed, draws), posterior(placed, draws))
         plan, groups = profile_panel(files, loaded.panel)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)
-        posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})
+        found = posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(
             f"{draws} draws of {placed.ratings} ratings through the profile: {took:.1f} s", end=""
         )
         print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
+        print(f"pairs still open: {int(found['decision']['open_pair'].sum()) // 2}")
         kept = {
             "observed": observed_group(loaded.panel),
             "posterior_predictive": stored.predictive,
-            "posterior": empty,
+            "posterior": stored.posterior,
         }
         tree = xr.DataTree.from_dict({f"/{key}": group for key, group in kept.items()})
         tree.attrs = provenance(files, data={}, status="fitted")

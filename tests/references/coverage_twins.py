@@ -14,18 +14,19 @@ interval of each source of uncertainty is held against the truth that it is abou
   or raters (``anew``).
 
 Panels have 40 or 200 prompts, whose effects are normal as the model says, or ``of two kinds``: one
-prompt in ten is far more severe, and the model that is fitted does not know it. Crowds have labels
-of items or of experts, outside and inside of the model. Studies that were finished are kept in
-``--raw`` and are not made again: several processes take an ``--only`` or a range from ``--first``
-and a ``--raw`` of their own each, and the files joined under one header give the table with
-``--studies 0``; ``--page`` prints it as docs/weighing.md holds it.
+prompt in ten is far more severe, and the model that is fitted does not know it. Judges have an sd
+of 0.5, ``far apart`` of 1. Crowds have labels of items or of experts, outside and inside of the
+model. Studies that were finished are kept in ``--raw`` and are not made again: several processes
+take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the files
+joined under one header give the table with ``--studies 0``; ``--page`` prints it as
+docs/weighing.md holds it.
 """
 
 import argparse
 import csv
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +59,29 @@ KEPT = 200
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 MODELS, JUDGES, ITEMS, RATERS, MAKINGS = 3, 6, 50, 12, 40
 SIZES, POPULATION = (40, 200), 20_000
-# Prompts of each design, and whether one in ten of them is far more severe.
-PANELS = {
-    "40 prompts": (40, False),
-    "200 prompts": (200, False),
-    "200 prompts of two kinds": (200, True),
-}
-# Of two kinds: the share of severe ones and how much more severe, with the sd of one kind.
+# Of two kinds of prompts: the share of severe ones and how much more severe they are.
 SEVERE, GAP = 0.1, 2.8
 SD = {"model": 0.7, "prompt": 1.0, "model:prompt": 0.5, "judge": 0.5, "indicator": 0.3}
 ALPHAS = (0.8, 0.95)
+
+
+@dataclass(frozen=True)
+class PanelDesign:
+    """How many prompts, of one or of two kinds, how far judges are apart, and what is asked."""
+
+    prompts: int
+    stream: int = 1
+    kinds: bool = False
+    judge_sd: float = SD["judge"]
+    sources: tuple[str, ...] = ("ratings", "prompts", "judges")
+
+
+PANELS = {
+    "40 prompts": PanelDesign(40),
+    "200 prompts": PanelDesign(200),
+    "200 prompts of two kinds": PanelDesign(200, stream=4, kinds=True),
+    "200 prompts, judges far apart": PanelDesign(200, stream=5, judge_sd=1.0, sources=("judges",)),
+}
 HERE = Path(__file__).parent
 HEADER = ("design", "metric", "source", "truth", "studies", "coverage", "error", "width", "bias")
 
@@ -89,8 +103,8 @@ def severities(rng, prompts, *, kinds):
     return main[:, None, None] + own
 
 
-def judges(rng):
-    return rng.normal(0, SD["judge"], (1, 1, JUDGES, 1))
+def judges(rng, sd):
+    return rng.normal(0, sd, (1, 1, JUDGES, 1))
 
 
 def studied(folder, prompts):
@@ -142,14 +156,15 @@ def profiles(plans, levels, held):
 
 def panel_study(seed, told_as, panels):
     """Intervals and truths of the mean and CVaR of one study."""
-    prompts, kinds = PANELS[told_as]
-    rng = np.random.default_rng([SEED, seed, 4 if kinds else 1, prompts])
+    asked = PANELS[told_as]
+    prompts, kinds = asked.prompts, asked.kinds
+    rng = np.random.default_rng([SEED, seed, asked.stream, prompts])
     files, levels, plans = panels[prompts]
     large = panels[POPULATION]
     spec = files.study.spec.panel
     model = rng.normal(0, SD["model"], (MODELS, 1, 1, 1))
     indicator = rng.normal(0, SD["indicator"], (1, 1, 1, 3))
-    judge, prompt = judges(rng), severities(rng, prompts, kinds=kinds)
+    judge, prompt = judges(rng, asked.judge_sd), severities(rng, prompts, kinds=kinds)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
     seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
@@ -158,7 +173,9 @@ def panel_study(seed, told_as, panels):
     made = profiles(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
     every = severities(rng, POPULATION, kinds=kinds)
     others = profiles(*large[2:0:-1], levels_of(rng, model + every + indicator + judge))
-    anew = profiles(plans, levels, levels_of(rng, model + prompt + indicator + judges(rng)))
+    anew = profiles(
+        plans, levels, levels_of(rng, model + prompt + indicator + judges(rng, asked.judge_sd))
+    )
     truths = {
         "ratings": {
             "anew": {name: each[0] for name, each in made.items()},
@@ -168,17 +185,12 @@ def panel_study(seed, told_as, panels):
         "judges": {"anew": anew},
     }
     cells = panel_cells(seen, ratings, spec)
-    for source, notions in truths.items():
+    for source in asked.sources:
+        notions = truths[source]
         sources = ["ratings"] if source == "ratings" else ["ratings", source]
         held = measures(panel_twins(plans, cells, draws, sources))
         for row in told(held, source, notions, "model"):
             yield told_as, *row
-
-
-def panel_studies(seed, panels):
-    """Rows of a study of each design."""
-    for told_as in PANELS:
-        yield from panel_study(seed, told_as, panels)
 
 
 def told(held, source, notions, dim):
@@ -316,11 +328,13 @@ def page(path):
         asked = [("ratings", "anew"), ("ratings", "expected")]
         asked += [(units[0], "population"), (units[1], "anew")]
         cells = [
-            f"{100 * each.loc[key, 'coverage']:.0f} ± {100 * each.loc[key, 'error']:.0f}"
+            f"{100 * each.loc[key, 'coverage']:.1f} ± {100 * each.loc[key, 'error']:.1f}"
+            if key in each.index
+            else ""
             for key in asked
         ]
         name = metric.upper().replace("CVAR", "CVaR, alpha").replace("MEAN", "mean")
-        studies = each.loc["ratings", "anew"]["studies"]
+        studies = held["studies"].iloc[0]
         yield f"| {name}, {kind} | {studies} | {' | '.join(cells)} |"
 
 
@@ -328,7 +342,8 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--studies", type=int, default=400)
     asked.add_argument("--first", type=int, default=0)
-    asked.add_argument("--only", nargs="*", default=["panel", "crowd", "experts"])
+    kinds = [*PANELS, "crowd", "experts"]
+    asked.add_argument("--only", nargs="*", default=kinds, choices=kinds)
     asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
     asked.add_argument("--page", action="store_true")
@@ -346,12 +361,15 @@ def main():
         panels = {n: studied(Path(name) / str(n), n) for n in (*SIZES, POPULATION)}
         for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
             start = time.monotonic()
-            made = {
-                "panel": lambda seed=seed: panel_studies(seed, panels),
-                "crowd": lambda seed=seed: crowd_study(seed, experts=False),
-                "experts": lambda seed=seed: crowd_study(seed, experts=True),
-            }
-            rows = [(seed, *row) for name in chosen.only for row in made[name]()]
+            rows = [
+                (seed, *row)
+                for kind in chosen.only
+                for row in (
+                    panel_study(seed, kind, panels)
+                    if kind in PANELS
+                    else crowd_study(seed, experts=kind == "experts")
+                )
+            ]
             with chosen.raw.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file, lineterminator="\n").writerows(rows)
             print(f"study {seed}: {time.monotonic() - start:.1f} s", flush=True)

@@ -1,8 +1,8 @@
 """Recovery of judges' terms by ``judges_and_people``; writes ``judges_and_people.csv`` beside it.
 
-Run it again with ``python -m tests.references.judges_and_people`` (some ten seconds a simulation;
-``--simulations`` their number, ``--first`` the first). Simulations that were finished are kept in
-``--raw`` and are not made again.
+Run it again with ``python -m tests.references.judges_and_people`` (six seconds of processor time a
+simulation; ``--simulations`` their number, ``--first`` the first). Simulations that were finished
+are kept in ``--raw`` and are not made again.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def one(folder, seed):
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--simulations", type=int, default=100)
+    asked.add_argument("--simulations", type=int, default=300)
     asked.add_argument("--first", type=int, default=0)
     asked.add_argument("--raw", type=Path, default=Path("judges_and_people_raw.csv"))
     asked.add_argument("--out", type=Path, default=HERE / "judges_and_people.csv")

@@ -15,7 +15,7 @@ def rows():
 
 
 def test_no_shipped_model_misses_its_truths(rows):
-    """Over the whole table: one of eight models would miss by chance in a third of tables."""
+    """Over the whole table: one of nine models would miss by chance in a third of tables."""
     assert {row["model"] for row in rows} == set(calibration.KINDS)
     quantities = Counter(row["model"] for row in rows)
     for row in rows:
@@ -25,10 +25,9 @@ def test_no_shipped_model_misses_its_truths(rows):
         assert p >= 0.05, row
 
 
-def test_nearly_every_fit_of_panels_has_what_its_places_need(rows):
-    panels = [row for row in rows if row["model"] in {"judge_panel", "judge_severity"}]
-    assert {int(row["fits_ranked"]) >= 299 for row in panels} == {True}
-    assert min(int(row["fits_converged"]) for row in panels) > 200
+def test_nearly_every_fit_has_what_its_places_need(rows):
+    assert min(int(row["fits_ranked"]) for row in rows) >= 298
+    assert min(int(row["fits_converged"]) for row in rows) > 200
 
 
 def test_metrics_of_interest_are_among_the_quantities(rows):

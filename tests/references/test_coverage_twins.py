@@ -37,6 +37,27 @@ def test_the_page_shows_the_table():
     assert not [row for row in coverage_twins.page(TABLE) if row not in lines]
 
 
+MATCHING = {
+    ("ratings", "anew"),
+    ("prompts", "population"),
+    ("items", "population"),
+    ("judges", "anew"),
+    ("raters", "anew"),
+}
+# Designs whose model is the one that ratings come from, with ten prompts or more in the tail.
+KNOWN = {"200 prompts", "labels inside", "experts inside"}
+
+
+def test_intervals_hold_the_truth_that_they_are_about():
+    """90% of them do, give or take 3 points and twice the Monte Carlo error."""
+    rows = rows_of(TABLE)
+    assert {row["studies"] for row in rows.values()} == {"400"}
+    found = {key: row for key, row in rows.items() if key[0] in KNOWN and key[2:] in MATCHING}
+    assert len(found) == 3 * 3 + 2 * 2 * 3
+    for key, row in found.items():
+        assert abs(float(row["coverage"]) - 0.9) <= 0.03 + 2 * float(row["error"]), key
+
+
 @pytest.mark.parametrize("labels", ["labels", "experts"])
 @pytest.mark.parametrize("metric", ["mpa", "wra"])
 def test_labels_inside_the_model_mend_what_labels_outside_of_it_miss(labels, metric):
