@@ -19,7 +19,7 @@ from sharpbayes.metrics.resample import each_block
 from sharpbayes.metrics.responsiveness import areas, severity_table
 from sharpbayes.metrics.tail import conditional_value_at_risk
 from sharpbayes.preposterior import Designs, told_apart
-from sharpbayes.replicated import FEWEST, Block, Draws, measured_draws, side_by_side
+from sharpbayes.replicated import Block, Draws, measured_draws, side_by_side
 from sharpbayes.replicated_crowd import counted_makings
 from sharpbayes.replicated_panel import Cells, made_tables
 from sharpbayes.spec.study import Study
@@ -27,8 +27,9 @@ from sharpbayes.spec.study import Study
 # How many times as many units, and how many draws in all are spent on it.
 MULTIPLES = (1, 2, 4)
 DRAWS = 200
-# Ratings that are made for it in all: of large studies fewer makings than the twins have.
-MADE = 200_000_000
+# Ratings that are made for it in all: of large studies fewer makings than the twins have, and of
+# the largest the replicates that a fit keeps.
+MADE = 100_000_000
 # Draws that are pooled lie this far apart: no two pools share more than one of them.
 APART = (0, 1, 3, 7)
 # What varies from draw to draw where there are more of them.
@@ -56,7 +57,7 @@ def _about(draws: Draws, source: str, units: int) -> Draws:
     """Return the draws with as many makings as the twins have, of large studies with fewer."""
     draws = draws.about(POPULATION_OF[source], units)
     affordable = MADE // max(draws.design.ratings * int(np.prod(draws.shape)), 1)
-    return replace(draws, makings=min(draws.makings, max(affordable, FEWEST)))
+    return replace(draws, makings=min(draws.makings, max(affordable, 1)))
 
 
 def _pooled(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
