@@ -40,7 +40,7 @@ STREAM = 0xF0A7
 FURTHER = (
     "{level:.0%} intervals of differences and the chance that a study of so many times the units "
     "tells a pair apart, from {draws} replicates: m times the {units} are m replicated studies "
-    "taken together, about the population of {units}; m times the {people} are so many new ones, "
+    "taken together; m times the {people} are so many new ones, "
     "whose intervals are about ratings made anew. What other sources vary is not narrowed."
 )
 
@@ -53,9 +53,12 @@ def few(draws: Draws) -> Draws:
     return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=at))
 
 
-def _about(draws: Draws, source: str, units: int) -> Draws:
-    """Return the draws with as many makings as the twins have, of large studies with fewer."""
-    draws = draws.about(POPULATION_OF[source], units)
+def _about(draws: Draws, sources: Sequence[str], units: int) -> Draws:
+    """Return the draws with as many makings as the twins have, of large studies with fewer.
+
+    One, the replicates that a fit keeps, where the study does not ask about the population.
+    """
+    draws = draws.about(sources, units)
     affordable = MADE // max(draws.design.ratings * int(np.prod(draws.shape)), 1)
     return replace(draws, makings=min(draws.makings, max(affordable, 1)))
 
@@ -85,7 +88,7 @@ def panel_further(
     draws: Draws,
     decisions: Mapping[str, xr.Dataset],
     *,
-    judges: bool,
+    sources: Sequence[str],
 ) -> dict[str, xr.Dataset]:
     """Return for each weights file by how much more prompts or judges would narrow open pairs.
 
@@ -94,7 +97,8 @@ def panel_further(
         cells: Where ratings lie.
         draws: Replicated ratings.
         decisions: The decision of each weights file, which says what is open.
-        judges: Whether further judges are asked about, drawn anew from their population.
+        sources: All that the study lets vary. With ``prompts`` they stand for their population, as
+            in its twin; with ``judges`` further ones are asked about, drawn anew.
 
     Returns:
         :func:`told_apart` over (design, model, other), missing for pairs that are not open; no
@@ -105,8 +109,8 @@ def panel_further(
     if not used:
         return {}
     chosen, held = few(draws), list(used.values())
-    made = {"prompts": _more_prompts(held, cells, chosen)}
-    if judges:
+    made = {"prompts": _more_prompts(held, cells, _about(chosen, sources, cells.units))}
+    if "judges" in sources:
         made["judges"] = _more_judges(held, cells, chosen)
     found = {}
     for number, name in enumerate(used):
@@ -205,7 +209,6 @@ def _more_prompts(
     def value(at: int, table: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
         return compared(plans[at], table, weights)
 
-    draws = _about(draws, "prompts", cells.units)
     return _more_units(draws, "prompt", cells.levels.sizes["prompt"], known, value)
 
 
@@ -232,7 +235,7 @@ def _more_judges(
 
 
 def crowd_further(
-    study: Study, data: CrowdData, draws: Draws, *, raters: bool
+    study: Study, data: CrowdData, draws: Draws, *, sources: Sequence[str]
 ) -> dict[str, xr.Dataset]:
     """Return by how much more items or raters would narrow differences of MPA and WRA of groups.
 
@@ -240,7 +243,8 @@ def crowd_further(
         study: A study of a crowd.
         data: Observed ratings.
         draws: Replicated ratings.
-        raters: Whether further raters are asked about, drawn anew from their population.
+        sources: All that the study lets vary. With ``items`` they stand for their population, as
+            in its twin; with ``raters`` further ones are asked about, drawn anew.
 
     Returns:
         ``decision_further``: :func:`told_apart` over (design, metric, group, other), missing but
@@ -248,8 +252,9 @@ def crowd_further(
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
     chosen, level = few(draws), study.bootstrap.level
-    designs = [Designs("items", _more_items(study, data, chosen))]
-    if raters:
+    about = _about(chosen, sources, len(data.item.labels))
+    designs = [Designs("items", _more_items(study, data, about))]
+    if "raters" in sources:
         designs.append(Designs("raters", _more_raters(study, data, chosen)))
     apart = told_apart(designs, "group", level=level)
     grouping = designs[0].values[1]["grouping"]
@@ -300,7 +305,6 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
         return _metrics(replace(observed, **parts), reason, weights)
 
     units = len(data.item.labels)
-    draws = _about(draws, "items", units)
     return {
         times: made for times, [made] in _more_units(draws, "item", units, known, value).items()
     }

@@ -111,8 +111,8 @@ def posterior_groups(
                 twin = found[name][twin_name]
                 found[name][into] = decision(twin, plan.weights, level=study.bootstrap.level)
     decisions = {name: groups["decision"] for name, groups in found.items()}
-    judges = any("judges" in sources for sources in study.uncertainties)
-    still_open = panel_further(plans, cells, draws, decisions, judges=judges)
+    every = [source for sources in study.uncertainties for source in sources]
+    still_open = panel_further(plans, cells, draws, decisions, sources=every)
     for name, group in still_open.items():
         found[name]["decision_further"] = group
     return found
@@ -194,8 +194,8 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
             level=study.bootstrap.level,
         )
     found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
-    raters = any("raters" in sources for sources in study.uncertainties)
-    found |= crowd_further(study, data, draws, raters=raters)
+    every = [source for sources in study.uncertainties for source in sources]
+    found |= crowd_further(study, data, draws, sources=every)
     return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
 
 

@@ -77,7 +77,9 @@ def open_all(plan):
 def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    [found] = panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, judges=False).values()
+    [found] = panel_further(
+        {"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"]
+    ).values()
     assert found["design"].values.tolist() == ["prompts x 1", "prompts x 2", "prompts x 4"]
     width = found["difference_width"].sel(model="m0", other="m1")
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
@@ -90,7 +92,9 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
 def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    [found] = panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, judges=False).values()
+    [found] = panel_further(
+        {"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"]
+    ).values()
     [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
     score = decided_by(twin, plan.weights)
     gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
@@ -111,14 +115,14 @@ def test_large_studies_have_fewer_makings(panel, monkeypatch):
     for most, wanted in ((10**12, 32), (10 * draws.design.ratings * 200, 10), (1, 1)):
         monkeypatch.setattr(further, "MADE", most)
         with pytest.raises(LookupError):
-            panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, judges=False)
+            panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"])
         assert seen.pop() == wanted
 
 
 def test_nothing_is_asked_where_nothing_is_open(panel):
     plan, cells, draws = panel
     closed = open_all(plan) & False
-    assert panel_further({"w": plan}, cells, draws, {"w": closed}, judges=False) == {}
+    assert panel_further({"w": plan}, cells, draws, {"w": closed}, sources=["prompts"]) == {}
 
 
 def test_the_chance_is_that_of_a_normal_law():
@@ -146,7 +150,7 @@ def test_groups_of_a_crowd_are_told_apart_by_more_items():
     files = load_study("quickstart_crowd")
     loaded = read(files)
     draws = replicates(loaded, files)
-    [found] = crowd_further(files.study.spec, loaded.crowd, draws, raters=False).values()
+    [found] = crowd_further(files.study.spec, loaded.crowd, draws, sources=["items"]).values()
     width = found["difference_width"].sel(metric="wra", group="gender=Man", other="gender=Woman")
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.15)
     across = found["difference_width"].sel(group="gender=Man", other="age=GenZ")

@@ -41,11 +41,18 @@ KINDS = {
     "rater_thresholds": "crowd",
     "crowd_thresholds": "crowd",
     "judge_severity": "panel",
+    "judges_and_people": "panel",
 }
+PEOPLE = """panel.people={data="small_people.csv", roles={rater="person", model="model", \
+prompt="prompt", indicator="indicator", score="score"}}"""
 # Half of the parameters of judge_panel are told by few ratings: shorter steps for no divergence.
 CHANGED = {
     "judge_panel": ["sampler.target_accept=0.99"],
     "crowd_and_labels": ['crowd.labels={from="item", column="gold_unsafe"}'],
+    "judges_and_people": [
+        PEOPLE,
+        'panel.families={one={models=["alpha"], judges=["one"]}}',
+    ],
 }
 HERE = Path(__file__).parent
 WRITTEN_EVERY = 25
