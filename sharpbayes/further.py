@@ -1,6 +1,6 @@
 """By how much more prompts, judges, items or raters would narrow what is still open."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -32,8 +32,6 @@ DRAWS = 200
 MADE = 100_000_000
 # Draws that are pooled lie this far apart: no two pools share more than one of them.
 APART = (0, 1, 3, 7)
-# What varies from draw to draw where there are more of them.
-POPULATION_OF = {"prompts": ["ratings", "prompts"], "items": ["ratings", "items"]}
 COMPARED = ("mpa", "wra")
 # Sets the weights of pooled units apart from all other random numbers of a seed.
 STREAM = 0xF0A7
@@ -53,7 +51,7 @@ def few(draws: Draws) -> Draws:
     return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=at))
 
 
-def _about(draws: Draws, sources: Sequence[str], units: int) -> Draws:
+def _about(draws: Draws, sources: Collection[str], units: int) -> Draws:
     """Return the draws with as many makings as the twins have, of large studies with fewer.
 
     One, the replicates that a fit keeps, where the study does not ask about the population.
@@ -88,7 +86,7 @@ def panel_further(
     draws: Draws,
     decisions: Mapping[str, xr.Dataset],
     *,
-    sources: Sequence[str],
+    sources: Collection[str],
 ) -> dict[str, xr.Dataset]:
     """Return for each weights file by how much more prompts or judges would narrow open pairs.
 
@@ -203,7 +201,7 @@ def _more_prompts(
     """What models are chosen by, of m times the prompts."""
 
     def known(block: Block) -> list[xr.Dataset]:
-        tables = made_tables(plans, cells, block, POPULATION_OF["prompts"])
+        tables = made_tables(plans, cells, block, ["ratings"])
         return [table[[_rests_on(plan)]] for plan, table in zip(plans, tables, strict=True)]
 
     def value(at: int, table: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
@@ -235,7 +233,7 @@ def _more_judges(
 
 
 def crowd_further(
-    study: Study, data: CrowdData, draws: Draws, *, sources: Sequence[str]
+    study: Study, data: CrowdData, draws: Draws, *, sources: Collection[str]
 ) -> dict[str, xr.Dataset]:
     """Return by how much more items or raters would narrow differences of MPA and WRA of groups.
 
@@ -297,7 +295,7 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
     reason, observed = _reason(study, data), count_crowd(study.crowd, data)
 
     def known(block: Block) -> list[xr.Dataset]:
-        made = counted_makings(study, data, block, POPULATION_OF["items"])
+        made = counted_makings(study, data, block, ["ratings"])
         return [xr.Dataset({"plural": made.plural, "labels": made.labels, "stratum": made.by})]
 
     def value(_: int, held: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:

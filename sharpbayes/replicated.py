@@ -4,7 +4,7 @@ Ratings of each posterior draw are put where the observed ones lie, and measured
 so that memory stays bounded whatever the number of draws.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,14 +74,14 @@ class Draws:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
-    def about(self, sources: Sequence[str], units: int) -> "Draws":
+    def about(self, sources: Collection[str], units: int) -> "Draws":
         """Return the draws with as many makings as what the sources are about asks for.
 
         Args:
             sources: What varies from draw to draw.
             units: Number of prompts of all models, or of items.
         """
-        if not POPULATIONS & set(sources):
+        if POPULATIONS.isdisjoint(sources):
             return replace(self, makings=1)
         wanted = -(-PER_UNIT * units // max(self.design.ratings, 1))
         return replace(self, makings=min(max(wanted, FEWEST), MOST))

@@ -111,8 +111,7 @@ def posterior_groups(
                 twin = found[name][twin_name]
                 found[name][into] = decision(twin, plan.weights, level=study.bootstrap.level)
     decisions = {name: groups["decision"] for name, groups in found.items()}
-    every = [source for sources in study.uncertainties for source in sources]
-    still_open = panel_further(plans, cells, draws, decisions, sources=every)
+    still_open = panel_further(plans, cells, draws, decisions, sources=study.sources)
     for name, group in still_open.items():
         found[name]["decision_further"] = group
     return found
@@ -194,8 +193,7 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
             level=study.bootstrap.level,
         )
     found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
-    every = [source for sources in study.uncertainties for source in sources]
-    found |= crowd_further(study, data, draws, sources=every)
+    found |= crowd_further(study, data, draws, sources=study.sources)
     return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
 
 

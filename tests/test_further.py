@@ -74,12 +74,16 @@ def open_all(plan):
     return xr.Dataset({"open_pair": (("model", "other"), still)}, coords, {"open_at": 0.9})
 
 
+def further_prompts(plan, cells, draws):
+    """What more prompts would tell of the pairs that are left open."""
+    still = {"w": open_all(plan)}
+    return panel_further({"w": plan}, cells, draws, still, sources=["prompts"])["w"]
+
+
 def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    [found] = panel_further(
-        {"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"]
-    ).values()
+    found = further_prompts(plan, cells, draws)
     assert found["design"].values.tolist() == ["prompts x 1", "prompts x 2", "prompts x 4"]
     width = found["difference_width"].sel(model="m0", other="m1")
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
@@ -92,9 +96,7 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
 def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    [found] = panel_further(
-        {"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"]
-    ).values()
+    found = further_prompts(plan, cells, draws)
     [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
     score = decided_by(twin, plan.weights)
     gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
@@ -115,7 +117,7 @@ def test_large_studies_have_fewer_makings(panel, monkeypatch):
     for most, wanted in ((10**12, 32), (10 * draws.design.ratings * 200, 10), (1, 1)):
         monkeypatch.setattr(further, "MADE", most)
         with pytest.raises(LookupError):
-            panel_further({"w": plan}, cells, draws, {"w": open_all(plan)}, sources=["prompts"])
+            further_prompts(plan, cells, draws)
         assert seen.pop() == wanted
 
 

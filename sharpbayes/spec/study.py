@@ -328,6 +328,11 @@ class Study(Spec):
             return (cast("tuple[str, ...]", self.uncertainty),)
         return cast("tuple[tuple[str, ...], ...]", self.uncertainty)
 
+    @property
+    def sources(self) -> set[str]:
+        """All sources of all lists."""
+        return {source for sources in self.uncertainties for source in sources}
+
     @field_validator("uncertainty")
     @classmethod
     def _known_sources(cls, value: Any, info: ValidationInfo) -> Any:
