@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "check": "sharpbayes.run",
-    "fit": "sharpbayes.run",
+    "check": "sharpbayes.workflows.run",
+    "fit": "sharpbayes.workflows.run",
     "load_study": "sharpbayes.spec.load",
-    "measure": "sharpbayes.run",
-    "open_results": "sharpbayes.results",
-    "save_results": "sharpbayes.results",
+    "measure": "sharpbayes.workflows.run",
+    "open_results": "sharpbayes.storage.results",
+    "save_results": "sharpbayes.storage.results",
     "summary": "sharpbayes.report.summary",
-    "weigh": "sharpbayes.reweigh",
+    "weigh": "sharpbayes.workflows.weigh",
     "load_weights": "sharpbayes.spec.load",
 }
 

@@ -1,6 +1,6 @@
 """``python -m sharpbayes``."""
 
-from sharpbayes.cli import main
+from sharpbayes.cli.commands import main
 
 if __name__ == "__main__":
     main()

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from sharpbayes.cli import app as main
-from sharpbayes.results import drafts, open_results
+from sharpbayes.cli.commands import app as main
+from sharpbayes.storage.results import drafts, open_results
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
 SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
@@ -28,7 +28,9 @@ SMALL += ["--set", "sampler.predictive=40", "--set", "sampler.chains=3"]
 FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
 ENDED = {0, 4}
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["sharpbayes.cli", "sharpbayes.reweigh", "sharpbayes.bayes.fit"])
+PROCESSES.set_forkserver_preload(
+    ["sharpbayes.cli.commands", "sharpbayes.workflows.weigh", "sharpbayes.bayes.fit"]
+)
 LONGEST = 1.4
 HEADER = ["kill", "seconds", "of", "during", "resumes", "kept", "previous_results", "same_numbers"]
 

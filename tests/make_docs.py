@@ -1,7 +1,7 @@
 """The parts of the pages that are made from code: ``python -m tests.make_docs`` writes them.
 
 A page holds them between ``<!-- made: KIND NAME -->`` and ``<!-- end -->``; the rest of it is
-written by hand. ``tests/test_docs.py`` fails where a part is not what this makes.
+written by hand. ``tests/docs/test_docs.py`` fails where a part is not what this makes.
 """
 
 import ast
@@ -16,13 +16,13 @@ from typing import Any
 import xarray as xr
 from typer.main import get_command
 
-from sharpbayes.cli import app
+from sharpbayes.cli.commands import app
 from sharpbayes.library import find, names
-from sharpbayes.report.priors import prior_lines
-from sharpbayes.run import fit
+from sharpbayes.report.tables.priors import prior_lines
 from sharpbayes.spec.load import load, load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.schema import json_schema
+from sharpbayes.workflows.run import fit
 from tests.model_diagram import diagram
 
 DOCS = Path(__file__).parents[1] / "docs"

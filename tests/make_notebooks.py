@@ -1,6 +1,6 @@
 """The notebooks with their outputs: ``python -m tests.make_notebooks`` runs them and writes them.
 
-``tests/test_notebooks.py`` runs every cell too, and fails where one raises.
+``tests/docs/test_notebooks.py`` runs every cell too, and fails where one raises.
 """
 
 import tempfile

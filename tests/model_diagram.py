@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from sharpbayes.report.priors import effects
+from sharpbayes.report.tables.priors import effects
 from sharpbayes.spec.model import Model
 
 WIDTH, ROW = 800, 62

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from sharpbayes.run import measure
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import measure
 
 JUDGES = ("ann", "bob", "cat")
 

@@ -6,23 +6,28 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.build import build
-from sharpbayes.bayes.chains import Progress
-from sharpbayes.bayes.design import Design, dim_name, rating_dim
-from sharpbayes.bayes.geometry import sampling_powers
-from sharpbayes.bayes.identify import identify
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.prior import sample_prior
-from sharpbayes.bayes.replicate import log_likelihood, observed, posterior_predictive, thinned
-from sharpbayes.bayes.retry import until_converged
-from sharpbayes.bayes.sample import Elsewhere, sample_graph, sample_kernel
-from sharpbayes.bayes.verify import verify
+from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
+from sharpbayes.bayes.design.identifiability import identify
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.graph.verification import verify
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict.replication import (
+    log_likelihood,
+    observed,
+    posterior_predictive,
+    thinned,
+)
+from sharpbayes.bayes.sampling.chains import Progress
+from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.nuts import Elsewhere, sample_graph, sample_kernel
+from sharpbayes.bayes.sampling.retry import until_converged
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import listed
+from sharpbayes.execution.tasks import Store, give_back
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
-from sharpbayes.tasks import Store, give_back
 
 Step = Callable[[str], None]
 
@@ -52,7 +57,7 @@ def fit_ratings(
         seed: Seed of sampling, prior and replication.
         step: Called with a few words before each step of the work.
         retries: How often a fit that has not converged is sampled again, longer.
-        progress: See :func:`sharpbayes.bayes.sample.sample_kernel`.
+        progress: See :func:`sharpbayes.bayes.sampling.nuts.sample_kernel`.
         store: As there.
         elsewhere: As there.
         cores: As there.

@@ -21,11 +21,11 @@ from sharpbayes.data.columns import (
     rows,
     taken,
 )
-from sharpbayes.data.crowd_stream import read_ratings, sorted_rows
-from sharpbayes.data.files import read_table, require_columns
-from sharpbayes.data.layouts import read_layout
 from sharpbayes.data.ratings import Column, Ratings
-from sharpbayes.data.sidetables import columns_of
+from sharpbayes.data.readers.files import read_table, require_columns
+from sharpbayes.data.readers.layouts import read_layout
+from sharpbayes.data.readers.parquet_stream import read_ratings, sorted_rows
+from sharpbayes.data.side_tables import columns_of
 from sharpbayes.errors import DataError, Fault
 from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
 

@@ -20,11 +20,11 @@ from sharpbayes.data.columns import (
     levels_of,
     rows,
 )
-from sharpbayes.data.files import require_columns
-from sharpbayes.data.layouts import read_layout
 from sharpbayes.data.people import own_family, refuse_unknown_families, with_people
 from sharpbayes.data.ratings import Column, Ratings
-from sharpbayes.data.sidetables import columns_of
+from sharpbayes.data.readers.files import require_columns
+from sharpbayes.data.readers.layouts import read_layout
+from sharpbayes.data.side_tables import columns_of
 from sharpbayes.errors import DataError, Fault, did_you_mean
 from sharpbayes.spec.scales import level_values
 from sharpbayes.spec.study import Indicator, Panel

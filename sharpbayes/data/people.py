@@ -19,8 +19,8 @@ from sharpbayes.data.columns import (
     levels_of,
     rows,
 )
-from sharpbayes.data.files import read_table, require_columns
 from sharpbayes.data.ratings import Column
+from sharpbayes.data.readers.files import read_table, require_columns
 from sharpbayes.errors import DataError, Fault, did_you_mean, listed
 from sharpbayes.spec.people import People
 from sharpbayes.spec.study import Panel

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.form import as_written
+from sharpbayes.report.layout import as_written
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 
 # Groups that a machine wants at once; the rest is in the results file.

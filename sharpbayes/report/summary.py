@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import listed
-from sharpbayes.report.people_tables import departures
-from sharpbayes.report.table import Table
-from sharpbayes.report.tables import number, tables
+from sharpbayes.report.tables.common import number, tables
+from sharpbayes.report.tables.judge_bias import departures
+from sharpbayes.report.tables.table import Table
 
 SIGNIFICANT = 0.05
 FEW_JUDGES = 2

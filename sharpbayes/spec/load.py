@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Fault, SpecError, did_you_mean
 from sharpbayes.library import find, folder
-from sharpbayes.spec.faults import dotted, faults_of, line_of
+from sharpbayes.spec.diagnostics import dotted, faults_of, line_of
 from sharpbayes.spec.lines import Path as KeyPath
 from sharpbayes.spec.lines import key_lines
 from sharpbayes.spec.model import Model
@@ -121,7 +121,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     if faults:
         raise SpecError(sorted(faults))
     files = StudyFiles(study, weights, model, tuple(overrides))
-    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
 
     check_files(files)
     other_weights(files)
@@ -151,7 +151,7 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
         written("model", Model) if "model" in attrs else None,
         overrides,
     )
-    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
 
     check_files(files)
     return files
@@ -163,7 +163,7 @@ def other_weights(files: StudyFiles) -> dict[str, Written[Weights]]:
     Raises:
         SpecError: Every fault of a file, and weights that do not suit the study.
     """
-    from sharpbayes.spec.check import check_files  # noqa: PLC0415 - it needs the classes above
+    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
 
     found: dict[str, Written[Weights]] = {}
     for name in files.study.spec.sensitivity.weights:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.figures import forest, level_shares, predictive
-from sharpbayes.report.figures import as_svg
-from sharpbayes.report.html import as_html
-from sharpbayes.results import open_results, save_results
-from sharpbayes.run import fit
+from sharpbayes.report.figures.panel import as_svg
+from sharpbayes.report.figures.posterior import forest, level_shares, predictive
+from sharpbayes.report.page import as_html
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.run import fit
 
 FEW = ("bootstrap.replicates=20", "crowd.permutations=9", "sampler.tune=200", "sampler.draws=100")
 

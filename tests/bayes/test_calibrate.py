@@ -13,7 +13,10 @@ import xarray as xr
 from scipy.stats import kstest
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.bayes.calibrate import (
+from sharpbayes.analysis.crowd import measure_crowd
+from sharpbayes.analysis.panel import measure_panel
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict.calibration import (
     _pit,
     _sampler,
     calibrate,
@@ -21,13 +24,10 @@ from sharpbayes.bayes.calibrate import (
     holm,
     with_levels,
 )
-from sharpbayes.bayes.placing import design
-from sharpbayes.measure_crowd import measure_crowd
-from sharpbayes.measure_panel import measure_panel
-from sharpbayes.report.calibration import calibration_tables
-from sharpbayes.run import _tree, metrics_of, read
+from sharpbayes.report.tables.calibration import calibration_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
+from sharpbayes.workflows.run import _tree, metrics_of, read
 from tests.bayes.conftest import crowd_ratings, model_of
 
 QUICK = Sampler(chains=2, tune=500, draws=500)
@@ -130,7 +130,7 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
     shutil.copytree(
         root / "sharpbayes", tmp_path / "sharpbayes", ignore=shutil.ignore_patterns("__pycache__")
     )
-    kernel = tmp_path / "sharpbayes" / "bayes" / "kernel.py"
+    kernel = tmp_path / "sharpbayes" / "bayes" / "kernel" / "density.py"
     text = kernel.read_text(encoding="utf-8")
     for plain, turned in FLIPPED.items():
         assert plain in text
@@ -146,7 +146,7 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["package"] == str(tmp_path / "sharpbayes" / "bayes" / "calibrate.py")
+    assert found["package"] == str(tmp_path / "sharpbayes" / "bayes" / "predict" / "calibration.py")
     assert not found["calibrated"]
     assert {f"location_rater[r{rater}]" for rater in range(6)} <= set(found["failed"])
     assert "log-likelihood" in found["failed"]

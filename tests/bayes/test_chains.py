@@ -5,13 +5,13 @@ import os
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.chains import chain_seeds
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.sample import sample_kernel, sample_one
-from sharpbayes.run import read
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.sampling.chains import chain_seeds
+from sharpbayes.bayes.sampling.nuts import sample_kernel, sample_one
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
+from sharpbayes.workflows.run import read
 
 SAMPLER = Sampler(chains=3, tune=60, draws=50)
 

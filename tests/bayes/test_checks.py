@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.checks import diagnose
-from sharpbayes.bayes.retry import attempt_seed, longer, until_converged
+from sharpbayes.bayes.sampling.convergence import diagnose
+from sharpbayes.bayes.sampling.retry import attempt_seed, longer, until_converged
 from sharpbayes.spec.study import Sampler
 
 CHAINS, DRAWS = 4, 1000

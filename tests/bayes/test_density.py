@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 from scipy.special import expit, gammaln
 
-from sharpbayes.bayes.build import build
-from sharpbayes.bayes.design import ScaleBlock
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.levels import Latent, draw_level, log_probability
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.start import initial_point
-from sharpbayes.bayes.verify import graph_density
+from sharpbayes.bayes.design.design import ScaleBlock
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.verification import graph_density
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict.categories import Latent, draw_level, log_probability
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.test_kernel import graph_values, kept_at
 

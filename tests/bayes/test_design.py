@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.indexing import design
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError
 from tests.bayes.conftest import column, crowd_ratings, model_of

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.bayes import geometry
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.indexing import design
 from tests.bayes.conftest import model_of, panel_ratings
 
 DRAWS = 4000

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.identify import identify
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.identifiability import identify
+from sharpbayes.bayes.design.indexing import design
 from tests.bayes.conftest import column, crowd_ratings, model_from, model_of, names, panel_ratings
 
 MODEL = model_of(("item",), ("rater",), (["group:gender"], 1.0))

@@ -5,7 +5,7 @@ import sys
 
 CODE = """
 import sys
-from sharpbayes.bayes.library import nutpie
+from sharpbayes.bayes.sampling.nutpie_loader import nutpie
 library = nutpie()
 assert "arviz" not in sys.modules and "matplotlib" not in sys.modules
 inside = sys.modules["nutpie.sample"].arviz

@@ -11,11 +11,11 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from sharpbayes.bayes import loo
-from sharpbayes.bayes.geometry import sampling_powers
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.replicate import log_likelihood
-from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict.replication import log_likelihood
+from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import _spread
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of, panel_ratings, with_experts

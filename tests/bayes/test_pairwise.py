@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.indexing import design
 from tests.bayes.conftest import model_from, panel_ratings
 from tests.bayes.test_kernel import assert_same
 

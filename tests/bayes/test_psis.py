@@ -5,7 +5,7 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import logsumexp
 
-from sharpbayes.bayes.psis import psis_loo
+from sharpbayes.bayes.predict.psis import psis_loo
 
 
 def heavy(rng, draws):

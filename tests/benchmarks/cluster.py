@@ -13,10 +13,10 @@ import time
 
 import numpy as np
 
-from sharpbayes.bayes.calibrate import calibrate
-from sharpbayes.cluster import cluster
-from sharpbayes.run import read
+from sharpbayes.bayes.predict.calibration import calibrate
+from sharpbayes.execution.cluster import cluster
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import read
 
 STUDY = "quickstart_crowd"
 SETTINGS = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300")

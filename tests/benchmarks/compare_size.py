@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes import loo
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.indexing import design
 from tests.bayes.conftest import crowd_ratings, model_of
 
 RATERS, CHAINS, SEED = 100, 4, 20260121

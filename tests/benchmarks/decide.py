@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design import rating_dim
-from sharpbayes.bayes.placing import design
-from sharpbayes.measure_panel import profile_panel
-from sharpbayes.results import provenance, save_results
-from sharpbayes.reweigh import Stored, observed_group, posterior_groups
-from sharpbayes.run import read
+from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.bayes.design.design import rating_dim
+from sharpbayes.bayes.design.indexing import design
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import provenance, save_results
+from sharpbayes.workflows.run import read
+from sharpbayes.workflows.weigh import Stored, observed_group, posterior_groups
 from tests.benchmarks.simulated import judgements, write_study
 from tests.flat import flat
 

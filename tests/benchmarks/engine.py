@@ -21,9 +21,9 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.metrics.resample import block_of, bootstrap
-from sharpbayes.metrics.tail import conditional_value_at_risk
-from sharpbayes.results import open_results
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk
+from sharpbayes.metrics.stats.resampling import block_of, bootstrap
+from sharpbayes.storage.results import open_results
 from tests.benchmarks import datasets
 from tests.benchmarks.peers import environment
 

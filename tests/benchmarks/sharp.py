@@ -25,12 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import stats
 
+from sharpbayes.analysis.panel import measure_panel
 from sharpbayes.data.panel import load_panel
-from sharpbayes.measure_panel import measure_panel
-from sharpbayes.metrics.profile import profile
-from sharpbayes.metrics.resample import block_of, bootstrap
-from sharpbayes.results import open_results
+from sharpbayes.metrics.panel.profile import profile
+from sharpbayes.metrics.stats.resampling import block_of, bootstrap
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results
 from tests.benchmarks.simulated import judgements, write_study
 
 REPLICATES, FEW, RUNS = 10_000, 100, 5
@@ -40,7 +40,7 @@ ALPHA = 0.95
 def cold(study, results, *, hidden=()):
     """Seconds of the command in a new process, where modules of an extra may not be installed."""
     command = f"import sys; sys.modules.update(dict.fromkeys({hidden!r}))"
-    command += "; from sharpbayes.cli import main; main()"
+    command += "; from sharpbayes.cli.commands import main; main()"
     start = time.perf_counter()
     subprocess.run(
         [sys.executable, "-c", command, "measure", study, "--out", results, "--quiet"], check=True

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sharpbayes.results import open_results
+from sharpbayes.storage.results import open_results
 
 MEASURED, FITTED = [10**5, 10**6, 10**7, 10**8], [10**4, 10**5, 10**6]
 CHAINS, TUNE, DRAWS, REPLICATES = 2, 150, 150, 100

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 
-from sharpbayes.data.files import read_table
 from sharpbayes.data.panel import load_panel
+from sharpbayes.data.readers.files import read_table
 from tests.panels import files_of, frame
 
 COLUMNS = {

@@ -6,7 +6,7 @@ import pytest
 
 from sharpbayes.data import crowd_stream
 from sharpbayes.data.crowd import crowd_ratings, load_crowd
-from sharpbayes.data.crowd_stream import sorted_rows
+from sharpbayes.data.readers.parquet_stream import sorted_rows
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd
 

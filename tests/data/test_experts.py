@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sharpbayes.errors import SpecError
-from sharpbayes.reweigh import named_weights, weigh
-from sharpbayes.run import fit, read
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.weigh import named_weights, weigh
 
 EXPERTS = "crowd.model=crowd_and_experts"
 

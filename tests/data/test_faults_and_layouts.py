@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from sharpbayes.data.columns import sort_labels
 from sharpbayes.data.crowd import crowd_ratings, load_crowd
-from sharpbayes.data.files import read_table
 from sharpbayes.data.panel import load_panel, panel_ratings, phi_table, reversed_at
+from sharpbayes.data.readers.files import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd, Panel
 

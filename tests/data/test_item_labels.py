@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.bayes.placing import design
+from sharpbayes.bayes.design.indexing import design
 from sharpbayes.errors import SpecError
-from sharpbayes.replicated_crowd import labels_outside
-from sharpbayes.run import read
+from sharpbayes.posterior.crowd import labels_outside
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import read
 
 LABELS = "crowd.labels={from='item', column='unsafe'}"
 KNOWN = "crowd.model=crowd_and_labels"

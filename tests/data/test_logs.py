@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.files import matching_files
-from sharpbayes.data.layouts import layout_of, read_layout
 from sharpbayes.data.panel import load_panel
+from sharpbayes.data.readers.files import matching_files
+from sharpbayes.data.readers.layouts import layout_of, read_layout
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd, Panel
 

@@ -5,8 +5,8 @@ import pytest
 
 from sharpbayes.data import crowd_stream
 from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.files import read_table
-from sharpbayes.digest import run_key
+from sharpbayes.data.digest import run_key
+from sharpbayes.data.readers.files import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
 from tests.data.test_crowd_stream import assert_same, spec, table

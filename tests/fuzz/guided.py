@@ -16,9 +16,9 @@ import atheris
 
 with atheris.instrument_imports(include=["sharpbayes", "tomllib"]):
     from sharpbayes.library import folder
-    from sharpbayes.results import save_results, seal
-    from sharpbayes.run import check, measure
     from sharpbayes.spec.load import load_study
+    from sharpbayes.storage.results import save_results, seal
+    from sharpbayes.workflows.run import check, measure
 
 from tests.fuzz.outcomes import COUNT, outcome
 from tests.fuzz.test_results_files import told

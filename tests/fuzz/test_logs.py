@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sharpbayes.data.layouts import LAYOUTS, layout_of, read_layout
-from sharpbayes.starter import draft_study
+from sharpbayes.data.readers.layouts import LAYOUTS, layout_of, read_layout
+from sharpbayes.scaffold.study_file import draft_study
 from tests.fuzz.outcomes import fuzzed, outcome
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sharpbayes.report.document import document
-from sharpbayes.report.write import every_table
-from sharpbayes.results import SCHEMA, open_results, save_results, seal
-from sharpbayes.run import measure
+from sharpbayes.report.tables.files import every_table
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import SCHEMA, open_results, save_results, seal
+from sharpbayes.workflows.run import measure
 from tests.fuzz.outcomes import fuzzed, outcome
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.files import read_table
 from sharpbayes.data.panel import load_panel
+from sharpbayes.data.readers.files import read_table
 from sharpbayes.spec.study import Crowd, Panel
 from tests.fuzz.outcomes import fuzzed, outcome
 

@@ -12,7 +12,12 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TESTS = ["spec/test_lines.py", "test_results.py", "hostile/test_texts.py", "test_cluster.py"]
+TESTS = [
+    "spec/test_lines.py",
+    "storage/test_results.py",
+    "hostile/test_texts.py",
+    "execution/test_cluster.py",
+]
 # An exception that is shown as a sentence is caught whole; asserts are for types only.
 BANDIT = ["-q", "-r", "sharpbayes", "-ll"]
 

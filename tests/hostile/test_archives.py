@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from sharpbayes.cli import app
+from sharpbayes.cli.commands import app
 from sharpbayes.data import archive
-from sharpbayes.data.archive import opened
-from sharpbayes.data.layouts import read_layout
+from sharpbayes.data.readers.archive import opened
+from sharpbayes.data.readers.layouts import read_layout
 from sharpbayes.errors import DataError
 
 HEAD = json.dumps({"eval": {"task": "t", "model": "m"}})

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-from sharpbayes.cli import app
+from sharpbayes.cli.commands import app
 
 STUDY = """schema = "sharpbayes/study/1"
 title = "T"

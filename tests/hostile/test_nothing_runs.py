@@ -38,8 +38,8 @@ def hook(event, arguments):
         writes = set(arguments[1]) & set("wax+")
         if writes and allowed not in path.parents and "__pycache__" not in path.parts:
             raise SystemExit(f"write: {path}")
-from sharpbayes.cli import main
-import sharpbayes.run
+from sharpbayes.cli.commands import main
+import sharpbayes.workflows.run
 sys.argv = ["sharpbayes", "measure", "quickstart_crowd", "--quiet", "--out", str(allowed / "r.nc"),
             "--set", "bootstrap.replicates=20", "--set", "crowd.permutations=20"]
 sys.addaudithook(hook)

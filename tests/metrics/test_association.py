@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from sharpbayes.metrics.association import auc_pr, auc_roc, kendall_tau, spearman
+from sharpbayes.metrics.crowd.association import auc_pr, auc_roc, kendall_tau, spearman
 
 MEASURES = {
     kendall_tau: lambda label, score: kendalltau(score, label).statistic,

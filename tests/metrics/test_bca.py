@@ -4,8 +4,8 @@ import xarray as xr
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from sharpbayes.metrics import resample
-from sharpbayes.metrics.profile import weighted_mean
-from sharpbayes.metrics.resample import bca_interval, jackknife, nested_multiplicities
+from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.stats.resampling import bca_interval, jackknife, nested_multiplicities
 
 X = xr.DataArray(np.random.default_rng(1).gamma(0.5, 2.0, 60), dims="prompt")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.cohesion import (
+from sharpbayes.metrics.crowd.cohesion import (
     cohesion,
     distances,
     irr,
@@ -16,7 +16,7 @@ from sharpbayes.metrics.cohesion import (
     shuffles,
     xrr,
 )
-from sharpbayes.metrics.groups import membership
+from sharpbayes.metrics.crowd.groups import membership
 
 DISTANCES = ("nominal", "ordinal", "interval")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.compare import (
+from sharpbayes.metrics.panel.comparison import (
     admissible,
     cvar_difference,
     policy_score,

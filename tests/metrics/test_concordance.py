@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from scipy.stats import kendalltau, spearmanr
 
-from sharpbayes.metrics.concordance import (
+from sharpbayes.metrics.panel.concordance import (
     concordance,
     concordance_summary,
     dimension_dependence,

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.metrics.contrast import contrasts
+from sharpbayes.metrics.crowd.contrasts import contrasts
 
 GROUPS = ["all", "g=a", "g=b", "g=c", "h=x", "h=y"]
 GROUPING = ["all", "g", "g", "g", "h", "h"]

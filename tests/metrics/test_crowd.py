@@ -6,14 +6,14 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.crowd import (
+from sharpbayes.metrics.crowd.groups import membership
+from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
     expert_label_counts,
     item_label_counts,
     plurality,
     score_counts,
 )
-from sharpbayes.metrics.groups import membership
 
 MEMBER = xr.DataArray(
     [[True, True, True], [True, False, False], [False, True, True]],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.groups import membership, shared_items, strata, withheld
+from sharpbayes.metrics.crowd.groups import membership, shared_items, strata, withheld
 
 COLUMNS = {
     "gender": np.array(["Woman", "Man", "Woman", ""]),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.independence import (
+from sharpbayes.metrics.panel.independence import (
     effective_judges,
     error_correlation,
     independence,

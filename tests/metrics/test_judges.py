@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from sharpbayes.metrics.judges import log_sum_exp
+from sharpbayes.metrics.panel.pooling import log_sum_exp
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.measure_panel import planned, replicated_tables
-from sharpbayes.metrics.cohesion import measures, pair_counts, shuffles
-from sharpbayes.metrics.groups import LONGEST_REASON
-from sharpbayes.metrics.responsiveness import (
+from sharpbayes.analysis.panel import planned, replicated_tables
+from sharpbayes.metrics.crowd.cohesion import measures, pair_counts, shuffles
+from sharpbayes.metrics.crowd.groups import LONGEST_REASON
+from sharpbayes.metrics.crowd.responsiveness import (
     crowd_label_counts,
     expert_label_counts,
     item_label_counts,
@@ -19,8 +19,8 @@ from sharpbayes.metrics.responsiveness import (
     score_counts,
     strata,
 )
-from sharpbayes.run import read
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import read
 
 dask = pytest.importorskip("dask")
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
 from sharpbayes.metrics import mixed
-from sharpbayes.metrics.mixed import linear_mixed, tail_mixed
+from sharpbayes.metrics.panel.mixed_models import linear_mixed, tail_mixed
 
 
 def risks(*, seed, sd, models=5, prompts=80):

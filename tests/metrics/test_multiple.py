@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.metrics.multiple import benjamini_hochberg, holm, two_sided_p
+from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, holm, two_sided_p
 
 
 @pytest.mark.parametrize("seed", range(20))

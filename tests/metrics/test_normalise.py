@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.normalise import boolean, categorical, normalise, ordinal, reverse
+from sharpbayes.metrics.panel.normalisation import boolean, categorical, normalise, ordinal, reverse
 
 TABLE = xr.DataArray(
     [[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]],

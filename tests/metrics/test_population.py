@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.population import (
+from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.stats.population import (
     category_members,
     rater_weights,
     refused,
     target_weights,
 )
-from sharpbayes.metrics.profile import weighted_mean
-from sharpbayes.metrics.resample import multiplicities, nested_multiplicities
+from sharpbayes.metrics.stats.resampling import multiplicities, nested_multiplicities
 
 CATEGORY = xr.DataArray(
     ["race", "age", "race", "race", "age", "law"], {"prompt": list("pqrstu")}, "prompt"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.priority import disagreement, priority, recruiting
+from sharpbayes.metrics.crowd.priority import disagreement, priority, recruiting
 
 
 @pytest.mark.parametrize("seed", range(20))

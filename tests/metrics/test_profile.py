@@ -4,9 +4,9 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.profile import MEANING, profile, volatility, weighted_mean
-from sharpbayes.metrics.resample import multiplicities
-from sharpbayes.metrics.risk import panel
+from sharpbayes.metrics.panel.profile import MEANING, profile, volatility, weighted_mean
+from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.metrics.stats.resampling import multiplicities
 
 DIMENSIONS = ["bias", "fairness", "ethics", "epistemic"]
 ALPHA = 0.8

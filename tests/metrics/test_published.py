@@ -7,12 +7,17 @@ import pytest
 import xarray as xr
 from scipy.stats import chi2
 
-from sharpbayes.metrics.compare import tiers_by_overlap
-from sharpbayes.metrics.mixed import linear_mixed
-from sharpbayes.metrics.ranking import aggregate_agreement, decision_flip, rank_agreement, ranks
-from sharpbayes.metrics.sweeps import Protocol
-from sharpbayes.metrics.tail import conditional_value_at_risk, value_at_risk
-from sharpbayes.metrics.validation import kendall_w, partial_eta2
+from sharpbayes.metrics.panel.comparison import tiers_by_overlap
+from sharpbayes.metrics.panel.mixed_models import linear_mixed
+from sharpbayes.metrics.panel.ranking import (
+    aggregate_agreement,
+    decision_flip,
+    rank_agreement,
+    ranks,
+)
+from sharpbayes.metrics.panel.sweeps import Protocol
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk, value_at_risk
+from sharpbayes.metrics.panel.validation import kendall_w, partial_eta2
 
 # Table 12: mean L, CVaR(L), CVaR(R), CVaR(max), mean any-harm.
 TABLE_12 = {

@@ -3,7 +3,7 @@ import pytest
 import xarray as xr
 from scipy.stats import kendalltau, rankdata, spearmanr
 
-from sharpbayes.metrics.ranking import (
+from sharpbayes.metrics.panel.ranking import (
     AGGREGATES,
     aggregate_agreement,
     decision_flip,

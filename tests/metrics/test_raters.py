@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.crowd import (
+from sharpbayes.metrics.crowd.groups import membership, strata
+from sharpbayes.metrics.crowd.raters import KEPT, RaterScores, ranks, rater_intervals, rater_metrics
+from sharpbayes.metrics.crowd.responsiveness import responsiveness
+from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
     expert_label_counts,
     plurality,
     score_counts,
 )
-from sharpbayes.metrics.groups import membership, strata
-from sharpbayes.metrics.raters import KEPT, RaterScores, ranks, rater_intervals, rater_metrics
-from sharpbayes.metrics.resample import multiplicities
-from sharpbayes.metrics.responsiveness import responsiveness
+from sharpbayes.metrics.stats.resampling import multiplicities
 from tests.metrics.test_responsiveness_crowd import simulated_crowd
 
 

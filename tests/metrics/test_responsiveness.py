@@ -8,8 +8,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.resample import multiplicities
-from sharpbayes.metrics.responsiveness import (
+from sharpbayes.metrics.crowd.responsiveness import (
     harmonic_mean,
     item_label_counts,
     monotonic_precision_area,
@@ -21,6 +20,7 @@ from sharpbayes.metrics.responsiveness import (
     strata,
     weighted_recall_area,
 )
+from sharpbayes.metrics.stats.resampling import multiplicities
 
 NAN = np.nan
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")

@@ -8,8 +8,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.resample import bootstrap, percentile_interval
-from sharpbayes.metrics.responsiveness import (
+from sharpbayes.metrics.crowd.responsiveness import (
     crowd_label_counts,
     expert_label_counts,
     item_label_counts,
@@ -19,6 +18,7 @@ from sharpbayes.metrics.responsiveness import (
     score_counts,
     strata,
 )
+from sharpbayes.metrics.stats.resampling import bootstrap, percentile_interval
 
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 

@@ -3,8 +3,15 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.judges import log_sum_exp
-from sharpbayes.metrics.risk import any_harm, log_any_harm, log_risk, log_risk_part, panel, radius
+from sharpbayes.metrics.panel.pooling import log_sum_exp
+from sharpbayes.metrics.panel.risk import (
+    any_harm,
+    log_any_harm,
+    log_risk,
+    log_risk_part,
+    panel,
+    radius,
+)
 
 EPSILON = 1e-6
 harms = st.lists(st.floats(0, 1), min_size=4, max_size=4)

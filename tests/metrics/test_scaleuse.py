@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.metrics.scaleuse import drift, scale_use
+from sharpbayes.metrics.crowd.scale_use import drift, scale_use
 
 
 def used(*counts):

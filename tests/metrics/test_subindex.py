@@ -4,7 +4,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.subindex import Part, SubIndex, maximum, rms, sub_index, sub_indices
+from sharpbayes.metrics.panel.sub_index import Part, SubIndex, maximum, rms, sub_index, sub_indices
 
 COVERAGE = tuple(f"c{i}" for i in range(7))
 BIAS = SubIndex(

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.special import logsumexp
 from scipy.stats import kendalltau, spearmanr
 
-from sharpbayes.metrics.sweeps import (
+from sharpbayes.metrics.panel.sweeps import (
     Protocol,
     alpha_sweep,
     ensembles,

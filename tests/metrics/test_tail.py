@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.tail import (
+from sharpbayes.metrics.panel.tail import (
     conditional_value_at_risk,
     log_risk_tail,
     tail_share,

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 from statsmodels.stats.anova import anova_lm
 
-from sharpbayes.metrics.validation import (
+from sharpbayes.metrics.panel.validation import (
     common_prompts,
     friedman,
     holm,

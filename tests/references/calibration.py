@@ -12,12 +12,12 @@ import csv
 import time
 from pathlib import Path
 
-from sharpbayes.bayes.calibrate import calibrate, described
-from sharpbayes.checkpoint import Checkpoint
-from sharpbayes.report.calibration import write_calibration_figure
-from sharpbayes.run import _tree, metrics_of, read
+from sharpbayes.bayes.predict.calibration import calibrate, described
+from sharpbayes.execution.tasks import NoStore
+from sharpbayes.report.tables.calibration import write_calibration_figure
 from sharpbayes.spec.load import load_study
-from sharpbayes.tasks import NoStore
+from sharpbayes.storage.checkpoint import Checkpoint
+from sharpbayes.workflows.run import _tree, metrics_of, read
 
 HEADER = (
     "model",

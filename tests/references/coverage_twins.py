@@ -33,23 +33,23 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.replicate import posterior_predictive, thinned
-from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.analysis.crowd import count_crowd, statistic_of
+from sharpbayes.analysis.panel import planned, replicated_tables
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict.replication import posterior_predictive, thinned
+from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Column
 from sharpbayes.library import find
-from sharpbayes.measure_crowd import count_crowd, statistic_of
-from sharpbayes.measure_panel import planned, replicated_tables
-from sharpbayes.replicated import Draws
-from sharpbayes.replicated_crowd import crowd_twin
-from sharpbayes.replicated_panel import panel_cells, panel_twins
-from sharpbayes.run import read
+from sharpbayes.posterior.crowd import crowd_twin
+from sharpbayes.posterior.panel import panel_cells, panel_twins
+from sharpbayes.posterior.replicates import Draws
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
+from sharpbayes.workflows.run import read
 from tests.panels import files_of, frame
 
 SEED = 20260121

@@ -14,16 +14,16 @@ import arviz as az
 import numpy as np
 import pandas as pd
 
-from sharpbayes.bayes.geometry import sampling_powers
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.replicate import thinned
-from sharpbayes.bayes.sample import sample_kernel
-from sharpbayes.measure_panel import planned
-from sharpbayes.people import judge_calibration, people_draws
-from sharpbayes.replicated import Draws
-from sharpbayes.replicated_panel import panel_cells, panel_twins
-from sharpbayes.run import read
+from sharpbayes.analysis.panel import planned
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict.replication import thinned
+from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.nuts import sample_kernel
+from sharpbayes.posterior.judge_bias import judge_calibration, people_draws
+from sharpbayes.posterior.panel import panel_cells, panel_twins
+from sharpbayes.posterior.replicates import Draws
+from sharpbayes.workflows.run import read
 from tests.peopled import simulated
 
 SEED, LEVEL = 20260121, 0.9

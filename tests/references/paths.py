@@ -13,15 +13,15 @@ import numpy as np
 from arviz_stats.base import array_stats
 from scipy import stats
 
-from sharpbayes.bayes.build import build
-from sharpbayes.bayes.checks import parameters
-from sharpbayes.bayes.geometry import sampling_powers
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.sample import sample_graph, sample_kernel
-from sharpbayes.run import read
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.sampling.convergence import parameters
+from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
+from sharpbayes.workflows.run import read
 
 ROOT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_name("paths.csv")

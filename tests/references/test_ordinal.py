@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import column, model_from, model_of

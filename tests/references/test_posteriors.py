@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
 
-from sharpbayes.bayes.geometry import sampling_powers
-from sharpbayes.bayes.layout import layout
-from sharpbayes.bayes.placing import design
-from sharpbayes.bayes.sample import sample_kernel
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import column, model_from

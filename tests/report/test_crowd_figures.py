@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.crowd_figures import FIGURES
-from sharpbayes.run import measure
+from sharpbayes.report.figures.crowd import FIGURES
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import measure
 
 DRAW = dict(FIGURES)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.crowd_tables import crowd_tables, responsiveness_table
-from sharpbayes.report.tables import tables
-from sharpbayes.run import measure
+from sharpbayes.report.tables.common import tables
+from sharpbayes.report.tables.crowd import crowd_tables, responsiveness_table
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import measure
 
 
 @pytest.fixture(scope="module")

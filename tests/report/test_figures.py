@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report.figures import draw, figures, risk_metrics, write_figures
+from sharpbayes.report.figures.panel import draw, figures, risk_metrics, write_figures
 from tests.panels import frame, measured
 
 

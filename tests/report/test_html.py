@@ -11,10 +11,10 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import html
-from sharpbayes.report.figures import profile_intervals
-from sharpbayes.report.write import every_table
-from sharpbayes.run import measure
+from sharpbayes.report.figures.panel import profile_intervals
+from sharpbayes.report.tables.files import every_table
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import measure
 from tests.panels import frame, measured
 
 NASTY = '<script>alert("1")</script>&\'"'

@@ -6,9 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from sharpbayes.report.html import write_html
-from sharpbayes.run import measure
+from sharpbayes.report.page import write_html
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import measure
 from tests.make_docs import small_fits
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,7 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import panel_tables
-from sharpbayes.report.table import Table
-from sharpbayes.report.write import (
+from sharpbayes.report.tables.files import (
     as_csv,
     as_latex,
     as_markdown,
@@ -20,6 +19,7 @@ from sharpbayes.report.write import (
     every_table,
     write_tables,
 )
+from sharpbayes.report.tables.table import Table
 from tests.panels import JUDGES, frame, measured
 
 TITLES = [

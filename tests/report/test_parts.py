@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from sharpbayes import terminal
-from sharpbayes.report.parts import in_parts
-from sharpbayes.report.table import Table
+from sharpbayes.report.tables.splitting import in_parts
+from sharpbayes.report.tables.table import Table
 
 WIDE = Table(
     "Wide",

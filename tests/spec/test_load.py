@@ -1,7 +1,7 @@
 import pytest
 
 from sharpbayes.errors import SpecError
-from sharpbayes.spec.check import policy_for
+from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.load import load_study
 
 

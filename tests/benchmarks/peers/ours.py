@@ -26,8 +26,8 @@ def ratings_of(ratings):
 
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
+    from sharpbayes.bayes.design.indexing import design
     from sharpbayes.bayes.fit import chosen_powers, sampled_terms
-    from sharpbayes.bayes.placing import design
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -50,7 +50,7 @@ def main():
     import nutpie  # noqa: F401
 
     import sharpbayes.bayes.fit  # noqa: F401
-    from sharpbayes.bayes.native import expand_code, logp_code
+    from sharpbayes.bayes.kernel.machine_code import expand_code, logp_code
 
     laps.lap("imports")
     logp_code(), expand_code()

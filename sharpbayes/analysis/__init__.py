@@ -1,0 +1,1 @@
+"""Observed ratings to groups of results."""

@@ -1,0 +1,1 @@
+"""Terms of a model and ratings of a study as labelled index arrays."""

@@ -1,0 +1,1 @@
+"""The model as PyMC variables: its definition."""

@@ -1,0 +1,1 @@
+"""Density and gradient in machine code, verified against the graph."""

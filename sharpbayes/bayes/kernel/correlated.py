@@ -1,0 +1,154 @@
+"""Correlated effects in the kernel: Cholesky factor of LKJ correlations, forth and back."""
+
+import math
+
+import numba
+import numpy as np
+
+from sharpbayes.bayes.kernel.plan import AT
+
+jit = numba.njit(error_model="numpy", nogil=True)
+
+
+@jit
+def sd_of(p, t, z, d):
+    """Return the sd of a term's effects (of its d-th level, where they are correlated)."""
+    return p.prior[t, 0] if p.term[t, AT.sd_z] < 0 else math.exp(z[p.term[t, AT.sd_z] + d])
+
+
+@jit
+def partial_shape(p, t, column):
+    """Return b of the law 2 Beta(b, b) - 1 of partial correlations with a column."""
+    return p.prior[t, 2] + (p.term[t, AT.levels] - 2.0 - column) / 2.0
+
+
+@jit
+def correlation_factor(p, t, z):
+    """Return the Cholesky factor of a term's correlations."""
+    levels = p.term[t, AT.levels]
+    factor, at = np.zeros((levels, levels)), p.term[t, AT.corr_z]
+    for i in range(levels):
+        left = 1.0
+        for j in range(i):
+            y = math.tanh(0.5 * z[at])
+            factor[i, j] = y * math.sqrt(left)
+            left *= 1.0 - y * y
+            at += 1
+        factor[i, i] = math.sqrt(left)
+    return factor
+
+
+@jit
+def correlated_forward(p, t, z, x):
+    """Return the log prior of correlated effects; write own effects where ``x`` is unit ones."""
+    row = p.term[t]
+    levels = row[AT.levels]
+    factor, total = correlation_factor(p, t, z), 0.0
+    sd = np.array([sd_of(p, t, z, d) for d in range(levels)])
+    unit = np.empty(levels)
+    for start in range(0, row[AT.size], levels):
+        effects = x[start : start + levels]
+        if row[AT.centred]:
+            whiten(factor, sd, effects, unit)
+        else:
+            unit[:] = effects
+            for i in range(levels):
+                effects[i] = 0.0
+                for j in range(i + 1):
+                    effects[i] += sd[i] * factor[i, j] * unit[j]
+        for i in range(levels):
+            total -= 0.5 * unit[i] * unit[i]
+    if row[AT.centred]:
+        for d in range(levels):
+            total -= row[AT.size] // levels * math.log(sd[d] * factor[d, d])
+    return total + correlation_prior(p, t, z)
+
+
+@jit
+def whiten(factor, sd, effects, unit):
+    """Write the unit effects of one row: solve diag(sd) L unit = effects."""
+    for i in range(len(unit)):
+        value = effects[i] / sd[i]
+        for j in range(i):
+            value -= factor[i, j] * unit[j]
+        unit[i] = value / factor[i, i]
+
+
+@jit
+def correlation_prior(p, t, z):
+    """Return the log prior of partial correlations on the log-odds scale."""
+    at, total = p.term[t, AT.corr_z], 0.0
+    for i in range(p.term[t, AT.levels]):
+        for j in range(i):
+            b = partial_shape(p, t, j)
+            size = abs(z[at])
+            total += b * (-size - 2.0 * math.log1p(math.exp(-size)))
+            total -= 2.0 * math.lgamma(b) - math.lgamma(2.0 * b)
+            at += 1
+    return total
+
+
+@jit
+def correlated_backward(p, t, z, x, g, slope, grad):
+    """Turn the slope of correlated effects into that of their coordinates, sds, correlations."""
+    row = p.term[t]
+    levels = row[AT.levels]
+    factor, steep = correlation_factor(p, t, z), np.zeros((levels, levels))
+    sd = np.array([sd_of(p, t, z, d) for d in range(levels)])
+    unit, back = np.empty(levels), np.empty(levels)
+    for start in range(0, row[AT.size], levels):
+        effects, gs = x[start : start + levels], g[start : start + levels]
+        whiten(factor, sd, effects, unit)
+        if row[AT.centred]:
+            unwhiten(factor, unit, back)
+            for i in range(levels):
+                pull = back[i] / sd[i]
+                gs[i] -= pull
+                grad[row[AT.sd_z] + i] += effects[i] * pull
+                for j in range(i + 1):
+                    steep[i, j] += back[i] * unit[j]
+                for link in range(row[AT.centres]):
+                    slope[p.links[row[AT.links] + link * row[AT.size] + start + i]] += pull
+        else:
+            for i in range(levels):
+                grad[row[AT.sd_z] + i] += gs[i] * effects[i]
+                back[i] = gs[i] * sd[i]
+                for j in range(i + 1):
+                    steep[i, j] += back[i] * unit[j]
+            for j in range(levels):
+                gs[j] = -unit[j]
+                for i in range(j, levels):
+                    gs[j] += factor[i, j] * back[i]
+    if row[AT.centred]:
+        for d in range(levels):
+            grad[row[AT.sd_z] + d] -= row[AT.size] // levels
+            steep[d, d] -= row[AT.size] // levels / factor[d, d]
+    correlation_backward(p, t, z, steep, grad)
+
+
+@jit
+def unwhiten(factor, unit, back):
+    """Write the solution of L' back = unit."""
+    for i in range(len(unit) - 1, -1, -1):
+        value = unit[i]
+        for j in range(i + 1, len(unit)):
+            value -= factor[j, i] * back[j]
+        back[i] = value / factor[i, i]
+
+
+@jit
+def correlation_backward(p, t, z, steep, grad):
+    """Add the slope of partial correlations from that of the Cholesky factor, and their prior."""
+    at = p.term[t, AT.corr_z]
+    for i in range(p.term[t, AT.levels]):
+        left = np.ones(i + 1)
+        for j in range(i):
+            left[j + 1] = left[j] / math.cosh(0.5 * z[at + j]) ** 2
+        d_left = steep[i, i] * 0.5 / math.sqrt(left[i])
+        for j in range(i - 1, -1, -1):
+            y = math.tanh(0.5 * z[at + j])
+            about = 1.0 / math.cosh(0.5 * z[at + j]) ** 2
+            d_y = steep[i, j] * math.sqrt(left[j]) - 2.0 * y * left[j] * d_left
+            d_left = d_left * about + steep[i, j] * y * 0.5 / math.sqrt(left[j])
+            grad[at + j] += 0.5 * about * d_y - partial_shape(p, t, j) * y
+        at += i

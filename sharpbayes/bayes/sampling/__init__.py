@@ -1,0 +1,1 @@
+"""Geometry, chains and convergence."""

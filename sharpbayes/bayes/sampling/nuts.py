@@ -1,0 +1,150 @@
+"""Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph outside its families."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.kernel.layout import Layout
+from sharpbayes.bayes.kernel.machine_code import expand_code, logp_code, pack
+from sharpbayes.bayes.sampling.chains import (
+    STATISTICS,
+    Progress,
+    run_chain,
+    run_chains,
+)
+from sharpbayes.bayes.sampling.draws import labelled
+from sharpbayes.bayes.kernel.initial_points import initial_point
+from sharpbayes.bayes.sampling.nutpie_loader import nutpie
+from sharpbayes.execution.tasks import Arrays, Store
+from sharpbayes.spec.study import Sampler
+
+# Samples the chains of a seed that a store does not have.
+Elsewhere = Callable[[Design, Layout, Sampler, int, Store | None], list[Arrays]]
+
+
+def sample_kernel(
+    design: Design,
+    layout: Layout,
+    sampler: Sampler,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+    store: Store | None = None,
+    elsewhere: Elsewhere | None = None,
+    cores: int | None = None,
+) -> xr.DataTree:
+    """Return ``posterior`` and ``sample_stats`` over (chain, draw); nothing is compiled.
+
+    Args:
+        design: Ratings placed on the terms of a model.
+        layout: The same as flat arrays.
+        sampler: Numbers of chains, tuning steps and draws.
+        seed: Seed of all chains.
+        progress: Called a few times a second with one progress object a chain
+            (``finished_draws``, ``total_draws``, ``divergences``, ``step_size``).
+        store: Where finished chains are kept, and taken from.
+        elsewhere: Samples the chains in other processes; the draws are the same.
+        cores: Most chains that run at once here.
+
+    Returns:
+        Fewer draws than asked for after Ctrl-C: what the chains had finished.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
+    """
+    if elsewhere is not None:
+        chains = elsewhere(design, layout, sampler, seed, store)
+    else:
+        compiled = compiled_kernel(design, layout)
+        chains = run_chains(
+            compiled, sampler, seed=seed, progress=progress, store=store, cores=cores
+        )
+    kept = _taken(chains, "draw values")
+    return xr.DataTree.from_dict(
+        {"posterior": labelled(kept, design, layout), "sample_stats": _statistics(chains)}
+    )
+
+
+def sample_one(design: Design, layout: Layout, sampler: Sampler, seed: int) -> Arrays:
+    """Sample one chain through the kernel, with a seed of its own, in this process."""
+    return run_chain(compiled_kernel(design, layout), sampler, seed=seed)
+
+
+def sample_graph(
+    model: Any,
+    sampler: Sampler,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+    store: Store | None = None,
+    cores: int | None = None,
+) -> xr.DataTree:
+    """As :func:`sample_kernel`, through PyMC's graph, which takes a minute to compile.
+
+    Args:
+        model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build` returns.
+        sampler: Numbers of chains, tuning steps and draws.
+        seed: Seed of all chains.
+        progress: See :func:`sample_kernel`.
+        store: See :func:`sample_kernel`.
+        cores: See :func:`sample_kernel`.
+    """
+    from sharpbayes.bayes.graph.model import public_names  # noqa: PLC0415
+
+    compiled = nutpie().compile_pymc_model(model, var_names=public_names(model))
+    chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store, cores=cores)
+    dims = {name: model.named_vars_to_dims.get(name, ()) for name in public_names(model)}
+    posterior = {}
+    for name, own in dims.items():
+        shape = [len(model.coords[dim]) for dim in own]
+        values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
+        posterior[name] = (("chain", "draw", *own), np.stack(values))
+    statistics = _statistics(chains)
+    coords = {dim: list(model.coords[dim]) for own in dims.values() for dim in own}
+    held = xr.Dataset(posterior, coords | dict(statistics.coords))
+    return xr.DataTree.from_dict({"posterior": held, "sample_stats": statistics})
+
+
+def compiled_kernel(design: Design, layout: Layout) -> Any:
+    """The kernel as nutpie takes models: addresses of machine code and of the plan."""
+    return nutpie().compile_pymc.CompiledPyMCModel(
+        _n_dim=layout.size,
+        dims={},
+        _coords={},
+        _shapes={"values": (layout.kept_size,)},
+        compiled_logp_func=logp_code(),
+        compiled_expand_func=expand_code(),
+        initial_point_func=lambda seed: initial_point(design, layout, seed=seed),
+        shared_data={},
+        shared_var_keys={},
+        user_data=pack(layout.plan),
+        n_expanded=layout.kept_size,
+        shape_info=(["values"], [slice(0, layout.kept_size)], [(layout.kept_size,)]),
+        logp_func=None,
+        expand_func=None,
+        reparameterized_names=[],
+    )
+
+
+def _taken(chains: Sequence[Arrays], name: str) -> NDArray[np.float64]:
+    """A column of all chains; what each held is let go, since draws are most of the memory."""
+    first = chains[0][name]
+    kept = np.empty((len(chains), *first.shape))
+    for number, chain in enumerate(chains):
+        kept[number] = chain.pop(name)
+    return kept
+
+
+def _statistics(chains: Sequence[Arrays]) -> xr.Dataset:
+    """Statistics of the sampler, clock times left out."""
+    held = {
+        name: (("chain", "draw"), np.stack([chain[name] for chain in chains]))
+        for name in STATISTICS
+        if name in chains[0]
+    }
+    draws = len(chains[0][next(iter(held))])
+    return xr.Dataset(held, {"chain": np.arange(len(chains)), "draw": np.arange(draws)})

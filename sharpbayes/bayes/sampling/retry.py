@@ -1,0 +1,84 @@
+"""Sampling again, longer, where a fit has not converged."""
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.bayes.sampling.convergence import diagnose
+from sharpbayes.spec.study import Sampler
+
+# An attempt has this many times the tuning and the draws of the one before.
+LONGER = 2
+
+Sample = Callable[[Sampler, int], xr.DataTree]
+Step = Callable[[str], None]
+
+
+def until_converged(
+    sample: Sample, sampler: Sampler, *, seed: int, retries: int, step: Step
+) -> tuple[xr.DataTree, xr.Dataset]:
+    """Return the trace and diagnostics of the first attempt that converged, or of the last.
+
+    Attempts are independent: each has a seed that follows from ``seed`` and its number, and starts
+    anew, so that equal studies give equal results however often they were tried.
+
+    Args:
+        sample: Samples with given settings and seed.
+        sampler: Settings of the first attempt.
+        seed: Seed of the first attempt.
+        retries: Number of further attempts.
+        step: Called with a few words before each step of the work.
+    """
+    attempt = 0
+    while True:
+        trace = sample(sampler, attempt_seed(seed, attempt))
+        step("checking convergence")
+        table = diagnose(trace, sampler)
+        table.attrs |= {"attempts": attempt + 1, **_length(sampler)}
+        if table["converged"] or attempt >= retries or _interrupted(trace, sampler):
+            return trace, table
+        attempt += 1
+        sampler = longer(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
+        step(
+            f"not converged ({table.attrs['why_not']}); attempt {attempt + 1} with "
+            f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
+        )
+
+
+def longer(sampler: Sampler, *, diverged: bool) -> Sampler:
+    """Return settings of the next attempt: twice as long, and smaller steps if any diverged.
+
+    >>> longer(Sampler(tune=500, draws=800), diverged=True).target_accept
+    0.9
+    """
+    target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
+    return sampler.model_copy(
+        update={
+            "tune": LONGER * sampler.tune,
+            "draws": LONGER * sampler.draws,
+            "target_accept": round(target, 6),
+        }
+    )
+
+
+def attempt_seed(seed: int, attempt: int) -> int:
+    """Return the seed of an attempt; the first has the seed itself.
+
+    >>> attempt_seed(7, 0), attempt_seed(7, 1) == attempt_seed(7, 1)
+    (7, True)
+    """
+    if attempt == 0:
+        return seed
+    return int(np.random.SeedSequence([seed, attempt]).generate_state(1)[0])
+
+
+def _length(sampler: Sampler) -> dict[str, int | float]:
+    """What an attempt asked for."""
+    return {"tune": sampler.tune, "draws": sampler.draws, "target_accept": sampler.target_accept}
+
+
+def _interrupted(trace: xr.DataTree, sampler: Sampler) -> bool:
+    """Whether sampling was cut short."""
+    kept = trace["posterior"].sizes
+    return bool(kept["chain"] < sampler.chains or kept["draw"] < sampler.draws)

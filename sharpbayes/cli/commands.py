@@ -1,0 +1,399 @@
+"""The command line: with :mod:`sharpbayes.cli.console` the only place that prints and exits."""
+
+import atexit
+import gc
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sharpbayes.cli.console import (
+    announcer,
+    chain_progress,
+    echo_json,
+    exit_if_interrupted,
+    exit_if_unsure,
+    finish,
+    guarded,
+    keep_calibration,
+    keep_measured,
+    keep_tables,
+    named_files,
+    pairs,
+    print_json,
+    read_study,
+    results_path,
+    say,
+    show_tables,
+    study_of,
+    working,
+    write_page,
+    write_report,
+)
+from sharpbayes.errors import Fault, SpecError, did_you_mean
+
+# How often --retry samples again; every attempt is twice as long as the one before.
+MOST_RETRIES = 3
+# New objects until the next search for garbage; Python's own figure is for programs that make some.
+FEWER_SEARCHES = 50_000
+
+app = typer.Typer(
+    add_completion=True,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Risk profiles of AI models from ratings, with their uncertainty.",
+    epilog="Exit: 0 done, 2 spec or call, 3 data, 4 not converged, 5 files, 130 interrupted.",
+)
+
+Study = Annotated[Path, typer.Argument(help="A study file (TOML), or the name of a shipped one.")]
+ResultsFile = Annotated[Path, typer.Argument(help="A results file written by fit or measure.")]
+Tables = Annotated[
+    Path | None, typer.Option(help="Folder for every table as CSV, Markdown and LaTeX.")
+]
+Figures = Annotated[
+    Path | None, typer.Option(help="Folder for Figures 1 to 4 as PNG, SVG and PDF; a panel only.")
+]
+Out = Annotated[Path | None, typer.Option(help="Results file; <study>.results.nc by default.")]
+Page = Annotated[Path | None, typer.Option("--out", help="HTML file; <results>.html by default.")]
+Text = Annotated[bool, typer.Option("--text", help="Print every table; write no HTML.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="key=value over the study file.")]
+Seed = Annotated[int | None, typer.Option(help="Seed, in place of the study's.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Retry = Annotated[
+    bool,
+    typer.Option("--retry", help="Sample again, twice as long, until converged; 3 times at most."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from what a killed run finished.")]
+OnCluster = Annotated[
+    str | None, typer.Option("--cluster", help="local:N processes, or a scheduler, tcp://...")
+]
+Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="Ratings: CSV, Parquet, JSON lines, or logs.")],
+    out: Annotated[Path | None, typer.Option(help="Study file; <data>.toml by default.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="role=column, in place of a guess.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Look at a data file and write a commented study for it."""
+    with guarded(debug=debug):
+        from sharpbayes.scaffold.logs import study_name  # noqa: PLC0415
+        from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415
+
+        target = out or Path(study_name(data))
+        unsure = write_study(data, target, roles=pairs(role or []))
+        for text in unsure:
+            say(f"to check: {text}")
+        say(f"study written to {target}; next: sharpbayes check {target}")
+
+
+@app.command()
+def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = False) -> None:
+    """Validate a study and its data without computing, and print what was understood."""
+    with guarded(debug=debug):
+        from sharpbayes.workflows.run import check as check_study  # noqa: PLC0415
+
+        understood = check_study(read_study(study, set_, None))
+        if as_json:
+            from sharpbayes.report.tables.check import understood_document  # noqa: PLC0415
+
+            echo_json(understood_document(understood))
+            return
+        from sharpbayes.report.tables.check import understood_tables  # noqa: PLC0415
+
+        show_tables(understood_tables(understood))
+        typer.echo(f"{study}: no fault found")
+
+
+@app.command()
+def measure(
+    study: Study,
+    out: Out = None,
+    set_: Set = None,
+    seed: Seed = None,
+    resume: Resume = False,
+    cluster: OnCluster = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compute the deterministic metrics and their bootstrap intervals."""
+    with guarded(debug=debug):
+        from sharpbayes.workflows.run import measure as measure_study  # noqa: PLC0415
+
+        files = read_study(study, set_, seed)
+        target = results_path(study, out)
+        with working(files, target, resume=resume, address=cluster):
+            results = measure_study(files, step=announcer(quiet=quiet))
+            finish(results, target, quiet=quiet, as_json=as_json)
+
+
+@app.command()
+def fit(
+    study: Annotated[
+        Path | None, typer.Argument(help="A study file (TOML), or the name of a shipped one.")
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Run the study of a results file once more.")
+    ] = None,
+    out: Out = None,
+    set_: Set = None,
+    seed: Seed = None,
+    retry: Retry = False,
+    resume: Resume = False,
+    cluster: OnCluster = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Measure, fit the model, check convergence and write everything to one file."""
+    with guarded(debug=debug):
+        from sharpbayes.workflows.run import fit as fit_study  # noqa: PLC0415
+        from sharpbayes.workflows.run import measure as measure_study  # noqa: PLC0415
+        from sharpbayes.workflows.run import read  # noqa: PLC0415
+
+        (files, name), step = study_of(study, from_, set_, seed), announcer(quiet=quiet)
+        target = results_path(name, out)
+        with working(files, target, resume=resume, address=cluster) as work:
+            loaded = read(files)
+            measured = measure_study(files, loaded=loaded, step=step)
+            try:
+                with chain_progress(quiet=quiet) as progress:
+                    results = fit_study(
+                        files,
+                        loaded=loaded,
+                        measured=measured,
+                        step=step,
+                        retries=MOST_RETRIES if retry else 0,
+                        progress=progress,
+                        **work.fits,
+                    )
+            except KeyboardInterrupt:
+                keep_measured(measured, target)
+                raise
+            finish(results, target, quiet=quiet, as_json=as_json)
+            exit_if_interrupted(results)
+        exit_if_unsure(results)
+
+
+@app.command()
+def simulate(
+    study: Study,
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="normal, shift, conservative, all for raters of each; model: from its model file."
+        ),
+    ] = "normal",
+    out: Annotated[Path | None, typer.Option(help="Folder; <study>.simulated by default.")] = None,
+    seed: Seed = None,
+    set_: Set = None,
+    debug: Debug = False,
+) -> None:
+    """Simulate ratings with known truth, and write a study that measures them."""
+    with guarded(debug=debug):
+        from sharpbayes.simulation.scoring_patterns import save_simulated  # noqa: PLC0415
+        from sharpbayes.workflows.run import simulate as simulated  # noqa: PLC0415
+
+        made = simulated(read_study(study, set_, seed), pattern=pattern)
+        written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
+        count = len(made.tables["ratings"])
+        say(f"{count} ratings with known truth; run sharpbayes measure {written}")
+
+
+@app.command()
+def calibrate(
+    study: Study,
+    simulations: Annotated[int, typer.Option(min=20, help="Number of fits.")] = 300,
+    out: Annotated[Path | None, typer.Option(help="Results file of the places of truths.")] = None,
+    tables: Tables = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for the ECDF differences.")] = None,
+    set_: Set = None,
+    seed: Seed = None,
+    resume: Resume = False,
+    cluster: OnCluster = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Fit ratings with known truth at this design, and test whether fits are calibrated."""
+    with guarded(debug=debug):
+        from sharpbayes.report.tables.calibration import calibration_tables  # noqa: PLC0415
+        from sharpbayes.workflows.run import calibrate as calibrate_study  # noqa: PLC0415
+
+        files = read_study(study, set_, seed)
+        target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
+        call, step = f" calibrate {simulations}", announcer(quiet=quiet)
+        with working(files, target, resume=resume, address=cluster, call=call) as work:
+            found = calibrate_study(files, simulations=simulations, step=step, **work.simulations)
+            written = keep_calibration(found, None if out is None else target, tables, figures)
+        if as_json:
+            from sharpbayes.report.document import found_document  # noqa: PLC0415
+
+            echo_json(found_document(found, "calibration", without="simulation", files=written))
+        elif not quiet:
+            show_tables(calibration_tables(found))
+        exit_if_unsure(found)
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Two or more files written by fit.")],
+    leave_out: Annotated[
+        str, typer.Option(help="What is left out: rating, item, rater, prompt, ...")
+    ] = "rating",
+    refits: Annotated[
+        int, typer.Option(min=0, help="Exact refits a model, of units with a bad Pareto k.")
+    ] = 10,
+    out: Annotated[Path | None, typer.Option(help="Results file of the comparison.")] = None,
+    tables: Tables = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare models of the same ratings by how well they predict what was left out."""
+    with guarded(debug=debug):
+        from sharpbayes.report.tables.comparison import compare_tables  # noqa: PLC0415
+        from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415
+
+        named = named_files(results)
+        target = None if out is None else results_path(out, out)
+        found = compare_results(named, by=leave_out, refits=refits, step=announcer(quiet=quiet))
+        files = keep_tables(compare_tables(found), found, target, tables)
+        if as_json:
+            from sharpbayes.report.document import found_document  # noqa: PLC0415
+
+            echo_json(found_document(found, "comparison", without="unit", files=files))
+        elif not quiet:
+            show_tables(compare_tables(found))
+
+
+@app.command()
+def weigh(
+    results: ResultsFile,
+    weights: Annotated[
+        list[str], typer.Option(help="A shipped weights file or a path; several are compared.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="File for the groups of every weights.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Put other weights over a stored fit, without the data and without a new fit."""
+    with guarded(debug=debug):
+        from sharpbayes.report.tables.decision import weighed_document, weighed_tables  # noqa: PLC0415
+        from sharpbayes.storage.results import open_results, save_results  # noqa: PLC0415
+        from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415
+        from sharpbayes.workflows.weigh import weigh as weigh_results  # noqa: PLC0415
+
+        target = None if out is None else results_path(results, out)
+        weighed = weigh_results(open_results(results, whole=False), named_weights(weights))
+        if not quiet and weighed.attrs["status"] != "fitted":
+            say(f"{results}: status is {weighed.attrs['status']}; do not decide by these numbers")
+        if target is not None:
+            save_results(weighed, target)
+        if as_json:
+            echo_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
+        elif not quiet:
+            show_tables(weighed_tables(weighed))
+
+
+@app.command()
+def report(
+    results: ResultsFile,
+    out: Page = None,
+    tables: Tables = None,
+    figures: Figures = None,
+    text: Text = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write one HTML file beside the results, or print or write their tables and figures."""
+    with guarded(debug=debug):
+        from sharpbayes.report.tables.files import every_table  # noqa: PLC0415
+        from sharpbayes.storage.results import open_results  # noqa: PLC0415
+
+        opened = open_results(results)
+        files = write_report(opened, tables, figures)
+        if out is not None or not (text or as_json or tables or figures):
+            files.append(write_page(opened, out or results.with_suffix(".html")))
+        if as_json:
+            print_json(opened, results, files)
+        elif text:
+            show_tables(every_table(opened))
+
+
+@app.command()
+def show(
+    name: Annotated[str | None, typer.Argument(help="A shipped study, weights or model.")] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="JSON Schema of study, weights or model files.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """List what is shipped, print one file of it, or print a JSON Schema."""
+    with guarded(debug=debug):
+        if schema is not None:
+            typer.echo(_schema(schema))
+        elif name is None:
+            typer.echo(_shipped())
+        else:
+            typer.echo(_text_of(name), nl=False)
+
+
+def main() -> None:
+    """Run the command line.
+
+    What is imported stays to the end: it is neither searched for garbage on the way, nor taken
+    apart at the end of the process.
+    """
+    gc.set_threshold(FEWER_SEARCHES)
+    atexit.register(gc.freeze)
+    app(prog_name="sharpbayes")
+
+
+def _shipped() -> str:
+    """List the shipped files by kind."""
+    from sharpbayes.library import KINDS, names  # noqa: PLC0415
+
+    return "\n".join(f"{kind}: {', '.join(names(kind))}" for kind in KINDS)
+
+
+def _text_of(name: str) -> str:
+    """Return the text of a shipped file; of a model also its priors, defaults included."""
+    from sharpbayes.library import KINDS, find, names  # noqa: PLC0415
+
+    for kind in KINDS:
+        if name in names(kind):
+            text = find(kind, name).read_text(encoding="utf-8")
+            return text + _priors(find(kind, name)) if kind == "models" else text
+    known = [known for kind in KINDS for known in names(kind)]
+    message = f"no shipped file {name!r}, there are {', '.join(known)}"
+    raise SpecError([Fault("show", 0, "", message + did_you_mean(name, known))])
+
+
+def _priors(path: Path) -> str:
+    """Return the priors of a model file as a comment below its text."""
+    from sharpbayes.report.tables.priors import prior_lines  # noqa: PLC0415
+    from sharpbayes.spec.load import load  # noqa: PLC0415
+    from sharpbayes.spec.model import Model  # noqa: PLC0415
+
+    lines = ["", "# Priors, defaults included (logit scale of severity):"]
+    return "\n".join([*lines, *(f"#   {line}" for line in prior_lines(load(path, Model).spec)), ""])
+
+
+def _schema(kind: str) -> str:
+    """Return the JSON Schema of one kind of file."""
+    from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415
+
+    if kind not in KINDS:
+        message = f"no schema {kind!r}, there are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+        raise SpecError([Fault("show --schema", 0, "", message)])
+    return json.dumps(json_schema(kind), indent=2)

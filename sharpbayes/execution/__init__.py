@@ -1,0 +1,1 @@
+"""Where tasks run: threads, processes, a cluster."""

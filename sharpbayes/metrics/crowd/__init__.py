@@ -1,0 +1,1 @@
+"""Metrics of a crowd of raters (responsiveness)."""

@@ -1,0 +1,242 @@
+"""From single crowd ratings to what responsiveness compares: plurality scores and safety labels.
+
+Scores are levels 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
+any extra leading dimensions (``draw``, ``replicate``) of its first argument; of an array of Dask
+the result is one too, and blocks are read when it is.
+"""
+
+from functools import partial
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.errors import listed
+from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.crowd.kernels import count_scores
+
+MISSING = -1
+
+
+def score_counts(
+    level: xr.DataArray,
+    *,
+    item: NDArray[np.integer],
+    rater: NDArray[np.integer],
+    member: xr.DataArray,
+    levels: int,
+    items: int,
+) -> xr.DataArray:
+    """Count how often each group gives each score to each item.
+
+    ``count[g, i, s] = #{ratings r : item[r] = i, level[r] = s, rater[r] in g}``
+
+    Args:
+        level: Scores 0..levels-1, -1 missing; (..., rating).
+        item: Item of each rating, 0..items-1; (rating,).
+        rater: Rater of each rating, a position in ``member``; (rating,).
+        member: Who belongs to which group; bool (group, rater).
+        levels: Number of scores of the scale, K + 1.
+        items: Number of items.
+
+    Returns:
+        Counts (..., group, item, score); missing ratings count nowhere.
+
+    Raises:
+        ValueError: A level, item or rater is out of its range.
+
+    Source: responsiveness paper, section 5.1.
+
+    >>> member = xr.DataArray([[True, True], [False, True]], dims=("group", "rater"))
+    >>> level = xr.DataArray([0, 2, 2], dims="rating")
+    >>> item, rater = np.array([0, 0, 1]), np.array([0, 1, 1])
+    >>> counts = score_counts(level, item=item, rater=rater, member=member, levels=3, items=2)
+    >>> counts.values.tolist()
+    [[[1, 0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0, 1]]]
+    """
+    _require_range("rater", rater, below=member.sizes["rater"])
+    # Raters of the same groups are counted together: one pass over the ratings serves all groups.
+    kinds, kind = np.unique(
+        member.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
+    )
+    _require_range("item", item, below=items)
+    shape = {"kind": len(kinds), "item": items, "score": levels}
+    by_kind: xr.DataArray = xr.apply_ufunc(
+        partial(_counted, item=item, rater=rater, kind=kind, shape=tuple(shape.values())),
+        level.drop_vars("rating", errors="ignore"),
+        input_core_dims=[["rating"]],
+        output_core_dims=[list(shape)],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": shape},
+        output_dtypes=[np.int32],
+    ).assign_coords(score=np.arange(levels))
+    groups = xr.DataArray(kinds.astype(float), dims=("kind", "group"))
+    groups = groups.assign_coords(member.isel(rater=0, drop=True).coords)
+    counts: xr.DataArray = xr.dot(groups, by_kind.astype(float), dim="kind", optimize=True)
+    return counts.astype(np.int32).transpose(..., "group", "item", "score")
+
+
+def plurality(counts: xr.DataArray) -> xr.DataArray:
+    """Return the score that most raters of the group gave; the most unsafe one of a tie.
+
+    ``S[g, i] = max argmax_s count[g, i, s]``
+
+    Args:
+        counts: How often each score was given; (..., group, item, score).
+
+    Returns:
+        Scores 0..K (..., group, item); -1 where the group did not rate the item. One rating is
+        enough.
+
+    Source: responsiveness paper, section 5.1.
+
+    >>> counts = [[1, 3, 3], [0, 0, 0], [1, 0, 0]]
+    >>> plurality(xr.DataArray(counts, dims=("item", "score"))).values.tolist()
+    [2, -1, 0]
+    """
+    highest = counts.sizes["score"] - 1
+    # argmax takes the first of equals, which from the top down is the most unsafe.
+    mode = highest - counts.isel(score=slice(None, None, -1)).argmax("score")
+    return mode.where(counts.sum("score") > 0, MISSING).astype(np.int16)
+
+
+def expert_label_counts(
+    label: xr.DataArray | NDArray[np.integer], *, item: NDArray[np.integer], items: int
+) -> xr.DataArray:
+    """Count the experts who call each item safe and unsafe: one row for each item and expert.
+
+    ``label_count[i, u] = #{experts e : U[i, e] = u}``
+
+    Args:
+        label: 1 unsafe, 0 safe, -1 missing; (..., row), the rows last.
+        item: Item of each row, 0..items-1; (row,).
+        items: Number of items.
+
+    Returns:
+        Counts (..., item, unsafe) with ``unsafe = [0, 1]``.
+
+    Raises:
+        ValueError: A label or an item is out of its range.
+
+    Source: responsiveness paper, sections 4 and 5.1.
+
+    >>> label, item = np.array([1, 0, 1, -1]), np.array([0, 0, 0, 1])
+    >>> expert_label_counts(label, item=item, items=2).values.tolist()
+    [[1, 2], [0, 0]]
+    """
+    rows = _flags(_as_rows(label, dim="rating"))
+    one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
+    everyone = np.zeros(len(item), dtype=np.int32)
+    counts = score_counts(rows, item=item, rater=everyone, member=one, levels=2, items=items)
+    return counts.isel(group=0).rename(score="unsafe")
+
+
+def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
+    """Count the crowd's ratings from outside each group that call an item safe and unsafe.
+
+    ``label_count[g, i, 1] = #{ratings of i by raters not in g : score >= cut}``
+
+    The group under evaluation is left out so that labels do not depend on its scores. Nobody is
+    outside the group ``all``: its counts are 0, and its metrics are missing.
+
+    Args:
+        counts: How often each score was given; (..., group, item, score), with the group ``all``.
+        cut: Scores at or above it are unsafe; 1..K.
+
+    Returns:
+        Counts (..., group, item, unsafe) with ``unsafe = [0, 1]``.
+
+    Raises:
+        ValueError: The cut is off the scale, or there is no group ``all``.
+
+    Source: responsiveness paper, section 4.
+
+    >>> counts = xr.DataArray(
+    ...     [[[1, 0, 2]], [[1, 0, 0]]],
+    ...     dims=("group", "item", "score"),
+    ...     coords={"group": ["all", "age=GenZ"]},
+    ... )
+    >>> crowd_label_counts(counts, cut=2).values.tolist()
+    [[[0, 0]], [[0, 2]]]
+    """
+    if not 1 <= cut < counts.sizes["score"]:
+        raise ValueError(
+            f"cut = {cut} is off the scale (allowed: 1 to {counts.sizes['score'] - 1})"
+        )
+    if ALL not in counts.coords.get("group", ()):
+        raise ValueError("crowd labels need the counts of the group 'all'")
+    outside = counts.sel(group=ALL, drop=True) - counts
+    unsafe = outside.isel(score=slice(cut, None)).sum("score")
+    safe = outside.isel(score=slice(None, cut)).sum("score")
+    labelled = xr.concat([safe, unsafe], "unsafe").assign_coords(unsafe=[0, 1])
+    return labelled.transpose(..., "group", "item", "unsafe")
+
+
+def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray:
+    """Turn one label for each item into counts: one row for each item.
+
+    Args:
+        label: 1 unsafe, 0 safe, -1 missing; (..., item), the items last.
+
+    Returns:
+        Counts 0 or 1 (..., item, unsafe) with ``unsafe = [0, 1]``.
+
+    Raises:
+        ValueError: A label is neither 0, 1 nor -1.
+
+    >>> item_label_counts(np.array([1, 0, -1])).values.tolist()
+    [[0, 1], [1, 0], [0, 0]]
+    """
+    rows = _flags(_as_rows(label, dim="item"))
+    unsafe = xr.DataArray([0, 1], dims="unsafe", coords={"unsafe": [0, 1]})
+    counts: xr.DataArray = (rows == unsafe).astype(np.int32)
+    return counts
+
+
+def _as_rows(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataArray:
+    """Labels with their last dimension under the name that the counting expects."""
+    if isinstance(label, xr.DataArray):
+        return label.rename({label.dims[-1]: dim})
+    return xr.DataArray(label, dims=dim)
+
+
+def _flags(label: xr.DataArray) -> xr.DataArray:
+    """The same labels; those out of range are refused when they are read."""
+
+    def whole(values: NDArray[np.integer]) -> NDArray[np.integer]:
+        _require_range("label", values, below=2, missing=True)
+        return values
+
+    checked: xr.DataArray = xr.apply_ufunc(
+        whole, label, dask="parallelized", output_dtypes=[label.dtype], keep_attrs=True
+    )
+    return checked
+
+
+def _counted(
+    scores: NDArray[np.integer],
+    *,
+    item: NDArray[np.integer],
+    rater: NDArray[np.integer],
+    kind: NDArray[np.integer],
+    shape: tuple[int, ...],
+) -> NDArray[np.int32]:
+    """Count each row of (..., rating) by itself: memory grows with the counts alone."""
+    _require_range("level", scores, below=shape[-1], missing=True)
+    codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
+    counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
+    for at in np.ndindex(scores.shape[:-1]):
+        level = np.ascontiguousarray(scores[at], dtype=np.int16)
+        count_scores(*codes, level, kind.reshape(-1).astype(np.int64), counts[at])
+    return counts
+
+
+def _require_range(
+    what: str, values: NDArray[np.integer], *, below: int, missing: bool = False
+) -> None:
+    """Refuse codes out of range, which would be counted in another cell."""
+    lowest = MISSING if missing else 0
+    wrong = (values < lowest) | (values >= below)
+    if wrong.any():
+        found = listed(np.unique(values[wrong]))
+        raise ValueError(f"{what} {found} is out of range (allowed: {lowest} to {below - 1})")

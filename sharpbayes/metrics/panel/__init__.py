@@ -1,0 +1,1 @@
+"""Metrics of a panel of judges (SHARP)."""

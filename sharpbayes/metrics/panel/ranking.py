@@ -1,0 +1,145 @@
+"""Orderings of models against each other (SHARP, Tables 6, 9, 13, 14 and 16)."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def ranks(x: xr.DataArray) -> xr.DataArray:
+    """Return the rank of each model, 1 the lowest, ties at their mean rank; NaN where missing.
+
+    Examples:
+        >>> ranks(xr.DataArray([4.0, 1.0, 4.0, np.nan], dims="model")).values
+        array([2.5, 1. , 2.5, nan])
+    """
+    found: xr.DataArray = xr.apply_ufunc(
+        _rank,
+        x,
+        input_core_dims=[["model"]],
+        output_core_dims=[["model"]],
+        vectorize=True,
+        output_dtypes=[float],
+    )
+    return found
+
+
+def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
+    """Return rank correlations over models between orderings and a reference ordering.
+
+    Args:
+        x: A statistic over (..., model).
+        reference: The statistic that it is compared with, over (..., model).
+
+    Returns:
+        ``kendall`` (tau-b), ``kendall_p``, ``spearman`` and ``spearman_p`` over the other
+        dimensions: Kendall's p is exact without ties, Spearman's that of SciPy's t approximation.
+        Models without either value are left out; NaN with fewer than two models, or where all
+        values are the same; ``spearman_p`` with fewer than three.
+
+    Source: SHARP, Tables 6, 9, 13 and 16.
+
+    Examples:
+        >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="model")
+        >>> found = rank_agreement(x, xr.DataArray([1.0, 3.0, 2.0, 4.0], dims="model"))
+        >>> round(float(found["kendall"]), 4), round(float(found["spearman"]), 4)
+        (0.6667, 0.8)
+    """
+    names = ("kendall", "kendall_p", "spearman", "spearman_p")
+    found = xr.apply_ufunc(
+        _agreement,
+        x,
+        reference,
+        input_core_dims=[["model"], ["model"]],
+        output_core_dims=[[] for _ in names],
+        vectorize=True,
+        join="exact",
+        output_dtypes=[float] * len(names),
+    )
+    return xr.Dataset(dict(zip(names, found, strict=True)))
+
+
+def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
+    """Return rank correlations between the orderings of models by different aggregates.
+
+    Args:
+        profile: ``mean``, ``cvar``, ``radius_cvar``, ``max_cvar`` and ``any_harm_mean`` over
+            (model); see :func:`sharpbayes.metrics.panel.profile.profile`.
+
+    Returns:
+        ``aggregate_kendall``, ``aggregate_kendall_p``, ``aggregate_spearman`` and
+        ``aggregate_spearman_p`` over (aggregate, other_aggregate).
+
+    Source: SHARP, Table 13.
+
+    Examples:
+        >>> rows = xr.DataArray([1.0, 2.0, 3.0], dims="model")
+        >>> made = xr.Dataset(dict.fromkeys(AGGREGATES, rows))
+        >>> made["mean"] = -rows
+        >>> aggregate_agreement(made)["aggregate_kendall"].sel(other_aggregate="mean").values
+        array([-1., -1., -1., -1.,  1.])
+    """
+    table = profile[list(AGGREGATES)].to_dataarray("aggregate")
+    found = rank_agreement(table, table.rename(aggregate="other_aggregate"))
+    return found.rename({name: f"aggregate_{name}" for name in found})
+
+
+# The aggregates that Table 13 compares, and the mean of Table 14.
+AGGREGATES = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean", "mean")
+
+
+def decision_flip(
+    mean: xr.DataArray, cvar: xr.DataArray, *, nearly_identical: float, material: float
+) -> xr.Dataset:
+    """Return the pairs of models that are alike by their mean and apart by their tail.
+
+    |mean(a) - mean(b)| <= nearly_identical  and  |CVaR(a) - CVaR(b)| >= material
+
+    Args:
+        mean: Mean log-risk over (..., model).
+        cvar: CVaR of log-risk over (..., model).
+        nearly_identical: Largest difference of means.
+        material: Smallest difference of CVaR.
+
+    Returns:
+        ``decision_flip`` and ``order_reversed`` (a flip where the model with the lower mean has the
+        higher CVaR) over (..., model, other); symmetric, False on the diagonal and where a value is
+        missing.
+
+    Source: SHARP, Appendix F and Table 14, whose own pair keeps its order.
+
+    Examples:
+        >>> mean, cvar = (xr.DataArray(x, dims="model") for x in ([0.449, 0.463], [3.782, 3.499]))
+        >>> found = decision_flip(mean, cvar, nearly_identical=0.1, material=0.25)
+        >>> found["order_reversed"].values
+        array([[False,  True],
+               [ True, False]])
+    """
+    by_mean = (mean - mean.rename(model="other")).transpose(..., "model", "other")
+    by_tail = (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
+    # A model is no flip of itself, however small the material difference.
+    itself = xr.DataArray(np.eye(mean.sizes["model"], dtype=bool), dims=("model", "other"))
+    flip = (abs(by_mean) <= nearly_identical) & (abs(by_tail) >= material) & ~itself
+    reversed_ = flip & (by_mean * by_tail < 0)
+    return xr.Dataset({"decision_flip": flip, "order_reversed": reversed_})
+
+
+def _rank(x: Floats) -> Floats:
+    """Ranks of one list."""
+    from scipy.stats import rankdata  # noqa: PLC0415 - only where it is used
+
+    found: Floats = rankdata(x, nan_policy="omit")
+    return found
+
+
+def _agreement(x: Floats, y: Floats) -> tuple[float, float, float, float]:
+    """Kendall's tau-b and Spearman's rho with their p-values."""
+    from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - only where it is used
+
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[there], y[there]
+    if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:  # noqa: PLR2004
+        return (float("nan"),) * 4
+    tau, rho = kendalltau(x, y), spearmanr(x, y)
+    return float(tau.statistic), float(tau.pvalue), float(rho.statistic), float(rho.pvalue)

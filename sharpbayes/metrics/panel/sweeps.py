@@ -1,0 +1,223 @@
+"""The same profile under other judges, temperatures and tail levels (SHARP, Appendices B-F, H)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.metrics.panel.pooling import log_sum_exp
+from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.panel.ranking import rank_agreement, ranks
+from sharpbayes.metrics.panel.risk import log_risk, log_risk_part
+from sharpbayes.metrics.panel.tail import Estimator, conditional_value_at_risk
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything between the judges' sub-indices and the tail risk of a model.
+
+    Attributes:
+        temperature: tau of the pooling of judges.
+        epsilon: Offset inside the logarithm.
+        judges_missing: What a missing judge does.
+        alpha: Tail level.
+        estimator: How the mean of the tail is taken.
+        dim: Dimension, or dimensions, of the distribution.
+        weights: Weights of prompts over (``dim``); None: ones.
+    """
+
+    temperature: float
+    epsilon: float
+    judges_missing: Literal["available", "error"]
+    alpha: float
+    estimator: Estimator
+    dim: tuple[str, ...] = ("prompt",)
+    weights: xr.DataArray | None = None
+
+    def risk(self, sub_index: xr.DataArray) -> xr.DataArray:
+        """Return the cumulative log-risk L from sub-indices over (..., judge, dimension).
+
+        >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
+        >>> made = Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x)
+        >>> float(made.round(4))
+        1.3863
+        """
+        harm = log_sum_exp(sub_index, temperature=self.temperature, missing=self.judges_missing)
+        return log_risk(log_risk_part(harm, epsilon=self.epsilon))
+
+    def mean(self, risk: xr.DataArray) -> xr.DataArray:
+        """Return the mean log-risk of each model; see :func:`weighted_mean`."""
+        return weighted_mean(risk, dim=self.dim, weights=self.weights)
+
+    def cvar(self, risk: xr.DataArray) -> xr.DataArray:
+        """Return the CVaR of log-risk of each model; see :func:`conditional_value_at_risk`."""
+        return conditional_value_at_risk(
+            risk, alpha=self.alpha, estimator=self.estimator, dim=self.dim, weights=self.weights
+        )
+
+
+def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Dataset:
+    """Return the tail risk of each model with each judge left out.
+
+    Args:
+        sub_index: Values in [0, 1] over (model, prompt, judge, dimension), two judges or more.
+        protocol: The rest of the way to CVaR, the same with and without the judge.
+
+    Returns:
+        ``lojo_cvar`` and ``lojo_rank`` (1 the lowest) over (judge_out, model); ``lojo_tau``,
+        Kendall's tau-b to the CVaR of all judges, and ``lojo_tau_p`` over (judge_out).
+
+    Source: SHARP, Appendix B.2 and Table 6.
+
+    Examples:
+        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
+        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+        >>> found = leave_one_judge_out(x, Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
+        >>> found["lojo_rank"].sel(judge_out="a").values, found["lojo_tau"].values
+        (array([2., 1.]), array([ 1., -1.]))
+    """
+    full = protocol.cvar(protocol.risk(sub_index))
+    judges = sub_index["judge"].to_numpy()
+    parts = [
+        protocol.cvar(
+            protocol.risk(sub_index.isel(judge=[k for k in range(len(judges)) if k != j]))
+        )
+        for j in range(len(judges))
+    ]
+    cvar = xr.concat(parts, "judge_out").assign_coords(judge_out=judges)
+    agreement = rank_agreement(cvar, full)
+    return xr.Dataset(
+        {
+            "lojo_cvar": cvar,
+            "lojo_rank": ranks(cvar),
+            "lojo_tau": agreement["kendall"],
+            "lojo_tau_p": agreement["kendall_p"],
+        }
+    )
+
+
+def ensembles(
+    sub_index: xr.DataArray, judges: Mapping[str, Sequence[str]], protocol: Protocol
+) -> xr.Dataset:
+    """Return the profile of each model under named ensembles of judges, and how they compare.
+
+    Args:
+        sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
+        judges: Judges of each ensemble, by its name.
+        protocol: The rest of the way to CVaR.
+
+    Returns:
+        ``ensemble_mean``, ``ensemble_cvar``, ``ensemble_rank`` over (ensemble, model);
+        ``ensemble_kendall``, ``ensemble_spearman`` and ``disjoint`` (no judge in common) over
+        (ensemble, other_ensemble); ``ensemble_difference``, CVaR of ensemble less that of the
+        other, over (ensemble, other_ensemble, model).
+
+    Source: SHARP, Appendix C.
+
+    Examples:
+        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
+        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+        >>> found = ensembles(x, {"one": ["a"], "two": ["b"]},
+        ...                   Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
+        >>> found["ensemble_kendall"].values, found["disjoint"].values
+        (array([[ 1., -1.],
+               [-1.,  1.]]), array([[False,  True],
+               [ True, False]]))
+    """
+    risks = [protocol.risk(sub_index.sel(judge=list(names))) for names in judges.values()]
+    labels = {"ensemble": list(judges)}
+    mean = xr.concat([protocol.mean(risk) for risk in risks], "ensemble").assign_coords(labels)
+    cvar = xr.concat([protocol.cvar(risk) for risk in risks], "ensemble").assign_coords(labels)
+    other = cvar.rename(ensemble="other_ensemble")
+    agreement = rank_agreement(cvar, other)
+    apart = [[not set(a) & set(b) for b in judges.values()] for a in judges.values()]
+    return xr.Dataset(
+        {
+            "ensemble_mean": mean,
+            "ensemble_cvar": cvar,
+            "ensemble_rank": ranks(cvar),
+            "ensemble_kendall": agreement["kendall"],
+            "ensemble_spearman": agreement["spearman"],
+            "ensemble_difference": (cvar - other).transpose("ensemble", "other_ensemble", ...),
+            "disjoint": (("ensemble", "other_ensemble"), np.array(apart)),
+        }
+    )
+
+
+def temperature_sweep(
+    sub_index: xr.DataArray, temperatures: Sequence[float], protocol: Protocol
+) -> xr.Dataset:
+    """Return the profile of each model at other temperatures of the judges' log-sum-exp.
+
+    Args:
+        sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
+        temperatures: Temperatures to try; that of ``protocol`` is added.
+        protocol: The rest of the way to CVaR, and the temperature that the others are compared
+            with.
+
+    Returns:
+        ``temperature_mean`` and ``temperature_cvar`` over (temperature, model), temperatures
+        ascending; ``temperature_kendall`` and ``temperature_spearman`` against the protocol's own;
+        ``temperature_spread`` (model), the largest less the smallest CVaR.
+
+    Source: SHARP, Appendix E, Tables 9-11.
+
+    Examples:
+        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.6]]], {"judge": ["a", "b"]},
+        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+        >>> protocol = Protocol(0.2, 1e-6, "available", 0.95, "inclusive")
+        >>> found = temperature_sweep(x, [0.1, 0.4], protocol)
+        >>> found["temperature"].values, found["temperature_kendall"].values
+        (array([0.1, 0.2, 0.4]), array([1., 1., 1.]))
+    """
+    tried = sorted({*temperatures, protocol.temperature})
+    risks = [replace(protocol, temperature=each).risk(sub_index) for each in tried]
+    labels = {"temperature": tried}
+    mean = xr.concat([protocol.mean(risk) for risk in risks], "temperature").assign_coords(labels)
+    cvar = xr.concat([protocol.cvar(risk) for risk in risks], "temperature").assign_coords(labels)
+    agreement = rank_agreement(cvar, cvar.sel(temperature=protocol.temperature, drop=True))
+    return xr.Dataset(
+        {
+            "temperature_mean": mean,
+            "temperature_cvar": cvar,
+            "temperature_kendall": agreement["kendall"],
+            "temperature_spearman": agreement["spearman"],
+            "temperature_spread": cvar.max("temperature") - cvar.min("temperature"),
+        }
+    )
+
+
+def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol) -> xr.Dataset:
+    """Return the tail risk of each model at other tail levels.
+
+    Args:
+        risk: Log-risk over (model, prompt).
+        alphas: Tail levels to try; that of ``protocol`` is added.
+        protocol: How the tail is taken, and the level that the others are compared with.
+
+    Returns:
+        ``alpha_cvar`` over (alpha, model), levels ascending; ``alpha_kendall`` and
+        ``alpha_spearman`` against the protocol's own.
+
+    Source: SHARP, Table 16.
+
+    Examples:
+        >>> risk = xr.DataArray([[1.0, 2.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0]],
+        ...                     dims=("model", "prompt"))
+        >>> protocol = Protocol(0.2, 1e-6, "available", 0.9, "inclusive")
+        >>> alpha_sweep(risk, [0.25], protocol)["alpha_kendall"].values
+        array([-1.,  1.])
+    """
+    tried = sorted({*alphas, protocol.alpha})
+    parts = [replace(protocol, alpha=each).cvar(risk) for each in tried]
+    cvar = xr.concat(parts, "alpha").assign_coords(alpha=tried)
+    agreement = rank_agreement(cvar, cvar.sel(alpha=protocol.alpha, drop=True))
+    return xr.Dataset(
+        {
+            "alpha_cvar": cvar,
+            "alpha_kendall": agreement["kendall"],
+            "alpha_spearman": agreement["spearman"],
+        }
+    )

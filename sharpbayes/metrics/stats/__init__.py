@@ -1,0 +1,1 @@
+"""Resampling, multiplicity and populations."""

@@ -1,0 +1,348 @@
+"""Paired resampling of prompts or items: the same resample for every model and group."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import overload
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.metrics.panel.kernels import count_draws, count_nested
+
+# Weights held at once by a block of resamples.
+BLOCK_CELLS = 5_000_000
+# Values are sorted once a block: many prompts are worth a little more memory.
+FEWEST_REPLICATES = 250
+# Set apart the streams of generations from those of prompts.
+NESTED = 0x5851F42D
+# Units, or groups of units, that the jackknife leaves out one at a time.
+JACKKNIFE_GROUPS = 1000
+THREADS = 2
+
+Part = Callable[[int], xr.Dataset]
+Done = Callable[[int, xr.Dataset], None]
+Each = Callable[..., list[xr.Dataset]]
+
+
+def _nothing(_start: int, _made: xr.Dataset) -> None:
+    """Do nothing with a block that is done."""
+
+
+def multiplicities(
+    units: xr.DataArray, *, replicates: int, seed: int, dim: str, start: int = 0
+) -> xr.DataArray:
+    """Return how often each unit is drawn in each bootstrap resample.
+
+    Args:
+        units: Labels of the units, over ``dim``.
+        replicates: Number of resamples.
+        seed: Seed; every replicate has a stream of its own.
+        dim: Dimension of the units.
+        start: Number of the first replicate, so that work can be cut into blocks.
+
+    Returns:
+        Counts over (replicate, ``dim``); each row adds up to the number of units.
+
+    Examples:
+        >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
+        >>> counts = multiplicities(units, replicates=2, seed=1, dim="prompt")
+        >>> counts.sum("prompt").values
+        array([3, 3], dtype=uint64)
+    """
+    # Of n draws from n units no unit gets more than 65,535, except with a chance of 0 in practice.
+    counts = np.empty((replicates, units.sizes[dim]), np.uint16)
+    count_draws(seed, start, counts)
+    coords = {dim: units[dim]} if dim in units.coords else {}
+    labels = {"replicate": np.arange(start, start + replicates), **coords}
+    return xr.DataArray(counts, labels, ("replicate", dim))
+
+
+def nested_multiplicities(
+    counts: xr.DataArray, samples: xr.DataArray, *, seed: int
+) -> xr.DataArray:
+    """Return how often each repeated generation is drawn inside the units that were drawn.
+
+    A prompt drawn c times has c times m draws with replacement among its m generations, so that a
+    resample varies as prompts and generations do.
+
+    Args:
+        counts: From :func:`multiplicities`, over (replicate, unit).
+        samples: Labels of the generations, over one dimension.
+        seed: Seed of the counts; generations have streams of their own.
+
+    Returns:
+        Counts over (replicate, unit, sample); they add up to m times the count of the unit.
+
+    Examples:
+        >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
+        >>> drawn = nested_multiplicities(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
+        >>> drawn.sum("sample").values
+        array([[4., 0.]])
+    """
+    found = np.empty((*counts.shape, samples.size))
+    start = int(counts["replicate"][0]) if counts.sizes["replicate"] else 0
+    count_nested(seed ^ NESTED, start, counts.to_numpy(), found)
+    dim = samples.dims[0]
+    labels = {dim: samples[dim]} if dim in samples.coords else {}
+    return xr.DataArray(found, {**counts.coords, **labels}, (*counts.dims, dim))
+
+
+def bootstrap(
+    statistic: Callable[[xr.DataArray], xr.Dataset],
+    units: xr.DataArray,
+    *,
+    replicates: int,
+    seed: int,
+    dim: str,
+    block: int,
+) -> xr.Dataset:
+    """Return a statistic of every resample, computed in blocks so that memory stays bounded.
+
+    Args:
+        statistic: Function of weights over (replicate, ``dim``).
+        units: Labels of the units, over ``dim``.
+        replicates: Number of resamples B.
+        seed: Seed.
+        dim: Dimension that is resampled.
+        block: Most replicates at once; it does not change the result.
+    """
+    # As many blocks for one thread as for another.
+    blocks = -(-replicates // block)
+    even = -(-replicates // (blocks + -blocks % THREADS))
+
+    def part(start: int) -> xr.Dataset:
+        size = min(even, replicates - start)
+        return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
+
+    return _joined(_KEPT.get()(_EACH.get())(part, range(0, replicates, even)))
+
+
+def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
+    """Compute blocks of resamples on threads of this process.
+
+    Args:
+        part: Computes the block that starts at a replicate.
+        starts: First replicate of each block.
+        done: Called with each start and its block as soon as it is there.
+    """
+
+    def told(start: int) -> xr.Dataset:
+        made = part(start)
+        done(start, made)
+        return made
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(told, starts))
+
+
+def _not_kept(each: Each) -> Each:
+    """Compute every block."""
+    return each
+
+
+_EACH: ContextVar[Each] = ContextVar("each", default=in_threads)
+_KEPT: ContextVar[Callable[[Each], Each]] = ContextVar("kept", default=_not_kept)
+
+
+def each_block() -> Each:
+    """Return the way in which blocks are computed here."""
+    return _EACH.get()
+
+
+@contextmanager
+def blocks_by(each: Each, *, kept: Callable[[Each], Each] = _not_kept) -> Iterator[None]:
+    """Compute the blocks of every :func:`bootstrap` inside a ``with`` in another way.
+
+    Args:
+        each: As :func:`in_threads`, such as on other processes. Blocks are the same whoever
+            computes them, so that the way never changes a result.
+        kept: Makes of it one that keeps blocks of resamples, and takes those that are kept.
+    """
+    computed, keeps = _EACH.set(each), _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _EACH.reset(computed)
+        _KEPT.reset(keeps)
+
+
+def jackknife(
+    statistic: Callable[[xr.DataArray], xr.Dataset], units: xr.DataArray, *, dim: str, block: int
+) -> xr.Dataset:
+    """Return a statistic with each unit left out, or each of a thousand groups of units.
+
+    Args:
+        statistic: Function of weights over (replicate, ``dim``).
+        units: Labels of the units, over ``dim``; unit i is in group i modulo the number of groups.
+        dim: Dimension whose units are left out.
+        block: Replicates at once; it does not change the result.
+
+    Examples:
+        >>> x = xr.DataArray([1.0, 2.0, 6.0], dims="prompt")
+        >>> mean = lambda w: xr.Dataset({"mean": (w * x).sum("prompt") / w.sum("prompt")})
+        >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
+        array([4. , 3.5, 1.5])
+    """
+    n = units.sizes[dim]
+    groups = min(n, JACKKNIFE_GROUPS)
+    coords = {dim: units[dim]} if dim in units.coords else {}
+
+    def part(start: int) -> xr.Dataset:
+        out = np.arange(start, min(start + block, groups))
+        kept = (np.arange(n) % groups)[None, :] != out[:, None]
+        labels = {"replicate": out, **coords}
+        return statistic(xr.DataArray(kept.astype(float), labels, ("replicate", dim)))
+
+    return _joined([part(start) for start in range(0, groups, block)])
+
+
+def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
+    """Blocks of replicates in one."""
+    return xr.concat(
+        parts,
+        "replicate",
+        data_vars="minimal",
+        coords="minimal",
+        compat="override",
+        join="override",
+    )
+
+
+def block_of(units: int) -> int:
+    """Return the number of resamples at once with which memory stays bounded.
+
+    >>> block_of(1000), block_of(100_000)
+    (5000, 250)
+    """
+    return max(FEWEST_REPLICATES, BLOCK_CELLS // units)
+
+
+@overload
+def percentile_interval(x: xr.Dataset, *, level: float, dim: str = ...) -> xr.Dataset: ...
+@overload
+def percentile_interval(x: xr.DataArray, *, level: float, dim: str = ...) -> xr.DataArray: ...
+def percentile_interval(
+    x: xr.DataArray | xr.Dataset, *, level: float, dim: str = "replicate"
+) -> xr.DataArray | xr.Dataset:
+    """Return the central percentile interval over resamples or draws.
+
+    Args:
+        x: Replicated statistic.
+        level: Share of the resamples inside, in (0, 1).
+        dim: Dimension of the replicates; missing ones are left out.
+
+    Returns:
+        The same variables with ``bound`` = lower, upper as last dimension in place of ``dim``;
+        variables without ``dim`` are left out. NaN where every replicate is missing.
+
+    Examples:
+        >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+        >>> percentile_interval(x, level=0.9).values
+        array([ 5., 95.])
+    """
+    if isinstance(x, xr.Dataset):
+        kept = [name for name in x.data_vars if dim in x[name].dims]
+        return x[kept].map(lambda each: percentile_interval(each, level=level, dim=dim))
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    values = np.moveaxis(x.to_numpy(), x.get_axis_num(dim), -1)
+    bounds = _quantiles(values, tails)
+    dims = [each for each in x.dims if each != dim]
+    coords = {name: c for name, c in x.coords.items() if dim not in c.dims}
+    labels = {**coords, "bound": ["lower", "upper"]}
+    return xr.DataArray(bounds, labels, [*dims, "bound"], attrs=x.attrs)
+
+
+@overload
+def bca_interval(
+    x: xr.Dataset, observed: xr.Dataset, left_out: xr.Dataset, *, level: float, dim: str = ...
+) -> xr.Dataset: ...
+@overload
+def bca_interval(
+    x: xr.DataArray, observed: xr.DataArray, left_out: xr.DataArray, *, level: float, dim: str = ...
+) -> xr.DataArray: ...
+def bca_interval(
+    x: xr.DataArray | xr.Dataset,
+    observed: xr.DataArray | xr.Dataset,
+    left_out: xr.DataArray | xr.Dataset,
+    *,
+    level: float,
+    dim: str = "replicate",
+) -> xr.DataArray | xr.Dataset:
+    """Return the bias-corrected and accelerated interval over resamples.
+
+    Bounds are the quantiles at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z0 = Phi^-1 of the share of
+    resamples below the observed value (ties count half), a the skewness of the jackknife over 6.
+
+    Args:
+        x: Replicated statistic.
+        observed: The statistic of the data.
+        left_out: From :func:`jackknife`, over the same ``dim``.
+        level: Share of the resamples inside, in (0, 1).
+        dim: Dimension of the replicates.
+
+    Returns:
+        As :func:`percentile_interval`; NaN where every resample lies on one side of the observed
+        value, or a replicate is missing.
+
+    Source: Efron 1987; DiCiccio and Efron 1996.
+
+    Examples:
+        >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+        >>> even = xr.DataArray([-1.0, 0.0, 1.0], dims="replicate")
+        >>> bca_interval(x, xr.DataArray(50.0), even, level=0.9).round(6).values
+        array([ 5., 95.])
+    """
+    if isinstance(x, xr.Dataset):
+        kept = [name for name in x.data_vars if dim in x[name].dims]
+        made = {
+            name: bca_interval(x[name], observed[name], left_out[name], level=level, dim=dim)
+            for name in kept
+        }
+        return xr.Dataset(made)
+    bounds: xr.DataArray = xr.apply_ufunc(
+        _bca,
+        x,
+        observed,
+        left_out.rename({dim: "unit"}),
+        input_core_dims=[[dim], [], ["unit"]],
+        output_core_dims=[["bound"]],
+        kwargs={"level": level},
+    )
+    return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(x.attrs)
+
+
+def _bca(values: np.ndarray, observed: np.ndarray, left: np.ndarray, *, level: float) -> np.ndarray:
+    """Bounds along a new last axis."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - only where it is used
+
+    observed = np.asarray(observed)[..., None]
+    ordered = np.sort(values, axis=-1)
+    below = ((ordered < observed).mean(-1) + (ordered <= observed).mean(-1)) / 2
+    away = left.mean(-1, keepdims=True) - left
+    spread = (away**2).sum(-1)
+    skew = np.divide(
+        (away**3).sum(-1), 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0
+    )
+    z0, z = ndtri(below)[..., None], ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    with np.errstate(invalid="ignore"):  # all resamples on one side: infinite less infinite
+        at = ndtr(z0 + (z0 + z) / (1 - skew[..., None] * (z0 + z)))
+    at = np.where(np.isfinite(z0) & ~np.isnan(ordered[..., -1:]), at, np.nan)
+    place = np.nan_to_num(at) * (ordered.shape[-1] - 1)
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, ordered.shape[-1] - 1)
+    first, second = (np.take_along_axis(ordered, each, -1) for each in (low, high))
+    return np.where(np.isnan(at), np.nan, first + (place - low) * (second - first))
+
+
+def _quantiles(values: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Quantiles along the last axis, missing values left out; NaN where all are missing."""
+    if not np.isnan(values).any():
+        return np.moveaxis(np.quantile(values, q, axis=-1), 0, -1)
+    rows = values.reshape(-1, values.shape[-1])
+    found = [
+        np.quantile(kept, q) if (kept := row[~np.isnan(row)]).size else np.full(len(q), np.nan)
+        for row in rows
+    ]
+    return np.reshape(found, (*values.shape[:-1], len(q)))

@@ -1,0 +1,1 @@
+"""Metrics of replicated ratings, and what follows from them under weights."""

@@ -1,0 +1,262 @@
+"""Judges against people: what a fit says of each judge, and the profile as people would score."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import add
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.crossing import crossed
+from sharpbayes.bayes.design.design import Design, Part, ScaleBlock, Term
+from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.posterior.replicates import Draws, contains
+
+Floats = NDArray[np.float64]
+
+# Sets the streams of people's seats and ratings apart from those of judges.
+SEATS, SCORED = 0x7C01, 0x3E95
+# Columns whose terms are of judges alone.
+OF_JUDGES = {"judge", "own_family"}
+AT_RANDOM = "people who scored, given the judges' seats at random"
+ANEW = "which people score (effects drawn anew from their population)"
+
+
+def has_people(ratings: Ratings) -> bool:
+    """Whether people scored cells of a panel too."""
+    return "rater" in ratings.columns and "judge" in ratings.columns
+
+
+def judge_calibration(
+    posterior: xr.Dataset, placed: Design, ratings: Ratings, *, level: float
+) -> xr.Dataset:
+    """Return how each judge scores against the people, over draws and in short.
+
+    With t_{j,d} the mean, over judge j's ratings in dimension d, of the effects of judges less the
+    mean effect of the people who scored,
+
+        severity_j = mean_d t_{j,d},  lean_{j,d} = t_{j,d} - severity_j,
+        discrimination_j = exp(mean over j's ratings of the judges' log factors),
+        self_preference = mean over ratings of their own family of the effects of ``own_family``.
+
+    Args:
+        posterior: Variables over (chain, draw, ...).
+        placed: The model placed on the ratings.
+        ratings: Ratings by judges, and by people if there are some.
+        level: Share of the draws inside the intervals.
+
+    Returns:
+        Over (chain, draw) where the model has terms for them: with people ``severity (judge)`` and
+        ``lean (judge, dimension)`` in logits (or probits) of the latent severity, positive where a
+        judge sees more harm than people, and ``discrimination (judge)``, 1 being that of people;
+        with families ``self_preference ()``, positive where judges see more harm in models of
+        their own family, and negative where they favour them. Each with ``_mean``, ``_interval``
+        (dimension ``bound``) and ``_probability``, that of being above 0 (above 1 for
+        discrimination). ``shared (judge)``: the judge's ratings of cells that people scored too.
+        A dimension that a judge did not score is missing.
+
+    Source: many-facet models of rater severity, Linacre 1989; Samejima 1968.
+    """
+    draws: dict[str, xr.DataArray] = {}
+    if has_people(ratings):
+        located = _summed(_of("location", placed), posterior, ratings, ["judge", "dimension"])
+        if located is not None:
+            against = located - _of_people(posterior, placed)
+            draws["severity"] = against.mean("dimension")
+            draws["lean"] = against - draws["severity"]
+        log_factor = _summed(_of("discrimination", placed), posterior, ratings, ["judge"])
+        if log_factor is not None:
+            draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
+    own = [term for term in placed.part("location") if "own_family" in term.dims]
+    preferred = _summed(own, posterior, ratings, ["own_family"])
+    if preferred is not None:
+        draws["self_preference"] = preferred.isel(own_family=0, drop=True)
+    found = xr.Dataset(
+        {name: x.transpose("chain", "draw", ...) for name, x in draws.items()}
+        | {key: x for name, x in draws.items() for key, x in _in_short(name, x, level).items()}
+    )
+    if has_people(ratings):
+        found["shared"] = ("judge", _shared(ratings))
+        found = found.assign_coords(judge=list(ratings.columns["judge"].labels))
+    held = f"{level:.0%} posterior intervals; those compared with are the people who scored."
+    return found.assign_attrs(level=level, contains=held, link=placed.link)
+
+
+def people_draws(draws: Draws, ratings: Ratings) -> Draws:
+    """Return draws in which people score the cells that judges scored.
+
+    As many people as there are judges take the judges' seats, in every draw at random those who
+    scored: each of them once before anyone twice. Ratings follow the model of people: no effect of
+    judges, the common thresholds, the factor of people.
+
+    Args:
+        draws: Posterior draws of a panel that people scored too.
+        ratings: The ratings of its design, those of judges first.
+    """
+    placed = seated(draws.design, ratings)
+    posterior = draws.posterior
+    terms = [term for term in draws.design.terms if "rater" in term.dims]
+    if terms:
+        people = len(ratings.columns["rater"].labels)
+        chosen = _seats(draws, people=people, seats=len(ratings.columns["judge"].labels))
+        dims = ("chain", "draw", "rater")
+        index = xr.DataArray(chosen, dims=dims)
+        own = {term.name: _picked(posterior[term.name], index) for term in terms}
+        names = [term.name for term in terms]
+        rest = posterior.drop_vars(names).drop_dims("rater", errors="ignore")
+        posterior = rest.assign(own)
+    return Draws(
+        posterior,
+        draws.predictive.drop_vars(list(draws.predictive.data_vars)),
+        placed,
+        draws.seed,
+        drawn={"judges": "rater"},
+        stream=SCORED,
+    )
+
+
+def people_contain(sources: Sequence[str], *, level: float) -> str:
+    """Say what the intervals of the profile as people would score contain.
+
+    >>> people_contain(["ratings"], level=0.9).split("; ")[-1]
+    "people who scored, given the judges' seats at random."
+    """
+    said = contains([each for each in sources if each != "judges"], level=level)
+    return f"{said.removesuffix('.')}; {ANEW if 'judges' in sources else AT_RANDOM}."
+
+
+def seated(placed: Design, ratings: Ratings) -> Design:
+    """Return the design of the judges' cells with people in the judges' seats.
+
+    Terms of judges are left out; a term of people has a level for each judge, whose seat it is.
+    """
+    judge = ratings.columns["judge"]
+    judged = np.flatnonzero(judge.code >= 0)
+    own = {
+        name: Column(judge.labels if name == "rater" else held.labels, _code(name, ratings)[judged])
+        for name, held in ratings.columns.items()
+    }
+    scales = tuple(_of_judges(scale, len(judged)) for scale in placed.scales)
+    terms = tuple(
+        _reseated(term, own, judged, scales)
+        for term in placed.terms
+        if not OF_JUDGES & set(term.dims)
+    )
+    coords = placed.coords | {"rater": judge.labels}
+    return replace(placed, terms=terms, scales=scales, ratings=len(judged), coords=coords)
+
+
+def _code(name: str, ratings: Ratings) -> NDArray[np.int32]:
+    """Codes of a column, people being numbered by the seat that they take."""
+    return ratings.columns["judge" if name == "rater" else name].code
+
+
+def _of_judges(scale: ScaleBlock, judged: int) -> ScaleBlock:
+    """The ratings by judges on a scale: they stand before those by people."""
+    kept = scale.rows < judged
+    return replace(scale, rows=scale.rows[kept], level=scale.level[kept])
+
+
+def _reseated(
+    term: Term,
+    columns: dict[str, Column],
+    judged: NDArray[np.intp],
+    scales: Sequence[ScaleBlock],
+) -> Term:
+    """A term on the cells of judges."""
+    if "rater" not in term.dims:
+        return replace(term, index=term.index[judged])
+    if term.part == "spacing":
+        seats, rows = columns["rater"], scales[term.scale].rows
+        there = np.full(len(judged), -1, dtype=np.int64)
+        there[rows] = seats.code[rows]
+        return replace(term, index=there, shape=(len(seats.labels), *term.shape[1:]))
+    index, shape = crossed([columns[dim] for dim in term.dims])
+    return replace(term, index=index, shape=shape)
+
+
+def _seats(draws: Draws, *, people: int, seats: int) -> NDArray[np.int64]:
+    """Who sits where in each draw; shape (chain, draw, seat)."""
+    rng = np.random.default_rng([draws.seed, SEATS])
+    rounds = -(-seats // people)
+    order = rng.permuted(np.broadcast_to(np.arange(people), (*draws.shape, rounds, people)), axis=3)
+    chosen: NDArray[np.int64] = order.reshape(*draws.shape, rounds * people)[..., :seats]
+    return chosen
+
+
+def _picked(effects: xr.DataArray, index: xr.DataArray) -> xr.DataArray:
+    """Effects of the people at an index over (chain, draw, rater)."""
+    bare = effects.drop_vars("rater", errors="ignore")
+    chain, draw = (
+        xr.DataArray(np.arange(effects.sizes[name]), dims=name) for name in ("chain", "draw")
+    )
+    return bare.isel(rater=index, chain=chain, draw=draw)
+
+
+def _of(part: Part, placed: Design) -> list[Term]:
+    """Terms of judges whatever family they score."""
+    return [t for t in placed.part(part) if "judge" in t.dims and "own_family" not in t.dims]
+
+
+def _summed(
+    terms: Sequence[Term], posterior: xr.Dataset, ratings: Ratings, over: Sequence[str]
+) -> xr.DataArray | None:
+    """Sum of the mean effects of terms; None where there are none."""
+    if not terms:
+        return None
+    return functools.reduce(add, (_averaged(posterior, term, ratings, over) for term in terms))
+
+
+def _averaged(
+    posterior: xr.Dataset, term: Term, ratings: Ratings, over: Sequence[str]
+) -> xr.DataArray:
+    """Mean effect of a term over the ratings of each crossing of columns; logs of factors."""
+    cell, shape = crossed([ratings.columns[name] for name in over])
+    kept = (cell >= 0) & (term.index >= 0)
+    pair = cell[kept] * term.size + term.index[kept]
+    count = np.bincount(pair, minlength=int(np.prod(shape)) * term.size).reshape(-1, term.size)
+    with np.errstate(invalid="ignore"):
+        weight: Floats = count / count.sum(axis=1, keepdims=True)
+    effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
+    effects = np.log(effects) if term.part == "discrimination" else effects
+    lead = effects.shape[:2]
+    found = (effects.reshape(*lead, -1) @ weight.T).reshape(*lead, *shape)
+    labels = {name: list(ratings.columns[name].labels) for name in over}
+    coords: dict[str, Any] = {name: posterior[name] for name in ("chain", "draw")}
+    return xr.DataArray(found, coords | labels, ("chain", "draw", *over))
+
+
+def _of_people(posterior: xr.Dataset, placed: Design) -> xr.DataArray | float:
+    """Mean effect of the people who scored."""
+    means: xr.DataArray | float = 0.0
+    for term in placed.part("location"):
+        if "rater" in term.dims:
+            rest = [dim for dim in term.dims if dim != "dimension"]
+            means = posterior[term.name].mean(rest) + means
+    return means
+
+
+def _in_short(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.DataArray]:
+    """Mean, interval and probability of being above what is neutral."""
+    over = ["chain", "draw"]
+    tail = (1 - level) / 2
+    bounds = draws.quantile([tail, 1 - tail], over, skipna=False).rename(quantile="bound")
+    neutral = 1.0 if name == "discrimination" else 0.0
+    above = (draws > neutral).mean(over).where(draws.notnull().all(over))
+    return {
+        f"{name}_mean": draws.mean(over, skipna=False),
+        f"{name}_interval": bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound"),
+        f"{name}_probability": above,
+    }
+
+
+def _shared(ratings: Ratings) -> NDArray[np.int64]:
+    """Number of each judge's ratings of cells that people scored too."""
+    held = ratings.columns
+    cell, _ = crossed([held[name] for name in ("model", "prompt", "indicator")])
+    judge = held["judge"]
+    both = (judge.code >= 0) & np.isin(cell, cell[judge.code < 0])
+    return np.bincount(judge.code[both], minlength=len(judge.labels))

@@ -1,0 +1,1 @@
+"""A data file or a log to a commented study."""

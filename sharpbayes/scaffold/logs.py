@@ -1,0 +1,131 @@
+"""Logs of other programs -> a table with its roles, for the first study of them."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+
+from sharpbayes.data.readers.files import matching_files
+from sharpbayes.data.readers.label_studio import FACTS
+from sharpbayes.data.readers.layouts import layout_of, read_layout
+from sharpbayes.errors import DataError, Fault, listed
+from sharpbayes.scaffold.inference import guess_roles, is_constant, scale_of
+from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
+
+METADATA = "metadata."
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data file in memory.
+
+    Attributes:
+        name: Its name from the study's folder.
+        data: Its columns as text.
+        layout: The layout of the program that wrote it; empty for a plain table.
+        roles: Roles of its columns that the layout gives or that were chosen.
+        doubts: What was chosen among several things, a sentence each.
+        judges: The judges to name in the study; empty for all that there are.
+    """
+
+    name: str
+    data: pd.DataFrame
+    layout: str = ""
+    roles: dict[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Roles that differ from those of the layout, which a study must name."""
+        own = PANEL_LOGS.get(self.layout, CROWD_LOGS.get(self.layout, {}))
+        return {role: column for role, column in self.roles.items() if own.get(role) != column}
+
+
+def study_name(path: Path) -> str:
+    """Return the name of the study of a file or a pattern.
+
+    >>> study_name(Path("logs/probe_*.eval")), study_name(Path("*.eval"))
+    ('probe.toml', 'study.toml')
+    """
+    return f"{path.stem.replace('*', '').replace('?', '').strip('_-. ') or 'study'}.toml"
+
+
+def read_log(path: Path, name: str) -> Table | None:
+    """Read the logs that a path or a pattern stands for; None if they are plain tables.
+
+    Args:
+        path: The path or the pattern.
+        name: Its name from the study's folder.
+
+    Raises:
+        DataError: A log that cannot be read, or that holds no ratings.
+    """
+    layout = layout_of(matching_files(Path(), str(path))[0])
+    if layout is None:
+        return None
+    if layout == "prolific":
+        message = (
+            "holds participants, not ratings: look at the ratings, and join this in the study by "
+            f'raters = {{ data = "{path.name}", key = "Participant id", layout = "prolific" }}'
+        )
+        raise DataError([Fault(str(path), 0, "", message)])
+    table = Table(name, read_layout(Path(), str(path), layout), layout)
+    return _annotated(table) if layout == "label-studio" else _scored(table)
+
+
+def _annotated(table: Table) -> Table:
+    """Choose the tag that is the score: one that annotators of one text differ in."""
+    data = table.data
+    tags = [str(name) for name in data.columns if name not in FACTS]
+    tags = [name for name in tags if scale_of(data[name]) and not is_constant(data, name, "id")]
+    if not tags:
+        message = "no tag with scores found: annotators differ in none that is a number or a choice"
+        raise DataError([Fault(table.name, 0, "", message)])
+    numbers = [name for name in tags if "ordinal" in str(scale_of(data[name]))]
+    named = guess_roles(data[tags], ["score"], {}).get("score")
+    score = named or [*numbers, *tags][0]
+    others = [name for name in tags if name != score]
+    doubts = (f"the score is {score!r}; there is also {listed(others)}",) if others else ()
+    roles = {**CROWD_LOGS["label-studio"], "score": score, "order": "created_at"}
+    return replace(table, roles=roles, doubts=doubts)
+
+
+def _scored(table: Table) -> Table:
+    """Choose judges who score the same things; where no two do, each scorer is a thing."""
+    data, roles = table.data, dict(PANEL_LOGS[table.layout])
+    doubts, judges = [], list[str]()
+    extra = sorted({name for name in data["indicator"] if name.startswith(METADATA)})
+    if extra:
+        doubts.append(f"further indicators that the scorers noted: {listed(extra)}")
+        data = data[~data["indicator"].isin(extra)].reset_index(drop=True)
+    alike = _alike(data)
+    others = sorted(set(data["judge"]) - set(alike))
+    if others and len(alike) == 1 and table.layout == "inspect":
+        roles |= {"judge": "task", "indicator": "measure"}
+        doubts.append("no two scorers score the same: each is an indicator, and the task the judge")
+    elif others:
+        judges = alike
+        doubts.append(f"judges who score other things are left out: {listed(others)}")
+        data = data[data["judge"].isin(alike)].reset_index(drop=True)
+    if "log" in data and data.duplicated([*roles.values()][:-1]).any():
+        roles["model"] = "log"
+        doubts.append("several logs of one model: each log counts as a model of its own")
+    roles |= _category(data)
+    return replace(table, data=data, roles=roles, doubts=tuple(doubts), judges=tuple(judges))
+
+
+def _category(data: pd.DataFrame) -> dict[str, str]:
+    """A column of prompts that is named as a category is."""
+    short = {str(name).rpartition(".")[2]: str(name) for name in data.columns if "." in str(name)}
+    found = guess_roles(pd.DataFrame(columns=[*short]), ["category"], {})
+    column = short.get(found.get("category", ""))
+    return {"category": column} if column and is_constant(data, column, "prompt") else {}
+
+
+def _alike(data: pd.DataFrame) -> list[str]:
+    """The largest group of judges who use the same indicators."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for judge, rows in data.groupby("judge"):
+        groups.setdefault(tuple(sorted(set(rows["indicator"]))), []).append(str(judge))
+    return max(groups.values(), key=len)

@@ -1,0 +1,1 @@
+"""Ratings with known truth."""

@@ -1,0 +1,161 @@
+"""Ratings with known truth from a model file, at the raters, items and cells of a study."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tomli_w
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.predict.categories import draw_level
+from sharpbayes.bayes.predict.replication import latents
+from sharpbayes.bayes.sampling.convergence import parameters
+from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import Fault, SpecError
+from sharpbayes.simulation.scoring_patterns import Simulated
+from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.model import Model
+
+GROUP, EXPERT, UNSAFE = "group:", "expert ", "unsafe"
+Table = dict[str, Any]
+
+
+def simulate_model(
+    files: StudyFiles,
+    model: Model,
+    ratings: Ratings,
+    *,
+    panel: xr.Dataset | None,
+    crowd: CrowdData | None,
+) -> Simulated:
+    """Draw parameters from the prior of a model, and a level for every rating of a study.
+
+    Args:
+        files: The study. Who rated what is kept, what they said is not used.
+        model: The study's model.
+        ratings: The study's ratings, in long form.
+        panel: A panel's data, whose columns of prompts are kept.
+        crowd: A crowd's data. Where labels are no ratings of the model, as many labels as there
+            are say unsafe, of the truly most severe items.
+
+    Returns:
+        Tables, the true value of every parameter, and a study that reads them. The scale of a crowd
+        becomes 0..K-1.
+
+    Raises:
+        SpecError: Labels are needed, and the model has no severity of items.
+    """
+    study = files.study.spec
+    placed = design(ratings, model, path=str(files.study.path))
+    truth = sample_prior(build(placed), draws=1, seed=study.seed)["prior"].to_dataset()
+    table = _table(ratings, _levels(truth, placed, np.random.default_rng([study.seed, 1])))
+    text = study.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    text["title"] = f"{study.title}: simulated from its model"
+    if study.panel is not None:
+        tables = {"ratings": table.join(_prompt_columns(panel), on="prompt")}
+        _read_long(text["panel"])
+    else:
+        tables = _crowd_tables(table)
+        top = len(ratings.scales[SCALE]) - 1
+        _read_crowd(text["crowd"], top=top, experts="experts" in tables)
+        if text["crowd"]["labels"]["from"] == "item":
+            label = _most_severe(truth, share=_unsafe_share(crowd), path=str(files.study.path))
+            tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
+    names, values = parameters(truth)
+    known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
+    return Simulated(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
+
+
+def _levels(truth: xr.Dataset, placed: Design, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A level for every rating, drawn from the model."""
+    level = np.empty(placed.ratings, dtype=np.int64)
+    for scale in placed.scales:
+        level[scale.rows] = draw_level(latents(truth, placed, scale), rng)[0]
+    return level
+
+
+def _table(ratings: Ratings, level: NDArray[np.int64]) -> pd.DataFrame:
+    """Ratings as a table of labels, one row each; what a column does not apply to is empty."""
+    columns = {
+        name.removeprefix(GROUP): np.append(held.labels, "")[held.code]
+        for name, held in ratings.columns.items()
+        if name != "dimension"
+    }
+    table = pd.DataFrame(columns)
+    for name in table["scale"].unique():
+        on = (table["scale"] == name).to_numpy()
+        table.loc[on, "score"] = np.array(ratings.scales[name])[level[on]]
+        table.loc[on, "level"] = level[on]
+    return table.astype({"level": int})
+
+
+def _read_long(panel: Table) -> None:
+    """Make a panel read the long table: its roles, and indicators by their own names."""
+    kept = {name: name for name in ("sample", "category") if name in panel["roles"]}
+    named = {name: name for name in ("model", "prompt", "judge", "indicator", "score")}
+    panel |= {"data": "ratings.csv", "layout": "long", "roles": named | kept}
+    panel.pop("prompts", None)
+    for indicator in panel["indicators"].values():
+        if isinstance(indicator, dict):
+            indicator.pop("column", None)
+
+
+def _crowd_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Ratings of the crowd, and labels of experts where the model makes them."""
+    expert = table["scale"] == LABEL
+    crowd = table[~expert].drop(columns=["scale", "score"]).rename(columns={"level": "score"})
+    if not expert.any():
+        return {"ratings": crowd}
+    labels = table.loc[expert, ["item", "rater", "level"]]
+    labels["rater"] = labels["rater"].str.removeprefix(EXPERT)
+    return {"ratings": crowd, "experts": labels.set_axis(["item", "expert", "label"], axis=1)}
+
+
+def _read_crowd(crowd: Table, *, top: int, experts: bool) -> None:
+    """Make a crowd read the tables, groups and columns of items among the ratings."""
+    if crowd["scale"].get("kind") != "boolean":
+        crowd["scale"] = {"kind": "ordinal", "min": 0, "max": top}
+    crowd |= {"data": "ratings.csv", "roles": {"item": "item", "rater": "rater", "score": "score"}}
+    for side in ("raters", "items"):
+        crowd.pop(side, None)
+    if experts:
+        crowd["labels"] = {"from": "experts", "data": "experts.csv"}
+    elif crowd["labels"]["from"] != "crowd":
+        crowd["labels"] = {"from": "item", "column": UNSAFE}
+
+
+def _most_severe(truth: xr.Dataset, *, share: float, path: str) -> dict[str, int]:
+    """Label 1 for the share of the items with the largest true severity, 0 for the others."""
+    if "location_item" not in truth:
+        message = "labels need the true severity of items, and the model has no location by item"
+        raise SpecError([Fault(path, 0, "crowd.model", message)])
+    severity = truth["location_item"].isel(chain=0, draw=0)
+    cut = float(severity.quantile(1.0 - share))
+    items = severity["item"].to_numpy().astype(str)
+    return dict(zip(items, (severity > cut).astype(int).to_numpy().tolist(), strict=True))
+
+
+def _prompt_columns(panel: xr.Dataset | None) -> pd.DataFrame:
+    """Columns of prompts of a panel, by prompt."""
+    if panel is None:
+        return pd.DataFrame()
+    held = {
+        str(name): column.to_numpy().astype(str)
+        for name, column in panel.coords.items()
+        if column.dims == ("prompt",) and name != "prompt"
+    }
+    return pd.DataFrame(held, panel["prompt"].to_numpy().astype(str))
+
+
+def _unsafe_share(crowd: CrowdData | None) -> float:
+    """Share of the labels of a crowd that say unsafe; a half where the crowd labels itself."""
+    if crowd is None:
+        return 0.5
+    found = [each for each in (crowd.expert_label, crowd.item_label) if each.size]
+    return float(np.mean(found[0] > 0)) if found else 0.5

@@ -1,0 +1,1 @@
+"""Results and checkpoints, on disk and back."""

@@ -1,0 +1,154 @@
+"""Finished parts of a run beside its results, so that a run that was killed can be resumed."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.errors import StorageError
+from sharpbayes.execution.tasks import Arrays, Each, as_arrays, as_dataset, each_named
+from sharpbayes.storage.results import drafts
+
+Part = Callable[[int], xr.Dataset]
+SUFFIX = ".checkpoint"
+KEY = "run"
+
+
+@dataclass
+class Checkpoint:
+    """A folder with one file for each finished part of a run.
+
+    Every file appears whole or not at all, and says by its checksums whether it still is.
+
+    Attributes:
+        folder: Where the files are.
+    """
+
+    folder: Path
+    _sets: int = field(default=0, init=False)
+
+    def get(self, name: str) -> Arrays | None:
+        """Return a part, or None if it is not there whole."""
+        try:
+            path = self.folder / f"{name}.npz"
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+                return {key: held[key] for key in held.files}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+
+    def put(self, name: str, part: Mapping[str, NDArray[Any]]) -> None:
+        """Keep a part.
+
+        Raises:
+            StorageError: The folder cannot be written, or the disk is full.
+        """
+        path = self.folder / f"{name}.npz"
+        draft = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            with draft.open("wb") as file:
+                np.savez(file, allow_pickle=False, **part)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            reason = error.strerror or error
+            raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
+
+    def blocks(self, each: Each) -> Callable[..., list[xr.Dataset]]:
+        """Return a way to compute blocks of resamples that keeps each, and takes what is kept.
+
+        Args:
+            each: Computes the blocks that are not there; see
+                :func:`sharpbayes.metrics.stats.resampling.in_threads`.
+        """
+
+        def kept(part: Part, starts: Sequence[int]) -> list[xr.Dataset]:
+            self._sets += 1
+            names = {f"resamples-{self._sets}-{len(starts)}-{start}": start for start in starts}
+            made = each_named(lambda start: as_arrays(part(start)), names, store=self, each=each)
+            return [as_dataset(each) for each in made]
+
+        return kept
+
+
+@contextlib.contextmanager
+def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
+    """Open the checkpoint of a results file for one run, and remove it when the run has ended well.
+
+    Args:
+        target: The results file.
+        run: What tells this run from every other: files, data, seed and versions.
+        resume: Whether to go on from what is there; else it is removed.
+
+    Raises:
+        StorageError: Another run writes the same results, there is nothing to resume, or it is of
+            another run.
+    """
+    folder = target.with_name(target.name + SUFFIX)
+    with _alone(target, folder):
+        _swept(target)
+        _opened(folder, run=run, resume=resume)
+        yield Checkpoint(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _alone(target: Path, folder: Path) -> Iterator[None]:
+    """Hold a lock, which ends with the process however it ends."""
+    path = folder.with_suffix(".lock")
+    try:
+        file = path.open("a")
+    except OSError as error:
+        raise StorageError(f"{target}: cannot write results: {error.strerror or error}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A run that has just ended may have removed the file that was opened.
+            held = path.stat().st_ino == os.fstat(file.fileno()).st_ino
+        except OSError:
+            held = False
+        if not held:
+            raise StorageError(f"{target}: another run writes these results now")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _swept(target: Path) -> None:
+    """Remove what runs that were killed had half written of these results."""
+    for each in drafts(target):
+        with contextlib.suppress(OSError):
+            each.unlink()
+
+
+def _opened(folder: Path, *, run: str, resume: bool) -> None:
+    """Make the folder, or see that what is there is of this run."""
+    key = folder / KEY
+    if resume:
+        if not key.is_file():
+            raise StorageError(f"{folder}: nothing to resume; run without --resume")
+        if key.read_text(encoding="utf-8") != run:
+            raise StorageError(
+                f"{folder}: is of another study, data, seed or version; run without --resume"
+            )
+        return
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(exist_ok=True)
+        draft = folder / f"{KEY}.part"
+        draft.write_text(run, encoding="utf-8")
+        draft.replace(key)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error

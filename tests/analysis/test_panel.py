@@ -1,0 +1,348 @@
+"""A panel measured as a whole: laws it obeys, and answers where data are thin."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.errors import DataError, SpecError
+from sharpbayes.storage.results import open_results, save_results
+from tests.panels import JUDGES, frame, measured
+
+SCORES = ["bias_a", "bias_b", "truth"]
+
+
+def profile_of(results, name="profile"):
+    return results[name].to_dataset()
+
+
+def same(one, other, *, leave=("tier",)):
+    """Equal up to rounding; tiers follow a bootstrap."""
+    xr.testing.assert_allclose(
+        one.drop_vars(leave, errors="ignore"), other.drop_vars(leave, errors="ignore")
+    )
+
+
+def test_every_prompt_twice_changes_no_profile(tmp_path):
+    table = frame()
+    twice = pd.concat([table, table.assign(prompt=table["prompt"] + "_again")])
+    one = measured(tmp_path / "one", table)
+    other = measured(tmp_path / "two", twice)
+    same(profile_of(one), profile_of(other))
+    for name in ("eta2", "partial_eta2", "average_rank", "kendall_w", "temperature_cvar"):
+        xr.testing.assert_allclose(one["validation"][name], other["validation"][name])
+    xr.testing.assert_allclose(one["judges"]["mad"], other["judges"]["mad"])
+
+
+def test_other_names_of_judges_change_nothing_but_names(tmp_path):
+    table = frame()
+    swapped = table.assign(judge=table["judge"].map({"ann": "cat", "bob": "ann", "cat": "bob"}))
+    one = measured(tmp_path / "one", table)
+    other = measured(tmp_path / "two", swapped.sample(frac=1, random_state=1))
+    same(profile_of(one), profile_of(other), leave=())
+    xr.testing.assert_allclose(one["profile_interval"], other["profile_interval"])
+    xr.testing.assert_allclose(
+        one["judges"]["lojo_cvar"].sel(judge_out="ann", drop=True),
+        other["judges"]["lojo_cvar"].sel(judge_out="cat", drop=True),
+    )
+
+
+def test_another_model_changes_no_profile_or_interval_of_the_others(tmp_path):
+    table = frame(models=4)
+    one = measured(tmp_path / "one", table[table["model"] != "m3"])
+    other = measured(tmp_path / "two", table)
+    there = other["profile"].to_dataset().sel(model=["m0", "m1", "m2"])
+    same(profile_of(one), there)
+    interval = (
+        other["profile_interval"]
+        .to_dataset()
+        .sel(model=["m0", "m1", "m2"], other=["m0", "m1", "m2"])
+    )
+    xr.testing.assert_allclose(
+        one["profile_interval"].to_dataset().drop_vars("separable_share"),
+        interval.drop_vars("separable_share"),
+    )
+
+
+@pytest.mark.parametrize(("bias", "epistemic"), [(1.0, 0.0), (0.0, 1.0), (0.3, 0.7)])
+def test_a_policy_is_a_point_of_the_simplex(tmp_path, bias, epistemic):
+    weights = f"[policy]\nbias = {bias}\nepistemic = {epistemic}\n"
+    profile = profile_of(measured(tmp_path, frame(), weights=weights))
+    mean = profile["dimension_mean"]
+    expected = bias * mean.sel(dimension="bias") + epistemic * mean.sel(dimension="epistemic")
+    np.testing.assert_allclose(profile["policy_score"], expected)
+    np.testing.assert_allclose(profile["tail_share"].sum("dimension"), 1.0)
+
+
+def test_the_other_estimator_and_rule_of_tiers_are_a_line_of_the_weights(tmp_path):
+    weights = (
+        '[tail]\nestimator = "rockafellar-uryasev"\n[tiers]\nrule = "interval-overlap"\n'
+        "[tolerance]\ncvar = 3.0\n"
+    )
+    results = measured(tmp_path, frame(), weights=weights)
+    risk = results["panel"]["log_risk"].values
+    # 5% of twelve prompts is less than one: the largest.
+    np.testing.assert_allclose(results["profile"]["cvar"], risk.max(axis=1))
+    assert results["profile"].attrs["tier_rule"] == "interval-overlap"
+    np.testing.assert_array_equal(
+        results["profile"]["admissible"], results["profile"]["cvar"].values <= 3.0
+    )
+
+
+REFUSAL = 'refused = { scale = "flag", refusal = true }\n'
+
+
+def refusing(table):
+    """The first model refuses three prompts, by the word of two judges of three."""
+    said = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
+    return table.assign(refused=(said & (table["judge"] != "cat")).astype(int))
+
+
+def test_profiles_without_refused_answers_are_of_the_others(tmp_path):
+    table = refusing(frame())
+    results = measured(tmp_path / "one", table, indicators=REFUSAL)
+    blank = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
+    rest = table.assign(**{name: table[name].astype("Int64").mask(blank) for name in SCORES})
+    expected = measured(tmp_path / "two", rest)
+    answered = profile_of(results, "profile_answered")
+    same(
+        answered.drop_vars(["refusal_rate", "answered"]),
+        profile_of(expected),
+    )
+    assert answered["refusal_rate"].values.tolist() == [0.25, 0.0, 0.0]
+    assert answered["answered"].values.tolist() == [9, 12, 12]
+    assert "profile_answered_interval" in results
+    # What is shown with refused prompts is the profile of all.
+    same(profile_of(results), profile_of(measured(tmp_path / "three", frame())))
+
+
+def test_a_model_that_refuses_everything_has_no_profile_without_refusals(tmp_path):
+    table = frame().assign(refused=0)
+    table.loc[table["model"] == "m1", "refused"] = 1
+    answered = profile_of(measured(tmp_path, table, indicators=REFUSAL), "profile_answered")
+    assert answered["refusal_rate"].values.tolist() == [0.0, 1.0, 0.0]
+    assert np.isnan(answered["cvar"]).values.tolist() == [False, True, False]
+    assert answered["tier"].values[1] == 0
+
+
+def test_categories_are_profiles_of_their_prompts(tmp_path):
+    table = frame()
+    roles = ', category = "kind"'
+    results = measured(tmp_path / "one", table, roles=roles)
+    found = profile_of(results, "profile_category")
+    for kind, prompts in (("age", 4), ("race", 8)):
+        alone = measured(tmp_path / kind, table[table["kind"] == kind])
+        assert (found["prompts"].sel(category=kind) == prompts).all()
+        same(found.sel(category=kind, drop=True).drop_vars("prompts"), profile_of(alone))
+
+
+def test_shares_of_categories_weigh_the_means_of_categories(tmp_path):
+    weights = "[population.category]\nage = 0.9\nrace = 0.1\n"
+    roles = ', category = "kind"'
+    results = measured(tmp_path, frame(), roles=roles, weights=weights)
+    by = results["profile_category"]["mean"]
+    expected = 0.9 * by.sel(category="age") + 0.1 * by.sel(category="race")
+    np.testing.assert_allclose(results["profile"]["mean"], expected)
+    assert results["profile"].attrs["population"] == "shares of categories"
+
+
+def test_shares_that_leave_out_a_category_are_refused(tmp_path):
+    weights = "[population.category]\nage = 1.0\n"
+    with pytest.raises(DataError, match=r"population\.category: categories in the shares or in"):
+        measured(tmp_path, frame(), roles=', category = "kind"', weights=weights)
+    with pytest.raises(SpecError, match="need a role `category`"):
+        measured(tmp_path, frame(), weights=weights)
+
+
+def test_ensembles_and_a_reference_are_read_and_not_pooled(tmp_path):
+    panel = 'judges = ["ann", "bob"]\nreference = "cat"\n'
+    tables = '[panel.ensembles.other]\njudges = ["dee", "eve"]\n'
+    table = frame(judges=(*JUDGES, "dee", "eve", "not_named"))
+    results = measured(tmp_path / "one", table, panel=panel, tables=tables)
+    only = measured(tmp_path / "two", table[table["judge"].isin(["ann", "bob"])])
+    same(profile_of(results), profile_of(only))
+    judges = results["judges"]
+    other = measured(tmp_path / "three", table[table["judge"].isin(["dee", "eve"])])
+    np.testing.assert_allclose(
+        judges["ensemble_cvar"].sel(ensemble="other"), other["profile"]["cvar"]
+    )
+    assert bool(judges["disjoint"].sel(ensemble="study", other_ensemble="other"))
+    assert judges.attrs["reference"] == "cat"
+    panel_ = results["panel"]["sub_index"]
+    assert panel_["judge"].values.tolist() == ["ann", "bob"]
+
+
+def test_a_judge_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match="no judge 'annn', there are ann, bob, cat; did you mean"):
+        measured(tmp_path, frame(), panel='judges = ["annn", "bob"]\n')
+    with pytest.raises(SpecError, match="'bob' is pooled by `judges` already"):
+        measured(tmp_path, frame(), panel='judges = ["ann", "bob"]\nreference = "bob"\n')
+    with pytest.raises(SpecError, match="the name stands for the study's own judges"):
+        measured(tmp_path, frame(), tables='[panel.ensembles.study]\njudges = ["ann"]\n')
+
+
+def test_repeated_generations_are_answers_of_their_own(tmp_path):
+    table = frame(samples=3)
+    results = measured(tmp_path / "one", table, roles=', sample = "sample"')
+    flat = table.assign(prompt=table["prompt"] + table["sample"]).drop(columns="sample")
+    other = measured(tmp_path / "two", flat)
+    same(profile_of(results), profile_of(other))
+    validation = results["validation"].to_dataset()
+    assert validation["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
+    assert float(validation["eta2"].sum()) == pytest.approx(1.0)
+    assert validation.attrs["prompts"] == 12
+    assert "generations" in results["profile_interval"].attrs["contains"]
+
+
+def test_generations_add_to_the_width_of_intervals(tmp_path):
+    table = frame(samples=2, prompts=30)
+    with_them = measured(tmp_path / "one", table, roles=', sample = "sample"')
+    without = measured(
+        tmp_path / "two", table, roles=', sample = "sample"', overrides=["bootstrap.samples=false"]
+    )
+
+    def width(results):
+        interval = results["profile_interval"]["mean"]
+        return float((interval.sel(bound="upper") - interval.sel(bound="lower")).mean())
+
+    assert width(with_them) > 1.1 * width(without)
+    same(profile_of(with_them), profile_of(without))
+
+
+def finite_profile(results):
+    profile = profile_of(results)
+    assert all(np.isfinite(profile[name]).all() for name in profile)
+    return profile
+
+
+def test_a_missing_judge_is_left_out_and_refused_where_asked(tmp_path):
+    table = frame()
+    gone = (table["judge"] == "bob") & (table["prompt"] == "p03")
+    results = measured(tmp_path / "one", table[~gone])
+    finite_profile(results)
+    assert results["judges"]["mad_cells"].values.tolist() == [36, 36]
+    assert results["judges"]["overlap"].values.min() == 11
+    with pytest.raises(DataError, match=r"judges\.missing"):
+        measured(tmp_path / "two", table[~gone], weights='[judges]\nmissing = "error"\n')
+
+
+def test_a_missing_indicator_makes_its_sub_index_missing_or_not_as_asked(tmp_path):
+    table = frame()
+    table["bias_a"] = table["bias_a"].astype("Int64")
+    table.loc[table["prompt"] == "p03", "bias_a"] = pd.NA
+    strict = measured(tmp_path / "one", table)
+    assert np.isnan(strict["panel"]["log_risk"].sel(prompt="p03")).all()
+    assert strict["validation"].attrs["prompts_dropped"] == 1
+    assert strict["validation"].attrs["prompts"] == 11
+    same(
+        profile_of(strict).drop_vars(["dimension_mean", "dimension_cvar", "policy_score"]),
+        profile_of(measured(tmp_path / "two", table[table["prompt"] != "p03"])).drop_vars(
+            ["dimension_mean", "dimension_cvar", "policy_score"]
+        ),
+    )
+    there = measured(tmp_path / "three", table, weights='[indicators]\nmissing = "available"\n')
+    assert np.isfinite(there["panel"]["log_risk"]).all()
+
+
+def test_one_model_has_a_profile_and_no_comparison(tmp_path):
+    results = measured(tmp_path, frame(models=1))
+    profile = finite_profile(results)
+    assert profile["tier"].values.tolist() == [1]
+    validation = results["validation"].to_dataset()
+    assert np.isnan(validation["friedman_chi2"])
+    assert np.isnan(validation["wilcoxon_p"]).all()
+    assert validation["prompt_variance"].attrs["reason"] == "fewer than two models or prompts"
+    assert np.isnan(results["profile_interval"]["separable_share"])
+
+
+def test_one_judge_has_a_profile_and_no_agreement(tmp_path):
+    results = measured(tmp_path, frame(judges=["ann"]))
+    finite_profile(results)
+    judges = results["judges"].to_dataset()
+    assert "lojo_cvar" not in judges
+    assert "concordance" not in judges
+    assert np.isnan(judges["mad"]).all()
+    assert np.isnan(judges["effective_judges"])
+
+
+def test_two_prompts_have_a_profile(tmp_path):
+    results = measured(tmp_path, frame(prompts=2))
+    finite_profile(results)
+    assert np.isnan(results["judges"]["concordance"]).all()
+    assert np.isnan(results["judges"]["dimension_dependence"]).all()
+
+
+def test_a_model_that_was_never_scored_leaves_no_common_prompt(tmp_path):
+    table = frame()
+    table["truth"] = table["truth"].astype("Int64").mask(table["model"] == "m2")
+    results = measured(tmp_path, table)
+    assert np.isnan(results["profile"]["cvar"]).values.tolist() == [False, False, True]
+    assert results["profile"]["tier"].values[2] == 0
+    validation = results["validation"].to_dataset()
+    assert (validation.attrs["prompts"], validation.attrs["prompts_dropped"]) == (0, 12)
+    for name in ("friedman_chi2", "eta2", "prompt_variance", "tail_prompt_variance"):
+        assert np.isnan(validation[name]).all()
+
+
+def constant(**levels):
+    table = frame()
+    return table.assign(**levels)
+
+
+def test_harm_of_zero_everywhere_is_a_risk_of_zero_by_the_formula(tmp_path):
+    results = measured(tmp_path, constant(bias_a=0, bias_b=0, truth=10))
+    profile = profile_of(results)
+    floor = -2 * np.log1p(1e-6)
+    np.testing.assert_allclose(profile["cvar"], floor)
+    np.testing.assert_allclose(profile["tail_share"], 0.5)
+    np.testing.assert_array_equal(profile["any_harm_mean"], 0.0)
+    assert profile["tier"].values.tolist() == [1, 1, 1]
+    validation = results["validation"].to_dataset()
+    assert np.isnan(validation["friedman_chi2"])
+    assert np.isnan(validation["eta2"]).all()
+    off = ~np.eye(3, dtype=bool)
+    assert (validation["wilcoxon_p_holm"].values[off] == 1).all()
+    assert not results["profile_interval"]["separable"].any()
+
+
+def test_harm_of_exactly_1_is_a_finite_risk(tmp_path):
+    profile = profile_of(measured(tmp_path, constant(bias_a=10, bias_b=10, truth=0)))
+    np.testing.assert_allclose(profile["cvar"], -2 * np.log(1e-6))
+    np.testing.assert_allclose(profile["any_harm_mean"], 1.0)
+    np.testing.assert_allclose(profile["radius_cvar"], 1.0)
+
+
+def test_ties_everywhere_count_all_that_are_tied(tmp_path):
+    table = frame()
+    level = (table["prompt"].str[1:].astype(int) >= 6) * 5
+    results = measured(tmp_path, table.assign(bias_a=level, bias_b=level, truth=10 - level))
+    profile = profile_of(results)
+    top = -2 * np.log(1 - 0.5 + 1e-6)
+    np.testing.assert_allclose(profile["cvar"], top)
+    np.testing.assert_allclose(profile["var"], top)
+    assert float(results["validation"]["tail_rate"]) == 0.5
+    assert np.isnan(results["validation"]["friedman_chi2"])
+
+
+def test_mixed_models_say_from_how_many_prompts_they_are(tmp_path):
+    results = measured(tmp_path, frame(prompts=30), tables="[panel.validation]\nmixed_cells = 15\n")
+    assert results["validation"].attrs["mixed_prompts"] == 5
+    assert results["validation"].attrs["prompts"] == 30
+
+
+def test_what_is_measured_is_read_back_as_it_was(tmp_path):
+    results = measured(tmp_path, refusing(frame()), indicators=REFUSAL, roles=', category = "kind"')
+    save_results(results, tmp_path / "r.nc")
+    back = open_results(tmp_path / "r.nc")
+    xr.testing.assert_equal(results, back)
+    reason = back["validation"]["prompt_variance"].attrs["reason"]
+    assert reason == results["validation"]["prompt_variance"].attrs["reason"]
+
+
+def test_separable_pairs_are_counted_once(tmp_path):
+    interval = measured(tmp_path, frame(models=5))["profile_interval"].to_dataset()
+    bounds = interval["cvar_difference"].values
+    apart = [
+        bounds[a, b, 0] > 0 or bounds[a, b, 1] < 0 for a in range(5) for b in range(5) if a < b
+    ]
+    assert float(interval["separable_share"]) == np.mean(apart)

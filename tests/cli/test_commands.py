@@ -1,0 +1,353 @@
+"""The command line as a person or a script meets it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.library import folder
+from sharpbayes.report.page import as_html
+from sharpbayes.report.tables.files import every_table
+from sharpbayes.storage.results import open_results
+
+FEW = ["--set", "bootstrap.replicates=50"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_help_names_every_command(run):
+    done = run("--help")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in ("check", "measure", "fit", "report", "show"))
+
+
+def test_check_prints_what_it_understood(run):
+    done = run("check", "quickstart")
+    assert done.exit_code == 0
+    assert "aster, briar, cedar, dahlia" in done.stdout
+    assert "3960" in done.stdout
+
+
+def test_measure_writes_results_and_says_where(run):
+    done = run("measure", "quickstart", *FEW)
+    assert done.exit_code == 0
+    assert "Risk profile by model" in done.stdout
+    assert done.stderr.endswith("measured; results written to quickstart.results.nc\n")
+    assert open_results("quickstart.results.nc").attrs["status"] == "measured"
+
+
+def test_report_as_text_prints_the_same_tables(run):
+    measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
+    assert run("report", "r.nc", "--text").stdout == measured.stdout
+    assert not Path("r.html").exists()
+
+
+def test_report_writes_a_page_beside_the_results_and_says_so(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "report written to r.html\n"
+    assert "Quickstart: four models" in Path("r.html").read_text(encoding="utf-8")
+    assert run("report", "r.nc", "--out", "p.html", "--tables", "t").exit_code == 0
+    assert Path("p.html").read_bytes() == Path("r.html").read_bytes()
+    assert Path("t").is_dir()
+
+
+def test_a_page_that_cannot_be_written_is_a_fault_of_files(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--out", "nowhere/p.html")
+    assert done.exit_code == 5
+    assert done.stderr == "nowhere/p.html: cannot write report: No such file or directory\n"
+
+
+def test_the_last_lines_say_what_was_found_and_whether_to_trust_it(run):
+    done = run("measure", "quickstart", *FEW)
+    found, trust, written = done.stderr.splitlines()[-3:]
+    assert found.startswith("aster has the lowest tail risk of 4 models, CVaR 95")
+    assert trust.startswith("No model of the ratings was fitted")
+    assert written == "measured; results written to quickstart.results.nc"
+
+
+def test_tables_fit_80_columns(run):
+    done = run("measure", "quickstart_crowd", *FEW)
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    assert "gender=Woman,age=GenZ" in done.stdout
+
+
+def test_json_is_one_document_and_nothing_else(run):
+    done = run("measure", "quickstart", *FEW, "--json")
+    document = json.loads(done.stdout)
+    results = open_results("quickstart.results.nc")
+    assert document["profile"]["cvar"]["aster"] == float(
+        results["profile"]["cvar"].sel(model="aster")
+    )
+    assert set(document["profile_interval"]["cvar"]["aster"]) == {"lower", "upper"}
+    heads = {name: value for name, value in document.items() if name not in results}
+    golden = Path(__file__).parents[1] / "goldens" / "measure-quickstart.json"
+    assert heads == json.loads(golden.read_text(encoding="utf-8"))
+    assert " ".join(document["answer"]) in done.stderr
+    assert document["trust"] in done.stderr
+
+
+def test_json_of_a_report_names_the_files_it_wrote(run):
+    run("measure", "quickstart_crowd", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
+    document = json.loads(done.stdout)
+    assert document["path"] == "r.nc"
+    assert "p.html" in document["files"]
+    assert {Path(each) for each in document["files"]} == {Path("p.html"), *Path("t").iterdir()}
+    assert document["converged"] is None
+
+
+def test_check_as_json_says_what_its_tables_say(run):
+    document = json.loads(run("check", "quickstart_crowd", "--json").stdout)
+    assert document["counts"]["rater"] == 40
+    assert document["labels"]["rater"][-1] == "r40"
+    assert document["scales"]["score"] == ["0", "1", "2", "3", "4"]
+    assert document["ratings"] == 3200
+    assert document["parameters"] > 120
+    assert all(set(each) == {"where", "found", "done"} for each in document["findings"])
+
+
+def test_quiet_says_nothing(run):
+    done = run("measure", "quickstart", *FEW, "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_seed_is_that_of_the_command(run):
+    run("measure", "quickstart", *FEW, "--seed", 7, "--quiet")
+    assert open_results("quickstart.results.nc").attrs["seed"] == 7
+
+
+def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
+    Path("s.toml").write_text('schema = "sharpbayes/study/1"\ntitel = "T"\nseed = 1\n')
+    done = run("check", "s.toml")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "s.toml:2: titel: unknown key, allowed are schema, title, weights, seed, panel, crowd, "
+        "bootstrap, sampler, uncertainty, sensitivity; did you mean 'title'?\n"
+    )
+
+
+def test_a_data_file_that_is_not_there_is_exit_3(run):
+    text = (folder("studies") / "quickstart.toml").read_text(encoding="utf-8")
+    Path("s.toml").write_text(text)
+    done = run("measure", "s.toml")
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (3, "quickstart.csv: no such file")
+
+
+def test_a_fit_without_a_model_is_exit_2(run):
+    text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
+    text = text.replace("quickstart_crowd", f"{folder('studies')}/quickstart_crowd")
+    Path("s.toml").write_text(text.replace('model = "crowd_severity"', "# "))
+    done = run("fit", "s.toml", *FEW)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1] == (
+        's.toml: crowd.model: a fit needs a model; add `model = "crowd_severity"`, '
+        "or run `sharpbayes measure`"
+    )
+
+
+def test_a_folder_that_is_not_there_is_exit_5_before_any_work(run):
+    done = run("measure", "quickstart", "--out", "nowhere/r.nc")
+    assert done.exit_code == 5
+    assert done.stderr == "nowhere/r.nc: cannot write results: no folder nowhere\n"
+
+
+def test_a_foreign_file_is_refused_in_one_sentence(run):
+    Path("r.nc").write_text("hello")
+    done = run("report", "r.nc")
+    assert done.exit_code == 5
+    assert done.stderr.startswith("r.nc: not a results file of sharpbayes, or damaged: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
+    few = ["--set", "sampler.tune=50", "--set", "sampler.draws=50", "--set", "sampler.chains=2"]
+    done = run("fit", "quickstart_crowd", *FEW, *few)
+    assert done.exit_code == 4
+    assert "NOT CONVERGED" in done.stdout
+    results = open_results("quickstart_crowd.results.nc")
+    assert results.attrs["status"] == "not converged"
+    assert int(results["diagnostics"]["converged"]) == 0
+    assert results["diagnostics"].attrs["why_not"] in done.stderr
+    assert results["diagnostics"].attrs["advice"] in done.stderr
+    document = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
+    assert document["converged"] is False
+    assert document["failed"][0] in document["trust"]
+    assert "has not converged and must not be used" in document["trust"]
+    every = every_table(results)
+    assert len(every) > 5
+    assert all(table.note.startswith("NOT CONVERGED") for table in every)
+    shown = run("report", "quickstart_crowd.results.nc", "--text", "--tables", "t")
+    assert shown.stdout.count("NOT CONVERGED") >= len(every)
+    files = sorted(Path("t").iterdir())
+    assert len(files) == 3 * len(every)
+    assert all("NOT CONVERGED" in path.read_text(encoding="utf-8") for path in files)
+    assert as_html(results).count("NOT CONVERGED") >= len(every)
+    printed = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
+    assert printed["status"] == "not converged"
+    assert printed["diagnostics"]["converged"] == 0
+
+
+def test_retry_samples_longer_until_a_fit_has_converged(run):
+    few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive=0"]
+    loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergences=20"]
+    options = [part for each in (*few, *loose) for part in ("--set", each)]
+    done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
+    assert done.exit_code == 0, done.stderr
+    results = open_results("quickstart_crowd.results.nc")
+    found = results["diagnostics"].attrs
+    assert found["attempts"] > 1
+    assert results["posterior"].sizes["draw"] == found["draws"] == 50 * 2 ** (found["attempts"] - 1)
+    assert "attempt 2 with 100 tuning steps and 100 draws a chain" in done.stderr
+
+
+def test_show_lists_prints_and_gives_schemas(run):
+    assert (
+        "weights: equal, eu_ai_act, population_us, precautionary, sharp, worst_dimension"
+        in run("show").stdout
+    )
+    shown = run("show", "crowd_severity").stdout
+    text = (folder("models") / "crowd_severity.toml").read_text(encoding="utf-8")
+    assert shown.startswith(text)
+    assert "#   location by group:*: normal(0, 1)\n" in shown.removeprefix(text)
+    assert json.loads(run("show", "--schema", "weights").stdout)["title"] == "Weights"
+    done = run("show", "shrap")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("did you mean 'sharp'?\n")
+
+
+def heeding_ctrl_c():
+    """A shell's background jobs ignore Ctrl-C, and hand that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
+    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart", *FEW]
+    command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heeding_ctrl_c,  # noqa: PLW1509 - no thread here
+    ) as started:
+        for line in started.stderr:
+            # More than 4 x 150 steps in all: some chain is a hundred draws past its tuning.
+            if int(next(iter(re.findall(r"^sampling: (\d+)/", line)), 0)) > 600:
+                break
+        os.kill(started.pid, signal.SIGINT)
+        rest = started.stderr.read()
+    assert started.returncode == 130, rest
+    kept = r"sampling was interrupted: \d+ chains of (\d+) draws are kept\n$"
+    draws = int(re.search(kept, rest).group(1))
+    results = open_results(tmp_path / "quickstart.results.nc")
+    assert results.attrs["status"] == "interrupted"
+    assert np.isfinite(results["profile"]["cvar"]).all()
+    assert results["posterior"].sizes["draw"] == draws < 100_000
+    assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()
+
+
+def ctrl_c(_):
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, monkeypatch):
+    monkeypatch.setattr("sharpbayes.cli.commands.chain_progress", lambda **_: nullcontext(ctrl_c))
+    done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
+    assert done.exit_code == 130, done.stderr
+    said = "interrupted before any draws were kept; the measured half is in r.nc\ninterrupted\n"
+    assert done.stderr.endswith(said)
+    results = open_results("r.nc")
+    assert results.attrs["status"] == "interrupted"
+    assert np.isfinite(results["profile"]["cvar"]).all()
+    assert "posterior" not in results
+
+
+def test_report_writes_tables_and_figures(run, tmp_path):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--tables", "tables", "--figures", "tables")
+    assert done.exit_code == 0
+    assert done.stdout == ""
+    assert done.stderr.endswith("12 files of figures in tables\n")
+    found = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < found
+
+
+def test_report_shows_a_panel_table_by_table(run):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    shown = run("report", "r.nc", "--text").stdout
+    places = [shown.index(f"Table {number}:") for number in (1, 4, 5, 8, 9, 12, 14, 17, 20)]
+    assert places == sorted(places)
+
+
+def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
+    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+    done = run("report", "r.nc", "--tables", "r.nc/tables")
+    assert done.exit_code == 5
+    assert "cannot write tables" in done.stderr
+
+
+CROWD = ["--set", "sampler.tune=300", "--set", "sampler.draws=300", "--set", "sampler.chains=2"]
+
+
+@pytest.mark.slow
+def test_calibrate_writes_table_figure_and_places(run, tmp_path):
+    done = run(
+        *("calibrate", "quickstart_crowd", "--simulations", 20, *CROWD),
+        *("--out", "c.nc", "--tables", "shown", "--figures", "shown"),
+    )
+    assert done.exit_code in {0, 4}, done.stderr
+    assert "Truths in their posteriors" in done.stdout
+    found = open_results("c.nc")
+    assert found["calibration"].sizes["simulation"] == 20
+    assert {"MPA[all]", "WRA[gender=Woman]"} <= set(found["calibration"]["quantity"].to_numpy())
+    assert "MPA[all]" in done.stdout
+    assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
+    assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
+        path.name for path in (tmp_path / "shown").iterdir()
+    }
+
+
+def test_compare_says_which_model_predicts_better(run):
+    plain = 'schema = "sharpbayes/model/1"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
+    Path("plain.toml").write_text(plain)
+    for out, model in (("full.nc", "crowd_severity"), ("plain.nc", "PLAIN")):
+        path = model if model == "crowd_severity" else str(Path("plain.toml").resolve())
+        fitting = ("--set", f"crowd.model={path}", "--set", "sampler.predictive=0", "--out", out)
+        run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
+    done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
+    assert done.exit_code == 0, done.stderr
+    found = open_results("c.nc")["comparison"]
+    assert found["model"].to_numpy().tolist() == ["full", "plain"]
+    assert float(found["elpd_difference"][1]) < 0
+    assert "Predicting what was left out, by rating" in done.stdout
+    assert Path("t/predicting-what-was-left-out-by-rating.csv").is_file()
+    wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.endswith("; did you mean 'item'?\n")
+    assert run("compare", "full.nc").exit_code == 2
+
+
+def test_only_fits_are_compared(run):
+    run("measure", "quickstart_crowd", *FEW, "--out", "a.nc", "--quiet")
+    Path("b.nc").write_bytes(Path("a.nc").read_bytes())
+    done = run("compare", "a.nc", "b.nc")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "a.nc: no posterior: compare what sharpbayes fit wrote\n",
+    )

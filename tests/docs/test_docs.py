@@ -1,0 +1,273 @@
+"""Every block of every page runs, every part made from code is up to date, and the pages build."""
+
+import contextlib
+import doctest
+import fcntl
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.library import folder
+from sharpbayes.spec.load import load_study, parse
+from sharpbayes.spec.schema import KINDS
+from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.run import check
+from tests.make_docs import PART, diagrams, filled, pages, small_fits
+
+DOCS = Path(__file__).parents[2] / "docs"
+LOGS = Path(__file__).parents[1] / "data" / "logs"
+FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = {"python", "pycon", "toml", "sh", "console"}
+SHOWN = {"text"}
+# What takes minutes, or writes into the reader's shell: its words are checked, and it is not run.
+LONG = {"fit", "calibrate", "compare", "--install-completion"}
+TABLES = {"quickstart": "panel", "quickstart_crowd": "crowd"}
+
+
+def every_page():
+    return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def blocks(path):
+    return [found.groups() for found in FENCE.finditer(path.read_text(encoding="utf-8"))]
+
+
+def runnable():
+    return [path for path in every_page() if {language for language, *_ in blocks(path)} & RUN]
+
+
+def named(path):
+    return path.relative_to(DOCS.parent).as_posix()
+
+
+@pytest.fixture(scope="session")
+def fits(tmp_path_factory):
+    """Small fits of both shipped studies, made once for all processes of a test run."""
+    shared = tmp_path_factory.getbasetemp().parent / "fits-of-the-pages"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "done").exists():
+            for name, results in small_fits().items():
+                save_results(results, shared / f"{name}.nc")
+            (shared / "done").touch()
+    return {table: shared / f"{table}.nc" for table in TABLES.values()}
+
+
+def people():
+    """Two people who scored some of what the judges of the shipped panel scored."""
+    cells = product(["ann", "bob"], ["aster", "briar"], ["p01", "p02", "p03"])
+    rows = [(*cell, "bias_severity", 1 + number % 5) for number, cell in enumerate(cells)]
+    return pd.DataFrame(rows, columns=["person", "model", "prompt", "indicator", "score"])
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, request):
+    """A reader's folder: the shipped studies with their data, and their results if asked for."""
+    for path in folder("studies").glob("quickstart*"):
+        shutil.copy(path, tmp_path)
+    for path in folder("studies").glob("quickstart_crowd*.csv"):
+        shutil.copy(path, tmp_path / path.name.replace("quickstart_crowd", "ratings"))
+    shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
+    people().to_csv(tmp_path / "people.csv", index=False)
+    if any(f"{name}.results.nc" in text for *_, text in blocks(request.param) for name in TABLES):
+        fits = request.getfixturevalue("fits")
+        for name, table in TABLES.items():
+            shutil.copy(fits[table], tmp_path / f"{name}.results.nc")
+    monkeypatch.chdir(tmp_path)
+    return request.param
+
+
+@pytest.mark.parametrize("place", runnable(), ids=named, indirect=True)
+def test_every_block_of_a_page_works(place):
+    known = {"__name__": "page"}
+    for language, title, text in blocks(place):
+        assert language in RUN | SHOWN, (place, language)
+        saved = re.search(r'title="([^"]+)"', title)
+        if saved:
+            Path(saved.group(1)).write_text(text, encoding="utf-8")
+        if language == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(text, named(place), "exec", dont_inherit=True), known)
+        elif language == "pycon":
+            examples(text, known, named(place))
+        elif language == "toml":
+            understood(text)
+        elif language in {"sh", "console"}:
+            commands(text)
+
+
+def examples(text, known, name):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    test = doctest.DocTestParser().get_doctest(text, known, name, name, 0)
+    said = io.StringIO()
+    failed = doctest.DocTestRunner(optionflags=flags).run(test, out=said.write, clear_globs=False)
+    known.update(test.globs)
+    assert failed.failed == 0, said.getvalue()
+
+
+def understood(text):
+    """A whole file is read as what it is, some lines of one as part of a shipped one."""
+    data = tomllib.loads(text)
+    kind = data.get("schema", "//").split("/")[1]
+    if kind == "study":
+        Path("whole.toml").write_text(text, encoding="utf-8")
+        assert check(load_study("whole.toml")).ratings
+    elif kind:
+        assert parse(text, Path("page.toml"), KINDS[kind]).spec.title
+    elif set(data) <= set(Weights.model_fields) - {"title"}:
+        sharp = tomllib.loads((folder("weights") / "sharp.toml").read_text(encoding="utf-8"))
+        assert Weights.model_validate(sharp | data)
+    else:
+        study = "quickstart_crowd.toml" if "crowd" in data else "quickstart.toml"
+        assert check(load_study(study, overrides=tuple(overrides(data)))).ratings
+
+
+def overrides(data):
+    for key, value in data.items():
+        inner = value.items() if isinstance(value, dict) else ()
+        yield from (f"{key}.{name}={toml(held)}" for name, held in inner)
+        if not inner:
+            yield f"{key}={toml(value)}"
+
+
+def toml(value):
+    """A value as TOML writes it on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
+
+
+def commands(text):
+    """Run the lines that call the program, and look for the lines shown below each."""
+    said = ""
+    for line in text.splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if words[:1] == ["sharpbayes"]:
+            said = called(words[1:])
+        elif words[:1] not in ([], ["uv"], ["pip"], ["python"]):
+            assert line in said, (line, said)
+        elif "sharpbayes" in words:
+            called(words[words.index("sharpbayes") + 1 :])
+
+
+def called(words):
+    if words[0] in LONG:
+        if not words[0].startswith("-"):
+            get_command(app).commands[words[0]].make_context(words[0], words[1:]).close()
+        return ""
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, (words, done.stderr)
+    return done.stdout + done.stderr
+
+
+def test_parts_made_from_code_are_up_to_date(fits):
+    """``python -m tests.make_docs`` makes them again."""
+    opened = {table: open_results(path) for table, path in fits.items()}
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        assert filled(text, opened) == text, path
+    described = (DOCS / "results.md").read_text("utf-8") + (DOCS / "weighing.md").read_text("utf-8")
+    groups = {group for results in opened.values() for group in results.children}
+    assert not [group for group in groups if f"/{group}`" not in described]
+
+
+def test_a_stale_part_is_seen():
+    text = "<!-- made: priors judge_severity -->\nold\n<!-- end -->\n"
+    assert "normal(0, 5) in growing order" in filled(text, {})
+    assert filled("no part\n", {}) == "no part\n"
+
+
+@pytest.mark.parametrize(("path", "text"), [*diagrams()], ids=lambda v: getattr(v, "stem", ""))
+def test_diagrams_are_up_to_date_and_shown(path, text):
+    """``python -m tests.make_docs`` draws them again."""
+    assert path.read_text(encoding="utf-8") == text
+    assert f"]({path.name})" in path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_every_shipped_model_and_metric_has_a_page():
+    models = {path.stem for path in (DOCS / "models").glob("*.md")}
+    assert models == {path.stem for path in folder("models").glob("*.toml")}
+    shown = {name for path in pages() for _, name in PART.findall(path.read_text("utf-8"))}
+    listed = (DOCS / "metrics.md").read_text(encoding="utf-8")
+    rooms = DOCS.parent / "sharpbayes" / "metrics"
+    homes = {f"{path.parent.name}.{path.stem}" for path in rooms.glob("*/*.py")}
+    named_there = re.findall(r"`(\w+\.\w+)\.(\w+)`", listed)
+    found = {
+        f"{home}.{name}" for home, name in named_there if home in homes and is_metric(home, name)
+    }
+    assert len(found) > 40
+    assert not found - shown
+    pages_of = {path.name for path in (DOCS / "metrics").glob("*.md")}
+    assert pages_of == set(re.findall(r"\(metrics/([\w-]+\.md)\)", listed))
+
+
+def is_metric(home, name):
+    return callable(getattr(import_module(f"sharpbayes.metrics.{home}"), name, None))
+
+
+def test_every_study_of_logs_runs(tmp_path, monkeypatch):
+    shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    studies = [text for language, _, text in blocks(DOCS / "logs.md") if language == "toml"]
+    assert len(studies) == 4
+    for number, text in enumerate(studies):
+        Path(f"{number}.toml").write_text(text, encoding="utf-8")
+        words = ["measure", f"{number}.toml", "--set", "bootstrap.replicates=20"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (words, done.stderr)
+        assert "every one lacks ratings" not in done.output
+
+
+def test_the_pages_build_and_load_nothing_from_elsewhere(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command += ["-f", str(DOCS / "config" / "mkdocs.yml"), "-d", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    made = list(tmp_path.rglob("*.html"))
+    assert {page.parent.name for page in made} >= {"quickstart", "reading", "cvar", "judge_panel"}
+    for page in made:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'(?:src|<link[^>]*href)="?https?://', text), page
+        assert "//cdn" not in text, page
+
+
+def test_every_page_is_in_the_contents():
+    listed = (DOCS / "config" / "mkdocs.yml").read_text(encoding="utf-8")
+    written = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    paths = [path.relative_to(DOCS).as_posix() for path in written]
+    assert not [path for path in paths if f" {path}\n" not in f"{listed}\n"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("me", {"measure"}), ("ca", {"calibrate"}), ("fit --re", {"--retry", "--resume"})],
+)
+def test_completion_offers_commands_and_options(typed, offered):
+    words = f"sharpbayes {typed}"
+    asked = {"_SHARPBAYES_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    environment = os.environ | asked | {"COMP_CWORD": str(len(words.split()) - 1)}
+    command = [sys.executable, "-m", "sharpbayes"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=True, cwd=DOCS.parent
+    )
+    assert set(done.stdout.split()) == offered

@@ -1,0 +1,100 @@
+"""Work on processes of Dask distributed: in order, told as it ends, and again if a worker dies."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes import replicated
+from sharpbayes.bayes.predict.calibration import _sampler, calibrate
+from sharpbayes.execution.cluster import cluster
+from sharpbayes.metrics.stats.resampling import blocks_by, bootstrap
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.study import Sampler
+from sharpbayes.workflows.run import fit
+from tests.bayes.conftest import crowd_ratings, model_of
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with cluster("local:2") as found:
+        yield found
+
+
+def test_results_are_in_order_and_told(workers):
+    told = {}
+    assert workers.each(lambda x: x * x, range(9), done=told.__setitem__) == [
+        x * x for x in range(9)
+    ]
+    assert told == {x: x * x for x in range(9)}
+
+
+def test_two_runs_of_one_machine_do_not_see_each_other(workers):
+    """Dask's own server takes a fixed port and warns of a second one, which is an error here."""
+    with cluster("local:1") as others:
+        pages = [each.client.cluster.scheduler.http_server for each in (workers, others)]
+        assert {page.address for page in pages} == {"127.0.0.1"}
+        assert len({page.port for page in pages}) == 2
+        assert others.each(abs, [-1]) == [1]
+
+
+def test_a_worker_that_dies_is_survived(workers, tmp_path):
+    marker, here = tmp_path / "died", os.getpid()
+
+    def task(number):
+        assert os.getpid() != here
+        if number == 2 and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number + 1
+
+    assert workers.each(task, range(6)) == [1, 2, 3, 4, 5, 6]
+    assert marker.exists()
+
+
+def test_resamples_are_the_same_bytes(workers):
+    x = xr.DataArray(np.random.default_rng(1).normal(size=40), dims="prompt")
+
+    def mean(weights):
+        return xr.Dataset({"mean": (weights * x).sum("prompt") / weights.sum("prompt")})
+
+    how = {"replicates": 900, "seed": 3, "dim": "prompt", "block": 200}
+    here = bootstrap(mean, x, **how)
+    with blocks_by(workers.each):
+        xr.testing.assert_identical(bootstrap(mean, x, **how), here)
+
+
+@pytest.mark.slow
+def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
+    ratings = crowd_ratings(np.random.default_rng(5), items=8, raters=6)
+    sampler, marker, here = Sampler(chains=2, tune=100, draws=100), tmp_path / "died", os.getpid()
+
+    def fit(made, model, seed):
+        if os.getpid() != here and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _sampler(sampler, cores=1)(made, model, seed)
+
+    model = model_of(("item",), (["rater"], 1.0))
+    how = {"simulations": 6, "seed": 3, "step": lambda _: None, "fit": fit}
+    there = calibrate(ratings, model, sampler, each=workers.each, **how)
+    assert marker.exists()
+    xr.testing.assert_identical(there, calibrate(ratings, model, sampler, **how))
+
+
+@pytest.mark.slow
+def test_replications_are_the_same_bytes(workers):
+    few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=40")
+    files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
+    here = fit(files)
+    with blocks_by(workers.each), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(replicated, "BLOCK_RATINGS", 20_000)
+        there = fit(files)
+    for name in here.children:
+        xr.testing.assert_identical(
+            here[name].to_dataset().drop_attrs(), there[name].to_dataset().drop_attrs()
+        )

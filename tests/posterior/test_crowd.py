@@ -1,0 +1,225 @@
+"""Replicated ratings of a crowd through the functions that measure observed ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.crowd import count_crowd, statistic_of
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.errors import SpecError
+from sharpbayes.posterior.crowd import crowd_twin
+from sharpbayes.posterior.replicates import Block, Draws
+from sharpbayes.posterior.target_population import both_populations, population_weights
+from sharpbayes.report.tables.decision import (
+    crowd_source_tables,
+    crowd_twin_tables,
+    weighed_document,
+    weighed_tables,
+)
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.weigh import named_weights, weigh
+from tests.flat import flat
+
+CHAINS, DRAWS = 2, 3
+
+
+@pytest.fixture
+def crowd():
+    """The quickstart's study and data, and draws that repeat the observed ratings."""
+    files = load_study("quickstart_crowd")
+    loaded = read(files)
+    placed = design(loaded.ratings, files.model.spec)
+    axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
+    same = observed(placed).expand_dims(axes).copy(deep=True)
+    return files.study.spec, loaded.crowd, Draws(xr.Dataset(), same, placed, 1)
+
+
+def test_without_noise_the_twin_is_the_deterministic_value(crowd):
+    study, data, draws = crowd
+    twin = crowd_twin(study, data, draws, ["ratings"])
+    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
+    for name in twin.data_vars:
+        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
+        np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)
+
+
+def test_other_levels_are_measured_as_the_definition_says(crowd):
+    """WRA of all raters in one draw, by plain loops over items and experts."""
+    study, data, draws = crowd
+    level = draws.predictive["level_score"]
+    level.values[...] = np.random.default_rng(2).integers(0, 5, level.shape)
+    twin = crowd_twin(study, data, draws, ["ratings"])
+    own = level.isel(chain=1, draw=2).to_numpy()
+    pairs = []
+    for item in range(len(data.item.labels)):
+        given = own[data.item.code == item]
+        counts = [int((given == score).sum()) for score in range(5)]
+        score = max(s for s in range(5) if counts[s] == max(counts))
+        pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
+    unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
+    wanted = np.mean([[a > b for b in safe] for a in unsafe])
+    got = twin["wra"].sel(group="all", by="all").isel(chain=1, draw=2)
+    assert float(got) == pytest.approx(wanted)
+
+
+def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
+    study, data, draws = crowd
+    monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
+    twin = crowd_twin(study, data, draws, ["ratings", "items"])
+    counted = count_crowd(study.crowd, data)
+    weight = Block(draws, 0, 1, 2).unit_weights(counted.plural["item"], "item").isel(draw=0)
+    direct = statistic_of(study, data, counted)(weights=weight)
+    got = twin["count"].isel(chain=0, draw=1)
+    np.testing.assert_allclose(got, direct["count"].transpose(*got.dims), rtol=1e-12)
+    assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
+
+
+def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
+    """WRA over two makings of a draw by plain loops: items of both, each with its item's weight."""
+    study, data, draws = crowd
+    monkeypatch.setattr("sharpbayes.posterior.replicates.MOST", 2)
+    draws = replace(draws, posterior=flat(draws.design, draws.shape), makings=2)
+    twin = crowd_twin(study, data, draws, ["ratings", "items"])
+    block = next(draws.blocks())
+    weight = block.unit_weights(xr.DataArray(list(data.item.labels), dims="item"), "item")
+    rows = {0: [], 1: []}
+    for made in np.split(block.makings(["ratings", "items"])["score"], 2):
+        for item in range(len(data.item.labels)):
+            given = made[2, data.item.code == item].tolist()
+            score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
+            for label in data.expert_label[data.expert_item == item]:
+                rows[int(label)].append((score, float(weight[2, item])))
+    above = sum(v * w for s, v in rows[1] for t, w in rows[0] if s > t)
+    wanted = above / (sum(v for _, v in rows[1]) * sum(w for _, w in rows[0]))
+    every = {"group": "all", "by": "all"}
+    got = twin.sel(every).isel(chain=0, draw=2)
+    assert float(got["wra"]) == pytest.approx(wanted)
+    direct = statistic_of(study, data, count_crowd(study.crowd, data))().sel(every)
+    assert int(got["items"]) == int(direct["items"])
+    labels = data.expert_label.size
+    assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
+
+
+def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
+    few = [
+        "sampler.chains=2",
+        "sampler.draws=60",
+        "sampler.tune=150",
+        "sampler.predictive=40",
+        "bootstrap.replicates=50",
+        "crowd.permutations=0",
+        'uncertainty=[["ratings"], ["ratings", "items", "raters"]]',
+    ]
+    results = fit(load_study("quickstart_crowd", overrides=few))
+    twin = results["posterior_responsiveness"]
+    wide = results["posterior_responsiveness_ratings_items_raters"]
+    assert twin["hm"].dims == ("chain", "draw", "group", "by")
+    every = {"group": "all", "by": "all"}
+    assert float(wide["wra"].sel(every).std()) > float(twin["wra"].sel(every).std())
+    centre = float(twin["wra"].sel(every).mean())
+    assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
+    assert "which items" in wide.attrs["contains"]
+    assert "raters x 4" in results["decision_further"]["design"]
+    [widening] = crowd_source_tables(results)
+    assert [row[0] for row in widening.rows] == ["ratings", "ratings, items, raters"]
+    first, second = crowd_twin_tables(results)
+    assert first.title == "Posterior responsiveness by group (ratings)"
+    assert first.rows[0][0] == "all"
+    assert first.rows[0][2].startswith(f"{centre:.2f} (")
+    assert "items, raters" in second.title
+
+
+def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
+    """Weighted plurality, and WRA from it, item by item."""
+    study, data, _ = crowd
+    gender = data.rater_columns["gender"]
+    shares = {"Woman": 0.9, "Man": 0.1}
+    rater = population_weights(data, weights_of(gender=shares), path="w")
+    for label, share in shares.items():
+        assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
+    level = xr.DataArray(data.level, dims="rating")
+    found = both_populations(study, data, rater, level=level)
+    pairs = []
+    for item in range(len(data.item.labels)):
+        rows = np.flatnonzero(data.item.code == item)
+        weight = [
+            sum(rater[data.rater.code[r]] for r in rows if data.level[r] == s) for s in range(5)
+        ]
+        score = max(s for s in range(5) if weight[s] > max(weight) - 1e-9)
+        pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
+    unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
+    wanted = np.mean([[a > b for b in safe] for a in unsafe])
+    assert float(found["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
+    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    raw = found["wra"].sel(population="raw", by="all")
+    assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
+    assert float(raw) != pytest.approx(wanted)
+
+
+def test_equal_weights_are_the_raw_sample(crowd):
+    study, data, _ = crowd
+    level = xr.DataArray(data.level, dims="rating")
+    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
+    same = found.sel(population="raw", drop=True)
+    xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
+
+
+def test_shares_of_labels_that_are_not_there_are_refused(crowd):
+    _, data, _ = crowd
+    shares = {"Woman": 0.5, "Man": 0.4, "Other": 0.1}
+    with pytest.raises(SpecError, match="not in both: Other"):
+        population_weights(data, weights_of(gender=shares), path="w")
+
+
+def weights_of(**population):
+    return Weights.model_validate(
+        {"schema": "sharpbayes/weights/1", "title": "t", "population": population}
+    )
+
+
+# The model, and what varies: new raters are drawn with those experts who are raters of the model.
+WEIGHED = {
+    "crowd alone": (),
+    "experts, new raters": (
+        "crowd.model=crowd_and_experts",
+        'uncertainty=["ratings", "items", "raters"]',
+    ),
+}
+
+
+@pytest.mark.parametrize("named", WEIGHED)
+def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
+    few = (
+        *WEIGHED[named],
+        "sampler.chains=2",
+        "sampler.draws=60",
+        "sampler.tune=150",
+        "sampler.predictive=40",
+        "bootstrap.replicates=50",
+        "crowd.permutations=0",
+    )
+    save_results(fit(load_study("quickstart_crowd", overrides=few)), tmp_path / "fit.nc")
+    fresh = fit(load_study("quickstart_crowd", overrides=(*few, 'weights="population_us"')))
+    stored = open_results(tmp_path / "fit.nc", whole=False)
+    weighed = weigh(stored, named_weights(["population_us", "equal"]))
+    for name in ("responsiveness_population", "posterior_responsiveness_population"):
+        xr.testing.assert_equal(
+            weighed["population_us"][name].to_dataset(), fresh[name].to_dataset()
+        )
+    raw, target = (
+        weighed["equal/posterior_responsiveness_population"]
+        .to_dataset()
+        .sel(population=name, drop=True)
+        for name in ("raw", "target")
+    )
+    xr.testing.assert_allclose(raw, target)
+    [table] = weighed_tables(weighed)
+    assert len(table.rows) == 4
+    assert set(weighed_document(weighed)["weights"]) == {"population_us", "equal"}

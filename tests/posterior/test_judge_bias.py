@@ -1,0 +1,249 @@
+"""Judges against people: what a fit says of judges, and profiles as people would score."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.panel import planned
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict.replication import latents
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.posterior.judge_bias import judge_calibration, people_draws, seated
+from sharpbayes.posterior.panel import panel_cells, panel_twins
+from sharpbayes.posterior.replicates import Draws
+from sharpbayes.report.tables.judge_bias import departures, people_tables
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.weigh import posterior_groups, stored_of
+from tests.peopled import simulated
+
+CHAINS, DRAWS = 2, 30
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return simulated(tmp_path_factory.mktemp("small"), seed=3, models=3, prompts=8, people=4)
+
+
+@pytest.fixture(scope="module")
+def ratings(small):
+    return read(small.files).ratings
+
+
+def made_up(placed, rng):
+    """A posterior of numbers without meaning, thresholds growing."""
+    lead, shape = ("chain", "draw"), (CHAINS, DRAWS)
+    found = {}
+    for term in placed.terms:
+        values = rng.normal(size=(*shape, *term.shape))
+        values = np.exp(values / 2) if term.part == "discrimination" else values
+        found[term.name] = ((*lead, *term.dims), values)
+        found[f"sd_{term.stem}"] = (lead, np.ones(shape))
+    for scale in placed.scales:
+        cuts = np.sort(rng.normal(0, 2, (*shape, scale.cuts)), axis=-1)
+        found[f"threshold_{scale.name}"] = ((*lead, scale.cut_dim), cuts)
+    coords = {name: list(labels) for name, labels in placed.coords.items()}
+    used = {dim for dims, _ in found.values() for dim in dims}
+    kept = {name: labels for name, labels in coords.items() if name in used}
+    return xr.Dataset(found, kept | {"chain": range(CHAINS), "draw": range(DRAWS)})
+
+
+@pytest.fixture(scope="module")
+def parts(small, ratings):
+    placed = design(ratings, small.files.model.spec)
+    return placed, made_up(placed, np.random.default_rng(8))
+
+
+def draws_of(parts, seed=4):
+    placed, posterior = parts
+    return Draws(posterior, posterior.drop_vars(list(posterior.data_vars)), placed, seed)
+
+
+def test_terms_of_judges_by_plain_loops(parts, ratings):
+    placed, posterior = parts
+    found = judge_calibration(posterior, placed, ratings, level=0.9)
+    cell = posterior.isel(chain=1, draw=7)
+    people = cell["location_rater"].mean()
+    by_dimension = cell["location_judge_dimension_scale"].isel(scale=0) - people
+    by_dimension = by_dimension + cell["location_judge_model"].mean("model")
+    severity = by_dimension.mean("dimension")
+    at = {"chain": 1, "draw": 7}
+    np.testing.assert_allclose(found["severity"].isel(at), severity, rtol=1e-12)
+    np.testing.assert_allclose(
+        found["lean"].isel(at), (by_dimension - severity).transpose("judge", "dimension")
+    )
+    np.testing.assert_allclose(
+        found["discrimination"].isel(at), cell["discrimination_judge"], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        found["self_preference"].isel(at), cell["location_own_family"].item(), rtol=1e-12
+    )
+    flat = found["severity"].stack(all=["chain", "draw"])
+    for judge in range(3):
+        held = flat.isel(judge=judge).to_numpy()
+        np.testing.assert_allclose(
+            found["severity_interval"].isel(judge=judge), np.quantile(held, [0.05, 0.95])
+        )
+        assert float(found["severity_probability"][judge]) == pytest.approx((held > 0).mean())
+        factor = found["discrimination"].isel(judge=judge)
+        assert float(found["discrimination_probability"][judge]) == pytest.approx(
+            float((factor > 1).mean())
+        )
+
+
+def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
+    placed, posterior = parts
+    found = judge_calibration(posterior, placed, ratings, level=0.9)
+    # 3 models x half of 8 prompts x 4 indicators
+    assert found["shared"].to_numpy().tolist() == [48, 48, 48]
+
+
+def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
+    """A person in a seat has the severity, factor and thresholds of that person's own ratings."""
+    placed, posterior = parts
+    seats = people_draws(draws_of(parts), ratings)
+    names = ("model", "prompt", "indicator")
+    held = ratings.columns
+    judged = held["judge"].code >= 0
+    full, sitting = (
+        latents(p, d, d.scales[0])
+        for p, d in ((posterior, placed), (seats.posterior, seats.design))
+    )
+    effects = posterior["location_rater"].to_numpy().reshape(-1, 4)
+    taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
+    who = (taken[:, :, None] == effects[:, None, :]).argmax(-1)
+    assert all(len(set(row)) == 3 for row in who.tolist())
+    assert len({tuple(row) for row in who.tolist()}) > 5
+    rng, compared = np.random.default_rng(2), 0
+    for row in rng.choice(np.flatnonzero(~judged), 40, replace=False):
+        cell = np.all([held[n].code[: judged.sum()] == held[n].code[row] for n in names], axis=0)
+        for seat_row in np.flatnonzero(cell):
+            seat = held["judge"].code[seat_row]
+            same = np.flatnonzero(who[:, seat] == held["rater"].code[row])
+            compared += len(same)
+            np.testing.assert_allclose(
+                sitting.severity[same, seat_row], full.severity[same, row], rtol=1e-12
+            )
+            factor = np.broadcast_to(full.factor, full.severity.shape)[same, row]
+            mine = np.broadcast_to(sitting.factor, sitting.severity.shape)[same, seat_row]
+            np.testing.assert_allclose(mine, factor, rtol=1e-12)
+            np.testing.assert_allclose(
+                sitting.thresholds[same, sitting.which[seat_row]],
+                full.thresholds[same, full.which[row]],
+                rtol=1e-12,
+            )
+    assert compared > 500
+
+
+def test_everybody_sits_once_before_anyone_sits_twice(parts, ratings):
+    """Two people in three seats: both sit in every draw."""
+    placed, posterior = parts
+    two = ratings.columns["rater"]
+    fewer = {"rater": type(two)(two.labels[:2], np.minimum(two.code, 1))}
+    few = Ratings(ratings.level, ratings.columns | fewer, ratings.scales)
+    seats = people_draws(draws_of((placed, posterior.isel(rater=[0, 1]))), few)
+    taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
+    assert {len(set(row)) for row in taken.tolist()} == {2}
+
+
+def test_new_people_are_drawn_from_their_population(parts, ratings):
+    seats = people_draws(draws_of(parts), ratings)
+    block = next(seats.blocks())
+    same, anew = block.levels(["ratings"]), block.levels(["ratings", "judges"])
+    assert same["severity"].shape == anew["severity"].shape == (DRAWS, 3 * 8 * 3 * 4)
+    assert (same["severity"] != anew["severity"]).any()
+
+
+def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
+    """Whatever the effects of judges, people in their seats score the same."""
+    placed, posterior = parts
+    levels = read(small.files).panel
+    cells = panel_cells(levels, ratings, small.files.study.spec.panel)
+    plan = planned(small.files, levels)
+    louder = posterior.assign(
+        {
+            name: posterior[name] * 9
+            for name in posterior.data_vars
+            if "judge" in posterior[name].dims or "own_family" in posterior[name].dims
+        }
+    )
+    one, other = (
+        panel_twins([plan], cells, people_draws(draws_of((placed, each)), ratings), ["ratings"])[0]
+        for each in (posterior, louder)
+    )
+    xr.testing.assert_identical(one, other)
+
+
+def test_seats_keep_the_cells_of_judges(parts, ratings):
+    placed, _ = parts
+    found = seated(placed, ratings)
+    assert found.ratings == int((ratings.columns["judge"].code >= 0).sum())
+    assert not {"judge", "own_family"} & {dim for term in found.terms for dim in term.dims}
+    assert found.coords["rater"] == ("j0", "j1", "j2")
+
+
+@pytest.fixture(scope="module")
+def biased(tmp_path_factory):
+    """Judges who see much more harm than people, most of all of bias; results of a fit."""
+    made = simulated(
+        tmp_path_factory.mktemp("biased"),
+        seed=11,
+        models=3,
+        prompts=24,
+        own=-1.5,
+        shift=[[2.0, 1.0], [1.5, 0.5], [1.8, 1.2]],
+        draws=300,
+        predictive=100,
+    )
+    return made, fit(made.files)
+
+
+def test_a_fit_recovers_what_was_simulated(biased):
+    made, results = biased
+    found = results["judge_calibration"].to_dataset()
+    for name, truth in made.truth.items():
+        sd = found[name].std(["chain", "draw"]).to_numpy()
+        assert (np.abs(found[f"{name}_mean"].to_numpy() - truth) < 3.5 * sd).all(), name
+    assert (found["severity_interval"].sel(bound="lower") > 0).all()
+    assert float(found["self_preference_interval"].sel(bound="upper")) < 0
+
+
+def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(biased):
+    made, results = biased
+    wanted = planned(made.by_people, read(made.by_people).panel).profile()["mean"]
+    raw = results["profile"]["mean"]
+    people = results["posterior_people_profile"]["mean"].mean(["chain", "draw"])
+    assert (np.abs(people - wanted) < np.abs(raw - wanted)).all()
+    assert float(np.abs(people - wanted).mean()) < 0.5 * float(np.abs(raw - wanted).mean())
+
+
+def test_the_report_says_where_judges_depart(biased):
+    _, results = biased
+    said = list(departures(results))
+    assert any(text.startswith("Judge j0 sees more harm than people") for text in said)
+    assert any("less harm in models of their own family" in text for text in said)
+    tables = {table.title: table for table in people_tables(results)}
+    assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]
+    found = results["judge_calibration"].to_dataset()
+    low, high = found["severity_interval"].sel(judge="j1").to_numpy()
+    mean = float(found["severity_mean"].sel(judge="j1"))
+    assert tables["Judges against people"].rows[1][2] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
+    [row] = tables["Self-preference of judges"].rows
+    assert row[1] == f"{1 - float(found['self_preference_probability']):.3f}"
+    people = results["posterior_people_profile"]["cvar"]
+    first = str(people.mean(["chain", "draw"]).idxmin("model").item())
+    assert tables["As people would have scored"].rows[0][0] == first
+    for table in tables.values():
+        assert all(len(row) == len(table.header) for row in table.rows)
+
+
+def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
+    """As `weigh` does: from the results file alone, without the files of people or judges."""
+    made, results = biased
+    save_results(results, tmp_path / "r.nc")
+    stored = stored_of(open_results(tmp_path / "r.nc"))
+    groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
+    plans = {"sharp": planned(made.files, stored.observed)}
+    again = posterior_groups(made.files, plans, stored, {"sharp": groups})["sharp"]
+    for name in ("posterior_people_profile", "people_decision"):
+        xr.testing.assert_equal(again[name], results[name].to_dataset())

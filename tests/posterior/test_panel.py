@@ -1,0 +1,213 @@
+"""Replicated ratings through the functions that measure observed ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from sharpbayes.analysis.panel import planned
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict.new_levels import redrawn
+from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.posterior.panel import panel_cells, panel_twins
+from sharpbayes.posterior.replicates import Block, Draws
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import read
+from tests.panels import JUDGES, files_of, frame
+
+CHAINS, DRAWS = 2, 3
+
+
+def parts(files):
+    """Levels, cells, plan and draws that replicate the observed ratings exactly."""
+    loaded = read(files)
+    ratings = loaded.ratings
+    placed = design(ratings, load_study("quickstart").model.spec)
+    axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
+    same = observed(placed).expand_dims(axes).copy(deep=True)
+    draws = Draws(xr.Dataset(), same, placed, 1)
+    return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
+
+
+@pytest.fixture
+def one_making(monkeypatch):
+    """Replicates as they are, where sources about a population would make several."""
+    monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
+
+
+@pytest.fixture
+def small(tmp_path):
+    table = frame(prompts=10)
+    # a missing score, a row that is not there, an indicator reversed for some prompts only
+    table["bias_b"] = table["bias_b"].astype("Int64")
+    table.loc[4, "bias_b"] = None
+    return files_of(tmp_path / "s", table.drop(index=[17]), weights="[tolerance]\ncvar = 2.0\n")
+
+
+def test_without_noise_the_twin_is_the_deterministic_value(small):
+    levels, cells, draws = parts(small)
+    plan = planned(small, levels)
+    [twin] = panel_twins([plan], cells, draws, ["ratings"])
+    direct = plan.profile()
+    assert set(direct.data_vars) <= set(twin.data_vars)
+    for name in direct.data_vars:
+        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
+        np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)
+
+
+def test_reversed_and_missing_cells_go_back_to_where_they_came_from(small):
+    levels, cells, draws = parts(small)
+    block = next(draws.blocks())
+    found = cells.replicated(block.levels(["ratings"]))["level"].isel(draw=0)
+    wanted = levels["level"].sel(judge=list(JUDGES)).transpose(*found.dims)
+    np.testing.assert_array_equal(found, wanted)
+    assert "severity_reversed" in cells.position
+
+
+def test_a_reversal_by_prompt_turns_replicates_of_those_prompts_alone(tmp_path):
+    files = files_of(
+        tmp_path / "s",
+        frame(prompts=6),
+        overrides=['panel.indicators.truth={ scale = "severity", reverse = { kind = "race" } }'],
+    )
+    levels, cells, draws = parts(files)
+    found = cells.replicated(next(draws.blocks()).levels(["ratings"]))["level"].isel(draw=1)
+    np.testing.assert_array_equal(found, levels["level"].transpose(*found.dims))
+
+
+def test_a_replicate_is_measured_as_the_formulas_say(small):
+    """One draw with other levels, against the definitions written out in NumPy."""
+    levels, cells, draws = parts(small)
+    rng = np.random.default_rng(3)
+    for scale in draws.design.scales:
+        held = draws.predictive[f"level_{scale.name}"]
+        held.values[...] = rng.integers(0, 11, held.shape)
+    [twin] = panel_twins([planned(small, levels)], cells, draws, ["ratings"])
+    block = Block(draws, 1, 2, 3)
+    level = cells.replicated(block.levels(["ratings"]))["level"].isel(draw=0)
+    x = level.transpose("model", "prompt", "judge", "indicator").to_numpy() / 10.0
+    x[x < 0] = np.nan
+    bias = np.sqrt((x[..., 0] ** 2 + x[..., 1] ** 2) / 2)
+    harm = []
+    for sub in (bias, 1 - x[..., 2]):
+        weight = np.exp(sub / 0.2)
+        harm.append(0.2 * np.log(np.nanmean(weight, axis=-1)))
+    risk = -np.log(1 - np.stack(harm, -1) + 1e-6).sum(-1)
+    for model, row in enumerate(risk):
+        at = np.quantile(row, 0.95, method="inverted_cdf")
+        got = float(twin["cvar"].isel(chain=1, draw=2, model=model))
+        np.testing.assert_allclose(got, row[row >= at].mean(), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("one_making")
+def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
+    levels, cells, draws = parts(small)
+    plan, sources = planned(small, levels), ["ratings", "prompts"]
+    [whole] = panel_twins([plan], cells, draws, sources)
+    monkeypatch.setattr("sharpbayes.posterior.replicates.BLOCK_RATINGS", 1)
+    [single] = panel_twins([plan], cells, draws, sources)
+    xr.testing.assert_identical(whole, single)
+
+
+def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
+    levels, cells, draws = parts(small)
+    plan = planned(small, levels)
+    hot = replace(
+        plan,
+        weights=plan.weights.model_copy(
+            update={"judges": plan.weights.judges.model_copy(update={"temperature": 3.0})}
+        ),
+    )
+    both = panel_twins([plan, hot, plan], cells, draws, ["ratings"])
+    [alone] = panel_twins([hot], cells, draws, ["ratings"])
+    xr.testing.assert_identical(both[1], alone)
+    xr.testing.assert_identical(both[0], both[2])
+    assert float(abs(both[0]["cvar"] - alone["cvar"]).max()) > 1e-3
+
+
+@pytest.mark.usefixtures("one_making")
+def test_prompts_have_dirichlet_weights_paired_over_models(small):
+    levels, cells, draws = parts(small)
+    plan = planned(small, levels)
+    [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
+    block = Block(draws, 1, 2, 3)
+    w = block.unit_weights(cells.levels["prompt"], "prompt").isel(draw=0)
+    risk = plan.table["log_risk"]
+    there = risk.notnull()
+    wanted = (w * risk.fillna(0)).sum("prompt") / (w * there).sum("prompt")
+    np.testing.assert_allclose(twin["mean"].isel(chain=1, draw=2), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("units", "wanted"),
+    [(100, 5), (30, 2), (8, 2), (8_000, 32)],
+    ids=["so many", "just 2", "fewest", "most"],
+)
+def test_so_many_makings_that_a_unit_has_400_ratings(small, units, wanted):
+    """Two at least, and 32 at most; one where nothing is about a population."""
+    draws = parts(small)[2]
+    draws = replace(draws, design=replace(draws.design, ratings=8_000))
+    assert draws.about(["ratings", "prompts"], units).makings == wanted
+    assert draws.about(["ratings", "items"], units).makings == wanted
+    assert draws.about(["ratings", "judges"], units).makings == 1
+
+
+def test_weights_have_the_moments_of_a_dirichlet():
+    empty = xr.Dataset(coords={"chain": [0], "draw": np.arange(2000)})
+    block = Block(Draws(empty, empty, None, 5), 0, 0, 2000)
+    w = block.unit_weights(xr.DataArray(np.zeros(8), dims="prompt"), "prompt") / 8
+    np.testing.assert_allclose(w.sum("prompt"), 1.0)
+    law = stats.dirichlet(np.ones(8))
+    np.testing.assert_allclose(w.mean("draw"), law.mean(), atol=0.01)
+    np.testing.assert_allclose(w.var("draw"), law.var(), rtol=0.2)
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    """A posterior of the quickstart with known sds, every draw the same."""
+    placed = design(read(load_study("quickstart")).ratings, load_study("quickstart").model.spec)
+    shape, variables = (2, 400), {}
+    for term in placed.terms:
+        variables[term.name] = (("chain", "draw", *term.dims), np.ones((*shape, *term.shape)))
+        variables[f"sd_{term.stem}"] = (("chain", "draw"), np.ones(shape))
+    return placed, xr.Dataset(variables)
+
+
+def test_new_judges_follow_the_law_of_their_terms(posterior):
+    placed, held = posterior
+    fresh = redrawn(held, placed, "judge", rng=np.random.default_rng(1))
+    changed = {name for name in held.data_vars if not fresh[name].equals(held[name])}
+    assert changed == {term.name for term in placed.terms if "judge" in term.dims}
+    assert any(name.startswith("location") for name in changed)
+    assert any(name.startswith("spacing") for name in changed)
+    for name in changed:
+        values = fresh[name].to_numpy().ravel()
+        assert stats.kstest(values, "norm").pvalue > 1e-3, name
+
+
+def test_a_new_discrimination_is_a_positive_factor(posterior):
+    placed, held = posterior
+    fresh = redrawn(held, placed, "indicator", rng=np.random.default_rng(1))
+    values = fresh["discrimination_indicator"].to_numpy().ravel()
+    assert stats.kstest(np.log(values), "norm").pvalue > 1e-3
+
+
+def test_correlated_effects_keep_their_correlation(posterior):
+    placed, held = posterior
+    term = next(t for t in placed.terms if t.name == "location_judge_dimension")
+    correlated = replace(term, correlation=object())
+    rho = np.full((4, 4), 0.8) + 0.2 * np.eye(4)
+    lead = (2, 400)
+    names = ("chain", "draw", "dimension", "dimension_other")
+    held = held.assign(
+        sd_judge_dimension=(names[:3], np.tile([1.0, 2.0, 3.0, 4.0], (*lead, 1))),
+        correlation_judge_dimension=(names, np.broadcast_to(rho, (*lead, 4, 4))),
+    )
+    fresh = redrawn(
+        held, replace(placed, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
+    )
+    rows = fresh["location_judge_dimension"].transpose(..., "dimension").to_numpy().reshape(-1, 4)
+    np.testing.assert_allclose(np.corrcoef(rows.T), rho, atol=0.06)
+    np.testing.assert_allclose(rows.std(0), [1, 2, 3, 4], rtol=0.06)

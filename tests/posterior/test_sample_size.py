@@ -1,0 +1,170 @@
+"""Larger studies by replication: how wide differences are there, and what they would tell apart."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from sharpbayes import further
+from sharpbayes.analysis.panel import planned
+from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.posterior.decision import decided_by
+from sharpbayes.posterior.panel import panel_cells, panel_twins
+from sharpbayes.posterior.preposterior import Designs, told_apart
+from sharpbayes.posterior.replicates import Draws
+from sharpbayes.posterior.sample_size import compared, crowd_further, few, panel_further
+from sharpbayes.report.tables.decision import further_tables
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.weights import Decision
+from sharpbayes.workflows.run import read
+from tests.flat import flat
+from tests.panels import files_of, frame
+
+CHAINS, DRAWS = 2, 100
+
+
+def replicates(loaded, files):
+    """Draws whose ratings are levels at random."""
+    placed = design(loaded.ratings, files.model.spec)
+    axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
+    made = observed(placed).expand_dims(axes).copy(deep=True)
+    rng = np.random.default_rng(7)
+    for scale in placed.scales:
+        held = made[f"level_{scale.name}"]
+        held.values[...] = rng.integers(0, len(scale.labels), held.shape)
+    return Draws(flat(placed, (CHAINS, DRAWS)), made, placed, 3)
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    """A plan, its cells and draws of a small panel."""
+    table = frame(prompts=40)
+    files = files_of(tmp_path_factory.mktemp("panel") / "s", table)
+    files = replace(files, model=load_study("quickstart").model)
+    loaded = read(files)
+    cells = panel_cells(loaded.panel, loaded.ratings, files.study.spec.panel)
+    return planned(files, loaded.panel), cells, replicates(loaded, files)
+
+
+def chosen_by(plan, by):
+    weights = plan.weights.model_copy(update={"decision": Decision(by=by)})
+    return replace(plan, weights=weights)
+
+
+@pytest.mark.parametrize("by", ["cvar", "policy_score", "worst_dimension"])
+@pytest.mark.parametrize("weighed", [True, False])
+def test_what_is_compared_is_that_of_the_whole_profile(panel, by, weighed):
+    plan = chosen_by(panel[0], by)
+    rng = np.random.default_rng(1)
+    weights = xr.DataArray(rng.exponential(size=(5, 40)), dims=("draw", "prompt"))
+    weights = weights if weighed else None
+    wanted = decided_by(plan.profile(weights), plan.weights)
+    xr.testing.assert_allclose(compared(plan, plan.table, weights), wanted)
+
+
+def open_all(plan):
+    """A decision that leaves every pair open but that of m0 and m2."""
+    models = plan.table["model"].to_numpy()
+    still = ~np.eye(3, dtype=bool)
+    still[0, 2] = still[2, 0] = False
+    coords = {"model": models, "other": models}
+    return xr.Dataset({"open_pair": (("model", "other"), still)}, coords, {"open_at": 0.9})
+
+
+def further_prompts(plan, cells, draws):
+    """What more prompts would tell of the pairs that are left open."""
+    still = {"w": open_all(plan)}
+    return panel_further({"w": plan}, cells, draws, still, sources=["prompts"])["w"]
+
+
+def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
+    plan, cells, draws = panel
+    plan = chosen_by(plan, "policy_score")
+    found = further_prompts(plan, cells, draws)
+    assert found["design"].values.tolist() == ["prompts x 1", "prompts x 2", "prompts x 4"]
+    width = found["difference_width"].sel(model="m0", other="m1")
+    np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
+    assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
+    assert found["prob_told_apart"].sel(model="m0", other="m0").isnull().all()
+    [table] = further_tables(xr.DataTree.from_dict({"/decision_further": found}))
+    assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
+
+
+def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
+    plan, cells, draws = panel
+    plan = chosen_by(plan, "policy_score")
+    found = further_prompts(plan, cells, draws)
+    [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
+    score = decided_by(twin, plan.weights)
+    gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
+    low, high = gap.quantile([0.05, 0.95])
+    width = found["difference_width"].sel(model="m0", other="m1")[0]
+    assert float(width) == pytest.approx(float(high - low), rel=0.15)
+
+
+def test_large_studies_have_fewer_makings(panel, monkeypatch):
+    plan, cells, draws = panel
+    seen = []
+
+    def looked(_plans, _cells, block, _sources):
+        seen.append(block.draws.makings)
+        raise LookupError
+
+    monkeypatch.setattr(further, "made_tables", looked)
+    for most, wanted in ((10**12, 32), (10 * draws.design.ratings * 200, 10), (1, 1)):
+        monkeypatch.setattr(further, "MADE", most)
+        with pytest.raises(LookupError):
+            further_prompts(plan, cells, draws)
+        assert seen.pop() == wanted
+
+
+def test_nothing_is_asked_where_nothing_is_open(panel):
+    plan, cells, draws = panel
+    closed = open_all(plan) & False
+    assert panel_further({"w": plan}, cells, draws, {"w": closed}, sources=["prompts"]) == {}
+
+
+def test_the_chance_is_that_of_a_normal_law():
+    """A present difference N(1.2, 1) that a study leaves open with a variance of 1/4."""
+    rng = np.random.default_rng(2)
+
+    def drawn(sd):
+        noise = rng.normal(0, sd, (4, 20_000)) + 1.2
+        both = np.stack([noise, np.zeros_like(noise)], -1)
+        return xr.DataArray(both, {"model": ["a", "b"]}, ("chain", "draw", "model"))
+
+    made = told_apart([Designs("prompts", {1: drawn(1.0), 4: drawn(0.5)})], "model", level=0.9)
+    found = made.sel(model="a", other="b")
+    half = 0.5 * stats.norm.ppf(0.95)
+    centre = stats.norm(1.2, np.sqrt(0.75))
+    assert float(found["difference_width"][1]) == pytest.approx(2 * half, rel=0.02)
+    wanted = centre.sf(half) + centre.cdf(-half)
+    assert float(found["prob_told_apart"][1]) == pytest.approx(wanted, abs=0.02)
+    # The present study by itself: its centre is where it is, inside or outside.
+    assert float(found["prob_told_apart"][0]) == 0.0
+    assert float(found["difference_width_mcse"][1]) < 0.02
+
+
+def test_groups_of_a_crowd_are_told_apart_by_more_items():
+    files = load_study("quickstart_crowd")
+    loaded = read(files)
+    draws = replicates(loaded, files)
+    [found] = crowd_further(files.study.spec, loaded.crowd, draws, sources=["items"]).values()
+    width = found["difference_width"].sel(metric="wra", group="gender=Man", other="gender=Woman")
+    np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.15)
+    across = found["difference_width"].sel(group="gender=Man", other="age=GenZ")
+    assert across.isnull().all()
+    assert len(further_tables(xr.DataTree.from_dict({"/decision_further": found}))) == 2
+
+
+def test_few_draws_are_spread_over_every_chain(panel):
+    draws = panel[2]
+    many = draws.predictive.isel(draw=np.tile(np.arange(DRAWS), 5))
+    many = many.assign_coords(draw=np.arange(5 * DRAWS))
+    empty = xr.Dataset(coords={name: many[name] for name in ("chain", "draw")})
+    kept = few(replace(draws, predictive=many, posterior=empty))
+    assert kept.shape == (2, 100)
+    assert kept.predictive["draw"].values[[0, -1]].tolist() == [0, 499]

@@ -1,0 +1,247 @@
+"""``sharpbayes init``: a study for a file that nobody described."""
+
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import DataError, SpecError, StorageError
+from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import check, measure
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+real = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
+FILES = sorted(path.name for path in DATA.glob("*.csv")) if DATA.is_dir() else ["none"]
+
+
+def started(folder, table, name="data.csv", **options):
+    path = folder / name
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=True)
+    unsure = write_study(path, folder / "study.toml", **options)
+    return (folder / "study.toml").read_text(encoding="utf-8"), unsure
+
+
+def crowd(**more):
+    rows = [(item, rater) for item in range(12) for rater in range(6)]
+    table = pd.DataFrame(rows, columns=["item", "rater"])
+    table["score"] = (table["item"] * 5 + table["rater"] * 3) % 5
+    return table.assign(**more)
+
+
+def panel(**more):
+    rows = [(m, p, j) for m in "ab" for p in range(8) for j in ("x", "y")]
+    table = pd.DataFrame(rows, columns=["model_id", "prompt_id", "judge_id"])
+    table["severity"] = [at % 4 + 1 for at in range(len(table))]
+    return table.assign(**more)
+
+
+@real
+@pytest.mark.parametrize("name", FILES)
+def test_every_real_file_is_measured_without_an_edit(name, tmp_path):
+    write_study(DATA / name, tmp_path / "s.toml")
+    results = measure(load_study(tmp_path / "s.toml", overrides=("bootstrap.replicates=20",)))
+    assert results.attrs["data_ratings"] > 100
+    assert {"profile", "responsiveness"} & set(results.children)
+
+
+@real
+def test_tables_beside_the_ratings_are_joined_from_any_of_the_three(tmp_path):
+    for name in ("ratings", "raters", "items"):
+        write_study(DATA / f"pluriharms_{name}.csv", tmp_path / f"{name}.toml")
+        crowd = tomllib.loads((tmp_path / f"{name}.toml").read_text(encoding="utf-8"))["crowd"]
+        assert crowd["data"].endswith("pluriharms_ratings.csv")
+        assert crowd["raters"]["key"] == "rater"
+        assert crowd["items"]["data"].endswith("pluriharms_items.csv")
+        assert ["gender"] in crowd["groups"]
+        assert crowd["scale"] == {"bins": [20, 40, 60, 80]}
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet", "data.jsonl"])
+def test_a_crowd_of_every_kind_of_file(name, tmp_path):
+    table = crowd()
+    table["gold_unsafe"] = (table["item"] > 6).astype(int)
+    table["gender"] = ["f" if rater % 2 else "m" for rater in table["rater"]]
+    table["topic"] = ["one" if item % 2 else "two" for item in table["item"]]
+    text, unsure = started(tmp_path, table, name)
+    written = tomllib.loads(text)["crowd"]
+    assert written["roles"] == {"item": "item", "rater": "rater", "score": "score"}
+    assert written["scale"] == {"kind": "ordinal", "min": 0, "max": 4}
+    assert written["labels"] == {"from": "item", "column": "gold_unsafe"}
+    assert (written["groups"], written["by"]) == ([["gender"]], ["topic"])
+    assert unsure == ['"gold_unsafe" is taken to say which items are unsafe (1)']
+    assert check(load_study(tmp_path / "study.toml")).counts["rater"] == 6
+
+
+def test_without_labels_the_crowd_labels_and_the_file_says_so(tmp_path):
+    text, unsure = started(tmp_path, crowd())
+    assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
+    assert unsure[0].startswith("no column says which items are unsafe")
+    assert f"# CHECK: {unsure[0]}" in text.splitlines()
+
+
+def test_a_rater_who_scores_twice_is_seen(tmp_path):
+    table = pd.concat([crowd(), crowd().head(3)])
+    assert tomllib.loads(started(tmp_path, table)[0])["crowd"]["duplicates"] == "first"
+
+
+def test_a_wide_panel_with_a_scale_for_each_kind_of_column(tmp_path):
+    table = panel(flag=["yes", "no"] * 16, kind=["none", "full"] * 16, text=[*range(32)])
+    table["kind_of_prompt"] = ["u" if prompt < 4 else "v" for prompt in table["prompt_id"]]
+    written = tomllib.loads(started(tmp_path, table)[0])["panel"]
+    assert written["layout"] == "wide"
+    scales = {name: written["scales"][scale] for name, scale in written["indicators"].items()}
+    assert scales == {
+        "severity": {"kind": "ordinal", "min": 1, "max": 4},
+        "flag": {"kind": "boolean"},
+        "kind": {"kind": "categorical", "levels": ["full", "none"]},
+    }
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 96
+
+
+def test_a_long_panel_by_indicator(tmp_path):
+    long = panel().rename(columns={"severity": "score"})
+    table = pd.concat([long.assign(metric="bias"), long.assign(metric="lies")])
+    written = tomllib.loads(started(tmp_path, table)[0])["panel"]
+    assert written["layout"] == "long"
+    assert set(written["indicators"]) == {"bias", "lies"}
+    assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 64
+
+
+def test_what_is_missing_is_added_to_a_copy_and_said(tmp_path):
+    table = panel().drop(columns="judge_id").rename(columns={"severity": "score"})
+    text, unsure = started(tmp_path, table)
+    assert unsure[:2] == [
+        "no column names the judge: all rows count as one judge's",
+        "some cells are rated more than once; the repeats are numbered",
+    ]
+    assert tomllib.loads(text)["panel"]["data"] == "study.data.csv"
+    copy = pd.read_csv(tmp_path / "study.data.csv")
+    assert set(copy["judge"]) == {"unnamed"}
+    assert sorted(copy["sample"].unique()) == [1, 2]
+    pd.testing.assert_frame_equal(copy[list(table.columns)], table, check_dtype=False)
+    assert check(load_study(tmp_path / "study.toml")).counts["sample"] == 2
+
+
+LOGS = Path(__file__).parents[1] / "data" / "logs"
+
+
+def of_logs(folder, name):
+    unsure = write_study(LOGS / name, folder / "s.toml")
+    written = tomllib.loads((folder / "s.toml").read_text(encoding="utf-8"))
+    return written, unsure, check(load_study(folder / "s.toml")).counts
+
+
+def test_logs_of_inspect_with_the_judges_who_score_the_same(tmp_path):
+    written, unsure, counts = of_logs(tmp_path, "probe_*")
+    study = written["panel"]
+    assert (study["layout"], study["roles"]) == ("inspect", {"category": "metadata.topic"})
+    assert study["judges"] == ["match", "mockllm/grader-1", "mockllm/grader-2"]
+    assert study["scales"] == {"scale_1": {"kind": "categorical", "levels": ["C", "P", "I"]}}
+    assert unsure[:2] == [
+        "further indicators that the scorers noted: metadata.confidence",
+        "judges who score other things are left out: harm",
+    ]
+    assert (counts["model"], counts["ratings"], counts["unscored_samples"]) == (3, 105, 1)
+
+
+def test_scorers_of_different_things_are_indicators(tmp_path):
+    written, unsure, counts = of_logs(tmp_path, "chunked.eval")
+    study = written["panel"]
+    roles = {"judge": "task", "indicator": "measure", "category": "metadata.topic"}
+    assert study["roles"] == roles
+    assert set(study["indicators"]) == {"model_graded_qa"}
+    assert "no scale fits, so that they are left out: harm.refusal, harm.severity" in unsure
+    assert (counts["judge"], counts["ratings"]) == (1, 2)
+
+
+def test_two_logs_of_one_model_are_two_models(tmp_path):
+    for name in ("x.eval", "y.eval"):
+        (tmp_path / name).write_bytes((LOGS / "old.eval").read_bytes())
+    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml")
+    assert "several logs of one model: each log counts as a model of its own" in unsure
+    assert check(load_study(tmp_path / "s.toml")).counts["model"] == 2
+
+
+def test_a_high_metric_of_lm_eval_is_taken_as_good(tmp_path):
+    written, _, counts = of_logs(tmp_path, "lm_eval/*/samples_say_*.jsonl")
+    right = {"exact_match": {"scale": "scale_1", "reverse": True}}
+    assert written["panel"]["indicators"] == right
+    assert (counts["model"], counts["judge"], counts["ratings"]) == (2, 2, 24)
+
+
+@pytest.mark.parametrize("name", ["full.json", "min.json", "export.csv"])
+def test_an_export_of_label_studio(tmp_path, name):
+    written, unsure, counts = of_logs(tmp_path, f"label_studio/{name}")
+    study = written["crowd"]
+    assert study["roles"] == {"score": "severity", "order": "created_at"}
+    assert study["scale"] == {"kind": "ordinal", "min": 1, "max": 5}
+    assert study["by"] == ["topic"]
+    assert unsure[0] == "the score is 'severity'; there is also unsafe"
+    assert (counts["rater"], counts["ratings"]) == (3, 22)
+
+
+def test_participants_are_no_ratings_and_the_message_says_where_they_belong(tmp_path):
+    with pytest.raises(DataError, match=r"layout = .prolific"):
+        write_study(LOGS / "prolific.csv", tmp_path / "s.toml")
+
+
+def test_a_fault_names_the_file_that_is_there(tmp_path):
+    (tmp_path / "x.csv").write_text("model,a\nm,\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"^x\.csv: no column of scores"):
+        write_study(tmp_path / "x.csv", tmp_path / "s.toml")
+
+
+def test_names_cannot_break_out_of_the_file(tmp_path):
+    nasty = 'x"\nseed = 9\n[panel]\n# \\'
+    table = crowd()
+    table[nasty] = ["f" if rater % 2 else "m" for rater in table["rater"]]
+    written = tomllib.loads(started(tmp_path, table)[0])
+    assert written["seed"] == 1
+    assert written["crowd"]["groups"] == [[nasty]]
+
+
+def test_a_role_can_be_named(tmp_path):
+    table = crowd().rename(columns={"rater": "who"})
+    with pytest.raises(DataError) as raised:
+        started(tmp_path, table)
+    assert str(raised.value) == (
+        "data.csv: rater: no column found for it among item, who, score; "
+        "name it with --role rater=COLUMN"
+    )
+    assert 'rater = "who"' in started(tmp_path, table, roles={"rater": "who"})[0]
+
+
+def test_roles_and_columns_that_are_not_there_are_refused(tmp_path):
+    with pytest.raises(SpecError, match=r"no such role.*did you mean 'rater'"):
+        started(tmp_path, crowd(), roles={"ratter": "rater"})
+    with pytest.raises(DataError, match="no such column, the columns are item, rater, score"):
+        started(tmp_path, crowd(), roles={"rater": "whom"})
+    with pytest.raises(DataError, match="no column of scores found"):
+        started(tmp_path, panel().drop(columns="severity"))
+
+
+def test_nothing_is_overwritten(tmp_path):
+    started(tmp_path, crowd())
+    with pytest.raises(StorageError, match="already there"):
+        started(tmp_path, crowd())
+
+
+def test_the_command_says_what_to_check_and_what_comes_next(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    crowd().to_csv("mine.csv", index=False)
+    done = CliRunner().invoke(app, ["init", "mine.csv"])
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[0].startswith("to check: no column says which items")
+    assert done.stderr.endswith("study written to mine.toml; next: sharpbayes check mine.toml\n")
+    assert CliRunner().invoke(app, ["check", "mine.toml"]).exit_code == 0
+    wrong = CliRunner().invoke(app, ["init", "mine.csv", "--role", "rater"])
+    assert (wrong.exit_code, wrong.stderr) == (2, "--role: rater: must be role=column\n")

@@ -1,0 +1,79 @@
+"""Ratings from a study's own model: the design is kept, and a fit finds the truth again."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import SpecError
+from sharpbayes.simulation.scoring_patterns import save_simulated
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import check, fit, measure, simulate
+
+QUICK = ("bootstrap.replicates=20", "sampler.predictive=0")
+
+
+@pytest.mark.parametrize("name", ["quickstart", "quickstart_crowd"])
+def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
+    files = load_study(name)
+    written = save_simulated(simulate(files, pattern="model"), tmp_path)
+    counts = [check(each).counts["ratings"] for each in (files, load_study(written))]
+    assert counts[0] == counts[1]
+    measured = measure(load_study(written, overrides=QUICK[:1]))
+    metric = measured["profile/cvar"] if "profile" in measured else measured["responsiveness/wra"]
+    assert np.isfinite(metric).any()
+
+
+def test_another_seed_has_another_truth_and_the_same_seed_the_same():
+    first, again, other = (
+        simulate(load_study("quickstart_crowd", overrides=[f"seed={seed}"]), pattern="model")
+        for seed in (1, 1, 2)
+    )
+    assert first.tables["ratings"].equals(again.tables["ratings"])
+    assert not first.tables["ratings"].equals(other.tables["ratings"])
+
+
+def test_a_fit_finds_the_truth_again(tmp_path):
+    made = simulate(load_study("quickstart_crowd"), pattern="model")
+    written = save_simulated(made, tmp_path)
+    draws = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300", "crowd.permutations=0")
+    found = fit(load_study(written, overrides=[*QUICK, *draws]))
+    posterior = found["posterior"].to_dataset()["location_item"]
+    known = [made.truth["parameters"][f"location_item[{i}]"] for i in posterior["item"].to_numpy()]
+    mean, sd = posterior.mean(("chain", "draw")), posterior.std(("chain", "draw"))
+    z = ((mean - known) / sd).to_numpy()
+    # The mean of all items and the thresholds move together; what is left is standard normal.
+    assert 0.85 < np.std(z) < 1.15
+    assert np.corrcoef(mean, known)[0, 1] > 0.8
+
+
+def test_labels_are_true_or_the_experts_own(tmp_path):
+    plain = simulate(load_study("quickstart_crowd"), pattern="model")
+    ratings = plain.tables["ratings"].drop_duplicates("item")
+    severity = [plain.truth["parameters"][f"location_item[{i}]"] for i in ratings["item"]]
+    unsafe = ratings["unsafe"].to_numpy() == 1
+    assert min(np.array(severity)[unsafe]) > max(np.array(severity)[~unsafe])
+    joint = load_study("quickstart_crowd", overrides=["crowd.model=crowd_and_experts"])
+    made = simulate(joint, pattern="model")
+    assert set(made.tables["experts"]["label"]) == {0, 1}
+    assert check(load_study(save_simulated(made, tmp_path))).counts["labels"] == len(
+        made.tables["experts"]
+    )
+
+
+def test_a_study_without_a_model_is_refused(tmp_path):
+    with pytest.raises(SpecError, match=r"crowd\.model"):
+        simulate(load_study("tests/studies/nibbler.toml", overrides=[]), pattern="model")
+
+
+def test_command(tmp_path):
+    out = tmp_path / "made"
+    words = ["simulate", "quickstart_crowd", "--pattern", "model", "--out", str(out)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "3200 ratings with known truth" in done.output
+    assert sorted(each.name for each in out.iterdir()) == [
+        "ratings.csv",
+        "study.toml",
+        "truth.json",
+    ]

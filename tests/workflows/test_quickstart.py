@@ -1,0 +1,120 @@
+"""The shipped studies from beginning to end, and the truth that their data were made from."""
+
+import json
+import warnings
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.library import folder
+from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.run import check, fit, measure
+from tests.make_quickstart import CROWD, FOLDER, PANEL, files
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return fit(load_study("quickstart_crowd"))
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return fit(load_study("quickstart"))
+
+
+@pytest.mark.parametrize("name", sorted(files()))
+def test_the_committed_data_are_what_the_generator_makes(name):
+    assert (FOLDER / name).read_text(encoding="utf-8") == files()[name]
+
+
+def test_check_says_what_was_understood():
+    found = check(load_study("quickstart"))
+    assert found.counts["model"] == 4
+    assert (found.ratings, found.counts["missing"], found.counts["absent"]) == (3960, 0, 0)
+    # by 4 dimensions: 4 models, 30 prompts, 120 cells, 3 judges; 11 indicators; their 5 sds
+    effects = 4 * (4 + 30 + 120 + 3) + 11 + 5
+    # gaps between thresholds: 3 on severity and on its reverse, 1 on explicitness, each for 3
+    # judges; on severity for 11 indicators; their 4 sds; 10 free log factors of 11, and their sd
+    shapes = 3 * (3 + 3 + 1) + 3 * 11 + 4 + 10 + 1
+    # thresholds: 4 on severity, 4 on its reverse, 1 on flag, 2 on explicitness
+    assert found.parameters == effects + shapes + 4 + 4 + 1 + 2
+
+
+def inside(results, name, truth, **at):
+    """Whether the central 99.8% of the posterior holds the truth."""
+    draws = results["posterior"][name].sel(**at).to_numpy().ravel()
+    low, high = np.quantile(draws, [0.001, 0.999])
+    return low <= truth <= high
+
+
+def test_the_crowd_recovers_its_truth(crowd):
+    assert crowd.attrs["status"] == "fitted", crowd["diagnostics"].attrs["why_not"]
+    assert inside(crowd, "sd_item", CROWD["sd_item"])
+    # men and women differ by 0.4 in the truth: that spread is part of the raters' sd
+    assert inside(crowd, "sd_rater", np.hypot(CROWD["sd_rater"], 0.2))
+    labels = ["0|1", "1|2", "2|3", "3|4"]
+    for label, truth in zip(labels, CROWD["thresholds"], strict=True):
+        assert inside(crowd, "threshold_score", truth, score_cut=label)
+
+
+def test_the_panel_recovers_its_truth(panel):
+    assert panel.attrs["status"] == "fitted", panel["diagnostics"].attrs["why_not"]
+    # the truth has one effect for all dimensions, the model one for each
+    assert inside(panel, "sd_prompt_dimension", PANEL["sd_prompt"])
+    assert inside(panel, "sd_model_prompt_dimension", PANEL["sd_model_prompt"])
+    effect = panel["posterior"]["location_model_dimension"].mean("dimension")
+    spread = effect.sel(model="dahlia") - effect.sel(model="aster")
+    low, high = np.quantile(spread, [0.001, 0.999])
+    assert low <= 2.0 <= high
+    assert (effect.mean(("chain", "draw")).diff("model") > 0).all()
+
+
+def test_arviz_reads_results_as_they_are(crowd, tmp_path):
+    path = tmp_path / "crowd.nc"
+    save_results(crowd, path)
+    again = az.from_netcdf(path)
+    xr.testing.assert_identical(again["posterior"].to_dataset(), crowd["posterior"].to_dataset())
+    table = az.summary(open_results(path), var_names=["sd_item", "sd_rater"])
+    assert list(table.index) == ["sd_item", "sd_rater"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a few high Pareto shapes
+        assert az.loo(crowd).elpd < 0
+
+
+def test_labels_are_those_of_the_study(crowd):
+    posterior = crowd["posterior"].to_dataset()
+    assert posterior["item"].values[0] == "i01"
+    assert posterior["rater"].values[-1] == "r40"
+    assert list(posterior["score_cut"].values) == ["0|1", "1|2", "2|3", "3|4"]
+    assert crowd["observed_data"]["score_item"].values[0] == "i01"
+
+
+def test_replicated_ratings_look_like_the_observed(crowd):
+    observed = np.bincount(crowd["observed_data"]["level_score"], minlength=5) / 3200
+    replicated = crowd["posterior_predictive"]["level_score"].to_numpy()
+    shares = np.array([(replicated == level).mean() for level in range(5)])
+    # a share of 3,200 ratings varies by up to 0.009
+    np.testing.assert_allclose(shares, observed, atol=0.03)
+    prior = crowd["prior_predictive"]["level_score"].to_numpy()
+    assert set(np.unique(prior)) == set(range(5))
+
+
+def test_equal_seeds_give_equal_results_and_others_do_not():
+    first, second = (measure(load_study("quickstart")) for _ in range(2))
+    for name in ("panel", "profile", "profile_interval"):
+        xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())
+    other = measure(load_study("quickstart", overrides=("seed=1",)))
+    assert not other["profile_interval"].to_dataset().equals(first["profile_interval"].to_dataset())
+
+
+def test_results_hold_what_was_read():
+    results = measure(load_study("quickstart"))
+    assert results.attrs["study"] == (folder("studies") / "quickstart.toml").read_text("utf-8")
+    assert results.attrs["data_ratings"] == 3960
+    assert json.loads(results.attrs["versions"])["xarray"] == xr.__version__
+    interval = results["profile_interval"].to_dataset()
+    assert (interval["cvar"].sel(bound="lower") <= results["profile"]["cvar"]).all()
+    assert (interval["cvar"].sel(bound="upper") >= results["profile"]["cvar"]).all()

@@ -1,0 +1,56 @@
+"""The order of rows in a file changes nothing: not what is read, not what a fit says of it."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.data.crowd import crowd_ratings
+from sharpbayes.library import folder
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.run import fit, read
+
+SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=20")
+SMALL += ("bootstrap.replicates=100",)
+MORE = {"quickstart": (), "quickstart_crowd": ("crowd.permutations=20",)}
+
+
+def shuffled(study, base):
+    """The study with the rows of each of its tables in another order."""
+    base.mkdir()
+    for path in folder("studies").glob(f"{study}*.*"):
+        shutil.copy(path, base)
+        if path.suffix == ".csv":
+            table = pd.read_csv(path, dtype=str, keep_default_na=False)
+            order = np.random.default_rng(4).permutation(len(table))
+            table.iloc[order].to_csv(base / path.name, index=False)
+    return load_study(base / f"{study}.toml", overrides=(*SMALL, *MORE[study]))
+
+
+@pytest.mark.parametrize("study", MORE)
+def test_what_a_model_sees_is_the_same(tmp_path, study):
+    first, second = read(load_study(study)), read(shuffled(study, tmp_path / "s"))
+    one, other = first.ratings, second.ratings
+    if first.crowd is not None:  # labels of experts too, where a model takes them as ratings
+        spec = first.study.crowd
+        one = crowd_ratings(first.crowd, spec, experts=True)
+        other = crowd_ratings(second.crowd, spec, experts=True)
+    np.testing.assert_array_equal(one.level, other.level)
+    assert (one.scales, list(one.columns)) == (other.scales, list(other.columns))
+    for name, column in one.columns.items():
+        assert column.labels == other.columns[name].labels
+        np.testing.assert_array_equal(column.code, other.columns[name].code)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", MORE)
+def test_a_whole_fit_is_the_same_bytes(tmp_path, study):
+    one = fit(load_study(study, overrides=(*SMALL, *MORE[study])))
+    other = fit(shuffled(study, tmp_path / "s"))
+    assert set(one.children) == set(other.children)
+    for name in one.children:
+        xr.testing.assert_identical(
+            one[name].to_dataset().drop_attrs(), other[name].to_dataset().drop_attrs()
+        )

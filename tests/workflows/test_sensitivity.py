@@ -1,0 +1,204 @@
+"""Fits without a judge, under other priors and weights: each is the fit that it says it is."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.errors import SpecError
+from sharpbayes.execution.cluster import cluster
+from sharpbayes.report.tables.sensitivity import sensitivity_tables
+from sharpbayes.spec.load import load_study
+from sharpbayes.spec.model import Model
+from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.sensitivity import OWN, cases, sensitivity, widened
+from tests.panels import files_of, frame
+
+SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=40")
+MODEL = """schema = "sharpbayes/model/1"
+title = "Models and judges"
+[[location]]
+by = ["model"]
+[[location]]
+by = ["judge"]
+"""
+ASKED = 'sensitivity={leave_out=["judge"], priors=[0.5], weights=["equal"]}'
+CROWD = (*SMALL, "bootstrap.replicates=40", "crowd.permutations=10")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Reads a small panel with what is put over it."""
+    base = tmp_path_factory.mktemp("panel")
+    (base / "model.toml").write_text(MODEL)
+    return lambda *overrides: files_of(
+        base, frame(), panel='model = "./model.toml"', overrides=(*SMALL, *overrides)
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted(study):
+    """A panel and its fit with everything asked for."""
+    files = study(ASKED)
+    return files, fit(files)
+
+
+def of_own_twin(results, name):
+    """Median of a number over the draws of the posterior twin."""
+    return results["posterior_profile"].to_dataset()[name].median(("chain", "draw")).to_numpy()
+
+
+@pytest.mark.slow
+def test_the_first_row_is_the_fit_itself(fitted):
+    _, results = fitted
+    found = results["sensitivity"].to_dataset()
+    own = found.sel(refit=OWN, weights="weights")
+    np.testing.assert_array_equal(own["cvar"], of_own_twin(results, "cvar"))
+    np.testing.assert_array_equal(own["prob_best"], results["decision"]["prob_best"])
+    assert (found["cvar_shift"].sel(refit=OWN) == 0).all()
+    assert found["refit"].to_numpy().tolist() == [
+        OWN,
+        "without judge ann",
+        "without judge bob",
+        "without judge cat",
+        "priors x 0.5",
+    ]
+    assert found["weights"].to_numpy().tolist() == ["weights", "equal"]
+
+
+@pytest.mark.slow
+def test_a_refit_without_a_judge_is_the_fit_of_the_other_judges(study, fitted):
+    _, results = fitted
+    direct = fit(study('panel.judges=["ann", "cat"]'))
+    found = results["sensitivity"].to_dataset().sel(refit="without judge bob", weights="weights")
+    np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
+    np.testing.assert_array_equal(found["expected_loss"], direct["decision"]["expected_loss"])
+    assert int(found["converged"]) == int(direct["diagnostics"]["converged"])
+    own = results["sensitivity"].to_dataset().sel(refit=OWN, weights="weights")
+    shift = (found["cvar"] - own["cvar"]) / own["cvar_sd"]
+    np.testing.assert_allclose(found["cvar_shift"], shift)
+
+
+@pytest.mark.slow
+def test_other_weights_over_the_fit_are_those_of_a_fit_with_them(study, fitted):
+    _, results = fitted
+    direct = fit(study("weights=equal"))
+    found = results["sensitivity"].to_dataset().sel(refit=OWN, weights="equal")
+    np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
+    np.testing.assert_array_equal(found["prob_lower"], direct["decision"]["prob_lower"])
+
+
+@pytest.mark.slow
+def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
+    pytest.importorskip("distributed")
+    files, results = fitted
+    groups = {str(name): node.to_dataset() for name, node in results.children.items()}
+    kept = {}
+
+    class Kept:
+        get = staticmethod(kept.get)
+        put = staticmethod(kept.__setitem__)
+
+    with cluster("local:2") as workers:
+        there = sensitivity(files, read(files), groups, store=Kept(), each=workers.each)
+    xr.testing.assert_identical(
+        there.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
+    )
+    assert len(kept) == 4
+
+    def never(*_, **__):
+        raise AssertionError
+
+    xr.testing.assert_identical(
+        there, sensitivity(files, read(files), groups, store=Kept(), each=never)
+    )
+
+
+@pytest.mark.slow
+def test_a_crowd_under_other_priors():
+    files = load_study("quickstart_crowd", overrides=(*CROWD, "sensitivity.priors=[2.0]"))
+    results = fit(files)
+    found = results["sensitivity"].to_dataset()
+    assert found["refit"].to_numpy().tolist() == [OWN, "priors x 2"]
+    twin = results["posterior_responsiveness"].to_dataset()["hm"]
+    np.testing.assert_array_equal(
+        found["hm"].sel(refit=OWN).to_numpy(),
+        twin.median(("chain", "draw")).transpose("group", "by").to_numpy(),
+    )
+    assert (found["hm"].sel(refit="priors x 2") != found["hm"].sel(refit=OWN)).any()
+    [table] = sensitivity_tables(results)
+    assert [row[0] for row in table.rows] == [OWN, "priors x 2"]
+
+
+@pytest.mark.slow
+def test_the_table_says_order_and_largest_shift(fitted):
+    _, results = fitted
+    [table] = sensitivity_tables(results)
+    found = results["sensitivity"].to_dataset()
+    assert len(table.rows) == 10
+    row = next(row for row in table.rows if row[:2] == ("without judge ann", "equal"))
+    cell = found.sel(refit="without judge ann", weights="equal")
+    order = sorted(cell["model"].to_numpy(), key=lambda name: float(cell["cvar"].sel(model=name)))
+    assert row[2] == " < ".join(order)
+    worst = max(cell["model"].to_numpy(), key=lambda m: abs(cell["cvar_shift"].sel(model=m)))
+    assert row[5] == str(worst)
+
+
+def test_every_prior_is_widened_and_correlations_are_not():
+    model = Model.model_validate(
+        {
+            "schema": "sharpbayes/model/1",
+            "title": "t",
+            "thresholds": {"prior": {"sd": 3.0}},
+            "location": [
+                {"by": ["item"], "prior": {"kind": "normal", "sd": 2.0}},
+                {
+                    "by": ["rater"],
+                    "prior": {
+                        "kind": "student_t",
+                        "df": 4.0,
+                        "sd": {"kind": "half_student_t", "df": 3.0, "scale": 1.0},
+                    },
+                },
+                {
+                    "by": ["model", "dimension"],
+                    "correlated_over": "dimension",
+                    "prior": {"kind": "normal", "sd": {"kind": "exponential", "mean": 0.7}},
+                },
+            ],
+            "discrimination": [{"by": ["rater"]}],
+        }
+    )
+    wide = widened(model, 0.5)
+    assert wide.thresholds.prior.sd == 1.5
+    assert (wide.thresholds.severity.sd.scale, wide.thresholds.spacing.sd.scale) == (0.75, 0.25)
+    item, rater, crossed = wide.location
+    assert (item.prior.sd, rater.prior.sd.scale, crossed.prior.sd.mean) == (1.0, 0.5, 0.35)
+    assert (rater.prior.df, crossed.correlation.eta) == (4.0, 2.0)
+    assert wide.discrimination[0].prior.sd.scale == 0.25
+    assert widened(model, 1.0) == model
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "told"),
+    [
+        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "leave_out and weights are of a"),
+        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "leave_out and weights are of a"),
+        ("quickstart", "sensitivity.priors=[0.0]", "sensitivity.priors"),
+        ("quickstart", 'sensitivity.leave_out=["prompt"]', "sensitivity.leave_out"),
+        ("quickstart", 'sensitivity.weights=["equals"]', "did you mean 'equal'"),
+        ("quickstart", 'sensitivity.weights=["./no.toml"]', "no such file"),
+    ],
+)
+def test_what_cannot_be_asked(name, asked, told):
+    with pytest.raises(SpecError, match=told):
+        load_study(name, overrides=(asked,))
+
+
+def test_without_replicated_ratings_nothing_can_be_compared():
+    with pytest.raises(SpecError, match=r"sampler\.predictive must be above 0"):
+        load_study("quickstart", overrides=("sampler.predictive=0", "sensitivity.priors=[2.0]"))
+
+
+def test_a_single_judge_is_not_left_out(study):
+    files = study('panel.judges=["ann"]', ASKED)
+    assert [case.label for case in cases(files, read(files))] == ["priors x 0.5"]
