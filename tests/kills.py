@@ -24,7 +24,7 @@ from sharpbayes.storage.results import drafts, open_results
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
 SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
-SMALL += ["--set", "sampler.predictive=40", "--set", "sampler.chains=3"]
+SMALL += ["--set", "sampler.predictive_draws=40", "--set", "sampler.chains=3"]
 FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
 ENDED = {0, 4}
 PROCESSES = multiprocessing.get_context("forkserver")

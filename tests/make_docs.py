@@ -43,7 +43,7 @@ WORDS = {
 # Fits small enough for a test; what they hold does not depend on the number of draws.
 SMALL = (
     *("bootstrap.replicates=20", "sampler.chains=2", "sampler.tune=50", "sampler.draws=50"),
-    "sampler.predictive=20",
+    "sampler.predictive_draws=20",
 )
 
 

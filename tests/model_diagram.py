@@ -42,7 +42,7 @@ def columns(model: Model) -> list[Column]:
     prior = model.thresholds.prior
     made.append(Column("thresholds", "scale", f"ordered normal(0, {prior.sd:g})", "rating"))
     made += [
-        Column("log stretch", name, effects(model.thresholds.spacing), "rating")
+        Column("log stretch", name, effects(model.thresholds.gap), "rating")
         for name in model.thresholds.by[1:]
     ]
     made += [

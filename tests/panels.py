@@ -8,7 +8,7 @@ from sharpbayes.workflows.run import measure
 
 JUDGES = ("ann", "bob", "cat")
 
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "Small panel"
 weights = "./weights.toml"
 seed = 5
@@ -38,7 +38,7 @@ rms = ["truth"]
 [bootstrap]
 replicates = 60
 """
-WEIGHTS = """schema = "sharpbayes/weights/1"
+WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "Weights"
 """
 ROLES = 'model = "model", prompt = "prompt", judge = "judge"'

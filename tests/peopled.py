@@ -11,7 +11,7 @@ LEVELS, DIMENSIONS = 5, ("bias", "fair")
 INDICATORS = ("bias_a", "bias_b", "fair_a", "fair_b")
 OF_DIMENSION = np.array([0, 0, 1, 1])
 THRESHOLDS = np.array([-2.0, -0.7, 0.7, 2.0])
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "Judges and people, simulated"
 seed = {seed}
 
@@ -25,7 +25,7 @@ indicators = {{ bias_a = "severity", bias_b = "severity", fair_a = "severity", \
 fair_b = "severity" }}
 dimensions = [{{ name = "bias", rms = ["bias_a", "bias_b"] }}, \
 {{ name = "fair", rms = ["fair_a", "fair_b"] }}]
-model = "judges_and_people"
+fit = "judges_and_people"
 
 [panel.people]
 data = "people.csv"
@@ -43,7 +43,7 @@ chains = 2
 tune = 300
 draws = {draws}
 target_accept = 0.9
-predictive = {predictive}
+predictive_draws = {predictive}
 """
 
 
@@ -102,12 +102,12 @@ def simulated(
     text = STUDY.format(seed=seed, families="".join(names), draws=draws, predictive=predictive)
     (folder / "study.toml").write_text(text, encoding="utf-8")
     alone = text[: text.index("[panel.people]")] + text[text.index("[bootstrap]") :]
-    alone = alone.replace('model = "judges_and_people"\n', "").replace("judges.csv", "whole.csv")
+    alone = alone.replace('fit = "judges_and_people"\n', "").replace("judges.csv", "whole.csv")
     (folder / "people.toml").write_text(alone, encoding="utf-8")
     severity = shift.mean(axis=1)
     truth = {
         "severity": severity,
-        "lean": shift - severity[:, None],
+        "differential_severity": shift - severity[:, None],
         "discrimination": factor,
         "self_preference": np.array(own),
     }

@@ -14,8 +14,8 @@ from sharpbayes.metrics.crowd.contrasts import contrasts
 from sharpbayes.metrics.crowd.groups import ALL, membership, strata
 from sharpbayes.metrics.crowd.groups import counted as stated
 from sharpbayes.metrics.crowd.priority import (
+    additional_items,
     disagreement,
-    further_items,
     priority,
     recruiting,
     widths,
@@ -82,7 +82,7 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
 
     Returns:
         ``responsiveness``, ``responsiveness_difference``, ``scale_use``, ``cohesion``, ``raters``,
-        ``items``, ``taken_apart`` and ``recruiting``.
+        ``items``, ``contested_items`` and ``recruiting``.
 
     Raises:
         ValueError: The study has no crowd.
@@ -105,12 +105,12 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
         "cohesion": cohesive.result(),
         "raters": raters.result(),
         "items": items,
-        "taken_apart": _taken_apart(data, items),
+        "contested_items": _contested_items(data, items),
         "recruiting": recruiting(
             observed.sel(by=ALL, drop=True),
             score_count=use["score_count"].sel(by=ALL, drop=True),
-            interval_width=spec.interval_width,
-        ).assign_attrs(contains=observed.attrs["contains"]),
+            target_interval_width=spec.target_interval_width,
+        ).assign_attrs(interval_note=observed.attrs["interval_note"]),
     }
 
 
@@ -183,8 +183,8 @@ def _responsiveness(
     chosen = list(COMPARED)
     difference = contrasts(observed[chosen], resampled[chosen], level=boot.level)
     return (
-        observed.assign(twins).assign_attrs(contains=contains),
-        difference.assign_attrs(contains=contains),
+        observed.assign(twins).assign_attrs(interval_note=contains),
+        difference.assign_attrs(interval_note=contains),
     )
 
 
@@ -234,7 +234,7 @@ def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset
         permutations=spec.permutations, error=error, distance=spec.full_distance
     )
     return found.assign_attrs(
-        distance=spec.full_distance, permutations=spec.permutations, contains=contains
+        distance=spec.full_distance, permutations=spec.permutations, interval_note=contains
     )
 
 
@@ -262,11 +262,13 @@ def _raters(study: Study, data: CrowdData, counted: Counted) -> xr.Dataset:
         level=study.bootstrap.level,
     )
     found = found.merge(interval.where(found["reason"] == ""))
-    found["further_ratings"] = further_items(found["items"], widths(found), spec.interval_width)
+    found["additional_ratings"] = additional_items(
+        found["items"], widths(found), spec.target_interval_width
+    )
     if data.order is not None:
         found = found.merge(_drift(data, spec.min_items))
     contains = RATERS_CONTAIN.format(level=study.bootstrap.level, replicates=RATER_REPLICATES)
-    return found.assign_coords(_rater_coords(data)).assign_attrs(contains=contains)
+    return found.assign_coords(_rater_coords(data)).assign_attrs(interval_note=contains)
 
 
 def _drift(data: CrowdData, min_items: int) -> xr.Dataset:
@@ -309,12 +311,12 @@ def _items(spec: Crowd, observed: xr.Dataset, counted: Counted) -> xr.Dataset:
         "rank": ranks(harm),
         "disagreement": disagreement(plural),
         "weight": weight,
-        "compared": here,
+        "in_priority_grouping": here,
     }
     return xr.Dataset(found).drop_attrs().assign_attrs(grouping=spec.priority_grouping)
 
 
-def _taken_apart(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
+def _contested_items(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
     """Single scores of the items that groups disagree on most, and of equals all raters."""
     counts = items["score_count"].sel(group=ALL).astype(float)
     share = counts / counts.sum("score")

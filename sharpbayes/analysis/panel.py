@@ -113,7 +113,7 @@ class Plan:
 
     def resampled_samples(self) -> bool:
         """Whether repeated generations are drawn anew."""
-        return "sample" in self.dim and self.study.bootstrap.samples
+        return "sample" in self.dim and self.study.bootstrap.resample_generations
 
     def replicate(self, counts: xr.DataArray) -> xr.Dataset:
         """Profile of resamples of prompts, and of their generations where there are some."""
@@ -213,8 +213,8 @@ def _profile_groups(plan: Plan, name: str) -> Groups:
     left_out = jackknife(plan.profile, prompts, dim="prompt", block=block)
     percentile = _intervals(partial(percentile_interval, level=boot.level), resampled)
     bca = _intervals(partial(bca_interval, level=boot.level), resampled, observed, left_out)
-    percentile.attrs["contains"] = plan.contains("percentile")
-    bca.attrs["contains"] = plan.contains("BCa")
+    percentile.attrs["interval_note"] = plan.contains("percentile")
+    bca.attrs["interval_note"] = plan.contains("BCa")
     observed = _assessed(observed, percentile, plan.weights)
     return {name: observed, f"{name}_interval": percentile, f"{name}_interval_bca": bca}
 

@@ -49,8 +49,8 @@ def validation_group(
         decision_flip(
             observed["mean"],
             observed["cvar"],
-            nearly_identical=flips.nearly_identical,
-            material=flips.material,
+            max_mean_gap=flips.max_mean_gap,
+            min_tail_gap=flips.min_tail_gap,
         ),
     ]
     facts = {
@@ -58,8 +58,8 @@ def validation_group(
         "familywise": spec.familywise,
         "temperature": protocol.temperature,
         "alpha": protocol.alpha,
-        "nearly_identical": flips.nearly_identical,
-        "material": flips.material,
+        "max_mean_gap": flips.max_mean_gap,
+        "min_tail_gap": flips.min_tail_gap,
     }
     return _joined(parts).assign_attrs(parts[0].attrs | facts)
 
@@ -104,7 +104,7 @@ def _tests(table: xr.Dataset, study: Study, alpha: float) -> xr.Dataset:
     whole = common_prompts(table["log_risk"], dim="prompt")
     cell = whole.mean("sample") if "sample" in whole.dims else whole
     tail = cell >= value_at_risk(cell, alpha=alpha, dim="prompt")
-    most = max(2, spec.mixed_cells // max(1, cell.sizes["model"]))
+    most = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
     few = _some(cell, most=most, seed=study.seed)
     parts = [
         friedman(cell, dim="prompt"),

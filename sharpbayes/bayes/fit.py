@@ -84,11 +84,11 @@ def fit_ratings(
     groups["diagnostics"] = diagnostics.assign_attrs(cannot_be_told=untold)
     groups["observed_data"] = observed(placed)
     groups["posterior"].attrs |= _geometry(placed)
-    if sampler.predictive:
+    if sampler.predictive_draws:
         step("replicating ratings")
-        prior = sample_prior(build(placed), draws=sampler.predictive, seed=seeds[2])
+        prior = sample_prior(build(placed), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
-        few = thinned(groups["posterior"], draws=sampler.predictive)
+        few = thinned(groups["posterior"], draws=sampler.predictive_draws)
         groups["posterior_predictive"] = posterior_predictive(few, placed, seed=seeds[3])
         groups["log_likelihood"] = log_likelihood(few, placed)
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}

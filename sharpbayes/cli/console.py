@@ -183,7 +183,7 @@ def exit_if_unsure(results: "xr.DataTree") -> None:
     """Exit with the status of a fit that has not converged."""
     if results.attrs["status"] == "not converged":
         diagnostics = results["diagnostics"].attrs
-        say(f"not converged: {diagnostics['why_not']}")
+        say(f"not converged: {diagnostics['convergence_issues']}")
         say(diagnostics["advice"])
         raise typer.Exit(NOT_CONVERGED)
     _exit_if_not_calibrated(results)

@@ -82,7 +82,7 @@ def load_crowd(crowd: Crowd, base: Path) -> CrowdData:
     table = _table(crowd, base)
     keys = [crowd.roles.item, crowd.roles.rater]
     level, faults = levels_of(table[crowd.roles.score], crowd.scale, path=path)
-    order, found = _order(table, crowd.roles.order, path=path)
+    order, found = _order(table, crowd.roles.time, path=path)
     faults += found + empty_keys(table, keys, path=path)
     item, rater = (label_column(table[column]) for column in keys)
     rows, repeated = _by_item(item.code, rater.code, last=crowd.duplicates == "last")

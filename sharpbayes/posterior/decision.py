@@ -54,7 +54,7 @@ def decided_by(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
 
     Examples:
         >>> profile = xr.Dataset({"dimension_cvar": (("model", "dimension"), [[0.1, 0.9]])})
-        >>> weights = Weights.model_validate({"schema": "sharpbayes/weights/1", "title": "t",
+        >>> weights = Weights.model_validate({"schema": "sharpbayes/weights/2", "title": "t",
         ...                                   "decision": {"by": "worst_dimension"}})
         >>> decided_by(profile, weights).values
         array([0.9])
@@ -67,7 +67,7 @@ def decided_by(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
 def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
     """Return what weights decide, and how sure that is.
 
-    expected_loss(a) = E[S_a - min_b S_b];  prob_lower(a, b) = P(S_a < S_b) + P(S_a = S_b) / 2
+    expected_loss(a) = E[S_a - min_b S_b];  prob_less(a, b) = P(S_a < S_b) + P(S_a = S_b) / 2
 
     Args:
         twin: Posterior profile over (chain, draw, model), with ``tier`` and, under a tolerance,
@@ -76,10 +76,10 @@ def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
         level: A pair is open where neither order has more than (1 + level) / 2.
 
     Returns:
-        ``prob_admissible (model)`` (missing without a tolerance), ``prob_lower (model, other)``
+        ``prob_admissible (model)`` (missing without a tolerance), ``prob_less (model, other)``
         (missing on the diagonal), ``prob_tier (model, tier)``, ``prob_best (model)``,
         ``expected_loss (model)`` in the unit of S, each with its Monte Carlo standard error
-        ``<name>_mcse``; ``open_pair (model, other)``; ``chosen (model)``: of the models that are
+        ``<name>_mcse``; ``unresolved (model, other)``; ``selected (model)``: of the models that are
         admissible with the asked confidence the one of the lowest expected loss.
 
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
@@ -94,7 +94,7 @@ def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
     within = twin["admissible"] if "admissible" in twin else xr.full_like(lost, np.nan)
     events = {
         "prob_admissible": within,
-        "prob_lower": lower.where(different),
+        "prob_less": lower.where(different),
         "prob_tier": (twin["tier"] == tier).transpose(..., "tier"),
         "prob_best": (lost == best) / (lost == best).sum("model"),
         "expected_loss": lost - best,
@@ -105,14 +105,14 @@ def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
     errors = {f"{name}_mcse": monte_carlo_error(x.astype(float)) for name, x in events.items()}
     found = xr.Dataset(made | errors)
     sure = (1 + level) / 2
-    found["open_pair"] = (found["prob_lower"] < sure) & (found["prob_lower"] > 1 - sure)
-    found["chosen"] = _chosen(found, weights)
+    found["unresolved"] = (found["prob_less"] < sure) & (found["prob_less"] > 1 - sure)
+    found["selected"] = _chosen(found, weights)
     return found.assign_attrs(
         decided_by=weights.decision.by,
         confidence=weights.decision.confidence,
         tolerance=np.nan if weights.tolerance is None else weights.tolerance.cvar,
         open_at=level,
-        contains=twin.attrs.get("contains", ""),
+        interval_note=twin.attrs.get("interval_note", ""),
     )
 
 

@@ -30,7 +30,7 @@ def has_people(ratings: Ratings) -> bool:
     return "rater" in ratings.columns and "judge" in ratings.columns
 
 
-def judge_calibration(
+def judge_bias(
     posterior: xr.Dataset, placed: Design, ratings: Ratings, *, level: float
 ) -> xr.Dataset:
     """Return how each judge scores against the people, over draws and in short.
@@ -66,7 +66,7 @@ def judge_calibration(
         if located is not None:
             against = located - _of_people(posterior, placed)
             draws["severity"] = against.mean("dimension")
-            draws["lean"] = against - draws["severity"]
+            draws["differential_severity"] = against - draws["severity"]
         log_factor = _summed(_of("discrimination", placed), posterior, ratings, ["judge"])
         if log_factor is not None:
             draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
@@ -82,7 +82,7 @@ def judge_calibration(
         found["shared"] = ("judge", _shared(ratings))
         found = found.assign_coords(judge=list(ratings.columns["judge"].labels))
     held = f"{level:.0%} posterior intervals; those compared with are the people who scored."
-    return found.assign_attrs(level=level, contains=held, link=placed.link)
+    return found.assign_attrs(level=level, interval_note=held, link=placed.link)
 
 
 def people_draws(draws: Draws, ratings: Ratings) -> Draws:

@@ -37,7 +37,7 @@ def predictive_checks(
     Examples:
         >>> draws = xr.DataArray(np.arange(1000.0).reshape(4, 250), dims=("chain", "draw"))
         >>> found = predictive_checks({"cvar": draws}, {"cvar": xr.DataArray(2000.0)})
-        >>> float(found["cvar_p"]), found.attrs["failed"]
+        >>> float(found["cvar_p"]), found.attrs["failed_checks"]
         (0.0, ['cvar: observed 2000.000, replicated 499.500 (24.975 to 974.025)'])
     """
     over, variables = ["chain", "draw"], {}
@@ -60,7 +60,7 @@ def predictive_checks(
         f"{checks} checks of observed ratings against replicated ones of the same cells; one fails "
         f"where its two-sided tail probability is at most {least:.2g}."
     )
-    return found.assign_attrs(failed=failed, contains=contains, checks=checks)
+    return found.assign_attrs(failed_checks=failed, interval_note=contains, checks=checks)
 
 
 def _in_words(name: str, found: xr.Dataset, draws: xr.DataArray) -> Iterator[str]:

@@ -39,7 +39,7 @@ def told_apart(designs: Sequence[Designs], unit: str, *, level: float) -> xr.Dat
 
     Returns:
         Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic,
-        ``prob_told_apart`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
+        ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
         coordinates ``source (design)`` and ``multiple (design)``.
 
     Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
@@ -53,7 +53,7 @@ def told_apart(designs: Sequence[Designs], unit: str, *, level: float) -> xr.Dat
         >>> found = told_apart([more], "model", level=0.95).sel(model="a", other="b")
         >>> found["difference_width"].round().values  # 2 * 1.96 * sd
         array([4., 2.])
-        >>> found["prob_told_apart"].round(1).values  # P(|N(1, 0.87)| > 0.98)
+        >>> found["prob_distinguishable"].round(1).values  # P(|N(1, 0.87)| > 0.98)
         array([0. , 0.5])
     """
     found = [
@@ -87,8 +87,8 @@ def _narrowed(
                     "difference_width": width,
                     "difference_width_mcse": xr.concat(parts, "batch").std("batch", ddof=1)
                     / np.sqrt(len(parts)),
-                    "prob_told_apart": apart.mean(["chain", "draw"], skipna=False),
-                    "prob_told_apart_mcse": monte_carlo_error(apart),
+                    "prob_distinguishable": apart.mean(["chain", "draw"], skipna=False),
+                    "prob_distinguishable_mcse": monte_carlo_error(apart),
                 }
             ),
         )

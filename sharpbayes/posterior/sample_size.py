@@ -102,7 +102,7 @@ def panel_further(
         :func:`told_apart` over (design, model, other), missing for pairs that are not open; no
         entry for weights under which no pair is.
     """
-    open_at = {name: each["open_pair"] for name, each in decisions.items()}
+    open_at = {name: each["unresolved"] for name, each in decisions.items()}
     used = {name: plan for name, plan in plans.items() if bool(open_at[name].any())}
     if not used:
         return {}
@@ -128,7 +128,7 @@ def _said(found: xr.Dataset, units: str, people: str, *, level: float, draws: Dr
     """With what its numbers are, in words."""
     number = int(np.prod(draws.shape))
     text = FURTHER.format(level=level, draws=number, units=units, people=people)
-    return found.assign_attrs(contains=text, level=level)
+    return found.assign_attrs(interval_note=text, level=level)
 
 
 def compared(plan: Plan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.DataArray:
@@ -257,7 +257,7 @@ def crowd_further(
     apart = told_apart(designs, "group", level=level)
     grouping = designs[0].values[1]["grouping"]
     same = grouping == grouping.rename(group="other")
-    still = apart["prob_told_apart"].sel(design="items x 1", drop=True) == 0
+    still = apart["prob_distinguishable"].sel(design="items x 1", drop=True) == 0
     kept = same & still & (apart["group"] != apart["other"])
     if not bool(kept.any()):
         return {}

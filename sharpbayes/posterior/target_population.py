@@ -18,7 +18,7 @@ from sharpbayes.posterior.replicates import Block, Draws, contains, measured_dra
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
-RAW, TARGET = "raw", "target"
+RAW, TARGET = "sample", "target"
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 
 
@@ -201,7 +201,11 @@ def population_groups(
     cells = len(data.item.labels) * len(data.levels) * 4
     [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.level)))
     level = study.bootstrap.level
-    said = {"contains": contains(sources, level=level), "sources": list(sources), "level": level}
+    said = {
+        "interval_note": contains(sources, level=level),
+        "sources": list(sources),
+        "level": level,
+    }
     seen = xr.DataArray(data.level, dims="rating")
     observed = both_populations(study, data, rater, level=seen)
     return {

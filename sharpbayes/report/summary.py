@@ -131,7 +131,7 @@ def answer(results: xr.DataTree) -> tuple[str, str]:
 def failed(results: xr.DataTree) -> list[str]:
     """Return every check that failed, a sentence each; empty where there is none.
 
-    A group says so in its attribute ``why_not`` or ``failed``: a text, or a JSON list of texts.
+    A group says so in its attribute ``convergence_issues`` or ``failed_checks``: a text, or a JSON list of texts.
     """
     return [*_status(results), *_said_by_groups(results)]
 
@@ -267,24 +267,24 @@ def _groups(results: xr.DataTree) -> str:
 def _status(results: xr.DataTree) -> Iterator[str]:
     """A fit that must not be used, or was cut short."""
     if results.attrs["status"] == "not converged":
-        yield f"The fit has not converged and must not be used: {_why_not(results)}."
-        yield from _texts(results["diagnostics"].attrs.get("advice", ""))
+        yield f"The fit has not converged and must not be used: {_convergence_issues(results)}."
+        yield from _texts(results["diagnostics"].attrs.get("suggestions", ""))
     if results.attrs["status"] == "interrupted":
         yield "The run was interrupted: only what was finished is here."
 
 
-def _why_not(results: xr.DataTree) -> str:
+def _convergence_issues(results: xr.DataTree) -> str:
     """Reason of the convergence checks, without the full stop at its end."""
-    return str(results["diagnostics"].attrs.get("why_not", "")).rstrip(".")
+    return str(results["diagnostics"].attrs.get("convergence_issues", "")).rstrip(".")
 
 
 def _said_by_groups(results: xr.DataTree) -> Iterator[str]:
     """What groups other than the convergence checks declare as failed."""
     for name, node in results.children.items():
-        for key in ("failed", "why_not"):
-            if name == "predictive_checks" and key == "failed":
+        for key in ("failed_checks", "convergence_issues"):
+            if name == "predictive_checks" and key == "failed_checks":
                 yield from _not_reproduced(_texts(node.attrs.get(key, "")))
-            elif (name, key) != ("diagnostics", "why_not"):
+            elif (name, key) != ("diagnostics", "convergence_issues"):
                 yield from _texts(node.attrs.get(key, ""))
 
 

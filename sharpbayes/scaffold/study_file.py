@@ -237,7 +237,7 @@ def _panel_lines(main: Table, notes: _Notes, doubts: Sequence[str], *, source: s
         *doubts,
         *([f"roles = {_inline(main.written)}"] if main.written else []),
         *([f"judges = [{', '.join(map(quoted, main.judges))}]"] if main.judges else []),
-        '# model = "judge_panel"       # for a fit; "judge_severity" where there is one indicator',
+        '# fit = "judge_panel"       # for a fit; "judge_severity" where there is one indicator',
         "",
         "# Least harm first. The data show which levels are used, not which there are.",
         "[panel.scales]",
@@ -328,7 +328,7 @@ def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[T
         f"groups = [{', '.join(f'[{quoted(name)}]' for name in owned['rater'])}]",
         f"by = [{', '.join(map(quoted, owned['item']))}]     # kinds of items",
         *_repeated(data, roles, notes),
-        '# model = "crowd_severity"    # for `sharpbayes fit`',
+        '# fit = "crowd_severity"    # for `sharpbayes fit`',
         *TAIL,
     ]
     return _drafted(body, notes, None)
@@ -377,7 +377,7 @@ def _head(name: str) -> list[str]:
     return [
         f"# A first study of {quoted(name)}, written by `sharpbayes init`: read every CHECK,",
         "# then run `sharpbayes check` and `sharpbayes measure` on this file.",
-        'schema = "sharpbayes/study/1"',
+        'schema = "sharpbayes/study/2"',
         f"title = {quoted(f'A first look at {Path(name).name}')}",
         '# weights = "./weights.toml"  # your own values: `sharpbayes show sharp` shows some',
         "seed = 1",

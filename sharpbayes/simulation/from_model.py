@@ -134,7 +134,7 @@ def _most_severe(truth: xr.Dataset, *, share: float, path: str) -> dict[str, int
     """Label 1 for the share of the items with the largest true severity, 0 for the others."""
     if "location_item" not in truth:
         message = "labels need the true severity of items, and the model has no location by item"
-        raise SpecError([Fault(path, 0, "crowd.model", message)])
+        raise SpecError([Fault(path, 0, "crowd.fit", message)])
     severity = truth["location_item"].isel(chain=0, draw=0)
     cut = float(severity.quantile(1.0 - share))
     items = severity["item"].to_numpy().astype(str)

@@ -23,7 +23,7 @@ OUTER_QUANTILES = (0.25, 0.85)
 
 STUDY = """\
 # {pattern} scoring pattern, simulated by `sharpbayes simulate`; truth.json holds what is true.
-schema = "sharpbayes/study/1"
+schema = "sharpbayes/study/2"
 title = {title}
 seed = {seed}
 

@@ -116,8 +116,8 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     named = study.spec.weights or (DEFAULT_WEIGHTS if study.spec.panel else None)
     faults: list[Fault] = []
     weights = _gathered(faults, named, "weights", Weights, study, ("weights",))
-    model_key = ("panel" if study.spec.panel else "crowd", "model")
-    model = _gathered(faults, table.model if table else None, "models", Model, study, model_key)
+    model_key = ("panel" if study.spec.panel else "crowd", "fit")
+    model = _gathered(faults, table.fit if table else None, "models", Model, study, model_key)
     if faults:
         raise SpecError(sorted(faults))
     files = StudyFiles(study, weights, model, tuple(overrides))

@@ -96,8 +96,8 @@ class Thresholds(Spec):
 
     by: Columns = ("scale",)
     prior: ThresholdPrior = ThresholdPrior()
-    severity: Normal = Normal(sd=HalfNormal(scale=1.5))
-    spacing: Normal = Normal(sd=HalfNormal(scale=0.5))
+    shift: Normal = Normal(sd=HalfNormal(scale=1.5))
+    gap: Normal = Normal(sd=HalfNormal(scale=0.5))
 
     @model_validator(mode="after")
     def _scale_first(self) -> Self:
@@ -160,7 +160,7 @@ class Model(Spec):
     ``experts``: whether the labels of a crowd's experts are ratings too, on the scale ``label``.
     """
 
-    schema_: Literal["sharpbayes/model/1"] = Field(alias="schema")
+    schema_: Literal["sharpbayes/model/2"] = Field(alias="schema")
     title: Name
     reference: str = ""
     likelihood: Likelihood = "cumulative"

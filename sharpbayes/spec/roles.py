@@ -71,7 +71,7 @@ class CrowdRoles(Spec):
     item: Name
     rater: Name
     score: Name
-    order: Name | None = None
+    time: Name | None = None
 
 
 class ExpertRoles(Spec):

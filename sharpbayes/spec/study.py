@@ -121,7 +121,7 @@ class Validation(Spec):
     """What is varied and how models are tested (SHARP, Appendices E and H).
 
     The study's own temperature and tail level are always among those that are tried.
-    Mixed models are fitted to at most ``mixed_cells`` (model, prompt) cells: where there are more,
+    Mixed models are fitted to at most ``max_mixed_model_cells`` (model, prompt) cells: where there are more,
     to those of prompts drawn at random.
     """
 
@@ -129,7 +129,7 @@ class Validation(Spec):
     alphas: Annotated[tuple[Inside, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     familywise: Inside = 0.05
-    mixed_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
+    max_mixed_model_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
 
 
 class Panel(Spec):
@@ -163,7 +163,7 @@ class Panel(Spec):
     people: People | None = None
     families: dict[Name, Family] = {}
     validation: Validation = Validation()
-    model: Name | None = None
+    fit: Name | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -229,9 +229,9 @@ class Crowd(Spec):
     distance: Literal["nominal", "ordinal", "interval"] | None = None
     permutations: Annotated[int, Field(ge=0, le=10_000_000)] = 1000
     priority: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
-    interval_width: Inside = 0.05
+    target_interval_width: Inside = 0.05
     simulation: Simulation = Simulation()
-    model: Name | None = None
+    fit: Name | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -263,27 +263,27 @@ class Bootstrap(Spec):
 
     replicates: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
     level: Inside = 0.95
-    samples: bool = True
+    resample_generations: bool = True
 
 
 class Sampler(Spec):
     """How the posterior is sampled, and what counts as converged.
 
-    ``min_bfmi`` is the smallest E-BFMI of a chain, ``max_deepest`` the largest share of
+    ``min_bfmi`` is the smallest E-BFMI of a chain, ``max_depth_share`` the largest share of
     transitions that end at ``max_depth``.
     """
 
     chains: Annotated[int, Field(ge=2, le=1000)] = 4
     tune: Annotated[int, Field(ge=50, le=10_000_000)] = 1000
     draws: Annotated[int, Field(ge=50, le=10_000_000)] = 1000
-    predictive: Annotated[int, Field(ge=0, le=10_000_000)] = 500
+    predictive_draws: Annotated[int, Field(ge=0, le=10_000_000)] = 500
     target_accept: Inside = 0.8
     max_depth: Annotated[int, Field(ge=1, le=15)] = 10
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
     min_ess: Annotated[int, Field(ge=1, lt=2**63)] = 400
     max_divergences: Annotated[int, Field(ge=0, lt=2**63)] = 0
     min_bfmi: Annotated[float, Field(ge=0, strict=False)] = 0.3
-    max_deepest: Share = 0.1
+    max_depth_share: Share = 0.1
 
 
 Source = Literal["ratings", "prompts", "items", "judges", "raters"]
@@ -306,7 +306,7 @@ class Study(Spec):
     decisions are made by. ``sensitivity`` asks for fits beside the study's own.
     """
 
-    schema_: Literal["sharpbayes/study/1"] = Field(alias="schema")
+    schema_: Literal["sharpbayes/study/2"] = Field(alias="schema")
     title: Name
     weights: Name | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)]
@@ -348,8 +348,10 @@ class Study(Spec):
     @field_validator("sensitivity")
     @classmethod
     def _can_be_asked(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
-        if value.asked and info.data.get("sampler", Sampler()).predictive == 0:
-            raise ValueError("compares replicated ratings: sampler.predictive must be above 0")
+        if value.asked and info.data.get("sampler", Sampler()).predictive_draws == 0:
+            raise ValueError(
+                "compares replicated ratings: sampler.predictive_draws must be above 0"
+            )
         if info.data.get("crowd") is not None and (value.leave_out or value.weights):
             raise ValueError("leave_out and weights are of a panel; a crowd has priors")
         return value

@@ -55,12 +55,12 @@ class Tiers(Spec):
 class Flips(Spec):
     """When two models make a decision flip: means alike, tails apart (SHARP, Table 14).
 
-    ``nearly_identical`` is the largest difference of mean log-risk, ``material`` the smallest of
+    ``max_mean_gap`` is the largest difference of mean log-risk, ``min_tail_gap`` the smallest of
     CVaR.
     """
 
-    nearly_identical: NonNegative = 0.1
-    material: NonNegative = 0.25
+    max_mean_gap: NonNegative = 0.1
+    min_tail_gap: NonNegative = 0.25
 
 
 class Refusals(Spec):
@@ -78,7 +78,7 @@ class Indicators(Spec):
 class Weights(Spec):
     """A weights file: coefficients, temperature, tail level, policy and tolerance."""
 
-    schema_: Literal["sharpbayes/weights/1"] = Field(alias="schema")
+    schema_: Literal["sharpbayes/weights/2"] = Field(alias="schema")
     title: Name
     rationale: str = ""
     source: str = ""

@@ -230,10 +230,10 @@ def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
         return {}
     if loaded.panel is None:
         return {}
-    from sharpbayes.posterior.judge_bias import judge_calibration  # noqa: PLC0415 - loads every metric
+    from sharpbayes.posterior.judge_bias import judge_bias  # noqa: PLC0415 - loads every metric
 
-    found = judge_calibration(groups["posterior"], placed, loaded.ratings, level=level)
-    return {"judge_calibration": found} if found.data_vars else {}
+    found = judge_bias(groups["posterior"], placed, loaded.ratings, level=level)
+    return {"judge_bias": found} if found.data_vars else {}
 
 
 def calibrate(
@@ -335,8 +335,8 @@ def _without_model(files: StudyFiles) -> SpecError:
     """The fault of a study that names no model."""
     where = "crowd" if files.study.spec.panel is None else "panel"
     known = "judge_panel" if where == "panel" else "crowd_severity"
-    message = f'a fit needs a model; add `model = "{known}"`, or run `sharpbayes measure`'
-    return SpecError([Fault(str(files.study.path), 0, f"{where}.model", message)])
+    message = f'a fit needs a model; add `fit = "{known}"`, or run `sharpbayes measure`'
+    return SpecError([Fault(str(files.study.path), 0, f"{where}.fit", message)])
 
 
 def _status(groups: Groups, study: Study) -> str:

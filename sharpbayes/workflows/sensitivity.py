@@ -36,7 +36,7 @@ Prior = Normal | StudentT | HalfNormal | HalfStudentT | Exponential | ThresholdP
 
 OWN = "as fitted"
 DRAWS = ("chain", "draw")
-DECIDED = ("prob_admissible", "prob_best", "expected_loss", "prob_lower", "chosen")
+DECIDED = ("prob_admissible", "prob_best", "expected_loss", "prob_less", "selected")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def widened(model: Model, factor: float) -> Model:
     The prior of correlations stays: it has no width.
 
     Examples:
-        >>> wide = widened(Model.model_validate({"schema": "sharpbayes/model/1", "title": "t",
+        >>> wide = widened(Model.model_validate({"schema": "sharpbayes/model/2", "title": "t",
         ...                                      "location": [{"by": ["item"]}]}), 2.0)
         >>> wide.location[0].prior.sd.scale, wide.thresholds.prior.sd
         (3.0, 10.0)

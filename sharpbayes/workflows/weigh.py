@@ -87,8 +87,8 @@ def posterior_groups(
     Returns:
         For each name ``posterior_profile``, one more twin for each further list of sources, such as
         ``posterior_profile_ratings_prompts``, ``decision`` and, where a pair is open,
-        ``decision_further``; where people scored too ``posterior_people_profile`` and
-        ``people_decision``, as they would have scored.
+        ``decision_further``; where people scored too ``posterior_profile_human`` and
+        ``decision_human``, as they would have scored.
     """
     study = files.study.spec
     draws, cells, ratings = _replicates(files, stored)
@@ -106,11 +106,11 @@ def posterior_groups(
     if has_people(ratings):
         sources = study.uncertainties[0]
         said = people_contain(sources, level=study.bootstrap.level)
-        add("posterior_people_profile", people_draws(draws, ratings), sources, said)
+        add("posterior_profile_human", people_draws(draws, ratings), sources, said)
     for name, plan in plans.items():
         for twin_name, into in (
             ("posterior_profile", "decision"),
-            ("posterior_people_profile", "people_decision"),
+            ("posterior_profile_human", "decision_human"),
         ):
             if twin_name in found[name]:
                 twin = found[name][twin_name]
@@ -127,7 +127,7 @@ def _described(
 ) -> xr.Dataset:
     """A twin that says what its intervals contain."""
     return twin.assign_attrs(
-        contains=said,
+        interval_note=said,
         sources=list(sources),
         level=study.bootstrap.level,
         alpha=plan.weights.tail.alpha,
@@ -163,7 +163,7 @@ def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
     stored, plan = Stored(levels, predictive, posterior), planned(files, levels)
     found = posterior_groups(files, {"": plan}, stored, {"": groups})[""]
     found["predictive_checks"] = panel_checks(files, plan, stored, found)
-    return found | {"observed": observed_group(levels)}
+    return found | {"ratings": observed_group(levels)}
 
 
 def panel_checks(files: StudyFiles, plan: Plan, stored: Stored, twins: Groups) -> xr.Dataset:
@@ -193,13 +193,13 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
         further = sources if found else ()
         found["_".join(("posterior_responsiveness", *further))] = twin.assign_attrs(
             remark=labels_outside(study, files.model.spec),
-            contains=contains(sources, level=study.bootstrap.level),
+            interval_note=contains(sources, level=study.bootstrap.level),
             sources=list(sources),
             level=study.bootstrap.level,
         )
     found["predictive_checks"] = crowd_checks(study, data, draws, loaded.ratings, found)
     found |= crowd_further(study, data, draws, sources=study.sources)
-    return found | population_of(files, data, draws) | {"observed": crowd_group(data)}
+    return found | population_of(files, data, draws) | {"ratings": crowd_group(data)}
 
 
 def crowd_checks(
@@ -326,10 +326,10 @@ def stored_of(results: xr.DataTree) -> Stored:
     Raises:
         StorageError: Something is not there.
     """
-    if "observed" not in results or "posterior_predictive" not in results:
+    if "ratings" not in results or "posterior_predictive" not in results:
         raise StorageError(
             "these results hold no fit with replicated ratings; run `sharpbayes fit` "
-            "(with sampler.predictive above 0)"
+            "(with sampler.predictive_draws above 0)"
         )
     predictive = without_labels(results["posterior_predictive"].to_dataset()).load()
     posterior = (
@@ -337,7 +337,7 @@ def stored_of(results: xr.DataTree) -> Stored:
         .to_dataset()
         .sel({name: predictive[name] for name in ("chain", "draw")})
     )
-    return Stored(texts(results["observed"].to_dataset().load()), predictive, posterior)
+    return Stored(texts(results["ratings"].to_dataset().load()), predictive, posterior)
 
 
 def without_labels(predictive: xr.Dataset) -> xr.Dataset:

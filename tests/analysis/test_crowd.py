@@ -10,7 +10,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import measure
 
 STUDY = """
-schema = "sharpbayes/study/1"
+schema = "sharpbayes/study/2"
 title = "T"
 seed = 1
 [crowd]
@@ -60,7 +60,7 @@ def test_groups_and_names(made):
         "cohesion",
         "raters",
         "items",
-        "taken_apart",
+        "contested_items",
         "recruiting",
     ]
     names = {"irr", "xrr", "gai"}
@@ -87,7 +87,7 @@ def test_small_groups_are_never_shown_as_certain(made):
     assert np.isnan(difference["hm"].sel(group="gender=N")).all()
     assert np.isnan(difference["hm_p_holm"].sel(by="kind=rare")).all()
     assert np.isnan(results["cohesion"]["irr"].sel(group="gender=N"))
-    assert np.isnan(results["recruiting"]["further_ratings"].sel(group="gender=N")).all()
+    assert np.isnan(results["recruiting"]["additional_ratings"].sel(group="gender=N")).all()
 
 
 def test_resamples_that_are_all_the_same_give_no_interval(tmp_path):
@@ -129,7 +129,7 @@ def test_priority_uses_the_finest_grouping(made):
         == (apart.max("group") - apart.min("group")).values.tolist()
     )
     known = np.isfinite(weight)
-    assert items["compared"].values.tolist() == [
+    assert items["in_priority_grouping"].values.tolist() == [
         g in here_names for g in items["group"].values.tolist()
     ]
     assert items["weight"].values[here] == pytest.approx(weight, nan_ok=True)
@@ -137,9 +137,9 @@ def test_priority_uses_the_finest_grouping(made):
     assert items["priority"].values == pytest.approx(expected)
 
 
-def test_items_taken_apart_hold_the_scores_of_the_file(made):
+def test_items_contested_items_hold_the_scores_of_the_file(made):
     table, results = made
-    apart = results["taken_apart"].to_dataset()
+    apart = results["contested_items"].to_dataset()
     for item in apart["item"].values:
         rows = table[table["item"] == int(item)].sort_values("rater")
         assert apart["score"].sel(item=item).values.tolist() == rows["score"].tolist()

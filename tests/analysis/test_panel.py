@@ -191,14 +191,17 @@ def test_repeated_generations_are_answers_of_their_own(tmp_path):
     assert validation["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
     assert float(validation["eta2"].sum()) == pytest.approx(1.0)
     assert validation.attrs["prompts"] == 12
-    assert "generations" in results["profile_interval"].attrs["contains"]
+    assert "generations" in results["profile_interval"].attrs["interval_note"]
 
 
 def test_generations_add_to_the_width_of_intervals(tmp_path):
     table = frame(samples=2, prompts=30)
     with_them = measured(tmp_path / "one", table, roles=', sample = "sample"')
     without = measured(
-        tmp_path / "two", table, roles=', sample = "sample"', overrides=["bootstrap.samples=false"]
+        tmp_path / "two",
+        table,
+        roles=', sample = "sample"',
+        overrides=["bootstrap.resample_generations=false"],
     )
 
     def width(results):
@@ -220,7 +223,7 @@ def test_a_missing_judge_is_left_out_and_refused_where_asked(tmp_path):
     gone = (table["judge"] == "bob") & (table["prompt"] == "p03")
     results = measured(tmp_path / "one", table[~gone])
     finite_profile(results)
-    assert results["judges"]["mad_cells"].values.tolist() == [36, 36]
+    assert results["judges"]["mad_n"].values.tolist() == [36, 36]
     assert results["judges"]["overlap"].values.min() == 11
     with pytest.raises(DataError, match=r"judges\.missing"):
         measured(tmp_path / "two", table[~gone], weights='[judges]\nmissing = "error"\n')

@@ -93,7 +93,7 @@ def model_of(*terms, **more):
 def model_from(location, **more):
     """A model file with these location tables."""
     return Model.model_validate(
-        {"schema": "sharpbayes/model/1", "title": "test", "location": location, **more}
+        {"schema": "sharpbayes/model/2", "title": "test", "location": location, **more}
     )
 
 

@@ -77,7 +77,7 @@ def test_many_blocks_keep_their_order(rng):
 def test_good_chains_converge(rng):
     table = diagnose(trace_of(rng, x=rng.normal(size=(CHAINS, DRAWS))), Sampler())
     assert bool(table["converged"])
-    assert (table.attrs["why_not"], table.attrs["advice"]) == ("", "")
+    assert (table.attrs["convergence_issues"], table.attrs["suggestions"]) == ("", "")
 
 
 def test_what_never_varies_does_not_count(rng):
@@ -92,29 +92,29 @@ def test_one_missing_draw_fails(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
     x[2, 17] = np.nan
     table = diagnose(trace_of(rng, x=x), Sampler())
-    assert table.attrs["why_not"] == "missing in some draws: x"
+    assert table.attrs["convergence_issues"] == "missing in some draws: x"
 
 
 def test_chains_that_never_moved_fail(rng):
     stuck = np.repeat(rng.normal(size=(CHAINS, 1)), DRAWS, axis=1)
     table = diagnose(trace_of(rng, stuck=stuck), Sampler())
-    assert "R-hat (up to inf) misses its limit for stuck" in table.attrs["why_not"]
+    assert "R-hat (up to inf) misses its limit for stuck" in table.attrs["convergence_issues"]
 
 
 def test_chains_apart_are_told_from_too_few_draws(rng):
     apart = rng.normal(size=(CHAINS, DRAWS)) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
     found = diagnose(trace_of(rng, apart=apart), Sampler())
-    assert "Chains disagree, most of all on apart" in found.attrs["advice"]
+    assert "Chains disagree, most of all on apart" in found.attrs["suggestions"]
     slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
-    assert "bulk ESS (down to" in slow.attrs["why_not"]
-    assert "Mixing is slow: about --set sampler.draws=" in slow.attrs["advice"]
-    assert "disagree" not in slow.attrs["advice"]
+    assert "bulk ESS (down to" in slow.attrs["convergence_issues"]
+    assert "Mixing is slow: about --set sampler.draws=" in slow.attrs["suggestions"]
+    assert "disagree" not in slow.attrs["suggestions"]
 
 
 def test_enough_draws_are_named(rng):
     """With the draws that it names, the same chains pass."""
     slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
-    draws = int(slow.attrs["advice"].split("draws=")[1].split()[0])
+    draws = int(slow.attrs["suggestions"].split("draws=")[1].split()[0])
     size = (CHAINS, draws)
     enough = trace_of(rng, size=size, slow=walk(rng, keep=0.85, size=size))
     assert bool(diagnose(enough, Sampler(max_rhat=1.05))["converged"])
@@ -137,21 +137,24 @@ def test_divergences_are_placed(rng):
     other = np.exp(rng.normal(size=(CHAINS, DRAWS)))
     trace = trace_of(rng, sd_rater=sd, sd_item=other, diverging=sd < 0.3)
     table = diagnose(trace, Sampler())
-    assert f"{int((sd < 0.3).sum())} transitions diverged (at most 0)" in table.attrs["why_not"]
-    assert "mostly where sd_rater is small" in table.attrs["advice"]
-    assert "target_accept=0.9;" in table.attrs["advice"]
+    assert (
+        f"{int((sd < 0.3).sum())} transitions diverged (at most 0)"
+        in table.attrs["convergence_issues"]
+    )
+    assert "mostly where sd_rater is small" in table.attrs["suggestions"]
+    assert "target_accept=0.9;" in table.attrs["suggestions"]
 
 
 def test_energy_and_depth_have_limits(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
     slow = diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.95)), Sampler())
-    assert "E-BFMI down to 0." in slow.attrs["why_not"]
+    assert "E-BFMI down to 0." in slow.attrs["convergence_issues"]
     assert bool(diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"])
     depth = np.where(rng.random((CHAINS, DRAWS)) < 0.25, 10, 6)
     deep = diagnose(trace_of(rng, x=x, depth=depth), Sampler())
-    assert "25% of transitions ended at the largest depth 10" in deep.attrs["why_not"]
-    assert "max_depth=12" in deep.attrs["advice"]
-    allowed = Sampler(max_deepest=0.5)
+    assert "25% of transitions ended at the largest depth 10" in deep.attrs["convergence_issues"]
+    assert "max_depth=12" in deep.attrs["suggestions"]
+    allowed = Sampler(max_depth_share=0.5)
     assert bool(diagnose(trace_of(rng, x=x, depth=depth), allowed)["converged"])
 
 
@@ -171,7 +174,7 @@ LIMITS = {
     "E-BFMI": (lambda rng: {"energy": walk(rng, keep=0.95)}, {"min_bfmi": 0.01}),
     "largest depth": (
         lambda rng: {"depth": np.where(rng.random((CHAINS, DRAWS)) < 0.5, 10, 6)},
-        {"max_deepest": 0.9},
+        {"max_depth_share": 0.9},
     ),
 }
 
@@ -182,11 +185,11 @@ def test_every_limit_fails_a_fit_and_is_the_study_s(rng, name):
     trace = trace_of(rng, **{"x": rng.normal(size=(CHAINS, DRAWS))} | make(rng))
     held = diagnose(trace, Sampler())
     assert not bool(held["converged"])
-    assert name in held.attrs["why_not"]
-    assert held.attrs["advice"]
+    assert name in held.attrs["convergence_issues"]
+    assert held.attrs["suggestions"]
     assert bool(diagnose(trace, Sampler(**loose))["converged"])
     if name == "tail ESS":
-        assert "bulk ESS" not in held.attrs["why_not"]
+        assert "bulk ESS" not in held.attrs["convergence_issues"]
 
 
 def attempts(rng, *, good_from):

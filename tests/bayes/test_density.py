@@ -9,9 +9,9 @@ from sharpbayes.bayes.design.design import ScaleBlock
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.verification import graph_density
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.categories import Latent, draw_level, log_probability
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.test_kernel import graph_values, kept_at
 

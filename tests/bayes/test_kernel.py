@@ -16,10 +16,10 @@ from sharpbayes.bayes.graph import verification
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density, verify
 from sharpbayes.bayes.kernel.density import density, expand
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, logp_code, pack
 from sharpbayes.bayes.sampling.draws import labelled
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import KernelError
 from sharpbayes.library import find

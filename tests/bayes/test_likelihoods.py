@@ -13,10 +13,10 @@ from sharpbayes.bayes.graph.likelihoods import LAWS
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
+from sharpbayes.bayes.kernel.initial_points import initial_point, thresholds
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.categories import draw_level, log_probability
 from sharpbayes.bayes.sampling.draws import labelled
-from sharpbayes.bayes.kernel.initial_points import initial_point, thresholds
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 from tests.bayes.test_density import latent
 from tests.bayes.test_kernel import kept_at, one_item

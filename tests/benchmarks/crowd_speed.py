@@ -17,7 +17,7 @@ import pandas as pd
 
 ITEMS, RATERS, EXPERTS, RUNS = 1000, 630, 5, 5
 STUDY = """
-schema = "sharpbayes/study/1"
+schema = "sharpbayes/study/2"
 title = "The paper's shape"
 seed = 20260121
 [crowd]

@@ -21,7 +21,7 @@ import xarray as xr
 
 ITEMS, RATERS, PART = 50_000, 2_000, 250
 STUDY = """
-schema = "sharpbayes/study/1"
+schema = "sharpbayes/study/2"
 title = "A hundred million ratings"
 seed = 20260121
 [crowd]

@@ -81,7 +81,7 @@ def main():
         folder = Path(name)
         judgements(models=11, prompts=901, judges=3).to_csv(folder / "p.csv", index=False)
         study = write_study(folder, "p.csv", replicates=10_000)
-        text = study.read_text().replace("[panel.scales]", 'model = "judge_panel"\n[panel.scales]')
+        text = study.read_text().replace("[panel.scales]", 'fit = "judge_panel"\n[panel.scales]')
         study.write_text(text)
         sources = '[["ratings"], ["ratings", "prompts"]]' if chosen.prompts else '["ratings"]'
         files = load_study(study, overrides=[f"uncertainty={sources}"])
@@ -98,7 +98,7 @@ def main():
         )
         print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
-        print(f"pairs still open: {int(found['decision']['open_pair'].sum()) // 2}")
+        print(f"pairs still open: {int(found['decision']['unresolved'].sum()) // 2}")
         kept = {
             "observed": observed_group(loaded.panel),
             "posterior_predictive": stored.predictive,

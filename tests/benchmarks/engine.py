@@ -34,7 +34,7 @@ SETS = {
     "wide": {"ratings": 118_932, "items": 9911, "raters": 12, "levels": 10},
 }
 SEEDS = (1, 2, 3)
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "Cold fit"
 seed = {seed}
 [crowd]
@@ -44,14 +44,14 @@ scale = {{ kind = "ordinal", min = 0, max = 4 }}
 groups = [["gender"], ["race"]]
 labels = {{ from = "crowd", cut = 1 }}
 permutations = 0
-model = "crowd_severity"
+fit = "crowd_severity"
 [bootstrap]
 replicates = 1000
 [sampler]
 chains = 2
 tune = 300
 draws = 500
-predictive = 100
+predictive_draws = 100
 """
 
 

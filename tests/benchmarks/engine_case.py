@@ -16,10 +16,10 @@ import numpy as np
 
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.fit import chosen_powers, sampled_terms
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import diagnose
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.library import find
 from sharpbayes.spec.load import load

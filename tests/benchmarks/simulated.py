@@ -23,7 +23,7 @@ SEVERITIES = (
 )
 LEVELS = ("none", "implicit", "explicit")
 
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "Simulated panel"
 weights = "sharp"
 seed = 20260121

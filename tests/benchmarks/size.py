@@ -26,7 +26,7 @@ MEASURED, FITTED = [10**5, 10**6, 10**7, 10**8], [10**4, 10**5, 10**6]
 CHAINS, TUNE, DRAWS, REPLICATES = 2, 150, 150, 100
 BEGIN, END = "<!-- size: begin -->", "<!-- size: end -->"
 HEADER = ["command", "ratings", "items", "raters", "wall, s", "processor, s", "peak, MiB", "ended"]
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "{ratings} ratings"
 seed = 20260121
 [crowd]
@@ -36,14 +36,14 @@ scale = {{ kind = "ordinal", min = 0, max = 4 }}
 groups = [["gender"]]
 labels = {{ from = "crowd", cut = 2 }}
 permutations = 0
-model = "crowd_severity"
+fit = "crowd_severity"
 [bootstrap]
 replicates = {replicates}
 [sampler]
 chains = {chains}
 tune = {tune}
 draws = {draws}
-predictive = 0
+predictive_draws = 0
 """
 
 

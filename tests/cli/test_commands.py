@@ -133,7 +133,7 @@ def test_seed_is_that_of_the_command(run):
 
 
 def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
-    Path("s.toml").write_text('schema = "sharpbayes/study/1"\ntitel = "T"\nseed = 1\n')
+    Path("s.toml").write_text('schema = "sharpbayes/study/2"\ntitel = "T"\nseed = 1\n')
     done = run("check", "s.toml")
     assert done.exit_code == 2
     assert done.stderr == (
@@ -152,11 +152,11 @@ def test_a_data_file_that_is_not_there_is_exit_3(run):
 def test_a_fit_without_a_model_is_exit_2(run):
     text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
     text = text.replace("quickstart_crowd", f"{folder('studies')}/quickstart_crowd")
-    Path("s.toml").write_text(text.replace('model = "crowd_severity"', "# "))
+    Path("s.toml").write_text(text.replace('fit = "crowd_severity"', "# "))
     done = run("fit", "s.toml", *FEW)
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1] == (
-        's.toml: crowd.model: a fit needs a model; add `model = "crowd_severity"`, '
+        's.toml: crowd.fit: a fit needs a model; add `fit = "crowd_severity"`, '
         "or run `sharpbayes measure`"
     )
 
@@ -183,8 +183,8 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     results = open_results("quickstart_crowd.results.nc")
     assert results.attrs["status"] == "not converged"
     assert int(results["diagnostics"]["converged"]) == 0
-    assert results["diagnostics"].attrs["why_not"] in done.stderr
-    assert results["diagnostics"].attrs["advice"] in done.stderr
+    assert results["diagnostics"].attrs["convergence_issues"] in done.stderr
+    assert results["diagnostics"].attrs["suggestions"] in done.stderr
     document = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
     assert document["converged"] is False
     assert document["failed"][0] in document["trust"]
@@ -204,7 +204,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
 
 
 def test_retry_samples_longer_until_a_fit_has_converged(run):
-    few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive=0"]
+    few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=0"]
     loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergences=20"]
     options = [part for each in (*few, *loose) for part in ("--set", each)]
     done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
@@ -324,11 +324,18 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
 
 
 def test_compare_says_which_model_predicts_better(run):
-    plain = 'schema = "sharpbayes/model/1"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
+    plain = 'schema = "sharpbayes/model/2"\ntitle = "No items"\n[[location]]\nby = ["rater"]\n'
     Path("plain.toml").write_text(plain)
     for out, model in (("full.nc", "crowd_severity"), ("plain.nc", "PLAIN")):
         path = model if model == "crowd_severity" else str(Path("plain.toml").resolve())
-        fitting = ("--set", f"crowd.model={path}", "--set", "sampler.predictive=0", "--out", out)
+        fitting = (
+            "--set",
+            f"crowd.fit={path}",
+            "--set",
+            "sampler.predictive_draws=0",
+            "--out",
+            out,
+        )
         run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
     done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
     assert done.exit_code == 0, done.stderr

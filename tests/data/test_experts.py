@@ -8,7 +8,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import fit, read
 from sharpbayes.workflows.weigh import named_weights, weigh
 
-EXPERTS = "crowd.model=crowd_and_experts"
+EXPERTS = "crowd.fit=crowd_and_experts"
 
 
 def test_labels_of_experts_are_ratings_below_those_of_the_crowd():

@@ -11,8 +11,8 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import read
 
 LABELS = "crowd.labels={from='item', column='unsafe'}"
-KNOWN = "crowd.model=crowd_and_labels"
-STUDY = """schema = "sharpbayes/study/1"
+KNOWN = "crowd.fit=crowd_and_labels"
+STUDY = """schema = "sharpbayes/study/2"
 title = "Labels of items"
 seed = 1
 
@@ -22,7 +22,7 @@ roles = { item = "item", rater = "rater", score = "score" }
 scale = { kind = "ordinal", min = 0, max = 4 }
 groups = [["gender"]]
 labels = { from = "item", column = "unsafe" }
-model = "crowd_and_labels"
+fit = "crowd_and_labels"
 """
 
 
@@ -77,7 +77,7 @@ def test_an_item_column_of_the_same_name_is_refused():
     ("overrides", "named"),
     [
         ([], "crowd_and_experts"),
-        (["crowd.model=crowd_and_experts"], ""),
+        (["crowd.fit=crowd_and_experts"], ""),
         ([LABELS], "crowd_and_labels"),
         ([LABELS, KNOWN], ""),
         (["crowd.labels={from='crowd', cut=2}"], ""),

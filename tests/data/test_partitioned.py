@@ -63,7 +63,7 @@ def test_a_renamed_folder_is_another_run(tmp_path):
     pd.DataFrame({"item": ["a"], "rater": ["b"], "score": [1]}).to_parquet(tmp_path / "x.parquet")
     (tmp_path / "parts" / "gender=W").mkdir(parents=True)
     (tmp_path / "x.parquet").rename(tmp_path / "parts" / "gender=W" / "x.parquet")
-    text = """schema = "sharpbayes/study/1"
+    text = """schema = "sharpbayes/study/2"
 title = "t"
 seed = 1
 [crowd]

@@ -88,7 +88,7 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
 
 @pytest.mark.slow
 def test_replications_are_the_same_bytes(workers):
-    few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=40")
+    few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
     files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
     here = fit(files)
     with blocks_by(workers.each), pytest.MonkeyPatch.context() as patched:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 
-STUDY = """schema = "sharpbayes/study/1"
+STUDY = """schema = "sharpbayes/study/2"
 title = "T"
 seed = 1
 [crowd]

@@ -39,7 +39,7 @@ def test_dispersion_equals_a_plain_loop(missing):
                 middle = sum(there) / len(there)
                 deviations.append(sum(abs(v - middle) for v in there) / len(there))
         got = found.sel(dimension=dimension)
-        assert got["mad_cells"] == len(deviations)
+        assert got["mad_n"] == len(deviations)
         np.testing.assert_allclose(got["mad"], np.mean(deviations))
         np.testing.assert_allclose(got["mad_sd"], np.std(deviations, ddof=1))
 
@@ -51,7 +51,7 @@ def test_deviation_of_two_opposite_judges_is_the_largest_there_is():
 def test_one_judge_deviates_from_nobody():
     x = sub_indices(seed=1).isel(judge=[0])
     found = dispersion(x)
-    assert (found["mad_cells"] == 0).all()
+    assert (found["mad_n"] == 0).all()
     assert np.isnan(found["mad"]).all()
     assert np.isnan(found["mad_sd"]).all()
 

@@ -45,16 +45,16 @@ def metrics(width, items):
     )
 
 
-def test_further_ratings_by_hand():
+def test_additional_ratings_by_hand():
     counts = xr.DataArray([[30, 10], [400, 0], [5, 5]], dims=("group", "score"))
     found = recruiting(
-        metrics([0.2, 0.05, 0.3], [20, 100, 10]), score_count=counts, interval_width=0.1
+        metrics([0.2, 0.05, 0.3], [20, 100, 10]), score_count=counts, target_interval_width=0.1
     )
     hm = found.sel(metric="hm")
     # 20 items of 2 ratings: 4 times as many; narrow enough; 9 times as many.
-    assert hm["further_items"].values.tolist() == [60, 0, 80]
-    assert hm["further_ratings"].values.tolist() == [120, 0, 80]
-    assert not np.signbit(hm["further_ratings"]).any()
+    assert hm["additional_items"].values.tolist() == [60, 0, 80]
+    assert hm["additional_ratings"].values.tolist() == [120, 0, 80]
+    assert not np.signbit(hm["additional_ratings"]).any()
     assert found["rank"].values.tolist() == [2, 1, 1]
 
 
@@ -68,7 +68,9 @@ def test_the_root_law_holds_for_a_mean_of_items():
 
     counts = xr.DataArray([[1, 0]] * 3, dims=("group", "score"))
     wide = np.mean([width(50) for _ in range(20)])
-    asked = recruiting(metrics([wide] * 3, [50] * 3), score_count=counts, interval_width=wide / 3)
-    needed = 50 + int(asked["further_items"].sel(metric="mpa")[0])
+    asked = recruiting(
+        metrics([wide] * 3, [50] * 3), score_count=counts, target_interval_width=wide / 3
+    )
+    needed = 50 + int(asked["additional_items"].sel(metric="mpa")[0])
     assert needed == 450
     assert np.mean([width(needed) for _ in range(10)]) == pytest.approx(wide / 3, rel=0.05)

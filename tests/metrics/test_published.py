@@ -76,7 +76,7 @@ def test_table_13_from_table_12(table_12, pair):
 
 def test_table_14_is_among_the_flips_of_table_12(table_12):
     found = decision_flip(
-        table_12["mean"], table_12["cvar"], nearly_identical=0.1, material=0.25
+        table_12["mean"], table_12["cvar"], max_mean_gap=0.1, min_tail_gap=0.25
     ).sel(model="gpt-oss-120b", other="deepseek-chat")
     assert bool(found["decision_flip"])
     assert not bool(found["order_reversed"])
@@ -84,7 +84,7 @@ def test_table_14_is_among_the_flips_of_table_12(table_12):
 
 def test_the_flip_of_section_3_1_is_reversed(table_12):
     found = decision_flip(
-        table_12["mean"], table_12["cvar"], nearly_identical=0.1, material=0.25
+        table_12["mean"], table_12["cvar"], max_mean_gap=0.1, min_tail_gap=0.25
     ).sel(model="gemini-1.5-pro", other="claude-3-5-sonnet")
     assert bool(found["order_reversed"])
 

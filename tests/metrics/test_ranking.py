@@ -66,7 +66,7 @@ def test_flips_equal_a_plain_loop_over_pairs():
     rng = np.random.default_rng(3)
     mean, cvar = rng.random(12), 4 * rng.random(12)
     mean[3] = np.nan
-    found = decision_flip(row(*mean), row(*cvar), nearly_identical=0.2, material=0.5)
+    found = decision_flip(row(*mean), row(*cvar), max_mean_gap=0.2, min_tail_gap=0.5)
     for a in range(12):
         for b in range(12):
             alike, apart = abs(mean[a] - mean[b]) <= 0.2, abs(cvar[a] - cvar[b]) >= 0.5
@@ -78,5 +78,5 @@ def test_flips_equal_a_plain_loop_over_pairs():
 
 
 def test_no_model_is_a_flip_of_itself():
-    found = decision_flip(row(1.0, 1.0), row(2.0, 2.0), nearly_identical=0.0, material=0.0)
+    found = decision_flip(row(1.0, 1.0), row(2.0, 2.0), max_mean_gap=0.0, min_tail_gap=0.0)
     assert found["decision_flip"].values.tolist() == [[False, True], [True, False]]

@@ -17,16 +17,16 @@ def test_indices_by_hand():
     found = used(1, 2, 3, 0)  # K = 3: the middle is scores 1 and 2
     assert float(found["extreme_response"]) == pytest.approx(1 / 6)
     assert float(found["central_tendency"]) == pytest.approx(5 / 6)
-    assert float(found["range_used"]) == pytest.approx(2 / 3)
+    assert float(found["scale_range_used"]) == pytest.approx(2 / 3)
     assert float(used(1, 2, 4, 2, 1)["central_tendency"]) == 0.4  # K = 4: score 2 alone
     assert float(found["mean_score"]) == pytest.approx(8 / 6)
     assert found["score_share"].values == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0])
 
 
 def test_one_score_none_and_a_scale_without_a_middle():
-    assert float(used(0, 4, 0)["range_used"]) == 0
+    assert float(used(0, 4, 0)["scale_range_used"]) == 0
     none = used(0, 0, 0)
-    names = ("extreme_response", "central_tendency", "range_used", "mean_score")
+    names = ("extreme_response", "central_tendency", "scale_range_used", "mean_score")
     assert all(np.isnan(none[name]) for name in names)
     assert np.isnan(used(3, 4)["central_tendency"])
     assert float(used(3, 4)["extreme_response"]) == 1

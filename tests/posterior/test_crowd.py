@@ -112,7 +112,7 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
         "sampler.chains=2",
         "sampler.draws=60",
         "sampler.tune=150",
-        "sampler.predictive=40",
+        "sampler.predictive_draws=40",
         "bootstrap.replicates=50",
         "crowd.permutations=0",
         'uncertainty=[["ratings"], ["ratings", "items", "raters"]]',
@@ -125,7 +125,7 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
     assert float(wide["wra"].sel(every).std()) > float(twin["wra"].sel(every).std())
     centre = float(twin["wra"].sel(every).mean())
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
-    assert "which items" in wide.attrs["contains"]
+    assert "which items" in wide.attrs["interval_note"]
     assert "raters x 4" in results["decision_further"]["design"]
     [widening] = crowd_source_tables(results)
     assert [row[0] for row in widening.rows] == ["ratings", "ratings, items, raters"]
@@ -158,7 +158,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     wanted = np.mean([[a > b for b in safe] for a in unsafe])
     assert float(found["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
     direct = statistic_of(study, data, count_crowd(study.crowd, data))()
-    raw = found["wra"].sel(population="raw", by="all")
+    raw = found["wra"].sel(population="sample", by="all")
     assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
     assert float(raw) != pytest.approx(wanted)
 
@@ -167,7 +167,7 @@ def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
     level = xr.DataArray(data.level, dims="rating")
     found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
-    same = found.sel(population="raw", drop=True)
+    same = found.sel(population="sample", drop=True)
     xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
 
 
@@ -180,7 +180,7 @@ def test_shares_of_labels_that_are_not_there_are_refused(crowd):
 
 def weights_of(**population):
     return Weights.model_validate(
-        {"schema": "sharpbayes/weights/1", "title": "t", "population": population}
+        {"schema": "sharpbayes/weights/2", "title": "t", "population": population}
     )
 
 
@@ -188,7 +188,7 @@ def weights_of(**population):
 WEIGHED = {
     "crowd alone": (),
     "experts, new raters": (
-        "crowd.model=crowd_and_experts",
+        "crowd.fit=crowd_and_experts",
         'uncertainty=["ratings", "items", "raters"]',
     ),
 }
@@ -201,7 +201,7 @@ def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
         "sampler.chains=2",
         "sampler.draws=60",
         "sampler.tune=150",
-        "sampler.predictive=40",
+        "sampler.predictive_draws=40",
         "bootstrap.replicates=50",
         "crowd.permutations=0",
     )
@@ -217,7 +217,7 @@ def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
         weighed["equal/posterior_responsiveness_population"]
         .to_dataset()
         .sel(population=name, drop=True)
-        for name in ("raw", "target")
+        for name in ("sample", "target")
     )
     xr.testing.assert_allclose(raw, target)
     [table] = weighed_tables(weighed)

@@ -22,12 +22,12 @@ FEW = (
     "sampler.chains=2",
     "sampler.draws=60",
     "sampler.tune=150",
-    "sampler.predictive=40",
+    "sampler.predictive_draws=40",
     "bootstrap.replicates=100",
     'uncertainty=[["ratings", "prompts"], ["ratings", "judges"]]',
 )
 TWINS = ("posterior_profile", "posterior_profile_ratings_judges", "decision")
-ALTERED = """schema = "sharpbayes/weights/1"
+ALTERED = """schema = "sharpbayes/weights/2"
 title = "Every number another"
 [parts.bias]
 coverage = 0.1
@@ -77,7 +77,7 @@ def fresh(altered):
 
 
 def spec(**parts):
-    return Weights.model_validate({"schema": "sharpbayes/weights/1", "title": "t"} | parts)
+    return Weights.model_validate({"schema": "sharpbayes/weights/2", "title": "t"} | parts)
 
 
 def test_weigh_equals_a_fresh_run_bit_for_bit(stored, fresh, altered):
@@ -129,7 +129,7 @@ def test_intervals_of_new_judges_are_wider_than_of_prompts_alone(fresh):
     assert float(judges) > 0
     assert float(first) > 0
     assert fresh[TWINS[1]].attrs["sources"] == ["ratings", "judges"]
-    assert "drawn anew" in fresh[TWINS[1]].attrs["contains"]
+    assert "drawn anew" in fresh[TWINS[1]].attrs["interval_note"]
 
 
 @pytest.mark.parametrize("name", names("weights"))
@@ -155,16 +155,18 @@ def test_probabilities_and_losses_by_hand():
         found["expected_loss"], [1 / 4, (1 + 0 + 0 + 2) / 4, (3 + 2 + 3 + 4) / 4]
     )
     np.testing.assert_allclose(found["prob_best"], [2.5 / 4, 1.5 / 4, 0])
-    assert float(found["prob_lower"].sel(model="a", other="b")) == 2.5 / 4
-    assert float(found["prob_lower"].sel(model="b", other="a")) == 1.5 / 4
-    assert np.isnan(found["prob_lower"].sel(model="a", other="a"))
+    assert float(found["prob_less"].sel(model="a", other="b")) == 2.5 / 4
+    assert float(found["prob_less"].sel(model="b", other="a")) == 1.5 / 4
+    assert np.isnan(found["prob_less"].sel(model="a", other="a"))
     np.testing.assert_allclose(found["prob_tier"].sel(model="c"), [1 / 4, 2 / 4, 1 / 4])
-    assert found["open_pair"].sel(model="a").values.tolist() == [False, True, False]
-    assert found["chosen"].values.tolist() == [True, False, False]
+    assert found["unresolved"].sel(model="a").values.tolist() == [False, True, False]
+    assert found["selected"].values.tolist() == [True, False, False]
     assert np.isnan(found["prob_admissible"]).all()
 
 
-@pytest.mark.parametrize(("confidence", "chosen"), [(0.5, "a"), (0.75, "a"), (0.9, "b"), (1.0, "")])
+@pytest.mark.parametrize(
+    ("confidence", "selected"), [(0.5, "a"), (0.75, "a"), (0.9, "b"), (1.0, "")]
+)
 def test_a_choice_is_admissible_with_the_asked_confidence(confidence, chosen):
     within = np.array([[[1, 1, 0], [0, 1, 0]], [[1, 1, 0], [1, 1, 0]]])
     if confidence == 1.0:
@@ -172,7 +174,7 @@ def test_a_choice_is_admissible_with_the_asked_confidence(confidence, chosen):
     weights = spec(tolerance={"cvar": 2.5}, decision={"confidence": confidence})
     held = twin(admissible=(("chain", "draw", "model"), within))
     found = decision(held, weights, level=0.95)
-    assert "".join(found["model"].values[found["chosen"].values]) == chosen
+    assert "".join(found["model"].values[found["selected"].values]) == chosen
 
 
 def test_tiers_of_a_draw_by_hand():

@@ -8,7 +8,7 @@ from sharpbayes.analysis.panel import planned
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.predict.replication import latents
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.judge_bias import judge_calibration, people_draws, seated
+from sharpbayes.posterior.judge_bias import judge_bias, people_draws, seated
 from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.replicates import Draws
 from sharpbayes.report.tables.judge_bias import departures, people_tables
@@ -61,7 +61,7 @@ def draws_of(parts, seed=4):
 
 def test_terms_of_judges_by_plain_loops(parts, ratings):
     placed, posterior = parts
-    found = judge_calibration(posterior, placed, ratings, level=0.9)
+    found = judge_bias(posterior, placed, ratings, level=0.9)
     cell = posterior.isel(chain=1, draw=7)
     people = cell["location_rater"].mean()
     by_dimension = cell["location_judge_dimension_scale"].isel(scale=0) - people
@@ -70,7 +70,8 @@ def test_terms_of_judges_by_plain_loops(parts, ratings):
     at = {"chain": 1, "draw": 7}
     np.testing.assert_allclose(found["severity"].isel(at), severity, rtol=1e-12)
     np.testing.assert_allclose(
-        found["lean"].isel(at), (by_dimension - severity).transpose("judge", "dimension")
+        found["differential_severity"].isel(at),
+        (by_dimension - severity).transpose("judge", "dimension"),
     )
     np.testing.assert_allclose(
         found["discrimination"].isel(at), cell["discrimination_judge"], rtol=1e-12
@@ -93,7 +94,7 @@ def test_terms_of_judges_by_plain_loops(parts, ratings):
 
 def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
     placed, posterior = parts
-    found = judge_calibration(posterior, placed, ratings, level=0.9)
+    found = judge_bias(posterior, placed, ratings, level=0.9)
     # 3 models x half of 8 prompts x 4 indicators
     assert found["shared"].to_numpy().tolist() == [48, 48, 48]
 
@@ -200,7 +201,7 @@ def biased(tmp_path_factory):
 
 def test_a_fit_recovers_what_was_simulated(biased):
     made, results = biased
-    found = results["judge_calibration"].to_dataset()
+    found = results["judge_bias"].to_dataset()
     for name, truth in made.truth.items():
         sd = found[name].std(["chain", "draw"]).to_numpy()
         assert (np.abs(found[f"{name}_mean"].to_numpy() - truth) < 3.5 * sd).all(), name
@@ -212,7 +213,7 @@ def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(bi
     made, results = biased
     wanted = planned(made.by_people, read(made.by_people).panel).profile()["mean"]
     raw = results["profile"]["mean"]
-    people = results["posterior_people_profile"]["mean"].mean(["chain", "draw"])
+    people = results["posterior_profile_human"]["mean"].mean(["chain", "draw"])
     assert (np.abs(people - wanted) < np.abs(raw - wanted)).all()
     assert float(np.abs(people - wanted).mean()) < 0.5 * float(np.abs(raw - wanted).mean())
 
@@ -224,13 +225,13 @@ def test_the_report_says_where_judges_depart(biased):
     assert any("less harm in models of their own family" in text for text in said)
     tables = {table.title: table for table in people_tables(results)}
     assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]
-    found = results["judge_calibration"].to_dataset()
+    found = results["judge_bias"].to_dataset()
     low, high = found["severity_interval"].sel(judge="j1").to_numpy()
     mean = float(found["severity_mean"].sel(judge="j1"))
     assert tables["Judges against people"].rows[1][2] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
     [row] = tables["Self-preference of judges"].rows
     assert row[1] == f"{1 - float(found['self_preference_probability']):.3f}"
-    people = results["posterior_people_profile"]["cvar"]
+    people = results["posterior_profile_human"]["cvar"]
     first = str(people.mean(["chain", "draw"]).idxmin("model").item())
     assert tables["As people would have scored"].rows[0][0] == first
     for table in tables.values():
@@ -245,5 +246,5 @@ def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
     groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
     plans = {"sharp": planned(made.files, stored.observed)}
     again = posterior_groups(made.files, plans, stored, {"sharp": groups})["sharp"]
-    for name in ("posterior_people_profile", "people_decision"):
+    for name in ("posterior_profile_human", "decision_human"):
         xr.testing.assert_equal(again[name], results[name].to_dataset())

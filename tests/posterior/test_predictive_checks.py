@@ -26,7 +26,7 @@ def test_a_tail_probability_is_that_of_the_law_of_the_draws():
     found = predictive_checks({"t": draws}, {"t": xr.DataArray(1.2)})
     assert float(found["t_p"]) == pytest.approx(stats.norm.sf(1.2), abs=0.01)
     assert not bool(found["t_fails"])
-    assert found.attrs["failed"] == []
+    assert found.attrs["failed_checks"] == []
 
 
 def test_equal_values_count_half():
@@ -42,7 +42,7 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
     seen = xr.DataArray([0.0, -9.0, np.nan], models, "model")
     found = predictive_checks({"tail_share": draws}, {"tail_share": seen})
     assert found["tail_share_fails"].values.tolist() == [False, True, False]
-    [text] = found.attrs["failed"]
+    [text] = found.attrs["failed_checks"]
     assert text.startswith("tail share of b: observed -9.000, replicated ")
     [table] = check_tables(xr.DataTree.from_dict({"/predictive_checks": found}))
     assert table.rows == ((text,),)

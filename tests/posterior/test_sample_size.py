@@ -71,7 +71,7 @@ def open_all(plan):
     still = ~np.eye(3, dtype=bool)
     still[0, 2] = still[2, 0] = False
     coords = {"model": models, "other": models}
-    return xr.Dataset({"open_pair": (("model", "other"), still)}, coords, {"open_at": 0.9})
+    return xr.Dataset({"unresolved": (("model", "other"), still)}, coords, {"open_at": 0.9})
 
 
 def further_prompts(plan, cells, draws):
@@ -88,7 +88,7 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     width = found["difference_width"].sel(model="m0", other="m1")
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
     assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
-    assert found["prob_told_apart"].sel(model="m0", other="m0").isnull().all()
+    assert found["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
     [table] = further_tables(xr.DataTree.from_dict({"/decision_further": found}))
     assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
 
@@ -142,9 +142,9 @@ def test_the_chance_is_that_of_a_normal_law():
     centre = stats.norm(1.2, np.sqrt(0.75))
     assert float(found["difference_width"][1]) == pytest.approx(2 * half, rel=0.02)
     wanted = centre.sf(half) + centre.cdf(-half)
-    assert float(found["prob_told_apart"][1]) == pytest.approx(wanted, abs=0.02)
+    assert float(found["prob_distinguishable"][1]) == pytest.approx(wanted, abs=0.02)
     # The present study by itself: its centre is where it is, inside or outside.
-    assert float(found["prob_told_apart"][0]) == 0.0
+    assert float(found["prob_distinguishable"][0]) == 0.0
     assert float(found["difference_width_mcse"][1]) < 0.02
 
 

@@ -3,7 +3,7 @@
 ``python -m tests.references.calibration`` runs all again (some minutes a model), ``--only`` names
 models and leaves the rows of others as they are. The table is written anew after every 25
 simulations, and with ``--keep FOLDER`` a run that was cut goes on where it was. For one model it is
-what ``sharpbayes calibrate tests/references/small_panel.toml --set panel.model=judge_severity``
+what ``sharpbayes calibrate tests/references/small_panel.toml --set panel.fit=judge_severity``
 prints.
 """
 

@@ -208,7 +208,7 @@ def told(held, source, notions, dim):
 
 CROWD = Study.model_validate(
     {
-        "schema": "sharpbayes/study/1",
+        "schema": "sharpbayes/study/2",
         "title": "crowd",
         "seed": 1,
         "crowd": {
@@ -225,7 +225,7 @@ CROWD_SD = {"item": 1.5, "rater": 0.6}
 LABELS = {"from": "experts", "data": "none.csv"}
 CROWD_EXPERTS = Study.model_validate(
     CROWD.model_dump(by_alias=True, exclude_none=True)
-    | {"crowd": CROWD.crowd.model_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
+    | {"crowd": CROWD.crowd.fit_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
 )
 # Labels that the model knows nothing of, or that it has: as a column, or as ratings by experts.
 ITEM, RATER = {"by": ["item"]}, {"by": ["rater"]}
@@ -237,7 +237,7 @@ KNOWN = {
     "experts inside": {"location": [ITEM, RATER], "experts": True},
 }
 MODELS_OF = {
-    told: Model.model_validate({"schema": "sharpbayes/model/1", "title": "crowd"} | known)
+    told: Model.model_validate({"schema": "sharpbayes/model/2", "title": "crowd"} | known)
     for told, known in KNOWN.items()
 }
 

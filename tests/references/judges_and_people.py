@@ -20,7 +20,7 @@ from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.replication import thinned
 from sharpbayes.bayes.sampling.geometry import sampling_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
-from sharpbayes.posterior.judge_bias import judge_calibration, people_draws
+from sharpbayes.posterior.judge_bias import judge_bias, people_draws
 from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.replicates import Draws
 from sharpbayes.workflows.run import read
@@ -42,15 +42,15 @@ def one(folder, seed):
     placed = design(ratings, spec, powers=sampling_powers(placed, seed=seed))
     trace = sample_kernel(placed, layout(placed), study.sampler, seed=seed)
     posterior = trace["posterior"].to_dataset()
-    found = judge_calibration(posterior, placed, ratings, level=LEVEL)
-    drawn = found[["severity", "lean", "discrimination", "self_preference"]]
+    found = judge_bias(posterior, placed, ratings, level=LEVEL)
+    drawn = found[["severity", "differential_severity", "discrimination", "self_preference"]]
     rhat = float(az.rhat(drawn).to_dataarray().max())
     for name, truth in made.truth.items():
         bounds = found[f"{name}_interval"].to_numpy().reshape(-1, 2)
-        if name == "lean":  # the two of a judge add up to 0
+        if name == "differential_severity":  # the two of a judge add up to 0
             bounds = found["lean_interval"].to_numpy()[:, 0]
         mean = found[f"{name}_mean"].to_numpy().reshape(len(bounds), -1)[:, 0]
-        values = truth[:, 0] if name == "lean" else np.atleast_1d(truth)
+        values = truth[:, 0] if name == "differential_severity" else np.atleast_1d(truth)
         for at, value in enumerate(values):
             yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan, rhat
     few = thinned(posterior, draws=200)

@@ -28,7 +28,7 @@ TABLE = Path(__file__).with_name("paths.csv")
 SETS = {
     "quickstart": [],
     "quickstart_crowd": [],
-    "quickstart_crowd with experts": ["crowd.model=crowd_and_experts"],
+    "quickstart_crowd with experts": ["crowd.fit=crowd_and_experts"],
 }
 SAMPLER = Sampler(chains=4, tune=1000, draws=2000, target_accept=0.9)
 SEEDS = (20260121, 20260122)

@@ -17,8 +17,8 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.graph.verification import kernel_density
-from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.initial_points import initial_point
+from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.test_kernel import kept_at

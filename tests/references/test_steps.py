@@ -16,10 +16,10 @@ from scipy.optimize import minimize
 
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.graph.verification import kernel_density
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.draws import labelled
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.test_kernel import kept_at

@@ -56,6 +56,6 @@ def test_shares_of_scores_fill_the_bar(results):
 
 
 def test_ratings_of_an_item_are_counted(results):
-    ax = DRAW["taken_apart"](results).axes[0]
-    score = results["taken_apart"]["score"].isel(item=0).values
+    ax = DRAW["contested_items"](results).axes[0]
+    score = results["contested_items"]["score"].isel(item=0).values
     assert [bar.get_width() for bar in ax.patches] == np.bincount(score, minlength=5).tolist()

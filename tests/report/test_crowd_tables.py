@@ -68,8 +68,8 @@ def test_a_group_without_numbers_has_its_reason_below(results):
     assert f"age=GenZ: {few}." in table.note
 
 
-def test_an_item_taken_apart_counts_every_rater(results, made):
-    apart = results["taken_apart"].to_dataset()
+def test_an_item_contested_items_counts_every_rater(results, made):
+    apart = results["contested_items"].to_dataset()
     item = apart["item"].values[0]
     table = made[f"Item {item} taken apart"]
     scores = apart["score"].sel(item=item).values

@@ -130,7 +130,7 @@ def test_a_figure_is_followed_by_the_table_of_its_data(results):
 def test_the_answer_and_failed_checks_stand_before_all_tables(crowd):
     failing = crowd.copy()
     failing["checks"] = xr.DataTree()
-    failing["checks"].attrs["failed"] = f"Fails {NASTY}"
+    failing["checks"].attrs["failed_checks"] = f"Fails {NASTY}"
     page = Page(html.as_html(failing))
     assert page.text.index(f"Fails {NASTY}") < page.text.index("The question")
     assert "No check failed." not in page.text

@@ -71,7 +71,7 @@ def results(tmp_path_factory):
         indicators='refused = { scale = "flag", refusal = true }\n',
         tables='[panel.ensembles.dee]\njudges = ["dee"]\n[panel.ensembles.pair]\n'
         'judges = ["ann", "bob"]\n',
-        weights="[tolerance]\ncvar = 4.0\n[flips]\nnearly_identical = 0.3\nmaterial = 0.1\n",
+        weights="[tolerance]\ncvar = 4.0\n[flips]\nmax_mean_gap = 0.3\nmin_tail_gap = 0.1\n",
     )
 
 

@@ -120,12 +120,12 @@ def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
 def test_what_the_model_does_not_reproduce_is_one_sentence():
     results = crowd()
     results["predictive_checks"] = xr.DataTree()
-    results["predictive_checks"].attrs["failed"] = ["mpa of x: off", "wra of x: off"]
+    results["predictive_checks"].attrs["failed_checks"] = ["mpa of x: off", "wra of x: off"]
     (said,) = summary.failed(results)
     assert said.startswith("The fitted model does not reproduce 2 statistics of the ratings, such")
     assert "mpa of x: off. " in said
     assert "wra" not in said
-    results["predictive_checks"].attrs["failed"] = []
+    results["predictive_checks"].attrs["failed_checks"] = []
     assert summary.failed(results) == []
 
 
@@ -133,9 +133,12 @@ def test_what_the_model_does_not_reproduce_is_one_sentence():
 def test_checks_that_failed_are_read_from_every_group(said):
     results = panel(status="not converged")
     results["diagnostics"] = xr.DataTree()
-    results["diagnostics"].attrs |= {"why_not": "R-hat of sd is 1.2", "advice": ["Tune.", "[x"]}
+    results["diagnostics"].attrs |= {
+        "convergence_issues": "R-hat of sd is 1.2",
+        "advice": ["Tune.", "[x"],
+    }
     results["checks"] = xr.DataTree()
-    results["checks"].attrs["failed"] = said
+    results["checks"].attrs["failed_checks"] = said
     results["posterior"] = xr.DataTree()
     assert summary.failed(results) == [
         "The fit has not converged and must not be used: R-hat of sd is 1.2.",

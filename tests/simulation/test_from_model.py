@@ -10,7 +10,7 @@ from sharpbayes.simulation.scoring_patterns import save_simulated
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import check, fit, measure, simulate
 
-QUICK = ("bootstrap.replicates=20", "sampler.predictive=0")
+QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 
 
 @pytest.mark.parametrize("name", ["quickstart", "quickstart_crowd"])
@@ -53,7 +53,7 @@ def test_labels_are_true_or_the_experts_own(tmp_path):
     severity = [plain.truth["parameters"][f"location_item[{i}]"] for i in ratings["item"]]
     unsafe = ratings["unsafe"].to_numpy() == 1
     assert min(np.array(severity)[unsafe]) > max(np.array(severity)[~unsafe])
-    joint = load_study("quickstart_crowd", overrides=["crowd.model=crowd_and_experts"])
+    joint = load_study("quickstart_crowd", overrides=["crowd.fit=crowd_and_experts"])
     made = simulate(joint, pattern="model")
     assert set(made.tables["experts"]["label"]) == {0, 1}
     assert check(load_study(save_simulated(made, tmp_path))).counts["labels"] == len(

@@ -34,7 +34,7 @@ def test_shipped_files_are_valid(kind, path):
 
 
 def test_a_schema_refuses_an_unknown_key():
-    data = {"schema": "sharpbayes/weights/1", "title": "W", "colour": "red"}
+    data = {"schema": "sharpbayes/weights/2", "title": "W", "colour": "red"}
     with pytest.raises(jsonschema.ValidationError, match="colour"):
         jsonschema.validate(data, json_schema("weights"))
 

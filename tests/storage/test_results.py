@@ -98,9 +98,9 @@ def test_numbers_that_are_all_the_same_are_opened(results, tmp_path):
 def test_texts_beside_many_ratings_are_packed_and_come_back(results, tmp_path):
     names = np.array(["é", "日本", "", "a b", "woman"])[np.arange(20_000) % 5]
     long = xr.Dataset({"level": ("rating", np.zeros(20_000, np.int16))}, {"who": ("rating", names)})
-    results["/observed"] = long
+    results["/ratings"] = long
     save_results(results, tmp_path / "r.nc")
-    found = open_results(tmp_path / "r.nc")["observed"].to_dataset()
+    found = open_results(tmp_path / "r.nc")["ratings"].to_dataset()
     xr.testing.assert_identical(found, long)
     assert found["who"].dtype.kind == "U"
     # A pointer and a place for each text would take sixteen times as much.

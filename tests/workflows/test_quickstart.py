@@ -51,7 +51,7 @@ def inside(results, name, truth, **at):
 
 
 def test_the_crowd_recovers_its_truth(crowd):
-    assert crowd.attrs["status"] == "fitted", crowd["diagnostics"].attrs["why_not"]
+    assert crowd.attrs["status"] == "fitted", crowd["diagnostics"].attrs["convergence_issues"]
     assert inside(crowd, "sd_item", CROWD["sd_item"])
     # men and women differ by 0.4 in the truth: that spread is part of the raters' sd
     assert inside(crowd, "sd_rater", np.hypot(CROWD["sd_rater"], 0.2))
@@ -61,7 +61,7 @@ def test_the_crowd_recovers_its_truth(crowd):
 
 
 def test_the_panel_recovers_its_truth(panel):
-    assert panel.attrs["status"] == "fitted", panel["diagnostics"].attrs["why_not"]
+    assert panel.attrs["status"] == "fitted", panel["diagnostics"].attrs["convergence_issues"]
     # the truth has one effect for all dimensions, the model one for each
     assert inside(panel, "sd_prompt_dimension", PANEL["sd_prompt"])
     assert inside(panel, "sd_model_prompt_dimension", PANEL["sd_model_prompt"])

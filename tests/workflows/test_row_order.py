@@ -12,7 +12,7 @@ from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import fit, read
 
-SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=20")
+SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=20")
 SMALL += ("bootstrap.replicates=100",)
 MORE = {"quickstart": (), "quickstart_crowd": ("crowd.permutations=20",)}
 

@@ -13,8 +13,8 @@ from sharpbayes.workflows.run import fit, read
 from sharpbayes.workflows.sensitivity import OWN, cases, sensitivity, widened
 from tests.panels import files_of, frame
 
-SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive=40")
-MODEL = """schema = "sharpbayes/model/1"
+SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
+MODEL = """schema = "sharpbayes/model/2"
 title = "Models and judges"
 [[location]]
 by = ["model"]
@@ -31,7 +31,7 @@ def study(tmp_path_factory):
     base = tmp_path_factory.mktemp("panel")
     (base / "model.toml").write_text(MODEL)
     return lambda *overrides: files_of(
-        base, frame(), panel='model = "./model.toml"', overrides=(*SMALL, *overrides)
+        base, frame(), panel='fit = "./model.toml"', overrides=(*SMALL, *overrides)
     )
 
 
@@ -84,7 +84,7 @@ def test_other_weights_over_the_fit_are_those_of_a_fit_with_them(study, fitted):
     direct = fit(study("weights=equal"))
     found = results["sensitivity"].to_dataset().sel(refit=OWN, weights="equal")
     np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
-    np.testing.assert_array_equal(found["prob_lower"], direct["decision"]["prob_lower"])
+    np.testing.assert_array_equal(found["prob_less"], direct["decision"]["prob_less"])
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_the_table_says_order_and_largest_shift(fitted):
 def test_every_prior_is_widened_and_correlations_are_not():
     model = Model.model_validate(
         {
-            "schema": "sharpbayes/model/1",
+            "schema": "sharpbayes/model/2",
             "title": "t",
             "thresholds": {"prior": {"sd": 3.0}},
             "location": [
@@ -170,7 +170,7 @@ def test_every_prior_is_widened_and_correlations_are_not():
     )
     wide = widened(model, 0.5)
     assert wide.thresholds.prior.sd == 1.5
-    assert (wide.thresholds.severity.sd.scale, wide.thresholds.spacing.sd.scale) == (0.75, 0.25)
+    assert (wide.thresholds.shift.sd.scale, wide.thresholds.gap.sd.scale) == (0.75, 0.25)
     item, rater, crossed = wide.location
     assert (item.prior.sd, rater.prior.sd.scale, crossed.prior.sd.mean) == (1.0, 0.5, 0.35)
     assert (rater.prior.df, crossed.correlation.eta) == (4.0, 2.0)
@@ -196,7 +196,9 @@ def test_what_cannot_be_asked(name, asked, told):
 
 def test_without_replicated_ratings_nothing_can_be_compared():
     with pytest.raises(SpecError, match=r"sampler\.predictive must be above 0"):
-        load_study("quickstart", overrides=("sampler.predictive=0", "sensitivity.priors=[2.0]"))
+        load_study(
+            "quickstart", overrides=("sampler.predictive_draws=0", "sensitivity.priors=[2.0]")
+        )
 
 
 def test_a_single_judge_is_not_left_out(study):

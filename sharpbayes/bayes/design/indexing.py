@@ -134,7 +134,7 @@ def _locations(ratings: Ratings, model: Model) -> list[Location]:
     for column in _named(model.thresholds.by, ratings):
         if column not in held | {"scale"}:
             by = (column,) if _on_one_scale(ratings, column) else ("scale", column)
-            written.append(Location(by=by, prior=model.thresholds.severity))
+            written.append(Location(by=by, prior=model.thresholds.shift))
     return written
 
 
@@ -250,7 +250,7 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
                 dims=(dim_name(column), scale.gap_dim),
                 shape=(len(held.labels), gaps),
                 index=index,
-                prior=model.thresholds.spacing,
+                prior=model.thresholds.gap,
                 power=float(per_gap < CENTRED_FROM_SHAPE),
                 block=np.full_like(block, -1) if used[0] < 0 else block,
                 held=(),

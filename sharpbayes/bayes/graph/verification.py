@@ -11,9 +11,9 @@ from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import Layout, layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.errors import KernelError
 
 Floats = NDArray[np.float64]

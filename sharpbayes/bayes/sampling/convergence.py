@@ -42,11 +42,11 @@ def diagnose(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     Args:
         trace: ``posterior`` and ``sample_stats`` over (chain, draw).
         sampler: Limits: ``max_rhat``, ``min_ess``, ``max_divergences``, ``min_bfmi``,
-            ``max_deepest``. Single effects of a term with more than 12 levels are held to
+            ``max_depth_share``. Single effects of a term with more than 12 levels are held to
             1 + 5 (max_rhat - 1) and to a quarter of ``min_ess``.
 
     Returns:
-        ``converged`` is 1 if every limit is met; the attributes ``why_not`` and ``advice`` say in
+        ``converged`` is 1 if every limit is met; the attributes ``convergence_issues`` and ``advice`` say in
         words what failed, why that is likely and what to try.
     """
     posterior = trace["posterior"].to_dataset()
@@ -60,8 +60,8 @@ def diagnose(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     broken = ~np.isfinite(values).all(axis=(1, 2)) & np.isfinite(values).any(axis=(1, 2))
     reasons = _reasons(table, _many(posterior), broken, sampler)
     table["converged"] = np.int8(not reasons)
-    table.attrs["why_not"] = "; ".join(reasons)
-    table.attrs["advice"] = advice(table, values, statistics, sampler) if reasons else ""
+    table.attrs["convergence_issues"] = "; ".join(reasons)
+    table.attrs["suggestions"] = advice(table, values, statistics, sampler) if reasons else ""
     return table
 
 
@@ -137,7 +137,7 @@ def _sampling(statistics: xr.Dataset, sampler: Sampler) -> dict[str, xr.Variable
     return {
         "divergences": xr.Variable((), int(statistics["diverging"].sum())),
         "bfmi": xr.Variable("chain", np.atleast_1d(bfmi(energy))),
-        "deepest": xr.Variable((), deepest),
+        "max_depth_share": xr.Variable((), deepest),
     }
 
 
@@ -166,15 +166,15 @@ def _sampling_reasons(table: xr.Dataset, sampler: Sampler) -> list[str]:
     """Say what went wrong while sampling."""
     reasons = []
     divergences, lowest = int(table["divergences"]), float(table["bfmi"].min())
-    deepest = float(table["deepest"])
+    deepest = float(table["max_depth_share"])
     if divergences > sampler.max_divergences:
         reasons.append(f"{divergences} transitions diverged (at most {sampler.max_divergences})")
     if lowest < sampler.min_bfmi:
         reasons.append(f"E-BFMI down to {lowest:.2f} (at least {sampler.min_bfmi:g})")
-    if deepest > sampler.max_deepest:
+    if deepest > sampler.max_depth_share:
         reasons.append(
             f"{deepest:.0%} of transitions ended at the largest depth {sampler.max_depth} "
-            f"(at most {sampler.max_deepest:.0%})"
+            f"(at most {sampler.max_depth_share:.0%})"
         )
     return reasons
 

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import Layout
 from sharpbayes.bayes.kernel.machine_code import expand_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
@@ -17,7 +18,6 @@ from sharpbayes.bayes.sampling.chains import (
     run_chains,
 )
 from sharpbayes.bayes.sampling.draws import labelled
-from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
 from sharpbayes.execution.tasks import Arrays, Store
 from sharpbayes.spec.study import Sampler

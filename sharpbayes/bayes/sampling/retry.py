@@ -41,7 +41,7 @@ def until_converged(
         attempt += 1
         sampler = longer(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
         step(
-            f"not converged ({table.attrs['why_not']}); attempt {attempt + 1} with "
+            f"not converged ({table.attrs['convergence_issues']}); attempt {attempt + 1} with "
             f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
         )
 

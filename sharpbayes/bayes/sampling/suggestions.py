@@ -87,7 +87,7 @@ def _chains_apart(table: xr.Dataset) -> str:
 
 def _depth(table: xr.Dataset, sampler: Sampler) -> str:
     """Say that trajectories were cut."""
-    if float(table["deepest"]) <= sampler.max_deepest:
+    if float(table["max_depth_share"]) <= sampler.max_depth_share:
         return ""
     return (
         "Trajectories were cut before they turned: parameters are strongly correlated, or differ "

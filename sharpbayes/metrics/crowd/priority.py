@@ -58,21 +58,21 @@ def disagreement(plurality: xr.DataArray) -> xr.DataArray:
 
 
 def recruiting(
-    found: xr.Dataset, *, score_count: xr.DataArray, interval_width: float
+    found: xr.Dataset, *, score_count: xr.DataArray, target_interval_width: float
 ) -> xr.Dataset:
     """Rank groups by responsiveness, and say how many ratings would narrow their intervals.
 
     Intervals are over items and shrink with the root of their number: a width w of n items becomes
-    ``interval_width`` at ``n (w / interval_width)^2`` items, each rated as often as now.
+    ``target_interval_width`` at ``n (w / target_interval_width)^2`` items, each rated as often as now.
 
     Args:
         found: ``mpa``, ``wra``, ``hm`` (group), their ``_interval`` (group, bound) and ``items``.
         score_count: Ratings of the group with each score; (group, score).
-        interval_width: Wanted width, upper less lower bound.
+        target_interval_width: Wanted width, upper less lower bound.
 
     Returns:
         Over (group): ``hm``, ``rank`` within its grouping (1 is the most responsive), ``items``,
-        ``ratings``; over (metric, group): ``width``, ``further_items``, ``further_ratings``, both
+        ``ratings``; over (metric, group): ``width``, ``additional_items``, ``additional_ratings``, both
         0 where the interval is narrow enough already, NaN where the metric is missing or its
         interval has no width.
 
@@ -84,13 +84,13 @@ def recruiting(
     >>> intervals = {f"{name}_interval": bounds for name in RECRUITING}
     >>> found = xr.Dataset({**metrics, **intervals, "items": ("group", [100])})
     >>> counts = xr.DataArray([[150, 50]], dims=("group", "score"))
-    >>> made = recruiting(found, score_count=counts, interval_width=0.1).sel(metric="hm")
-    >>> float(made["further_items"].item()), float(made["further_ratings"].item())
+    >>> made = recruiting(found, score_count=counts, target_interval_width=0.1).sel(metric="hm")
+    >>> float(made["additional_items"].item()), float(made["additional_ratings"].item())
     (300.0, 600.0)
     """
     width = widths(found)
     ratings = score_count.sum("score")
-    further = further_items(found["items"], width, interval_width)
+    further = additional_items(found["items"], width, target_interval_width)
     each = ratings / found["items"].where(found["items"] > 0)
     made = {
         "hm": found["hm"],
@@ -98,10 +98,10 @@ def recruiting(
         "items": found["items"],
         "ratings": ratings,
         "width": width,
-        "further_items": further,
-        "further_ratings": xr.apply_ufunc(_whole, further * each - 1e-9),
+        "additional_items": further,
+        "additional_ratings": xr.apply_ufunc(_whole, further * each - 1e-9),
     }
-    return xr.Dataset(made).assign_attrs(interval_width=interval_width)
+    return xr.Dataset(made).assign_attrs(target_interval_width=target_interval_width)
 
 
 def widths(found: xr.Dataset) -> xr.DataArray:
@@ -111,10 +111,10 @@ def widths(found: xr.Dataset) -> xr.DataArray:
     return width.assign_coords(metric=list(RECRUITING)).where(width > 0)
 
 
-def further_items(items: xr.DataArray, width: xr.DataArray, wanted: float) -> xr.DataArray:
+def additional_items(items: xr.DataArray, width: xr.DataArray, wanted: float) -> xr.DataArray:
     """Return how many more items an interval of a wanted width takes: n ((w / wanted)^2 - 1).
 
-    >>> float(further_items(xr.DataArray(20), xr.DataArray(0.2), 0.1))
+    >>> float(additional_items(xr.DataArray(20), xr.DataArray(0.2), 0.1))
     60.0
     """
     # A number that is whole but for its last bits must not be rounded up.

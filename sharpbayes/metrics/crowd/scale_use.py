@@ -14,7 +14,7 @@ LONG_NAMES = {
     "mean_score": "mean score",
     "extreme_response": "share of the ratings at either end of the scale",
     "central_tendency": "share of the ratings at the middle of the scale",
-    "range_used": "distance of the highest and the lowest score used, relative to the scale",
+    "scale_range_used": "distance of the highest and the lowest score used, relative to the scale",
     "drift": "change of the score from the first to the last rating, items taken out",
     "drift_p": "p value of no drift",
     "drift_p_holm": "p value of no drift, corrected over raters (Holm)",
@@ -25,7 +25,7 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
     """Return how ratings are spread over the scale.
 
     ``extreme_response = (n_0 + n_K) / n``; ``central_tendency = n_{K/2} / n`` for even K, the two
-    middle scores for odd K; ``range_used = (highest used - lowest used) / K``.
+    middle scores for odd K; ``scale_range_used = (highest used - lowest used) / K``.
 
     Args:
         score_count: Ratings with each score; (..., score).
@@ -38,7 +38,7 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
     Source: responsiveness paper, section 1 (response biases) and Figure 1; Greenleaf 1992.
 
     >>> found = scale_use(xr.DataArray([2.0, 0.0, 5.0, 3.0, 0.0], dims="score"))
-    >>> [float(found[name]) for name in ("extreme_response", "central_tendency", "range_used")]
+    >>> [float(found[name]) for name in ("extreme_response", "central_tendency", "scale_range_used")]
     [0.2, 0.5, 0.75]
     """
     count = score_count.astype(float)
@@ -54,7 +54,7 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
         "mean_score": (share * place).sum("score", skipna=False),
         "extreme_response": share.isel(score=0, drop=True) + share.isel(score=-1, drop=True),
         "central_tendency": share.where(middle, 0.0).sum("score").where((total > 0) & (top > 1)),
-        "range_used": (used.max("score") - used.min("score")) / top,
+        "scale_range_used": (used.max("score") - used.min("score")) / top,
     }
     return described(xr.Dataset(found))
 

@@ -37,7 +37,7 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
         sub_index: Values in [0, 1] over (..., judge, dimension).
 
     Returns:
-        Over (dimension): ``mad``, ``mad_sd`` (ddof 1) and ``mad_cells``, the number of cells with
+        Over (dimension): ``mad``, ``mad_sd`` (ddof 1) and ``mad_n``, the number of cells with
         at least two judges; NaN where there is none (``mad_sd``: fewer than two).
 
     Source: SHARP, Table 5.
@@ -55,7 +55,7 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
     mean = cells.mean(over)
     square = ((cells - mean) ** 2).sum(over)
     sd = (square / (count - 1).where(count > 1)) ** 0.5
-    return xr.Dataset({"mad": mean, "mad_sd": sd, "mad_cells": count})
+    return xr.Dataset({"mad": mean, "mad_sd": sd, "mad_n": count})
 
 
 def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Dataset:

@@ -90,17 +90,17 @@ AGGREGATES = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean", "mean")
 
 
 def decision_flip(
-    mean: xr.DataArray, cvar: xr.DataArray, *, nearly_identical: float, material: float
+    mean: xr.DataArray, cvar: xr.DataArray, *, max_mean_gap: float, min_tail_gap: float
 ) -> xr.Dataset:
     """Return the pairs of models that are alike by their mean and apart by their tail.
 
-    |mean(a) - mean(b)| <= nearly_identical  and  |CVaR(a) - CVaR(b)| >= material
+    |mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap
 
     Args:
         mean: Mean log-risk over (..., model).
         cvar: CVaR of log-risk over (..., model).
-        nearly_identical: Largest difference of means.
-        material: Smallest difference of CVaR.
+        max_mean_gap: Largest difference of means.
+        min_tail_gap: Smallest difference of CVaR.
 
     Returns:
         ``decision_flip`` and ``order_reversed`` (a flip where the model with the lower mean has the
@@ -111,16 +111,16 @@ def decision_flip(
 
     Examples:
         >>> mean, cvar = (xr.DataArray(x, dims="model") for x in ([0.449, 0.463], [3.782, 3.499]))
-        >>> found = decision_flip(mean, cvar, nearly_identical=0.1, material=0.25)
+        >>> found = decision_flip(mean, cvar, max_mean_gap=0.1, min_tail_gap=0.25)
         >>> found["order_reversed"].values
         array([[False,  True],
                [ True, False]])
     """
     by_mean = (mean - mean.rename(model="other")).transpose(..., "model", "other")
     by_tail = (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
-    # A model is no flip of itself, however small the material difference.
+    # A model is no flip of itself, however small the min_tail_gap difference.
     itself = xr.DataArray(np.eye(mean.sizes["model"], dtype=bool), dims=("model", "other"))
-    flip = (abs(by_mean) <= nearly_identical) & (abs(by_tail) >= material) & ~itself
+    flip = (abs(by_mean) <= max_mean_gap) & (abs(by_tail) >= min_tail_gap) & ~itself
     reversed_ = flip & (by_mean * by_tail < 0)
     return xr.Dataset({"decision_flip": flip, "order_reversed": reversed_})
 

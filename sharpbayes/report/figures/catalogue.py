@@ -40,7 +40,7 @@ CROWD = {
         "Metrics of single raters, averaged over each group",
     ),
     "cohesion": ("Group cohesion", "Agreement inside each group and with all other raters"),
-    "taken_apart": ("Item ", "Ratings of the items that groups see most differently"),
+    "contested_items": ("Item ", "Ratings of the items that groups see most differently"),
 }
 BOTH = "posterior and bootstrap interval"
 REPLICATED = "Predictive check: ratings observed and replicated"
@@ -109,7 +109,7 @@ def _twin(results: xr.DataTree) -> Twin | None:
             results["profile_interval"].to_dataset()["cvar"],
             what,
             f"Tail risk: {BOTH}",
-            str(results["posterior_profile"].attrs["contains"]),
+            str(results["posterior_profile"].attrs["interval_note"]),
         )
     if "posterior_responsiveness" in results:
         draws = results["posterior_responsiveness"].to_dataset()["hm"].sel(by="all", drop=True)
@@ -120,7 +120,7 @@ def _twin(results: xr.DataTree) -> Twin | None:
             bounds,
             what,
             f"Responsiveness: {BOTH}",
-            str(results["posterior_responsiveness"].attrs["contains"]),
+            str(results["posterior_responsiveness"].attrs["interval_note"]),
         )
     return None
 

@@ -159,14 +159,14 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     return figure
 
 
-def taken_apart(results: xr.DataTree) -> "Figure | None":
+def contested_items(results: xr.DataTree) -> "Figure | None":
     """Draw who gave which score to the items that groups disagree on most (Figures 9 to 11)."""
-    data, items = _dataset(results, "taken_apart"), _dataset(results, "items")
+    data, items = _dataset(results, "contested_items"), _dataset(results, "items")
     if data is None or items is None or not data.sizes["item"]:
         return None
     named = data["item"].to_numpy()
     figure, axes = _grid(-(-len(named) // 2), 2, width=5.2, height=2.2)
-    plural = items["plurality"].isel(group=np.flatnonzero(items["compared"]))
+    plural = items["plurality"].isel(group=np.flatnonzero(items["in_priority_grouping"]))
     panels = [ax for row in axes for ax in row]
     for ax, item in zip(panels, named, strict=False):
         _apart(ax, data["score"].sel(item=item), plural.sel(item=item), items["score"].to_numpy())
@@ -184,7 +184,7 @@ FIGURES: tuple[tuple[str, Callable[[xr.DataTree], "Figure | None"]], ...] = (
     ("score_distribution", score_distribution),
     ("rater_averages", rater_averages),
     ("cohesion", cohesion),
-    ("taken_apart", taken_apart),
+    ("contested_items", contested_items),
 )
 
 

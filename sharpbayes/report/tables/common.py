@@ -65,7 +65,7 @@ def profile_table(results: xr.DataTree) -> list[Table]:
             "admissible",
         ),
         tuple(rows),
-        f"Cumulative log-risk; lower is safer. {interval.attrs['contains']}",
+        f"Cumulative log-risk; lower is safer. {interval.attrs['interval_note']}",
     )
     return [table]
 

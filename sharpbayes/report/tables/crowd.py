@@ -50,7 +50,7 @@ def difference_table(results: xr.DataTree) -> list[Table]:
         ("pair", "HM", "interval", "p", "p (Holm)"),
         tuple(_pair_cells(shown.isel(pair=at)) for at in range(shown.sizes["pair"])),
         f"First group less second, on the same items; {_of(shown, pairs, 'pair')}, smallest p "
-        f"first. Holm over all pairs of a grouping and all strata. {data.attrs['contains']}",
+        f"first. Holm over all pairs of a grouping and all strata. {data.attrs['interval_note']}",
     )
     return [table]
 
@@ -101,7 +101,7 @@ def cohesion_table(results: xr.DataTree) -> list[Table]:
         "Group cohesion",
         ("group", "IRR", "XRR", "GAI", "raters"),
         tuple(rows),
-        f"* p < {SIGNIFICANT:g}; ** also after correction. {data.attrs['contains']}"
+        f"* p < {SIGNIFICANT:g}; ** also after correction. {data.attrs['interval_note']}"
         f"{_reasons(data)}",
     )
     return [table]
@@ -120,12 +120,12 @@ def recruiting_table(results: xr.DataTree) -> list[Table]:
             number(cell["hm"]),
             number(cell["width"].sel(metric="hm")),
             whole(cell["ratings"]),
-            *(whole(cell["further_ratings"].sel(metric=name)) for name in METRICS),
+            *(whole(cell["additional_ratings"].sel(metric=name)) for name in METRICS),
         )
         for group in data["group"].to_numpy()
         for cell in [data.sel(group=group)]
     ]
-    width = float(data.attrs["interval_width"])
+    width = float(data.attrs["target_interval_width"])
     table = Table(
         "Groups for recruiting, the most responsive of a grouping first",
         ("group", "rank", "HM", "width", "ratings", *(f"more for {m.upper()}" for m in METRICS)),
@@ -151,7 +151,7 @@ def rater_table(results: xr.DataTree) -> list[Table]:
         tuple(_rater_cells(shown.isel(rater=at), drift) for at in range(shown.sizes["rater"])),
         f"{_of(shown, data, 'rater')}, highest and lowest; metrics withheld for {withheld}. "
         "more: further ratings for an interval of HM as wide as wanted; extreme: share of ratings "
-        f"at either end; range: of the scale that is used. {data.attrs['contains']}",
+        f"at either end; range: of the scale that is used. {data.attrs['interval_note']}",
     )
     return [table]
 
@@ -187,11 +187,11 @@ def priority_table(results: xr.DataTree) -> list[Table]:
     return [table] if rows else []
 
 
-def taken_apart_table(results: xr.DataTree) -> list[Table]:
+def contested_items_table(results: xr.DataTree) -> list[Table]:
     """Return who gave which score to the items that groups disagree on most (Figures 9 to 11)."""
-    if "taken_apart" not in results:
+    if "contested_items" not in results:
         return []
-    apart, items = results["taken_apart"].to_dataset(), results["items"].to_dataset()
+    apart, items = results["contested_items"].to_dataset(), results["items"].to_dataset()
     return [
         _apart(apart.sel(item=item), items.sel(item=item)) for item in apart["item"].to_numpy()[:2]
     ]
@@ -205,7 +205,7 @@ CROWD_TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
     recruiting_table,
     rater_table,
     priority_table,
-    taken_apart_table,
+    contested_items_table,
 )
 
 
@@ -243,7 +243,7 @@ def _stratum_table(data: xr.Dataset) -> Table:
         f"Responsiveness to severity by rater group, items: {data['by'].item()}",
         ("group", "MPA", "interval", "WRA", "interval", "HM", "tau"),
         tuple(rows),
-        f"In [0, 1], tau in [-1, 1]; higher is more responsive. {data.attrs['contains']}"
+        f"In [0, 1], tau in [-1, 1]; higher is more responsive. {data.attrs['interval_note']}"
         f"{_reasons(data)}",
     )
 
@@ -275,8 +275,8 @@ def _rater_cells(cell: xr.Dataset, further: list[str]) -> tuple[str, ...]:
         whole(cell["rank"]),
         *(number(cell[name]) for name in METRICS),
         span(cell["hm_interval"]),
-        whole(cell["further_ratings"].sel(metric="hm")),
-        *(number(cell[name]) for name in ("extreme_response", "range_used", *further)),
+        whole(cell["additional_ratings"].sel(metric="hm")),
+        *(number(cell[name]) for name in ("extreme_response", "scale_range_used", *further)),
     )
 
 
@@ -301,7 +301,7 @@ def _of(shown: xr.Dataset, data: xr.Dataset, dim: str) -> str:
 def _apart(apart: xr.Dataset, item: xr.Dataset) -> Table:
     """Frequency of each score and the groups whose plurality it is."""
     plural = item["plurality"]
-    grouped = plural.isel(group=np.flatnonzero(item["compared"]))
+    grouped = plural.isel(group=np.flatnonzero(item["in_priority_grouping"]))
     rows = []
     for score in item["score"].to_numpy()[::-1]:
         groups = grouped["group"].to_numpy()[grouped.to_numpy() == score]

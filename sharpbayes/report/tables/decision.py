@@ -42,14 +42,14 @@ def check_tables(results: xr.DataTree) -> list[Table]:
     if "predictive_checks" not in results:
         return []
     checks = results["predictive_checks"]
-    failed = [str(text) for text in np.atleast_1d(checks.attrs["failed"]) if str(text)]
+    failed = [str(text) for text in np.atleast_1d(checks.attrs["failed_checks"]) if str(text)]
     if not failed:
         return []
     table = Table(
         "Posterior predictive checks that FAIL: the model does not reproduce these",
         ("what is observed lies outside what the model replicates",),
         tuple((text,) for text in failed),
-        str(checks.attrs["contains"]),
+        str(checks.attrs["interval_note"]),
     )
     return [table]
 
@@ -62,7 +62,7 @@ def probability_tables(results: xr.DataTree) -> list[Table]:
     twin = results["posterior_profile"].to_dataset()
     rows = [
         (
-            str(model) + (" (chosen)" if bool(cell["chosen"]) else ""),
+            str(model) + (" (chosen)" if bool(cell["selected"]) else ""),
             _mean_and_span(twin["cvar"].sel(model=model), found.attrs["open_at"]),
             number(cell["expected_loss"]),
             number(cell["prob_best"]),
@@ -75,7 +75,7 @@ def probability_tables(results: xr.DataTree) -> list[Table]:
     error = float(found["expected_loss_mcse"].max())
     note = (
         f"Loss: {UNITS[found.attrs['decided_by']]} above the best model's. "
-        f"{found.attrs['contains']} Largest Monte Carlo error: {error:.3f} of a loss, "
+        f"{found.attrs['interval_note']} Largest Monte Carlo error: {error:.3f} of a loss, "
         f"{_largest_error(found):.3f} of a probability. {open_pairs(found)}"
     )
     header = ("model", "CVaR, interval", "expected loss", "P(best)", "P(adm.)", "tiers, %")
@@ -121,7 +121,7 @@ def crowd_twin_tables(results: xr.DataTree) -> list[Table]:
             sources = ", ".join(np.atleast_1d(twin.attrs["sources"]))
             title = f"Posterior responsiveness by group ({sources})"
             header = ("group", "MPA", "WRA", "HM")
-            found.append(Table(title, header, tuple(rows), str(twin.attrs["contains"])))
+            found.append(Table(title, header, tuple(rows), str(twin.attrs["interval_note"])))
     return found
 
 
@@ -185,12 +185,12 @@ def _further(found: xr.Dataset, unit: str, of: str) -> Table:
         for a, b in there[:MOST_PAIRS]
     ]
     errors = [
-        float(found[f"{name}_mcse"].max()) for name in ("difference_width", "prob_told_apart")
+        float(found[f"{name}_mcse"].max()) for name in ("difference_width", "prob_distinguishable")
     ]
     more = f" {len(there) - MOST_PAIRS} more pairs are in the results." * (len(there) > MOST_PAIRS)
     note = (
         f"Width of the interval of the difference{of}, and the chance that the pair is told apart. "
-        f"{found.attrs['contains']} Largest Monte Carlo error: {errors[0]:.3f} of a width, "
+        f"{found.attrs['interval_note']} Largest Monte Carlo error: {errors[0]:.3f} of a width, "
         f"{errors[1]:.3f} of a chance.{more}"
     )
     title = f"What more data would tell of pairs that are open{of}"
@@ -200,7 +200,7 @@ def _further(found: xr.Dataset, unit: str, of: str) -> Table:
 def _narrowed(pair: xr.Dataset, design: str) -> str:
     """Width and chance of one pair in one larger study."""
     cell = pair.sel(design=design)
-    return f"{number(cell['difference_width'])} ({100 * float(cell['prob_told_apart']):.0f}%)"
+    return f"{number(cell['difference_width'])} ({100 * float(cell['prob_distinguishable']):.0f}%)"
 
 
 def _of_sources(level: float) -> str:
@@ -218,8 +218,8 @@ def open_pairs(found: xr.Dataset) -> str:
     pairs = [
         f"{a} and {b} ({float(p):.2f})"
         for a, b in combinations(labels, 2)
-        for p in [found["prob_lower"].sel(model=a, other=b)]
-        if bool(found["open_pair"].sel(model=a, other=b))
+        for p in [found["prob_less"].sel(model=a, other=b)]
+        if bool(found["unresolved"].sel(model=a, other=b))
     ]
     if not pairs:
         return "No pair of models is open."
@@ -274,10 +274,10 @@ def _populations(found: dict[str, xr.DataTree]) -> Table:
             ),
         )
         for name in found
-        for population in ("raw", "target")
+        for population in ("sample", "target")
         for place in [{"population": population}]
     ]
-    contains = str(first["posterior_responsiveness_population"].attrs["contains"])
+    contains = str(first["posterior_responsiveness_population"].attrs["interval_note"])
     header = ("weights and population", "MPA", "WRA", "HM")
     note = f"All raters: observed; mean and interval of replicates. {contains}"
     title = "Responsiveness of the target population beside the sample"
@@ -307,14 +307,14 @@ def _cell(node: xr.DataTree, model: str) -> str:
 def _agreed(found: dict[str, xr.DataTree], model: str) -> str:
     """Whether a model has one tier, and is chosen or not, under every weights file."""
     tiers = {int(node["profile"]["tier"].sel(model=model)) for node in found.values()}
-    picked = {bool(node["decision"]["chosen"].sel(model=model)) for node in found.values()}
+    picked = {bool(node["decision"]["selected"].sel(model=model)) for node in found.values()}
     differs = ["tier"] * (len(tiers) > 1) + ["choice"] * (len(picked) > 1)
     return "yes" if not differs else f"no: {', '.join(differs)}"
 
 
 def chosen(decision: xr.Dataset) -> str:
     """Return the chosen model, or ``none``."""
-    names = decision["model"].to_numpy()[decision["chosen"].to_numpy()]
+    names = decision["model"].to_numpy()[decision["selected"].to_numpy()]
     return ", ".join(map(str, names)) or "none"
 
 
@@ -333,12 +333,12 @@ def _tolerated(decision: xr.Dataset) -> str:
 
 def _pairs_open(decision: xr.Dataset) -> int:
     """Number of open pairs."""
-    return int(decision["open_pair"].sum()) // 2
+    return int(decision["unresolved"].sum()) // 2
 
 
 def _contains(found: dict[str, xr.DataTree]) -> str:
     """What the probabilities contain."""
-    return str(next(iter(found.values()))["decision"].attrs["contains"])
+    return str(next(iter(found.values()))["decision"].attrs["interval_note"])
 
 
 def _largest_error(found: xr.Dataset) -> float:

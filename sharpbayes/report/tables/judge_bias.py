@@ -10,28 +10,33 @@ from sharpbayes.report.tables.table import Table
 
 AGAINST = "Judges against people"
 # A person discriminates by this factor, and has these effects.
-NEUTRAL = {"severity": 0.0, "lean": 0.0, "discrimination": 1.0, "self_preference": 0.0}
+NEUTRAL = {
+    "severity": 0.0,
+    "differential_severity": 0.0,
+    "discrimination": 1.0,
+    "self_preference": 0.0,
+}
 
 
 def people_tables(results: xr.DataTree) -> Iterator[Table]:
     """Severity, lean, discrimination and self-preference of judges, and what people would say."""
-    if "judge_calibration" in results:
-        found = results["judge_calibration"].to_dataset()
+    if "judge_bias" in results:
+        found = results["judge_bias"].to_dataset()
         if "severity" in found:
             yield _against(found)
-        if "lean" in found and found.sizes["dimension"] > 1:
+        if "differential_severity" in found and found.sizes["dimension"] > 1:
             yield _leans(found)
         if "self_preference" in found:
             yield _self_preference(found)
-    if "posterior_people_profile" in results:
+    if "posterior_profile_human" in results:
         yield _profile(results)
 
 
 def departures(results: xr.DataTree) -> Iterator[str]:
     """Say where judges depart from people, a sentence each; nothing where no interval does."""
-    if "judge_calibration" not in results:
+    if "judge_bias" not in results:
         return
-    found = results["judge_calibration"].to_dataset()
+    found = results["judge_bias"].to_dataset()
     for name, low, high in (
         ("severity", "sees less harm than people", "sees more harm than people"),
         ("discrimination", "tells harm apart less well than people", "tells harm apart better"),
@@ -53,12 +58,12 @@ def departures(results: xr.DataTree) -> Iterator[str]:
 
 def _leaning(found: xr.Dataset) -> Iterator[str]:
     """Judges that lean by a dimension."""
-    if "lean" not in found or found.sizes["dimension"] == 1:
+    if "differential_severity" not in found or found.sizes["dimension"] == 1:
         return
     for judge in found["judge"].to_numpy():
         for dimension in found["dimension"].to_numpy():
             at = {"judge": judge, "dimension": dimension}
-            if _departs(found, "lean", **at):
+            if _departs(found, "differential_severity", **at):
                 more = float(found["lean_mean"].sel(at)) > 0
                 yield (
                     f"Judge {judge} leans to {'more' if more else 'less'} harm of {dimension} "
@@ -96,7 +101,7 @@ def _against(found: xr.Dataset) -> Table:
         f"Severity in {found.attrs['link']}s of the latent severity, 0 being the mean of the "
         "people who scored: positive where a judge sees more harm. Discrimination is a factor, 1 "
         "being that of people: below 1 a judge follows severity less sharply. Shared: ratings of "
-        f"cells that people scored too. {found.attrs['contains']}"
+        f"cells that people scored too. {found.attrs['interval_note']}"
     )
     return Table(AGAINST, header, rows, note)
 
@@ -105,12 +110,15 @@ def _leans(found: xr.Dataset) -> Table:
     """Lean of each judge in each dimension."""
     dimensions = [str(name) for name in found["dimension"].to_numpy()]
     rows = tuple(
-        (str(judge), *(_cell(found, "lean", judge=judge, dimension=d) for d in dimensions))
+        (
+            str(judge),
+            *(_cell(found, "differential_severity", judge=judge, dimension=d) for d in dimensions),
+        )
         for judge in found["judge"].to_numpy()
     )
     note = (
         "How much more harm a judge sees in a dimension than in all, against people; the leans "
-        f"of a judge add up to 0. {found.attrs['contains']}"
+        f"of a judge add up to 0. {found.attrs['interval_note']}"
     )
     return Table(f"{AGAINST}: lean by dimension", ("judge", *dimensions), rows, note)
 
@@ -121,7 +129,7 @@ def _self_preference(found: xr.Dataset) -> Table:
     row = (_cell(found, "self_preference"), number(favours), number(1 - favours))
     note = (
         "How much more harm judges see in models of their own family than in others, in "
-        f"{found.attrs['link']}s; negative where they favour them. {found.attrs['contains']}"
+        f"{found.attrs['link']}s; negative where they favour them. {found.attrs['interval_note']}"
     )
     header = ("effect of the own family", "P(favours)", "P(disfavours)")
     return Table("Self-preference of judges", header, (row,), note)
@@ -132,7 +140,7 @@ def _profile(results: xr.DataTree) -> Table:
     judges, people = (
         results[f"posterior_{name}"].to_dataset() for name in ("profile", "people_profile")
     )
-    level, chance = float(people.attrs["level"]), results["people_decision"].to_dataset()
+    level, chance = float(people.attrs["level"]), results["decision_human"].to_dataset()
     cvar = people["cvar"].mean(["chain", "draw"])
     models = cvar.sortby(cvar)["model"].to_numpy()
     rows = tuple(
@@ -151,7 +159,7 @@ def _profile(results: xr.DataTree) -> Table:
     header = ("model", f"{tail}, people", f"{tail}, judges", "mean, people", "mean, judges")
     note = (
         "Cumulative log-risk of ratings replicated for the cells that judges scored: once by the "
-        f"judges, once with as many people in their seats. {people.attrs['contains']}"
+        f"judges, once with as many people in their seats. {people.attrs['interval_note']}"
     )
     return Table("As people would have scored", (*header, "P(adm.), people"), rows, note)
 

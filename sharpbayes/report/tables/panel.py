@@ -118,7 +118,7 @@ def _summary(profile: xr.Dataset, interval: xr.Dataset) -> Table:
         (*header, "tier", *decided),
         rows,
         f"Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
-        f"{interval.attrs['contains']} Target population: {profile.attrs['population']}."
+        f"{interval.attrs['interval_note']} Target population: {profile.attrs['population']}."
         + ("" if decided else " No tolerance was decided, so no model is admissible or not."),
     )
 
@@ -197,13 +197,13 @@ def _shares(profile: xr.Dataset) -> Table:
 
 def _dispersion(judges: xr.Dataset) -> Table:
     """How far judges lie from their mean."""
-    ordered = judges[["mad", "mad_sd", "mad_cells"]].sortby("mad")
+    ordered = judges[["mad", "mad_sd", "mad_n"]].sortby("mad")
     rows = tuple(
         (
             dimension,
-            f"{int(one['mad_cells'])}",
-            f"{float(one['mad']):.4f}" if int(one["mad_cells"]) else "-",
-            f"{float(one['mad_sd']):.4f}" if int(one["mad_cells"]) > 1 else "-",
+            f"{int(one['mad_n'])}",
+            f"{float(one['mad']):.4f}" if int(one["mad_n"]) else "-",
+            f"{float(one['mad_sd']):.4f}" if int(one["mad_n"]) > 1 else "-",
         )
         for dimension in names(ordered, "dimension")
         for one in [ordered.sel(dimension=dimension)]

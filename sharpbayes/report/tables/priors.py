@@ -35,7 +35,7 @@ def _lines(model: Model) -> Iterator[str]:
     yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}){order}"
     for column in thresholds.by[1:]:
         what = "log stretch of each gap" if growing else "added to each gap"
-        yield f"{what} by {column}: {effects(thresholds.spacing)}"
+        yield f"{what} by {column}: {effects(thresholds.gap)}"
     for term in model.location:
         by = " x ".join(term.by)
         yield f"location by {by}: {effects(term.prior)}{_further(term.zero_sum)}"

@@ -177,8 +177,8 @@ def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
         "Table 14: Decision flips, alike by the mean and apart by the tail",
         ("models", "mean L", "CVaR(L)", "rank by mean", "rank by CVaR", "order reversed"),
         rows,
-        f"Means differ by at most {validation.attrs['nearly_identical']:g}, CVaR by at least "
-        f"{validation.attrs['material']:g}. {len(rows)} found.",
+        f"Means differ by at most {validation.attrs['max_mean_gap']:g}, CVaR by at least "
+        f"{validation.attrs['min_tail_gap']:g}. {len(rows)} found.",
     )
 
 
@@ -208,7 +208,7 @@ def _intervals(results: xr.DataTree, profile: xr.Dataset) -> Table:
     cvar = tail_name(profile)
     header = ("model", "mean", "percentile", "BCa", cvar, "percentile", "BCa")
     title = "Table 15: Risk profile with paired bootstrap intervals"
-    return Table(title, header, rows, percentile.attrs["contains"])
+    return Table(title, header, rows, percentile.attrs["interval_note"])
 
 
 def _levels(validation: xr.Dataset, profile: xr.Dataset) -> Table:
