@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
-class Fault:
+class Diagnostic:
     """One thing that is wrong in one place.
 
     Attributes:
@@ -27,7 +27,7 @@ class Fault:
     def __str__(self) -> str:
         """Render as ``path:line: key: message``, leaving out what is unknown.
 
-        >>> str(Fault("a.toml", 3, "panel.layuot", "unknown key; did you mean 'layout'?"))
+        >>> str(Diagnostic("a.toml", 3, "panel.layuot", "unknown key; did you mean 'layout'?"))
         "a.toml:3: panel.layuot: unknown key; did you mean 'layout'?"
         """
         place = f"{self.path}:{self.line}" if self.line else self.path
@@ -51,7 +51,7 @@ class KernelError(SharpbayesError):
 class _FaultsError(SharpbayesError):
     """An error that lists every fault found, one a line."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[Diagnostic]) -> None:
         self.faults = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
@@ -96,10 +96,10 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     return f"; did you mean {match!r}?" if match else ""
 
 
-def listed(values: Iterable[object], *, most: int = 5) -> str:
+def format_list(values: Iterable[object], *, most: int = 5) -> str:
     """Return values as ``a, b, c and 4 more``.
 
-    >>> listed([1, 2, 3], most=2)
+    >>> format_list([1, 2, 3], most=2)
     '1, 2 and 1 more'
     """
     texts = [str(value) for value in values]

@@ -59,7 +59,7 @@ SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Counted:
+class CrowdCounts:
     """What every metric of a crowd starts from.
 
     Attributes:
@@ -114,7 +114,7 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     }
 
 
-def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None) -> Counted:
+def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None) -> CrowdCounts:
     """Count scores and labels.
 
     Args:
@@ -133,7 +133,7 @@ def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None)
         items=len(items),
     ).assign_coords(item=items)
     by = strata(data.item_columns, spec.by, items=len(items)).assign_coords(item=items)
-    return Counted(member, by, counts, plurality(counts), labels_of(spec, data, counts))
+    return CrowdCounts(member, by, counts, plurality(counts), labels_of(spec, data, counts))
 
 
 def _member(spec: Crowd, data: CrowdData) -> xr.DataArray:
@@ -141,7 +141,7 @@ def _member(spec: Crowd, data: CrowdData) -> xr.DataArray:
     return membership(data.rater_columns, spec.groups, raters=len(data.rater.labels))
 
 
-def statistic_of(study: Study, data: CrowdData, counted: Counted) -> Callable[..., xr.Dataset]:
+def statistic_of(study: Study, data: CrowdData, counted: CrowdCounts) -> Callable[..., xr.Dataset]:
     """Return the responsiveness of what was counted, a function of ``weights`` and ``reason``."""
     spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
@@ -158,7 +158,7 @@ def statistic_of(study: Study, data: CrowdData, counted: Counted) -> Callable[..
 
 
 def _responsiveness(
-    study: Study, data: CrowdData, counted: Counted
+    study: Study, data: CrowdData, counted: CrowdCounts
 ) -> tuple[xr.Dataset, xr.Dataset]:
     """Metrics with intervals, and differences between groups, from one set of resamples."""
     boot = study.bootstrap
@@ -193,13 +193,13 @@ def _uncertain(interval: xr.DataArray) -> xr.DataArray:
     return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
 
 
-def _block(counted: Counted) -> int:
+def _block(counted: CrowdCounts) -> int:
     """Resamples at once: their weights and their tables both stay small."""
     cells = counted.counts.sizes["group"] * counted.by.sizes["by"] * counted.counts.sizes["score"]
     return block_of(max(counted.by.sizes["item"], 2 * cells))
 
 
-def _scale_use(spec: Crowd, counted: Counted) -> xr.Dataset:
+def _scale_use(spec: Crowd, counted: CrowdCounts) -> xr.Dataset:
     """Use of the scale by group and stratum, over single ratings; counts alone of small groups."""
     counts = xr.dot(counted.counts.astype(float), counted.by.astype(float), dim="item")
     found = scale_use(counts.astype(np.int64).transpose("group", "by", "score"))
@@ -238,7 +238,7 @@ def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset
     )
 
 
-def _raters(study: Study, data: CrowdData, counted: Counted) -> xr.Dataset:
+def _raters(study: Study, data: CrowdData, counted: CrowdCounts) -> xr.Dataset:
     """Every rater's own metrics with intervals, use of the scale and drift."""
     spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
@@ -296,7 +296,7 @@ def _rater_coords(data: CrowdData) -> dict[str, object]:
     return {"rater": list(data.rater.labels), **columns}
 
 
-def _items(spec: Crowd, observed: xr.Dataset, counted: Counted) -> xr.Dataset:
+def _items(spec: Crowd, observed: xr.Dataset, counted: CrowdCounts) -> xr.Dataset:
     """Items as groups see them, and their priority; groups that are too small are left out."""
     enough = counted.member.sum("rater") >= spec.min_raters
     here = (counted.plural["grouping"] == spec.priority_grouping) & enough

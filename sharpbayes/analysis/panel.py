@@ -10,7 +10,7 @@ import xarray as xr
 
 from sharpbayes.analysis.panel_validation import judge_group, validation_group
 from sharpbayes.data.panel import phi_table, pooled_judges, refusal_indicators, reversed_at
-from sharpbayes.errors import DataError, Fault, listed
+from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.metrics.panel.comparison import (
     admissible,
     separable,
@@ -288,8 +288,8 @@ def _shares(weights: Weights, levels: xr.Dataset, path: str) -> xr.DataArray | N
     there = {str(label) for label in levels["category"].to_numpy()}
     odd = sorted(there ^ set(shares))
     if odd:
-        message = f"categories in the shares or in the data, but not in both: {listed(odd)}"
-        raise DataError([Fault(path, 0, "population.category", message)])
+        message = f"categories in the shares or in the data, but not in both: {format_list(odd)}"
+        raise DataError([Diagnostic(path, 0, "population.category", message)])
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
 
 
@@ -336,7 +336,7 @@ def _panel_table(sub_index: xr.DataArray, weights: Weights, path: str) -> xr.Dat
             judges_missing=weights.judges.missing,
         )
     except ValueError as error:
-        raise DataError([Fault(path, 0, "judges.missing", str(error))]) from None
+        raise DataError([Diagnostic(path, 0, "judges.missing", str(error))]) from None
 
 
 def _sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:

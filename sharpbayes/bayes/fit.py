@@ -24,8 +24,8 @@ from sharpbayes.bayes.sampling.geometry import sampling_powers
 from sharpbayes.bayes.sampling.nuts import Elsewhere, sample_graph, sample_kernel
 from sharpbayes.bayes.sampling.retry import until_converged
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import listed
-from sharpbayes.execution.tasks import Store, give_back
+from sharpbayes.errors import format_list
+from sharpbayes.execution.tasks import Store, trim_memory
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
@@ -125,12 +125,14 @@ def sampled_terms(
     """Sample through the kernel where it can, after comparing it with the definition."""
     flat = layout(placed)
     if placed.outside_kernel:
-        step(f"compiling PyMC's graph: {listed(placed.outside_kernel)} is outside the fast path")
+        step(
+            f"compiling PyMC's graph: {format_list(placed.outside_kernel)} is outside the fast path"
+        )
         return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
     step("comparing the fast density with the model's definition")
-    give_back()
+    trim_memory()
     verify(placed, seed=seeds[1])
-    give_back()
+    trim_memory()
     step("sampling")
     return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
 

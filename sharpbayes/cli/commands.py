@@ -31,7 +31,7 @@ from sharpbayes.cli.console import (
     write_page,
     write_report,
 )
-from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 
 # How often --retry samples again; every attempt is twice as long as the one before.
 MOST_RETRIES = 3
@@ -102,13 +102,13 @@ def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = 
 
         understood = check_study(read_study(study, set_, None))
         if as_json:
-            from sharpbayes.report.tables.check import understood_document  # noqa: PLC0415
+            from sharpbayes.report.tables.check import study_summary_document  # noqa: PLC0415
 
-            echo_json(understood_document(understood))
+            echo_json(study_summary_document(understood))
             return
-        from sharpbayes.report.tables.check import understood_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.check import study_summary_tables  # noqa: PLC0415
 
-        show_tables(understood_tables(understood))
+        show_tables(study_summary_tables(understood))
         typer.echo(f"{study}: no fault found")
 
 
@@ -376,7 +376,7 @@ def _text_of(name: str) -> str:
             return text + _priors(find(kind, name)) if kind == "models" else text
     known = [known for kind in KINDS for known in names(kind)]
     message = f"no shipped file {name!r}, there are {', '.join(known)}"
-    raise SpecError([Fault("show", 0, "", message + did_you_mean(name, known))])
+    raise SpecError([Diagnostic("show", 0, "", message + did_you_mean(name, known))])
 
 
 def _priors(path: Path) -> str:
@@ -395,5 +395,5 @@ def _schema(kind: str) -> str:
 
     if kind not in KINDS:
         message = f"no schema {kind!r}, there are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
-        raise SpecError([Fault("show --schema", 0, "", message)])
+        raise SpecError([Diagnostic("show --schema", 0, "", message)])
     return json.dumps(json_schema(kind), indent=2)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from sharpbayes.errors import Fault, SharpbayesError, SpecError, StorageError, listed
+from sharpbayes.errors import Diagnostic, SharpbayesError, SpecError, StorageError, format_list
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +64,7 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
     """
     without = [text for text in texts if "=" not in text]
     if without:
-        raise SpecError([Fault("--role", 0, without[0], "must be role=column")])
+        raise SpecError([Diagnostic("--role", 0, without[0], "must be role=column")])
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
@@ -131,15 +131,15 @@ def study_of(
     study: Path | None, results: Path | None, set_: list[str] | None, seed: int | None
 ) -> "tuple[StudyFiles, Path]":
     """Read the study that is named, or the one that results were made from, and its name."""
-    from sharpbayes.errors import Fault, SpecError  # noqa: PLC0415
+    from sharpbayes.errors import Diagnostic, SpecError  # noqa: PLC0415
 
     if (study is None) == (results is None):
-        raise SpecError([Fault("fit", 0, "", "needs either a study or --from RESULTS")])
+        raise SpecError([Diagnostic("fit", 0, "", "needs either a study or --from RESULTS")])
     if study is not None:
         return read_study(study, set_, seed), study
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
-        raise SpecError([Fault("--from", 0, "", message)])
+        raise SpecError([Diagnostic("--from", 0, "", message)])
     from sharpbayes.data.digest import again  # noqa: PLC0415
     from sharpbayes.storage.results import open_results  # noqa: PLC0415
 
@@ -194,7 +194,7 @@ def _exit_if_not_calibrated(results: "xr.DataTree") -> None:
     if results.attrs["status"] == "not calibrated":
         found = results["calibration"].to_dataset()
         wrong = found["quantity"].to_numpy()[(found["p_holm"] < WRONG).to_numpy()]
-        say(f"not calibrated: {listed(wrong)}")
+        say(f"not calibrated: {format_list(wrong)}")
         raise typer.Exit(NOT_CONVERGED)
 
 
@@ -251,7 +251,7 @@ def named_files(paths: Sequence[Path]) -> dict[str, Path]:
     named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in paths}
     if len(named) < len(paths) or len(named) < 2:  # noqa: PLR2004
         message = "two or more results files with names of their own"
-        raise SpecError([Fault("compare", 0, "", message)])
+        raise SpecError([Diagnostic("compare", 0, "", message)])
     return named
 
 

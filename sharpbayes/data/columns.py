@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.data.ratings import Column
-from sharpbayes.errors import Fault, did_you_mean, listed
+from sharpbayes.errors import Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.scales import BinnedScale, BooleanScale, CategoricalScale, OrdinalScale
 
 Levels = NDArray[np.int16]
@@ -88,7 +88,7 @@ def number_in(text: str) -> float | None:
     return None if np.isnan(number) else number
 
 
-def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Fault]]:
+def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Diagnostic]]:
     """Return the level of every value, -1 where the cell is empty, and what is off the scale."""
     codes, found = coded(values)
     table = np.array([_level(value.strip(), scale) for value in found], dtype=np.int16)
@@ -104,7 +104,7 @@ def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels,
     )
     if isinstance(scale, CategoricalScale):
         message += did_you_mean(first, scale.levels)
-    return levels, [Fault(path, 0, str(values.name), message)]
+    return levels, [Diagnostic(path, 0, str(values.name), message)]
 
 
 def numbers_of(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -131,7 +131,7 @@ def _numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]
     return found, ~np.isfinite(found) & ~empty.to_numpy()
 
 
-def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Fault]]:
+def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Diagnostic]]:
     """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where the cell is empty."""
     return levels_of(values, BooleanScale(kind="boolean"), path=path)
 
@@ -154,7 +154,7 @@ def _level(value: str, scale: AnyScale) -> int:
     return int(number) - scale.min if whole else MISSING - 1
 
 
-def duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Fault]:
+def duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Diagnostic]:
     """Return a fault if some rows have the same keys."""
     repeated = np.flatnonzero(keys.duplicated())
     if not repeated.size:
@@ -163,12 +163,12 @@ def duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Fault]:
     message = (
         f"{counted(repeated.size, 'row')} repeat {what}: {rows(repeated)}; the first is {first}"
     )
-    return [Fault(path, 0, ", ".join(map(str, keys.columns)), message)]
+    return [Diagnostic(path, 0, ", ".join(map(str, keys.columns)), message)]
 
 
 def constant_by(
     values: pd.Series, owner: Column, *, path: str, what: str
-) -> tuple[NDArray[np.str_], list[Fault]]:
+) -> tuple[NDArray[np.str_], list[Diagnostic]]:
     """Return the one value of a column for each level of its owner; several are a fault."""
     codes, found = coded(values)
     lowest = np.full(len(owner.labels), len(found))
@@ -179,12 +179,12 @@ def constant_by(
     mixed = np.flatnonzero(lowest != highest)
     if not mixed.size:
         return texts[highest], []
-    names = listed([owner.labels[position] for position in mixed])
+    names = format_list([owner.labels[position] for position in mixed])
     message = f"{counted(mixed.size, what)} with more than one value: {names}"
-    return texts[highest], [Fault(path, 0, str(values.name), message)]
+    return texts[highest], [Diagnostic(path, 0, str(values.name), message)]
 
 
-def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Fault]:
+def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Diagnostic]:
     """Return a fault for every key column that has empty cells."""
     faults = []
     for column in columns:
@@ -192,7 +192,7 @@ def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> lis
         empty = np.flatnonzero(np.array([not text.strip() for text in found], dtype=bool)[codes])
         if empty.size:
             message = f"{counted(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
-            faults.append(Fault(path, 0, column, message))
+            faults.append(Diagnostic(path, 0, column, message))
     return faults
 
 
@@ -202,7 +202,7 @@ def rows(positions: NDArray[np.intp]) -> str:
     >>> rows(np.array([0, 4]))
     'rows 1, 5'
     """
-    return f"row{'s' if positions.size > 1 else ''} {listed(positions + 1)}"
+    return f"row{'s' if positions.size > 1 else ''} {format_list(positions + 1)}"
 
 
 def counted(number: int, what: str) -> str:

@@ -26,7 +26,7 @@ from sharpbayes.data.readers.files import read_table, require_columns
 from sharpbayes.data.readers.layouts import read_layout
 from sharpbayes.data.readers.parquet_stream import read_ratings, sorted_rows
 from sharpbayes.data.side_tables import columns_of
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
@@ -233,7 +233,7 @@ def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
 
 def _order(
     table: pd.DataFrame, column: str | None, *, path: str
-) -> tuple[NDArray[np.float64] | None, list[Fault]]:
+) -> tuple[NDArray[np.float64] | None, list[Diagnostic]]:
     """Read when each rating was made: numbers or times, missing where the cell is empty."""
     if column is None:
         return None, []
@@ -245,7 +245,7 @@ def _order(
         f"{counted(wrong.size, 'value')} that are neither a number nor a time: {rows(wrong)}; "
         f"the first is {first!r}"
     )
-    return order, [Fault(path, 0, column, message)]
+    return order, [Diagnostic(path, 0, column, message)]
 
 
 def _group_columns(crowd: Crowd) -> list[str]:
@@ -265,7 +265,7 @@ def _expert_labels(crowd: Crowd, base: Path, item: Column) -> tuple[Codes, Colum
     faults += duplicates(table[[roles.item, roles.expert]], path=path, what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
     if (code < 0).all():
-        faults.append(Fault(path, 0, roles.item, "no item here was rated by the crowd"))
+        faults.append(Diagnostic(path, 0, roles.item, "no item here was rated by the crowd"))
     if faults:
         raise DataError(faults)
     kept = np.flatnonzero((code >= 0) & (label >= 0))

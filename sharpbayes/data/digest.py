@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharpbayes.data.readers.files import matching_files
 from sharpbayes.data.readers.partition import partition_of
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.load import StudyFiles, reload_study
 from sharpbayes.spec.people import People
 from sharpbayes.spec.roles import SideTable
@@ -71,5 +71,5 @@ def again(results: "xr.DataTree") -> StudyFiles:
     if data_digest(files) != results.attrs.get("data_sha256"):
         names = ", ".join(data_files(files.study.spec))
         message = f"{names}: other bytes than those of the results"
-        raise DataError([Fault(str(files.study.path.parent), 0, "", message)])
+        raise DataError([Diagnostic(str(files.study.path.parent), 0, "", message)])
     return files

@@ -25,7 +25,7 @@ from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.data.readers.files import require_columns
 from sharpbayes.data.readers.layouts import read_layout
 from sharpbayes.data.side_tables import columns_of
-from sharpbayes.errors import DataError, Fault, did_you_mean
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean
 from sharpbayes.spec.scales import level_values
 from sharpbayes.spec.study import Indicator, Panel
 
@@ -228,7 +228,7 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     column = panel.roles.judge
     there = sorted(str(name) for name in table[column].unique())
     faults = [
-        Fault(
+        Diagnostic(
             path,
             0,
             column,
@@ -238,7 +238,7 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
         if name not in there
     ]
     if panel.reference is not None and there == [panel.reference]:
-        faults.append(Fault(path, 0, column, "the only judge is the reference: none to pool"))
+        faults.append(Diagnostic(path, 0, column, "the only judge is the reference: none to pool"))
     if faults:
         raise DataError(faults)
     if panel.judges is None:
@@ -248,7 +248,7 @@ def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
 
 def _indicator_codes(
     table: pd.DataFrame, panel: Panel, path: str
-) -> tuple[np.ndarray | None, list[Fault]]:
+) -> tuple[np.ndarray | None, list[Diagnostic]]:
     """Position of the indicator of every row of a long table, -1 for others."""
     if panel.layout == "wide":
         return None, []
@@ -258,7 +258,7 @@ def _indicator_codes(
     written = [i.column or name for name, i in panel.full_indicators.items()]
     there = sorted(set(table[column]))
     faults = [
-        Fault(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, there))
+        Diagnostic(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, there))
         for name in written
         if name not in there
     ]
@@ -267,7 +267,7 @@ def _indicator_codes(
 
 def _levels(
     table: pd.DataFrame, panel: Panel, name: str, path: str
-) -> tuple[np.ndarray, list[Fault]]:
+) -> tuple[np.ndarray, list[Diagnostic]]:
     """Levels of one indicator."""
     indicator = panel.full_indicators[name]
     column = panel.roles.score if panel.layout != "wide" else indicator.column or name
@@ -317,7 +317,7 @@ def _reversed_prompts(
         bad = np.flatnonzero(flags < 0)
         if faults or bad.size:
             message = f"{counted(bad.size, 'prompt')} with neither yes nor no: {rows(bad)}"
-            raise DataError([Fault("prompts", 0, column, message)])
+            raise DataError([Diagnostic("prompts", 0, column, message)])
         flagged: np.ndarray = flags == int(value)
         return flagged
     same: np.ndarray = (held == str(value)).to_numpy()

@@ -21,7 +21,7 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.ratings import Column
 from sharpbayes.data.readers.files import read_table, require_columns
-from sharpbayes.errors import DataError, Fault, did_you_mean, listed
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.people import People
 from sharpbayes.spec.study import Panel
 
@@ -64,7 +64,7 @@ def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -
     kept = np.flatnonzero(level > MISSING)
     if not _shared(cells.chosen("judge", judges), {role: codes[role][kept] for role in ABOUT}):
         message = "no cell here was scored by a judge: people and judges share none"
-        raise DataError([Fault(path, 0, "", message)])
+        raise DataError([Diagnostic(path, 0, "", message)])
     person = _people(table, people)
     codes = {role: codes[role] for role in ABOUT} | {"rater": person.code}
     return replace(
@@ -78,7 +78,7 @@ def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -
 def refuse_unknown_families(cells: Cells, panel: Panel, path: str) -> None:
     """Raise for every model and judge of a family that the data do not have."""
     faults = [
-        Fault(path, 0, column, _absent(kind, name, there))
+        Diagnostic(path, 0, column, _absent(kind, name, there))
         for kind, column, there in (
             ("model", panel.roles.model, cells.labels["model"]),
             ("judge", panel.roles.judge, cells.labels["judge"]),
@@ -111,7 +111,7 @@ def own_family(model: Column, judge: Column, panel: Panel) -> Column:
 
 def _absent(what: str, name: str, there: Sequence[str]) -> str:
     """Say that a name is not there, and what is."""
-    return f"no {what} {name!r}, there are {listed(there)}{did_you_mean(name, there)}"
+    return f"no {what} {name!r}, there are {format_list(there)}{did_you_mean(name, there)}"
 
 
 def _of_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def _of_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame:
     column = people.roles.rater
     there = sorted({str(name) for name in table[column]})
     faults = [
-        Fault(path, 0, column, _absent("rater", name, there))
+        Diagnostic(path, 0, column, _absent("rater", name, there))
         for name in people.raters
         if name not in there
     ]
@@ -139,7 +139,7 @@ def _people(table: pd.DataFrame, people: People) -> Column:
 
 def _codes(
     table: pd.DataFrame, cells: Cells, panel: Panel, role: str, path: str
-) -> tuple[Codes, list[Fault]]:
+) -> tuple[Codes, list[Diagnostic]]:
     """Position of each row's label among those of the judges' table, and labels not there."""
     assert panel.people is not None  # noqa: S101 - the caller looked
     column = getattr(panel.people.roles, role)
@@ -157,19 +157,19 @@ def _codes(
 
 def _unknown(
     values: pd.Series, odd: Sequence[str], there: Sequence[str], role: str, path: str
-) -> Iterator[Fault]:
+) -> Iterator[Diagnostic]:
     """The fault of labels that the judges' table does not have, with their rows."""
     where = values.index.to_numpy()[values.isin(odd).to_numpy()]
     message = (
-        f"{counted(len(odd), role)} that the judges' table does not have: {listed(odd)} "
-        f"({rows(where)}); there are {listed(there)}"
+        f"{counted(len(odd), role)} that the judges' table does not have: {format_list(odd)} "
+        f"({rows(where)}); there are {format_list(there)}"
     )
-    yield Fault(path, 0, str(values.name), message + did_you_mean(odd[0], there))
+    yield Diagnostic(path, 0, str(values.name), message + did_you_mean(odd[0], there))
 
 
 def _levels(
     table: pd.DataFrame, panel: Panel, indicator: Codes, path: str
-) -> tuple[NDArray[np.int16], list[Fault]]:
+) -> tuple[NDArray[np.int16], list[Diagnostic]]:
     """Level of every rating on the scale of its indicator, -1 where the cell is empty."""
     assert panel.people is not None  # noqa: S101 - the caller looked
     scores = table[panel.people.roles.score]

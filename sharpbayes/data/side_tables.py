@@ -10,7 +10,7 @@ from sharpbayes.data.columns import constant_by, counted, duplicates
 from sharpbayes.data.ratings import Column
 from sharpbayes.data.readers.files import require_columns
 from sharpbayes.data.readers.layouts import read_layout
-from sharpbayes.errors import DataError, Fault, did_you_mean, listed
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.roles import SideTable
 
 Texts = NDArray[np.str_]
@@ -46,7 +46,7 @@ def columns_of(
     """
     joined = _joined(side, owner, base, what) if side is not None else {}
     known = [*map(str, table.columns), *joined]
-    faults: list[Fault] = []
+    faults: list[Diagnostic] = []
     values: dict[str, Texts] = {}
     for name in names:
         if name in joined:
@@ -56,7 +56,7 @@ def columns_of(
             faults += found
         else:
             message = f"no such column of {what}s, the columns are {', '.join(known)}"
-            faults.append(Fault(path, 0, name, message + did_you_mean(name, known)))
+            faults.append(Diagnostic(path, 0, name, message + did_you_mean(name, known)))
     if faults:
         raise DataError(faults)
     return values
@@ -71,8 +71,8 @@ def _joined(side: SideTable, owner: Column, base: Path, what: str) -> dict[str, 
     place = pd.Index(table[side.key]).get_indexer_for(list(owner.labels)) if not faults else []
     absent = [label for label, row in zip(owner.labels, place, strict=False) if row < 0]
     if absent:
-        message = f"{counted(len(absent), what)} without a row here: {listed(absent)}"
-        faults.append(Fault(path, 0, side.key, message))
+        message = f"{counted(len(absent), what)} without a row here: {format_list(absent)}"
+        faults.append(Diagnostic(path, 0, side.key, message))
     if faults:
         raise DataError(faults)
     rows = table.iloc[place]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sharpbayes.errors import Fault, SpecError, first_line
+from sharpbayes.errors import Diagnostic, SpecError, first_line
 from sharpbayes.execution.tasks import Arrays, Store, each_named
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def cluster(address: str) -> Iterator[Cluster]:
 
 def _fault(address: str, message: str) -> SpecError:
     """A fault of how the command was called."""
-    return SpecError([Fault("--cluster", 0, address, message)])
+    return SpecError([Diagnostic("--cluster", 0, address, message)])
 
 
 def _called[A, B](task: Callable[[A], B], argument: A) -> B:

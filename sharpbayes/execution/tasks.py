@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 
-def processors() -> int:
+def cpu_count() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Give memory that temporary arrays have left back to the system; glibc keeps it by itself."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.analysis.crowd import Counted, count_crowd, statistic_of
+from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, statistic_of
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE, CrowdData
 from sharpbayes.metrics.crowd.groups import ALL
@@ -34,7 +34,7 @@ def makings(block: Block, sources: Sequence[str]) -> xr.DataArray:
     return xr.DataArray(block.makings(sources)[SCALE], dims=("draw", "rating"))
 
 
-def items_together(counted: Counted, number: int) -> Counted:
+def items_together(counted: CrowdCounts, number: int) -> CrowdCounts:
     """Return what was counted of all makings with their items side by side; counts of the first."""
     if number == 1:
         return counted
@@ -44,7 +44,9 @@ def items_together(counted: Counted, number: int) -> Counted:
     return replace(counted, counts=counted.counts.isel(first), **pool)
 
 
-def counted_makings(study: Study, data: CrowdData, block: Block, sources: Sequence[str]) -> Counted:
+def counted_makings(
+    study: Study, data: CrowdData, block: Block, sources: Sequence[str]
+) -> CrowdCounts:
     """Return what was counted in all makings of every draw of a block."""
     assert study.crowd is not None  # noqa: S101 - the caller looked
     counted = count_crowd(study.crowd, data, makings(block, sources))

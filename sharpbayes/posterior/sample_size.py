@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd import Counted, count_crowd, labels_of, statistic_of
+from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, labels_of, statistic_of
 from sharpbayes.analysis.panel import Plan, replicated_tables
 from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.metrics.crowd.groups import ALL
@@ -267,7 +267,7 @@ def crowd_further(
 
 
 def _metrics(
-    counted: Counted, reason: xr.DataArray, weights: xr.DataArray | None = None
+    counted: CrowdCounts, reason: xr.DataArray, weights: xr.DataArray | None = None
 ) -> xr.DataArray:
     """MPA and WRA over (draw, metric, group)."""
     table = severity_table(

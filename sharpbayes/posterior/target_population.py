@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd import Counted, count_crowd, statistic_of
+from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, statistic_of
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.ratings import Column
-from sharpbayes.errors import Fault, SpecError, listed
+from sharpbayes.errors import Diagnostic, SpecError, format_list
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
 from sharpbayes.metrics.stats.population import rater_weights
@@ -88,19 +88,19 @@ def population_weights(
     for name, held in shares.items():
         odd = sorted(set(data.rater_columns[name].tolist()) ^ set(held))
         if odd:
-            message = f"labels in the shares or among raters, but not in both: {listed(odd)}"
-            faults.append(Fault(path, 0, f"population.{name}", message))
+            message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
+            faults.append(Diagnostic(path, 0, f"population.{name}", message))
     if faults:
         raise SpecError(faults)
     try:
         return rater_weights(data.rater_columns, shares)
     except ValueError as error:
-        raise SpecError([Fault(path, 0, "population", str(error))]) from None
+        raise SpecError([Diagnostic(path, 0, "population", str(error))]) from None
 
 
 def targeted(
-    data: CrowdData, counted: Counted, level: xr.DataArray, rater: NDArray[np.float64]
-) -> Counted:
+    data: CrowdData, counted: CrowdCounts, level: xr.DataArray, rater: NDArray[np.float64]
+) -> CrowdCounts:
     """Return what was counted of all raters alone, each rater weighed.
 
     Args:
@@ -127,7 +127,7 @@ def targeted(
     weighed = weighed.expand_dims(group=[ALL]).assign_coords(item=counted.plural["item"])
     weighed = weighed.transpose(..., "group", "item", "score")
     every = counted.member.sel(group=[ALL])
-    return Counted(every, counted.by, weighed, plurality(weighed), counted.labels)
+    return CrowdCounts(every, counted.by, weighed, plurality(weighed), counted.labels)
 
 
 def both_populations(
@@ -159,7 +159,7 @@ def both_populations(
     reason = observed.sel(group=[ALL])
     found = []
     for each in (items_together(raw, makings), items_together(target, makings)):
-        alone = Counted(
+        alone = CrowdCounts(
             each.member.sel(group=[ALL]),
             each.by,
             each.counts.sel(group=[ALL]),

@@ -1,6 +1,6 @@
 """Results -> the answer in two sentences, whether to trust it, and what it does not mean.
 
-Written once: the terminal, the report and :class:`Summary` in a notebook say the same words.
+SpecFile once: the terminal, the report and :class:`Summary` in a notebook say the same words.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import listed
+from sharpbayes.errors import format_list
 from sharpbayes.report.tables.common import number, tables
 from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.report.tables.table import Table
@@ -339,7 +339,7 @@ def _unmeasured(results: xr.DataTree) -> Iterator[str]:
     groups = reason["group"].to_numpy()[reason.to_numpy() != ""]
     without = [str(group) for group in groups if group != ALL]
     if without:
-        yield f"Rater groups that are not measured: {listed(without, most=6)}."
+        yield f"Rater groups that are not measured: {format_list(without, most=6)}."
 
 
 def _judges(results: xr.DataTree) -> Iterator[str]:

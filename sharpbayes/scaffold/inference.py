@@ -9,7 +9,7 @@ from math import isfinite
 import pandas as pd
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 # Names of columns by role, letters and digits only, the likeliest first.
 NAMES = {
@@ -123,7 +123,7 @@ def bins_of(values: pd.Series) -> str:
     """Return a number cut into bins of one width over the range of the data."""
     numbers = _numbers({str(value).strip() for value in values} - {""})
     if numbers is None or len(set(numbers)) < 2:  # noqa: PLR2004
-        raise DataError([Fault("init", 0, str(values.name), "its values are no scores")])
+        raise DataError([Diagnostic("init", 0, str(values.name), "its values are no scores")])
     low, high = min(numbers), max(numbers)
     cuts = [low + (high - low) * at / BINS for at in range(1, BINS)]
     text = ", ".join(f"{cut:g}" for cut in cuts)

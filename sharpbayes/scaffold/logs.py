@@ -8,7 +8,7 @@ import pandas as pd
 from sharpbayes.data.readers.files import matching_files
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.data.readers.layouts import layout_of, read_layout
-from sharpbayes.errors import DataError, Fault, listed
+from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.scaffold.inference import guess_roles, is_constant, scale_of
 from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
 
@@ -69,7 +69,7 @@ def read_log(path: Path, name: str) -> Table | None:
             "holds participants, not ratings: look at the ratings, and join this in the study by "
             f'raters = {{ data = "{path.name}", key = "Participant id", layout = "prolific" }}'
         )
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     table = Table(name, read_layout(Path(), str(path), layout), layout)
     return _annotated(table) if layout == "label-studio" else _scored(table)
 
@@ -81,12 +81,12 @@ def _annotated(table: Table) -> Table:
     tags = [name for name in tags if scale_of(data[name]) and not is_constant(data, name, "id")]
     if not tags:
         message = "no tag with scores found: annotators differ in none that is a number or a choice"
-        raise DataError([Fault(table.name, 0, "", message)])
+        raise DataError([Diagnostic(table.name, 0, "", message)])
     numbers = [name for name in tags if "ordinal" in str(scale_of(data[name]))]
     named = guess_roles(data[tags], ["score"], {}).get("score")
     score = named or [*numbers, *tags][0]
     others = [name for name in tags if name != score]
-    doubts = (f"the score is {score!r}; there is also {listed(others)}",) if others else ()
+    doubts = (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
     roles = {**CROWD_LOGS["label-studio"], "score": score, "order": "created_at"}
     return replace(table, roles=roles, doubts=doubts)
 
@@ -97,7 +97,7 @@ def _scored(table: Table) -> Table:
     doubts, judges = [], list[str]()
     extra = sorted({name for name in data["indicator"] if name.startswith(METADATA)})
     if extra:
-        doubts.append(f"further indicators that the scorers noted: {listed(extra)}")
+        doubts.append(f"further indicators that the scorers noted: {format_list(extra)}")
         data = data[~data["indicator"].isin(extra)].reset_index(drop=True)
     alike = _alike(data)
     others = sorted(set(data["judge"]) - set(alike))
@@ -106,7 +106,7 @@ def _scored(table: Table) -> Table:
         doubts.append("no two scorers score the same: each is an indicator, and the task the judge")
     elif others:
         judges = alike
-        doubts.append(f"judges who score other things are left out: {listed(others)}")
+        doubts.append(f"judges who score other things are left out: {format_list(others)}")
         data = data[data["judge"].isin(alike)].reset_index(drop=True)
     if "log" in data and data.duplicated([*roles.values()][:-1]).any():
         roles["model"] = "log"

@@ -15,7 +15,14 @@ import pandas as pd
 
 from sharpbayes.data.readers.files import KINDS, read_table
 from sharpbayes.data.readers.label_studio import FACTS
-from sharpbayes.errors import DataError, Fault, SpecError, StorageError, did_you_mean, listed
+from sharpbayes.errors import (
+    DataError,
+    Diagnostic,
+    SpecError,
+    StorageError,
+    did_you_mean,
+    format_list,
+)
 from sharpbayes.scaffold.inference import (
     NAMES,
     bins_of,
@@ -90,7 +97,7 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
         written[copy] = draft.added.to_csv(index=False)
     there = [str(each) for each in written if each.exists()]
     if there:
-        raise StorageError(f"{listed(there)}: already there; name another with --out")
+        raise StorageError(f"{format_list(there)}: already there; name another with --out")
     try:
         for target, text in written.items():
             target.write_text(text, encoding="utf-8")
@@ -111,14 +118,14 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
     unknown = sorted(set(roles) - set(NAMES))
     if unknown:
         message = f"no such role, there are {', '.join(NAMES)}{did_you_mean(unknown[0], NAMES)}"
-        raise SpecError([Fault("init --role", 0, unknown[0], message)])
+        raise SpecError([Diagnostic("init --role", 0, unknown[0], message)])
     notes = _Notes()
     log = read_log(path, _name(path, folder))
     main = log or _main_table(path, folder, notes)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
-        raise DataError([Fault(str(path), 0, missing[0], message)])
+        raise DataError([Diagnostic(str(path), 0, missing[0], message)])
     if log is not None:
         return _of_log(log, roles, notes, copy)
     found = guess_roles(main.data, PANEL_ROLES, roles)
@@ -267,7 +274,7 @@ def _measured(main: Table, notes: _Notes, source: str) -> tuple[dict[str, str], 
     found = _scaled(main, notes)
     if not found:
         message = f"no column of scores found among {', '.join(map(str, main.data.columns))}"
-        raise DataError([Fault(source, 0, "", message)])
+        raise DataError([Diagnostic(source, 0, "", message)])
     if any("levels" in text and '["C", "P", "I"' not in text for text in found.values()):
         notes.check("named levels stand in the order of the alphabet; put the least harm first")
     texts = list(dict.fromkeys(found.values()))
@@ -297,7 +304,7 @@ def _scaled(main: Table, notes: _Notes) -> dict[str, str]:
     found = {str(name): grades(values) or scale_of(values) for name, values in score.groupby(of)}
     without = sorted(name for name, text in found.items() if text is None)
     if without:
-        notes.check(f"no scale fits, so that they are left out: {listed(without)}")
+        notes.check(f"no scale fits, so that they are left out: {format_list(without)}")
     return {name: text for name, text in found.items() if text is not None}
 
 
@@ -307,7 +314,7 @@ def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[T
     if missing:
         columns = ", ".join(map(str, main.data.columns))
         message = f"no column found for it among {columns}; name it with --role {{}}=COLUMN"
-        raise DataError([Fault(main.name, 0, role, message.format(role)) for role in missing])
+        raise DataError([Diagnostic(main.name, 0, role, message.format(role)) for role in missing])
     data, owned = main.data, dict[str, list[str]]()
     lines = [notes.check(doubt) for doubt in main.doubts]
     for role in ("rater", "item"):

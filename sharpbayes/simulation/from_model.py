@@ -17,7 +17,7 @@ from sharpbayes.bayes.predict.replication import latents
 from sharpbayes.bayes.sampling.convergence import parameters
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError
+from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.simulation.scoring_patterns import Simulated
 from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.model import Model
@@ -134,7 +134,7 @@ def _most_severe(truth: xr.Dataset, *, share: float, path: str) -> dict[str, int
     """Label 1 for the share of the items with the largest true severity, 0 for the others."""
     if "location_item" not in truth:
         message = "labels need the true severity of items, and the model has no location by item"
-        raise SpecError([Fault(path, 0, "crowd.fit", message)])
+        raise SpecError([Diagnostic(path, 0, "crowd.fit", message)])
     severity = truth["location_item"].isel(chain=0, draw=0)
     cut = float(severity.quantile(1.0 - share))
     items = severity["item"].to_numpy().astype(str)

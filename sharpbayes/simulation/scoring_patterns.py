@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.errors import Fault, SpecError, StorageError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.simulation import Simulation
 from sharpbayes.spec.study import Crowd
@@ -76,7 +76,7 @@ def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
     chosen = _patterns(pattern)
     if study.crowd is None:
         message = "the scoring patterns are those of a crowd; this study has a panel"
-        raise SpecError([Fault(str(files.study.path), 0, "", message)])
+        raise SpecError([Diagnostic(str(files.study.path), 0, "", message)])
     spec, rng = study.crowd.simulation, np.random.default_rng(study.seed)
     severity = rng.normal(0.0, spec.severity_sd, spec.items)
     bias = rng.normal(0.0, spec.bias_sd, spec.raters)
@@ -173,7 +173,7 @@ def _patterns(pattern: str) -> tuple[str, ...]:
     if pattern not in PATTERNS:
         known = (*PATTERNS, EVERY)
         message = f"no pattern {pattern!r}, there are {', '.join(known)}"
-        raise SpecError([Fault("--pattern", 0, "", message + did_you_mean(pattern, known))])
+        raise SpecError([Diagnostic("--pattern", 0, "", message + did_you_mean(pattern, known))])
     return (pattern,)
 
 

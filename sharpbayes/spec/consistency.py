@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.diagnostics import dotted, line_of
 from sharpbayes.spec.lines import Path
-from sharpbayes.spec.load import StudyFiles, Written
+from sharpbayes.spec.load import SpecFile, StudyFiles
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import (
     Crowd,
@@ -56,10 +56,10 @@ def policy_for(study: Study, weights: Weights) -> dict[str, float]:
     return dict.fromkeys(names, 1.0 / len(names))
 
 
-def _sited(written: Written, found: Iterable[Found]) -> list[Fault]:  # type: ignore[type-arg]
+def _sited(written: SpecFile, found: Iterable[Found]) -> list[Diagnostic]:  # type: ignore[type-arg]
     """Give each finding its file and line."""
     return [
-        Fault(str(written.path), line_of(where, written.lines), dotted(where), message)
+        Diagnostic(str(written.path), line_of(where, written.lines), dotted(where), message)
         for where, message in found
     ]
 

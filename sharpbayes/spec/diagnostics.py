@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from sharpbayes.errors import Fault, did_you_mean, nearest
+from sharpbayes.errors import Diagnostic, did_you_mean, nearest
 
 Path = tuple[str | int, ...]
 
@@ -30,7 +30,7 @@ def faults_of(
     data: Mapping[str, Any],
     path: str,
     lines: Mapping[Path, int],
-) -> list[Fault]:
+) -> list[Diagnostic]:
     """Return the faults behind a validation error.
 
     Args:
@@ -47,7 +47,7 @@ def faults_of(
     ]
     misspelt = set(_misspelt(found, cls))
     faults = [
-        Fault(path, line_of(where, lines), dotted(where), _message(where, each, cls))
+        Diagnostic(path, line_of(where, lines), dotted(where), _message(where, each, cls))
         for where, each in found
         if not (each["type"] == "missing" and where in misspelt)
     ]

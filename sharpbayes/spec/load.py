@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.library import find, folder
 from sharpbayes.spec.diagnostics import dotted, faults_of, line_of
 from sharpbayes.spec.lines import Path as KeyPath
@@ -27,7 +27,7 @@ MOST_BYTES, MOST_NAME, DEEPEST = 10_000_000, 200, 50
 
 
 @dataclass(frozen=True)
-class Written[T: BaseModel]:
+class SpecFile[T: BaseModel]:
     """A file that a person wrote, and what it says.
 
     Attributes:
@@ -67,9 +67,9 @@ class StudyFiles:
     set        nothing
     """
 
-    study: Written[Study]
-    weights: Written[Weights] | None
-    model: Written[Model] | None
+    study: SpecFile[Study]
+    weights: SpecFile[Weights] | None
+    model: SpecFile[Model] | None
     overrides: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     study = load(_located(str(path), "studies", None, None), Study, overrides=overrides)
     table = study.spec.panel or study.spec.crowd
     named = study.spec.weights or (DEFAULT_WEIGHTS if study.spec.panel else None)
-    faults: list[Fault] = []
+    faults: list[Diagnostic] = []
     weights = _gathered(faults, named, "weights", Weights, study, ("weights",))
     model_key = ("panel" if study.spec.panel else "crowd", "fit")
     model = _gathered(faults, table.fit if table else None, "models", Model, study, model_key)
@@ -140,9 +140,9 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
     """
     overrides = tuple(json.loads(attrs.get("overrides", "[]")))
     if "study" not in attrs:
-        raise SpecError([Fault("--from", 0, "", "these results do not hold their study")])
+        raise SpecError([Diagnostic("--from", 0, "", "these results do not hold their study")])
 
-    def written[T: BaseModel](kind: str, cls: type[T], over: Sequence[str] = ()) -> Written[T]:
+    def written[T: BaseModel](kind: str, cls: type[T], over: Sequence[str] = ()) -> SpecFile[T]:
         return parse(attrs[kind], Path(attrs[f"{kind}_path"]), cls, overrides=over)
 
     files = StudyFiles(
@@ -157,7 +157,7 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
     return files
 
 
-def other_weights(files: StudyFiles) -> dict[str, Written[Weights]]:
+def other_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
     """Read the weights that a study's ``sensitivity`` names, by their stems.
 
     Raises:
@@ -165,7 +165,7 @@ def other_weights(files: StudyFiles) -> dict[str, Written[Weights]]:
     """
     from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
 
-    found: dict[str, Written[Weights]] = {}
+    found: dict[str, SpecFile[Weights]] = {}
     for name in files.study.spec.sensitivity.weights:
         written = load(_located(name, "weights", files.study, ("sensitivity", "weights")), Weights)
         spec = files.study.spec.model_copy(update={"weights": name})
@@ -174,7 +174,7 @@ def other_weights(files: StudyFiles) -> dict[str, Written[Weights]]:
     return found
 
 
-def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> Written[T]:
+def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> SpecFile[T]:
     """Read one file as one class.
 
     Args:
@@ -190,7 +190,7 @@ def load[T: BaseModel](path: Path, cls: type[T], *, overrides: Sequence[str] = (
 
 def parse[T: BaseModel](
     text: str, path: Path, cls: type[T], *, overrides: Sequence[str] = ()
-) -> Written[T]:
+) -> SpecFile[T]:
     """Read the text of one file, such as results keep it, as one class; see :func:`load`."""
     data = _parsed(text, path)
     lines = key_lines(text)
@@ -201,10 +201,10 @@ def parse[T: BaseModel](
     except ValidationError as error:
         faults = faults_of(error, cls, data, str(path), lines)
         raise SpecError(sorted(_resited(fault, set_at) for fault in faults)) from None
-    return Written(spec, path, text, lines)
+    return SpecFile(spec, path, text, lines)
 
 
-def load_weights(name: str) -> Written[Weights]:
+def load_weights(name: str) -> SpecFile[Weights]:
     """Read a weights file by its shipped name, or by its path from the working folder.
 
     Raises:
@@ -218,13 +218,13 @@ def load_weights(name: str) -> Written[Weights]:
 
 
 def _gathered[T: BaseModel](  # noqa: PLR0917
-    faults: list[Fault],
+    faults: list[Diagnostic],
     name: str | None,
     kind: str,
     cls: type[T],
-    study: Written[Study],
+    study: SpecFile[Study],
     key: KeyPath,
-) -> Written[T] | None:
+) -> SpecFile[T] | None:
     """Read a file that the study names, adding its faults to a list."""
     if name is None:
         return None
@@ -235,7 +235,7 @@ def _gathered[T: BaseModel](  # noqa: PLR0917
         return None
 
 
-def _located(name: str, kind: str, study: Written[Study] | None, key: KeyPath | None) -> Path:
+def _located(name: str, kind: str, study: SpecFile[Study] | None, key: KeyPath | None) -> Path:
     """Return the path that a name stands for: the shipped library, or a file beside the study."""
     if "/" in name or name.endswith(".toml"):
         return (study.path.parent if study else Path()) / name
@@ -245,16 +245,16 @@ def _located(name: str, kind: str, study: Written[Study] | None, key: KeyPath | 
         where = study.path if study else name
         line = study.lines.get(key or (), 0) if study else 0
         dotted = ".".join(str(part) for part in key or ())
-        raise SpecError([Fault(str(where), line, dotted, str(error))]) from None
+        raise SpecError([Diagnostic(str(where), line, dotted, str(error))]) from None
 
 
 def _text(path: Path) -> str:
     """Return the text of a file."""
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
-            raise SpecError([Fault(str(path), 0, "", f"larger than {MOST_BYTES} bytes")])
+            raise SpecError([Diagnostic(str(path), 0, "", f"larger than {MOST_BYTES} bytes")])
         if path.exists() and not path.is_file():
-            raise SpecError([Fault(str(path), 0, "", "not a file")])
+            raise SpecError([Diagnostic(str(path), 0, "", "not a file")])
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start})"
@@ -264,7 +264,7 @@ def _text(path: Path) -> str:
         message = f"no such file{near}"
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)
-    raise SpecError([Fault(str(path)[:MOST_NAME], 0, "", message)])
+    raise SpecError([Diagnostic(str(path)[:MOST_NAME], 0, "", message)])
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
@@ -274,12 +274,14 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         _refuse_deep(data)
     except RecursionError:
         message = "arrays and tables in each other too deep"
-        raise SpecError([Fault(str(path), 0, "", message)]) from None
+        raise SpecError([Diagnostic(str(path), 0, "", message)]) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         message = str(error).split(" (at ")[0]
         line = int(place.group(1)) if place else text.count("\n") + 1
-        fault = Fault(str(path), line, "", f"not valid TOML: {message[:1].lower()}{message[1:]}")
+        fault = Diagnostic(
+            str(path), line, "", f"not valid TOML: {message[:1].lower()}{message[1:]}"
+        )
         raise SpecError([fault]) from None
     return data
 
@@ -296,7 +298,7 @@ def _refuse_deep(value: Any, depth: int = 0) -> None:
 def _refuse_nul(data: Any, path: Path, lines: Mapping[KeyPath, int]) -> None:
     """Refuse texts with a character that no results file can hold."""
     faults = [
-        Fault(str(path), line_of(where, lines), repr(dotted(where)), message)
+        Diagnostic(str(path), line_of(where, lines), repr(dotted(where)), message)
         for where, text in _texts(data, ())
         for message in ["a text must not have the character U+0000"]
         if "\0" in text
@@ -323,13 +325,13 @@ def _overridden(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise SpecError([Fault("--set", 0, text, "must be key=value")])
+            raise SpecError([Diagnostic("--set", 0, text, "must be key=value")])
         *tables, last = key.strip().split(".")
         table: Any = data
         for name in tables:
             table = table.setdefault(name, {}) if isinstance(table, dict) else table
         if not isinstance(table, dict):
-            raise SpecError([Fault("--set", 0, text, f"{'.'.join(tables)} is not a table")])
+            raise SpecError([Diagnostic("--set", 0, text, f"{'.'.join(tables)} is not a table")])
         table[last] = _value(value)
     return {text.partition("=")[0].strip(): text for text in overrides}
 
@@ -342,8 +344,8 @@ def _value(text: str) -> Any:
         return text
 
 
-def _resited(fault: Fault, set_at: Mapping[str, str]) -> Fault:
+def _resited(fault: Diagnostic, set_at: Mapping[str, str]) -> Diagnostic:
     """Say of a fault that ``--set`` caused it, if it did."""
     if fault.key not in set_at:
         return fault
-    return Fault(f"--set {set_at[fault.key]}", 0, fault.key, fault.message)
+    return Diagnostic(f"--set {set_at[fault.key]}", 0, fault.key, fault.message)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
-from sharpbayes.execution.tasks import give_back
+from sharpbayes.execution.tasks import trim_memory
 from sharpbayes.spec.load import StudyFiles
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _compressed(results: "xr.DataTree", path: Path) -> None:
         }
         for node in results.subtree
     }
-    give_back()
+    trim_memory()
     results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 

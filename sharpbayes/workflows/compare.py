@@ -12,7 +12,7 @@ import xarray as xr
 
 from sharpbayes.data.digest import data_digest
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
@@ -166,7 +166,7 @@ def _refuse_unknown(by: str, ratings: Ratings) -> None:
 
 def _fault(where: str, message: str) -> SpecError:
     """One fault of a call."""
-    return SpecError([Fault(where, 0, "", message)])
+    return SpecError([Diagnostic(where, 0, "", message)])
 
 
 def _silent(_: str) -> None:

@@ -13,7 +13,7 @@ from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
 from sharpbayes.data.digest import data_facts
 from sharpbayes.data.panel import ratings_of, read_panel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError
+from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.execution.tasks import Each, Store
 from sharpbayes.spec.load import StudyFiles
 from sharpbayes.spec.study import Study
@@ -32,7 +32,7 @@ Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Understood:
+class StudySummary:
     """What a study and its data say, before anything is computed.
 
     Attributes:
@@ -79,7 +79,7 @@ class Loaded:
         return crowd_ratings(self.crowd, self.study.crowd, experts=self.experts)
 
 
-def check(files: StudyFiles) -> Understood:
+def check(files: StudyFiles) -> StudySummary:
     """Read a study's data and say what was understood, without computing.
 
     Raises:
@@ -91,7 +91,7 @@ def check(files: StudyFiles) -> Understood:
     columns = {name: held for name, held in loaded.ratings.columns.items() if name != "scale"}
     sampler = files.study.spec.sampler
     parameters = placed.parameters if placed else 0
-    return Understood(
+    return StudySummary(
         counts={name: len(held.labels) for name, held in columns.items()} | loaded.counts,
         labels={name: held.labels for name, held in columns.items()},
         scales=loaded.ratings.scales,
@@ -336,7 +336,7 @@ def _without_model(files: StudyFiles) -> SpecError:
     where = "crowd" if files.study.spec.panel is None else "panel"
     known = "judge_panel" if where == "panel" else "crowd_severity"
     message = f'a fit needs a model; add `fit = "{known}"`, or run `sharpbayes measure`'
-    return SpecError([Fault(str(files.study.path), 0, f"{where}.fit", message)])
+    return SpecError([Diagnostic(str(files.study.path), 0, f"{where}.fit", message)])
 
 
 def _status(groups: Groups, study: Study) -> str:

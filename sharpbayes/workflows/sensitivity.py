@@ -12,7 +12,7 @@ from sharpbayes.data.panel import panel_ratings, pooled_judges
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import Each, Store, as_arrays, as_dataset, each_named, in_turn
 from sharpbayes.metrics.stats.resampling import blocks_by, in_threads
-from sharpbayes.spec.load import StudyFiles, Written, other_weights
+from sharpbayes.spec.load import SpecFile, StudyFiles, other_weights
 from sharpbayes.spec.model import (
     Exponential,
     HalfNormal,
@@ -24,8 +24,8 @@ from sharpbayes.spec.model import (
 )
 from sharpbayes.spec.weights import Weights
 from sharpbayes.workflows.weigh import (
+    FitData,
     Loaded,
-    Stored,
     crowd_groups,
     posterior_groups,
     without_labels,
@@ -190,13 +190,13 @@ def _answers(
     loaded: Loaded,
     groups: Groups,
     case: Case,
-    weights: Mapping[str, Written[Weights]],
+    weights: Mapping[str, SpecFile[Weights]],
 ) -> xr.Dataset:
     """What a fit says, in numbers that are compared."""
     changed, level = _changed(files, case), files.study.spec.bootstrap.level
     predictive = without_labels(groups["posterior_predictive"])
     at = {name: predictive[name] for name in DRAWS}
-    stored = Stored(xr.Dataset(), predictive, groups["posterior"].sel(at))
+    stored = FitData(xr.Dataset(), predictive, groups["posterior"].sel(at))
     if loaded.crowd is not None:
         twin = crowd_groups(changed, loaded, stored)["posterior_responsiveness"]
         found = _summary(twin, level=level)
@@ -212,7 +212,7 @@ def _answers(
 
 
 def _of_panel(
-    files: StudyFiles, stored: Stored, weights: Mapping[str, Written[Weights]], *, level: float
+    files: StudyFiles, stored: FitData, weights: Mapping[str, SpecFile[Weights]], *, level: float
 ) -> xr.Dataset:
     """Profiles and decisions under each weights file."""
     plans, measured = {}, {}

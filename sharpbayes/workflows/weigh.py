@@ -16,7 +16,7 @@ from sharpbayes.bayes.design.indexing import design
 from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError, StorageError
+from sharpbayes.errors import Diagnostic, SpecError, StorageError
 from sharpbayes.posterior.crowd import crowd_twin, labels_outside
 from sharpbayes.posterior.decision import assessed, decision
 from sharpbayes.posterior.judge_bias import has_people, people_contain, people_draws
@@ -31,7 +31,7 @@ from sharpbayes.posterior.target_population import (
     population_weights,
 )
 from sharpbayes.spec.consistency import check_files
-from sharpbayes.spec.load import StudyFiles, Written, load_weights, parse
+from sharpbayes.spec.load import SpecFile, StudyFiles, load_weights, parse
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -56,7 +56,7 @@ class Loaded(Protocol):
 
 
 @dataclass(frozen=True)
-class Stored:
+class FitData:
     """What a fit keeps of a panel, which is all that other weights need.
 
     Attributes:
@@ -73,7 +73,7 @@ class Stored:
 def posterior_groups(
     files: StudyFiles,
     plans: Mapping[str, Plan],
-    stored: Stored,
+    stored: FitData,
     deterministic: Mapping[str, Groups],
 ) -> dict[str, Groups]:
     """Return the posterior twins and the decision of each weights file.
@@ -134,7 +134,7 @@ def _described(
     )
 
 
-def _replicates(files: StudyFiles, stored: Stored) -> tuple[Draws, Cells, Ratings]:
+def _replicates(files: StudyFiles, stored: FitData) -> tuple[Draws, Cells, Ratings]:
     """Draws of a panel, where their ratings lie, and the observed ratings in long form."""
     study, panel = files.study.spec, files.study.spec.panel
     if panel is None or files.model is None:
@@ -157,16 +157,16 @@ def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
     at = {name: predictive[name] for name in ("chain", "draw")}
     posterior = groups["posterior"].sel(at)
     if loaded.crowd is not None:
-        return crowd_groups(files, loaded, Stored(xr.Dataset(), predictive, posterior))
+        return crowd_groups(files, loaded, FitData(xr.Dataset(), predictive, posterior))
     levels = loaded.panel
     assert levels is not None  # noqa: S101 - a study has a panel or a crowd
-    stored, plan = Stored(levels, predictive, posterior), planned(files, levels)
+    stored, plan = FitData(levels, predictive, posterior), planned(files, levels)
     found = posterior_groups(files, {"": plan}, stored, {"": groups})[""]
     found["predictive_checks"] = panel_checks(files, plan, stored, found)
     return found | {"ratings": observed_group(levels)}
 
 
-def panel_checks(files: StudyFiles, plan: Plan, stored: Stored, twins: Groups) -> xr.Dataset:
+def panel_checks(files: StudyFiles, plan: Plan, stored: FitData, twins: Groups) -> xr.Dataset:
     """Return checks of CVaR, tail shares and the levels that each judge gives."""
     draws, cells, ratings = _replicates(files, stored)
     held = twins["posterior_profile"]
@@ -180,7 +180,7 @@ def panel_checks(files: StudyFiles, plan: Plan, stored: Stored, twins: Groups) -
     )
 
 
-def crowd_groups(files: StudyFiles, loaded: Loaded, stored: Stored) -> Groups:
+def crowd_groups(files: StudyFiles, loaded: Loaded, stored: FitData) -> Groups:
     """Return ``posterior_responsiveness`` and a twin for each further list of sources."""
     study, data = files.study.spec, loaded.crowd
     if data is None or files.model is None:
@@ -219,7 +219,7 @@ def crowd_checks(
     )
 
 
-def weigh(results: xr.DataTree, weights: Mapping[str, Written[Weights]]) -> xr.DataTree:
+def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.DataTree:
     """Return what other weights make of a stored fit: no refit, no source data.
 
     Args:
@@ -250,7 +250,7 @@ def weigh(results: xr.DataTree, weights: Mapping[str, Written[Weights]]) -> xr.D
     return tree
 
 
-def _of_panel(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Groups]:
+def _of_panel(files: Mapping[str, StudyFiles], stored: FitData) -> dict[str, Groups]:
     """Profiles, their twins and the decision of each weights file."""
     plans, groups = {}, {}
     for name, each in files.items():
@@ -259,7 +259,7 @@ def _of_panel(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Grou
     return {name: groups[name] | twins[name] for name in files}
 
 
-def _of_crowd(files: Mapping[str, StudyFiles], stored: Stored) -> dict[str, Groups]:
+def _of_crowd(files: Mapping[str, StudyFiles], stored: FitData) -> dict[str, Groups]:
     """Responsiveness of all raters in the population of each weights file."""
     data, found = crowd_of(stored.observed), {}
     for name, each in files.items():
@@ -286,7 +286,7 @@ def population_of(files: StudyFiles, data: CrowdData, draws: Draws) -> Groups:
     return population_groups(files.study.spec, data, draws, rater, sources)
 
 
-def _said(weights: Written[Weights]) -> dict[str, str]:
+def _said(weights: SpecFile[Weights]) -> dict[str, str]:
     """What a weights file says of itself, and its text."""
     spec = weights.spec
     return {
@@ -299,7 +299,7 @@ def _said(weights: Written[Weights]) -> dict[str, str]:
     }
 
 
-def named_weights(names: Sequence[str]) -> dict[str, Written[Weights]]:
+def named_weights(names: Sequence[str]) -> dict[str, SpecFile[Weights]]:
     """Read weights files by shipped name or by path, which is named by its stem.
 
     Raises:
@@ -309,18 +309,18 @@ def named_weights(names: Sequence[str]) -> dict[str, Written[Weights]]:
         >>> list(named_weights(["sharp", "equal"]))
         ['sharp', 'equal']
     """
-    found: dict[str, Written[Weights]] = {}
+    found: dict[str, SpecFile[Weights]] = {}
     for name in names:
         written = load_weights(name)
         key = written.path.stem
         if key in found and found[key].path != written.path:
             message = f"{key!r} names two files, {found[key].path} and {written.path}"
-            raise SpecError([Fault("weigh", 0, "weights", message)])
+            raise SpecError([Diagnostic("weigh", 0, "weights", message)])
         found[key] = written
     return found
 
 
-def stored_of(results: xr.DataTree) -> Stored:
+def stored_of(results: xr.DataTree) -> FitData:
     """Return what a fit keeps.
 
     Raises:
@@ -337,7 +337,7 @@ def stored_of(results: xr.DataTree) -> Stored:
         .to_dataset()
         .sel({name: predictive[name] for name in ("chain", "draw")})
     )
-    return Stored(texts(results["ratings"].to_dataset().load()), predictive, posterior)
+    return FitData(texts(results["ratings"].to_dataset().load()), predictive, posterior)
 
 
 def without_labels(predictive: xr.Dataset) -> xr.Dataset:
@@ -356,7 +356,7 @@ def texts(held: xr.Dataset) -> xr.Dataset:
     return held.assign_coords(found)
 
 
-def study_files(attrs: Mapping[str, Any], name: str, weights: Written[Weights]) -> StudyFiles:
+def study_files(attrs: Mapping[str, Any], name: str, weights: SpecFile[Weights]) -> StudyFiles:
     """Return the study of stored results under other weights, checked against each other.
 
     Raises:

@@ -26,7 +26,7 @@ from sharpbayes.bayes.design.indexing import design
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import provenance, save_results
 from sharpbayes.workflows.run import read
-from sharpbayes.workflows.weigh import Stored, observed_group, posterior_groups
+from sharpbayes.workflows.weigh import FitData, observed_group, posterior_groups
 from tests.benchmarks.simulated import judgements, write_study
 from tests.flat import flat
 
@@ -87,7 +87,7 @@ def main():
         files = load_study(study, overrides=[f"uncertainty={sources}"])
         loaded = read(files)
         placed = design(loaded.ratings, files.model.spec)
-        stored = Stored(loaded.panel, predictive(placed, draws), posterior(placed, draws))
+        stored = FitData(loaded.panel, predictive(placed, draws), posterior(placed, draws))
         plan, groups = profile_panel(files, loaded.panel)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)

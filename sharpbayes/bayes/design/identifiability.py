@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
 from sharpbayes.data.ratings import Column, Ratings
-from sharpbayes.errors import listed
+from sharpbayes.errors import format_list
 from sharpbayes.spec.model import Likelihood
 
 # An sd of fewer effects than this is mostly its prior's.
@@ -103,7 +103,7 @@ def _unrated(term: Term, placed: Design) -> Iterator[Finding]:
     missing = np.setdiff1d(np.arange(axis), level)
     if len(missing) and len(term.dims) == 1:
         names = [placed.coords[term.dims[0]][row] for row in missing]
-        what = f"no ratings of {listed(names, most=3)}"
+        what = f"no ratings of {format_list(names, most=3)}"
         yield Finding(term.name, what, "their effects are drawn from the prior")
     elif len(missing) and term.part != "spacing":
         what = f"{len(missing)} of {term.size} crossings have no ratings"
@@ -152,7 +152,7 @@ def _alone(coarse: Term, fine: Term, parent: Index, placed: Design) -> Iterator[
         return
     names = [_name(coarse, row, placed) for row in alone]
     one = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
-    yield Finding(coarse.name, f"one {one} only in {listed(names, most=3)}", done)
+    yield Finding(coarse.name, f"one {one} only in {format_list(names, most=3)}", done)
 
 
 def _name(term: Term, row: int, placed: Design) -> str:
@@ -183,7 +183,7 @@ def _unused(scale: ScaleBlock, likelihood: Likelihood) -> Iterator[Finding]:
 
 def _of_levels(scale: ScaleBlock, rows: NDArray[np.integer]) -> str:
     """Name levels."""
-    names = listed([scale.labels[row] for row in rows], most=3)
+    names = format_list([scale.labels[row] for row in rows], most=3)
     return f"level {names} is" if len(rows) == 1 else f"levels {names} are"
 
 
@@ -203,6 +203,6 @@ def _never_varies(scale: ScaleBlock, name: str, held: Column) -> Iterator[Findin
         names = [f"{held.labels[row]} ({scale.labels[low[row]]})" for row in same]
         yield Finding(
             name,
-            f"always the same level of {scale.name}: {listed(names, most=3)}",
+            f"always the same level of {scale.name}: {format_list(names, most=3)}",
             "ratings bound their effects on one side only, the prior on the other",
         )

@@ -8,7 +8,7 @@ import numpy as np
 from sharpbayes.bayes.design.crossing import SHORT, Codes, Index, crossed, nested, parent_of
 from sharpbayes.bayes.design.design import DIRECT, Design, ScaleBlock, Term, dim_name
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Fault, SpecError, did_you_mean
+from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.diagnostics import dotted
 from sharpbayes.spec.model import Location, Model
 
@@ -84,7 +84,7 @@ def refuse_unknown(ratings: Ratings, model: Model, *, path: str) -> None:
     """
     known = sorted(set(ratings.columns) - {"scale"})
     faults = [
-        Fault(
+        Diagnostic(
             path,
             0,
             dotted(where),

@@ -33,7 +33,7 @@ from sharpbayes.bayes.predict.replication import latents
 from sharpbayes.bayes.sampling.geometry import sampling_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import processors
+from sharpbayes.execution.tasks import cpu_count
 from sharpbayes.spec.model import Model, Normal
 from sharpbayes.spec.study import Sampler
 
@@ -146,7 +146,7 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
         values = _unit_log_likelihood(posterior, placed, ordered, chunk, own)
         return psis_loo(values)
 
-    with ThreadPoolExecutor(processors()) as pool:
+    with ThreadPoolExecutor(cpu_count()) as pool:
         found = list(pool.map(of_chunk, chunks))
     elpd, pareto_k, p = (np.concatenate(each) for each in zip(*found, strict=True))
     table = xr.Dataset(

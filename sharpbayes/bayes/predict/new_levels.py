@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, Term
-from sharpbayes.errors import Fault, SpecError
+from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.spec.model import StudentT
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ def _effects(posterior: xr.Dataset, term: Term, column: str, rng: np.random.Gene
         return unit * _sd(posterior, term)
     if term.dims[-1] == column:
         message = f"{term.stem} gives each {column} an sd of its own: none to draw a new one from"
-        raise SpecError([Fault("study", 0, "uncertainty", message)])
+        raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
     own = posterior[f"correlation_{term.stem}"]
     matrix = own.transpose("chain", "draw", term.dims[-1], f"{term.dims[-1]}_other").to_numpy()
     factor = np.linalg.cholesky(matrix)

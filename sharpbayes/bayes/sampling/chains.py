@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
-from sharpbayes.execution.tasks import Arrays, NoStore, Store, processors
+from sharpbayes.execution.tasks import Arrays, NoStore, Store
 from sharpbayes.spec.study import Sampler
 
 Progress = Callable[[Sequence[Any]], None]
@@ -115,7 +115,7 @@ class _Together:
         self.sampler = sampler
         self.seeds = seeds
         self.states = states
-        self.cores = cores or processors()
+        self.cores = cores or cpu_count()
         self.running: dict[int, Any] = {}
 
     def finished(self, waiting: list[int], progress: Progress | None) -> Iterator[int]:

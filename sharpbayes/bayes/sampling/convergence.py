@@ -13,8 +13,8 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from sharpbayes.bayes.sampling.suggestions import advice
-from sharpbayes.errors import listed
-from sharpbayes.execution.tasks import processors
+from sharpbayes.errors import format_list
+from sharpbayes.execution.tasks import cpu_count
 from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ def _by_parameter(values: Floats) -> dict[str, Floats]:
     rows = np.flatnonzero(varies)
     blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
     found = {name: np.full(len(values), np.nan) for name in ("rhat", "ess_bulk", "ess_tail")}
-    with ThreadPoolExecutor(processors()) as pool:
+    with ThreadPoolExecutor(cpu_count()) as pool:
         numbers = pool.map(lambda block: _of_block(values[block]), blocks)
         for block, each in zip(blocks, numbers, strict=True):
             for name, column in zip(found, each, strict=True):
@@ -182,7 +182,7 @@ def _sampling_reasons(table: xr.Dataset, sampler: Sampler) -> list[str]:
 def _failure(table: xr.Dataset, bad: xr.DataArray | NDArray[np.bool_], words: str) -> str:
     """Name the parameters that miss a limit, or return an empty string."""
     names = table["parameter"].to_numpy()[np.asarray(bad)]
-    return f"{words} {listed(names, most=3)}" if len(names) else ""
+    return f"{words} {format_list(names, most=3)}" if len(names) else ""
 
 
 def _many(posterior: xr.Dataset) -> NDArray[np.bool_]:

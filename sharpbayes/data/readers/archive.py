@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import pyarrow as pa
 
 from sharpbayes.data.columns import counted
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 ZSTANDARD = 93
 METHODS = (ZIP_STORED, ZIP_DEFLATED, ZSTANDARD)
@@ -54,14 +54,14 @@ class Archive:
                 content = stream.read(member.file_size + 1)
         if zlib.crc32(content) != member.CRC:
             message = "its content is not the one that the archive declares, by its checksum"
-            raise DataError([Fault(str(self._path), 0, name, message)])
+            raise DataError([Diagnostic(str(self._path), 0, name, message)])
         return content
 
     def _zstandard(self, member: ZipInfo) -> bytes:
         """Decompress by Arrow what zipfile hands out as it is stored."""
         if not pa.Codec.is_available("zstd"):
             message = "compressed by zstandard, which this build of PyArrow cannot read"
-            raise DataError([Fault(str(self._path), 0, member.filename, message)])
+            raise DataError([Diagnostic(str(self._path), 0, member.filename, message)])
         raw = copy(member)
         raw.compress_type, raw.file_size = ZIP_STORED, member.compress_size
         # The checksum is that of the content; zipfile looks at none where there is none.
@@ -86,21 +86,21 @@ def opened(path: Path) -> Iterator[Archive]:
         yield Archive(held, path)
 
 
-def _faults(members: list[ZipInfo], path: Path) -> Iterator[Fault]:
+def _faults(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
     """What is wrong with an archive, the first few of it."""
     if len(members) > MOST_MEMBERS:
         message = f"{counted(len(members), 'member')}, at most {MOST_MEMBERS} are read"
-        yield Fault(str(path), 0, "", message)
+        yield Diagnostic(str(path), 0, "", message)
         return
     total = sum(member.file_size for member in members)
     if total > MOST_TOTAL:
         message = f"{total} bytes when unpacked, at most {MOST_TOTAL} are read"
-        yield Fault(str(path), 0, "", message)
+        yield Diagnostic(str(path), 0, "", message)
     if sum(member.compress_size for member in members) > path.stat().st_size:
-        yield Fault(str(path), 0, "", "its members are larger than the file: some overlap")
+        yield Diagnostic(str(path), 0, "", "its members are larger than the file: some overlap")
     wrong = ((member, said) for member in members if (said := _wrong(member)))
     for _, (member, said) in zip(range(5), wrong, strict=False):
-        yield Fault(str(path), 0, repr(member.orig_filename), said)
+        yield Diagnostic(str(path), 0, repr(member.orig_filename), said)
 
 
 def _wrong(member: ZipInfo) -> str:

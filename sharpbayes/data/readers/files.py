@@ -16,7 +16,7 @@ from pandas.api.types import union_categoricals
 from sharpbayes.data.columns import counted
 from sharpbayes.data.readers.json_text import json_objects
 from sharpbayes.data.readers.partition import partition_of
-from sharpbayes.errors import DataError, Fault, did_you_mean, first_line, listed
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, first_line, format_list
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -51,7 +51,7 @@ def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
     _refuse_unlike(frames, base / name)
     table = _joined(frames) if len(frames) > 1 else frames[0]
     if table.empty:
-        raise DataError([Fault(str(base / name), 0, "", "no rows")])
+        raise DataError([Diagnostic(str(base / name), 0, "", "no rows")])
     return table
 
 
@@ -71,8 +71,8 @@ def _refuse_unlike(frames: Sequence[pd.DataFrame], path: Path) -> None:
     """Refuse files of one pattern whose columns differ: cells would be missing in silence."""
     odd = sorted({str(name) for each in frames for name in set(each) ^ set(frames[0])})
     if odd:
-        message = f"columns that not all of the files have: {listed(odd)}"
-        raise DataError([Fault(str(path), 0, "", message)])
+        message = f"columns that not all of the files have: {format_list(odd)}"
+        raise DataError([Diagnostic(str(path), 0, "", message)])
 
 
 def _with_partition(table: pd.DataFrame, held: dict[str, str], path: Path) -> pd.DataFrame:
@@ -99,11 +99,13 @@ def matching_files(base: Path, name: str) -> list[Path]:
             found = sorted(each for each in path.rglob("*") if _of_table(each))
         found = [each for each in found if each.is_file()]
     except (OSError, ValueError) as error:
-        raise DataError([Fault(str(path)[:MOST_NAME], 0, "", first_line(error)[:80])]) from None
+        raise DataError(
+            [Diagnostic(str(path)[:MOST_NAME], 0, "", first_line(error)[:80])]
+        ) from None
     if not found:
         beside = [each.name for each in path.parent.glob("*.*")] if path.parent.is_dir() else []
         message = f"no such file{did_you_mean(path.name, beside)}"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     return found
 
 
@@ -132,13 +134,15 @@ def _read(path: Path, *, compact: bool) -> pd.DataFrame:
     readers = {".csv": _csv, ".parquet": parquet, ".jsonl": _jsonl}
     if path.suffix not in readers:
         message = f"unknown kind of file {path.suffix!r}, allowed are {', '.join(KINDS)}"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     try:
         table = readers[path.suffix](path)
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - readers raise many kinds for a damaged file
-        raise DataError([Fault(str(path), 0, "", f"cannot be read: {first_line(error)}")]) from None
+        raise DataError(
+            [Diagnostic(str(path), 0, "", f"cannot be read: {first_line(error)}")]
+        ) from None
     refuse_texts(table, path)
     return table
 
@@ -152,7 +156,7 @@ def refuse_texts(table: pd.DataFrame, path: Path) -> None:
         bad = next((text for text in [name, *texts] if unwritable(text)), None)
         if bad is not None:
             message = f"{bad!r} has a character that is no text (NUL or half a pair)"
-            raise DataError([Fault(str(path), 0, repr(name), message)])
+            raise DataError([Diagnostic(str(path), 0, repr(name), message)])
 
 
 def unwritable(text: str) -> bool:
@@ -180,16 +184,16 @@ def _csv(path: Path) -> pd.DataFrame:
 def _csv_header(path: Path) -> list[str]:
     """Names in the first line of a CSV file that has more lines."""
     if path.stat().st_size and _has_nul(path):
-        raise DataError([Fault(str(path), 0, "", "not UTF-8 text: it has NUL characters")])
+        raise DataError([Diagnostic(str(path), 0, "", "not UTF-8 text: it has NUL characters")])
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file)
         names, more = next(lines, []), next(lines, None)
     if not names:
         message = "the first line is empty, it must name the columns"
-        raise DataError([Fault(str(path), 1, "", message)])
+        raise DataError([Diagnostic(str(path), 1, "", message)])
     refuse_names(names, path)
     if more is None:
-        raise DataError([Fault(str(path), 0, "", "no rows")])
+        raise DataError([Diagnostic(str(path), 0, "", "no rows")])
     return names
 
 
@@ -198,12 +202,12 @@ def refuse_names(names: Sequence[str], path: Path) -> None:
     twice = sorted(name for name, number in Counter(names).items() if number > 1)
     if twice:
         message = (
-            f"{len(twice)} column names stand more than once: {listed(twice, most=MOST_SHOWN)}"
+            f"{len(twice)} column names stand more than once: {format_list(twice, most=MOST_SHOWN)}"
         )
-        raise DataError([Fault(str(path), 1, "", message)])
+        raise DataError([Diagnostic(str(path), 1, "", message)])
     if len(names) > MOST_COLUMNS:
         message = f"{len(names)} columns, at most {MOST_COLUMNS} are read"
-        raise DataError([Fault(str(path), 1, "", message)])
+        raise DataError([Diagnostic(str(path), 1, "", message)])
 
 
 def _has_nul(path: Path) -> bool:
@@ -246,9 +250,9 @@ def _csv_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
         lengths = f"the first has {counted(ragged[0].actual_columns, 'cell')}"
         message = (
             f"{counted(len(ragged), 'row')} without {counted(width, 'cell')}, as the header has: "
-            f"rows {listed([row.number - 1 for row in ragged])}; {lengths}"
+            f"rows {format_list([row.number - 1 for row in ragged])}; {lengths}"
         )
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     table: pd.DataFrame = cells.to_pandas().astype(str)
     return table
 
@@ -339,11 +343,11 @@ def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, 
     """
     there = [str(name) for name in table.columns]
     faults = [
-        Fault(
+        Diagnostic(
             path,
             0,
             column,
-            f"no such column for {role}, the columns are {listed(there, most=MOST_SHOWN)}"
+            f"no such column for {role}, the columns are {format_list(there, most=MOST_SHOWN)}"
             + did_you_mean(column, there),
         )
         for role, column in columns

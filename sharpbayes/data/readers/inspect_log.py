@@ -11,7 +11,7 @@ import pandas as pd
 
 from sharpbayes.data.readers.archive import Archive, opened
 from sharpbayes.data.readers.json_text import parsed, plain, scalars
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 # Scorers of Inspect's own that ask a model, and the role of that model where no other is named.
 GRADED, ROLE = "model_graded", "grader"
@@ -129,7 +129,7 @@ _NAMED = ("task", "model")
 
 def _no_log(path: Path, why: str) -> DataError:
     """The fault of a file that is something else."""
-    return DataError([Fault(str(path), 0, "", f"not a log of Inspect AI: it {why}")])
+    return DataError([Diagnostic(str(path), 0, "", f"not a log of Inspect AI: it {why}")])
 
 
 def _graders(spec: Values) -> dict[str, str]:

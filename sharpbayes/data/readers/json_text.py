@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 
 class _TwiceError(Exception):
@@ -30,7 +30,7 @@ def parsed(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "")
         message = str(error)
     except (ValueError, RecursionError):
         message = "not JSON"
-    raise DataError([Fault(str(path), line, key, message)])
+    raise DataError([Diagnostic(str(path), line, key, message)])
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def json_objects(path: Path) -> list[dict[str, Any]]:
             if line.strip():
                 row = parsed(line, path, line=number)
                 if not isinstance(row, dict):
-                    raise DataError([Fault(str(path), number, "", "not a JSON object")])
+                    raise DataError([Diagnostic(str(path), number, "", "not a JSON object")])
                 found.append(row)
     return found
 

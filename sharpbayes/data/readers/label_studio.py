@@ -9,7 +9,7 @@ import pandas as pd
 
 from sharpbayes.data.readers.files import read_table
 from sharpbayes.data.readers.json_text import parsed, plain
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 Rows = list[dict[str, Any]]
 # What every export says of an annotation.
@@ -31,7 +31,7 @@ def label_studio_export(path: Path) -> Rows:
             rows = _of_json(parsed(file.read(), path), path)
     if not rows or not all("annotator" in row and "id" in row for row in rows):
         message = "no export of Label Studio: rows need `id` and `annotator`, or `annotations`"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     # A text without any annotation stands in JSON_MIN and CSV as if nobody had rated it.
     return [row for row in rows if row["annotator"] not in (None, "", "{}")]
 
@@ -39,7 +39,7 @@ def label_studio_export(path: Path) -> Rows:
 def _of_json(held: Any, path: Path) -> Rows:
     """Rows of a list of tasks (JSON) or of annotations (JSON_MIN)."""
     if not isinstance(held, list) or not all(isinstance(each, dict) for each in held):
-        raise DataError([Fault(str(path), 0, "", "no list of tasks or annotations")])
+        raise DataError([Diagnostic(str(path), 0, "", "no list of tasks or annotations")])
     if any("annotations" in each for each in held):
         return [row for task in held for row in _of_task(task, path)]
     return [{key: _value(value) for key, value in each.items()} for each in held]
@@ -50,11 +50,11 @@ def _of_task(task: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     data, annotations = task.get("data"), task.get("annotations")
     if not isinstance(data, dict) or not isinstance(annotations, list) or "id" not in task:
         message = "a task without `id`, `data` or a list of `annotations`"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     start = {key: _value(value) for key, value in data.items()} | {"id": task["id"]}
     for each in annotations:
         if not isinstance(each, dict):
-            raise DataError([Fault(str(path), 0, "annotations", "not a list of objects")])
+            raise DataError([Diagnostic(str(path), 0, "annotations", "not a list of objects")])
         facts = {"annotator": _annotator(each.get("completed_by")), "annotation_id": each.get("id")}
         facts |= {key: each.get(key) for key in KEPT}
         yield start | _results(each.get("result")) | facts

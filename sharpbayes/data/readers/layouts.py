@@ -19,7 +19,7 @@ from sharpbayes.data.readers.inspect_log import inspect_log, inspect_table
 from sharpbayes.data.readers.label_studio import label_studio_export, label_studio_table
 from sharpbayes.data.readers.lm_eval import lm_eval_samples, lm_eval_table
 from sharpbayes.data.readers.prolific import prolific_export, prolific_table
-from sharpbayes.errors import DataError, Fault, first_line
+from sharpbayes.errors import DataError, Diagnostic, first_line
 
 # What a look at a file reads of it.
 LOOK = 1 << 16
@@ -60,7 +60,7 @@ def read_layout(base: Path, name: str, layout: str, *, compact: bool = False) ->
     paths = matching_files(base, name)
     held = how.joined([_one(path, how, layout) for path in paths])
     if held.empty:
-        raise DataError([Fault(str(base / name), 0, "", "no rows")])
+        raise DataError([Diagnostic(str(base / name), 0, "", "no rows")])
     refuse_names([str(column) for column in held.columns], paths[0])
     table = as_text(held)
     refuse_texts(table, base / f"{name}.{layout}")
@@ -73,13 +73,15 @@ def _one(path: Path, how: Layout, layout: str) -> Any:
     if path.suffix not in how.endings:
         known = ", ".join(how.endings)
         message = f"unknown kind of file {path.suffix!r} for layout {layout!r}, allowed are {known}"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     try:
         return how.one(path)
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - readers raise many kinds for a damaged file
-        raise DataError([Fault(str(path), 0, "", f"cannot be read: {first_line(error)}")]) from None
+        raise DataError(
+            [Diagnostic(str(path), 0, "", f"cannot be read: {first_line(error)}")]
+        ) from None
 
 
 def layout_of(path: Path) -> str | None:

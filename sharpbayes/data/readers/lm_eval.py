@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import json_objects, plain, scalars
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
 
@@ -32,12 +32,12 @@ def lm_eval_samples(path: Path) -> Samples:
     named = NAME.fullmatch(path.stem)
     if named is None:
         message = "not named samples_<task>_<time>.jsonl, as lm_eval names what it logs"
-        raise DataError([Fault(str(path), 0, "", message)])
+        raise DataError([Diagnostic(str(path), 0, "", message)])
     rows = json_objects(path)
     for number, row in enumerate(rows, start=1):
         if "doc_id" not in row or not isinstance(row.get("metrics"), list):
             message = "no sample of lm_eval: it has no `doc_id` or no list of `metrics`"
-            raise DataError([Fault(str(path), number, "", message)])
+            raise DataError([Diagnostic(str(path), number, "", message)])
     return Samples(path.resolve().parent.name, named["task"], rows)
 
 

@@ -17,7 +17,7 @@ from sharpbayes.data.readers.files import (
     require_columns,
 )
 from sharpbayes.data.readers.partition import partition_of
-from sharpbayes.errors import DataError, Fault, first_line
+from sharpbayes.errors import DataError, Diagnostic, first_line
 
 Codes = NDArray[np.int32]
 
@@ -57,7 +57,7 @@ def read_ratings(
         raise
     except Exception as error:  # noqa: BLE001 - Arrow raises many kinds for a damaged file
         message = f"cannot be read: {first_line(error)}"
-        raise DataError([Fault(str(base / name), 0, "", message)]) from None
+        raise DataError([Diagnostic(str(base / name), 0, "", message)]) from None
 
 
 def sorted_rows(item: Codes, rater: Codes) -> Codes:
@@ -123,7 +123,7 @@ def _streamed(
     wanted = list(dict.fromkeys([*(column for _, column in roles), *columns]))
     rows = sum(file.metadata.num_rows for file in files)
     if not rows:
-        raise DataError([Fault(path, 0, "", "no rows")])
+        raise DataError([Diagnostic(path, 0, "", "no rows")])
     found = {name: _Growing(rows) for name in wanted if name in there}
     for names in held_by:
         require_columns(pd.DataFrame(columns=names), [(n, n) for n in found], path=path)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from sharpbayes.errors import DataError, Fault
+from sharpbayes.errors import DataError, Diagnostic
 
 # What Hive and its kin write where a column of folders has no value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -31,7 +31,7 @@ def partition_of(base: Path, name: str, path: Path) -> dict[str, str]:
     for column, sign, _ in pairs:
         if not (column and sign):
             message = f"folders inside it must be named column=value, found {column!r}"
-            raise DataError([Fault(str(folder), 0, "", message)])
+            raise DataError([Diagnostic(str(folder), 0, "", message)])
     held = {_unquoted(column): _unquoted(value) for column, _, value in pairs}
     return {column: "" if value == NO_VALUE else value for column, value in held.items()}
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.errors import did_you_mean, listed
+from sharpbayes.errors import did_you_mean, format_list
 
 ALL = "all"
 NOBODY_OUTSIDE = "no rater outside the group labels an item"
@@ -188,7 +188,7 @@ def _column(columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int) ->
     """One column as text, or the error that says what there is."""
     if name not in columns:
         raise ValueError(
-            f"no column {name!r} (there are: {listed(columns)}){did_you_mean(name, columns)}"
+            f"no column {name!r} (there are: {format_list(columns)}){did_you_mean(name, columns)}"
         )
     values = np.asarray(columns[name], dtype=str)
     if values.shape != (size,):

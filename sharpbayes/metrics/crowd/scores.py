@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.errors import listed
+from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.kernels import count_scores
 
@@ -238,5 +238,5 @@ def _require_range(
     lowest = MISSING if missing else 0
     wrong = (values < lowest) | (values >= below)
     if wrong.any():
-        found = listed(np.unique(values[wrong]))
+        found = format_list(np.unique(values[wrong]))
         raise ValueError(f"{what} {found} is out of range (allowed: {lowest} to {below - 1})")

@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import Any
 
-from sharpbayes.errors import listed
+from sharpbayes.errors import format_list
 from sharpbayes.report.tables.table import Table
-from sharpbayes.workflows.run import Understood
+from sharpbayes.workflows.run import StudySummary
 
 
-def understood_tables(understood: Understood) -> list[Table]:
+def study_summary_tables(understood: StudySummary) -> list[Table]:
     """Return counts with labels, scales, and the size of a fit."""
     counts = tuple(
-        (name, str(count), listed(understood.labels.get(name, ()), most=6))
+        (name, str(count), format_list(understood.labels.get(name, ()), most=6))
         for name, count in understood.counts.items()
     )
     scales = tuple((name, ", ".join(labels)) for name, labels in understood.scales.items())
@@ -30,7 +30,7 @@ def understood_tables(understood: Understood) -> list[Table]:
     return tables
 
 
-def understood_document(understood: Understood) -> dict[str, Any]:
+def study_summary_document(understood: StudySummary) -> dict[str, Any]:
     """Return what ``check`` understood, as plain values."""
     findings = [asdict(each) for each in understood.findings]
     return vars(understood) | {"findings": findings}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import listed
+from sharpbayes.errors import format_list
 from sharpbayes.report.tables.common import number, span
 from sharpbayes.report.tables.table import Table
 
@@ -143,7 +143,7 @@ def _tiers(profile: xr.Dataset, interval: xr.Dataset) -> Table:
         ("tier", "models", tail_name(profile), "not told apart"),
         tuple(rows),
         f"Rule: {profile.attrs['tier_rule']}. "
-        f"Not told apart across tiers: {listed(across, most=20) or 'none'}.",
+        f"Not told apart across tiers: {format_list(across, most=20) or 'none'}.",
     )
 
 
