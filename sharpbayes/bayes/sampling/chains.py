@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
-from sharpbayes.execution.tasks import Arrays, NoStore, Store
+from sharpbayes.execution.tasks import Arrays, NoStore, Store, cpu_count
 from sharpbayes.spec.study import Sampler
 
 Progress = Callable[[Sequence[Any]], None]
