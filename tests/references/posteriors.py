@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.shared_data import SHARED_DATA
+
 HERE = Path(__file__).parent
 TABLE = HERE / "posteriors.csv"
-REAL = HERE.parents[2] / "shared" / "data"
 SEED = 20260121
 
 
@@ -64,15 +65,15 @@ def made(sizes, *, sds, cuts, link="logit", group=None, shift=(0.0,), sharp=(1.0
 
 def dices():
     """The first 30 conversations and raters of DICES-350."""
-    table = pd.read_csv(REAL / "dices350.csv")
+    table = pd.read_csv(SHARED_DATA / "dices350.csv")
     table = table[table["item"].isin(sorted(table["item"].unique())[:30]) & (table["rater"] < 25)]
     return table.rename(columns={"score": "level"})[["item", "rater", "level"]]
 
 
 def pluriharms():
     """Thirty items and raters of PluriHarms, in five levels, with the gender of raters."""
-    table = pd.read_csv(REAL / "pluriharms_ratings.csv").dropna()
-    gender = pd.read_csv(REAL / "pluriharms_raters.csv")[["rater", "gender"]]
+    table = pd.read_csv(SHARED_DATA / "pluriharms_ratings.csv").dropna()
+    gender = pd.read_csv(SHARED_DATA / "pluriharms_raters.csv")[["rater", "gender"]]
     gender = gender[gender["gender"].isin(["Man", "Woman"])].iloc[:30]
     table = table[table["item"] <= 30].merge(gender, on="rater")
     table["level"] = np.digitize(table["rating"], [20, 40, 60, 80])
@@ -122,7 +123,7 @@ def cases():
             discrimination="group",
         ),
     }
-    if REAL.is_dir():
+    if SHARED_DATA.is_dir():
         found["dices"] = Case(dices(), ("item", "rater"))
         found["pluriharms"] = Case(
             pluriharms(),

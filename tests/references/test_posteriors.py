@@ -18,7 +18,8 @@ from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import column, model_from
-from tests.references.posteriors import REAL, TABLE, cases
+from tests.references.posteriors import TABLE, cases
+from tests.shared_data import needs_shared_data
 
 STAN = pd.read_csv(TABLE).set_index(["case", "variable"])
 CASES = cases()
@@ -72,11 +73,15 @@ def by_stan_name(posterior, case):
     return found
 
 
+REAL = ("dices", "pluriharms")
+
+
 def marked(name):
-    return name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+    marks = [] if name in QUICK else [pytest.mark.slow]
+    return pytest.param(name, marks=[*marks, needs_shared_data] if name in REAL else marks)
 
 
-@pytest.mark.parametrize("name", [marked(name) for name in CASES])
+@pytest.mark.parametrize("name", [marked(name) for name in STAN.index.unique("case")])
 def test_posteriors_are_those_of_stan(name):
     case, stan = CASES[name], STAN.loc[name]
     draws = by_stan_name(posterior_of(case, SHORT if name in QUICK else LONG), case)
@@ -96,5 +101,10 @@ def test_posteriors_are_those_of_stan(name):
 
 def test_every_case_has_its_numbers():
     simulated = {"two_levels", "eleven_levels", *QUICK}
-    assert set(STAN.index.unique("case")) == simulated | {"dices", "pluriharms"}
-    assert set(CASES) == (set(STAN.index.unique("case")) if REAL.is_dir() else simulated)
+    assert set(STAN.index.unique("case")) == simulated | set(REAL)
+    assert set(CASES) - set(REAL) == simulated
+
+
+@needs_shared_data
+def test_every_case_of_real_ratings_has_its_numbers():
+    assert set(REAL) <= set(CASES)

@@ -12,10 +12,11 @@ from sharpbayes.errors import DataError, SpecError, StorageError
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import check, measure
+from tests.shared_data import SHARED_DATA, needs_shared_data
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-real = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
-FILES = sorted(path.name for path in DATA.glob("*.csv")) if DATA.is_dir() else ["none"]
+FILES = (
+    sorted(path.name for path in SHARED_DATA.glob("*.csv")) if SHARED_DATA.is_dir() else ["none"]
+)
 
 
 def started(folder, table, name="data.csv", **options):
@@ -44,19 +45,19 @@ def panel(**more):
     return table.assign(**more)
 
 
-@real
+@needs_shared_data
 @pytest.mark.parametrize("name", FILES)
 def test_every_real_file_is_measured_without_an_edit(name, tmp_path):
-    write_study(DATA / name, tmp_path / "s.toml")
+    write_study(SHARED_DATA / name, tmp_path / "s.toml")
     results = measure(load_study(tmp_path / "s.toml", overrides=("bootstrap.replicates=20",)))
     assert results.attrs["data_ratings"] > 100
     assert {"profile", "responsiveness"} & set(results.children)
 
 
-@real
+@needs_shared_data
 def test_tables_beside_the_ratings_are_joined_from_any_of_the_three(tmp_path):
     for name in ("ratings", "raters", "items"):
-        write_study(DATA / f"pluriharms_{name}.csv", tmp_path / f"{name}.toml")
+        write_study(SHARED_DATA / f"pluriharms_{name}.csv", tmp_path / f"{name}.toml")
         crowd = tomllib.loads((tmp_path / f"{name}.toml").read_text(encoding="utf-8"))["crowd"]
         assert crowd["data"].endswith("pluriharms_ratings.csv")
         assert crowd["raters"]["key"] == "rater"

@@ -9,12 +9,12 @@ import pytest
 
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import measure
+from tests.shared_data import SHARED_DATA, needs_shared_data
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 STUDIES = Path(__file__).parents[1] / "studies"
 FEW = ("bootstrap.replicates=100", "crowd.permutations=50")
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
+pytestmark = needs_shared_data
 
 
 def measured(name, *more):
@@ -30,7 +30,7 @@ def alpha(table, levels):
 
 
 def test_dices_cohesion_and_raters():
-    results, table = measured("dices350"), pd.read_csv(DATA / "dices350.csv")
+    results, table = measured("dices350"), pd.read_csv(SHARED_DATA / "dices350.csv")
     assert float(results["cohesion"]["irr"].sel(group="all")) == pytest.approx(alpha(table, 3))
     raters = results["raters"].to_dataset()
     shares = table.groupby("rater")["score"].agg(lambda s: s.isin([0, 2]).mean())
@@ -50,9 +50,9 @@ def test_dices_cohesion_and_raters():
 
 def test_pluriharms_cohesion_by_gender():
     results = measured("pluriharms")
-    table = pd.read_csv(DATA / "pluriharms_ratings.csv").dropna()
+    table = pd.read_csv(SHARED_DATA / "pluriharms_ratings.csv").dropna()
     table["score"] = np.digitize(table["rating"], [20, 40, 60, 80])
-    gender = pd.read_csv(DATA / "pluriharms_raters.csv").set_index("rater")["gender"]
+    gender = pd.read_csv(SHARED_DATA / "pluriharms_raters.csv").set_index("rater")["gender"]
     cohesion = results["cohesion"].to_dataset()
     for name in ("Man", "Woman"):
         own = table[table["rater"].map(gender) == name]
@@ -65,7 +65,7 @@ def test_pluriharms_cohesion_by_gender():
 
 def test_convabuse_raters_against_everyone_else():
     results = measured("convabuse")
-    table = pd.read_csv(DATA / "convabuse.csv").drop_duplicates(["item", "rater"])
+    table = pd.read_csv(SHARED_DATA / "convabuse.csv").drop_duplicates(["item", "rater"])
     assert results.attrs["data_repeated"] == 12_768 - len(table)
     raters = results["raters"].to_dataset()
     for rater in ("Annotator1", "Annotator5"):
@@ -80,7 +80,9 @@ def test_convabuse_raters_against_everyone_else():
 def test_nibbler_scores_by_round():
     results = measured("nibbler")
     table = (
-        pd.read_csv(DATA / "nibbler.csv").drop_duplicates(["item", "rater"]).dropna(subset="score")
+        pd.read_csv(SHARED_DATA / "nibbler.csv")
+        .drop_duplicates(["item", "rater"])
+        .dropna(subset="score")
     )
     expected = table.groupby("round")["score"].value_counts(normalize=True)
     share = results["scale_use"]["score_share"].sel(group="all")

@@ -8,12 +8,12 @@ import pytest
 
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import fit, measure, read
+from tests.shared_data import SHARED_DATA, needs_shared_data
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
 STUDIES = Path(__file__).parents[1] / "studies"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no folder {DATA} with real ratings")
+pytestmark = needs_shared_data
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_pluriharms_counts_its_missing_ratings():
 
 def test_dices_against_the_definitions():
     results = measure(load_study(STUDIES / "dices350.toml"))
-    table = pd.read_csv(DATA / "dices350.csv")
+    table = pd.read_csv(SHARED_DATA / "dices350.csv")
     scores = table.groupby("item")["score"].agg(
         lambda column: max(column.value_counts().loc[lambda c: c == c.max()].index)
     )
@@ -54,7 +54,7 @@ def test_dices_against_the_definitions():
 
 def test_xstest_counts_harm_by_the_kind_of_prompt():
     results = measure(load_study(STUDIES / "xstest.toml"))
-    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
     harm = np.where(table["contrast"], 1 - table["score"] / 2, table["score"] / 2)
     table["power"] = np.exp(harm / 0.2)
     pooled = 0.2 * np.log(table.groupby(["model", "prompt"])["power"].mean())
@@ -65,7 +65,7 @@ def test_xstest_counts_harm_by_the_kind_of_prompt():
 
 def test_xstest_under_other_judges_by_plain_loops():
     results = measure(load_study(STUDIES / "xstest_judges.toml"))
-    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
     table["harm"] = np.where(table["contrast"], 1 - table["score"] / 2, table["score"] / 2)
     judges = {
         "study": ["human_1", "human_2", "gpt4"],
@@ -89,7 +89,7 @@ def test_xstest_under_other_judges_by_plain_loops():
 
 def test_xstest_has_people_beside_programs():
     ratings = read(load_study(STUDIES / "xstest_people.toml")).ratings
-    table = pd.read_csv(DATA / "xstest.csv", dtype={"prompt": str})
+    table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
     held = {name: np.append(c.labels, "")[c.code] for name, c in ratings.columns.items()}
     for who, column in (("gpt4", "judge"), ("human_1", "rater"), ("human_2", "rater")):
         of = table[table["judge"] == who].dropna(subset=["score"])
@@ -103,13 +103,15 @@ def test_xstest_has_people_beside_programs():
 @pytest.mark.slow
 def test_people_on_a_fifth_of_xstest_correct_the_programs(tmp_path):
     """The profile as people would score is nearer what people say of all prompts."""
-    table = pd.read_csv(DATA / "xstest.csv", dtype=str)
+    table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype=str)
     people = table[table["judge"].str.startswith("human")]
     chosen = np.random.default_rng(1).choice(sorted(people["prompt"].unique()), 90, replace=False)
     people[people["prompt"].isin(chosen)].to_csv(tmp_path / "people.csv", index=False)
     text = (STUDIES / "xstest_people.toml").read_text(encoding="utf-8")
-    main, beside = text.replace("../../../shared/data", DATA.as_posix()).split("[panel.people]")
-    beside = beside.replace((DATA / "xstest.csv").as_posix(), "people.csv")
+    main, beside = text.replace("../../../shared/data", SHARED_DATA.as_posix()).split(
+        "[panel.people]"
+    )
+    beside = beside.replace((SHARED_DATA / "xstest.csv").as_posix(), "people.csv")
     path = tmp_path / "study.toml"
     path.write_text(f"{main}[panel.people]{beside}", encoding="utf-8")
     results = fit(load_study(path))
