@@ -48,22 +48,26 @@ class KernelError(SharpbayesError):
     """A fast log density that differs from the definition of its model; nothing was sampled."""
 
 
-class _FaultsError(SharpbayesError):
-    """An error that lists every fault found, one a line."""
+class _DiagnosticsError(SharpbayesError):
+    """An error that lists every problem found, one a line.
 
-    def __init__(self, faults: Iterable[Diagnostic]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(str(fault) for fault in self.faults))
+    Attributes:
+        diagnostics: The problems, in the order in which they are printed.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
 
 
-class SpecError(_FaultsError):
-    """Faults in a study, weights or model file, or in how a command was called (exit 2)."""
+class SpecError(_DiagnosticsError):
+    """Errors in a study, weights or model file, or in how a command was called (exit 2)."""
 
     exit_status = 2
 
 
-class DataError(_FaultsError):
-    """Faults in a data file, or a data file that is not there (exit 3)."""
+class DataError(_DiagnosticsError):
+    """Errors in a data file, or a data file that is not there (exit 3)."""
 
     exit_status = 3
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sharpbayes.spec.load import StudyFiles, load_study
+from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.load import load_study
 
 LEVELS, DIMENSIONS = 5, ("bias", "fair")
 INDICATORS = ("bias_a", "bias_b", "fair_a", "fair_b")

@@ -32,7 +32,7 @@ from sharpbayes.metrics.stats.resampling import (
     percentile_interval,
 )
 from sharpbayes.spec.consistency import policy_for
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Panel, Study
 from sharpbayes.spec.weights import Weights
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sharpbayes.execution.cluster import Cluster
     from sharpbayes.report.tables.table import Table
-    from sharpbayes.spec.load import StudyFiles
+    from sharpbayes.spec.files import StudyFiles
     from sharpbayes.storage.checkpoint import Checkpoint
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1

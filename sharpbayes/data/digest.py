@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sharpbayes.data.readers.files import matching_files
 from sharpbayes.data.readers.partition import partition_of
 from sharpbayes.errors import DataError, Diagnostic
-from sharpbayes.spec.load import StudyFiles, reload_study
+from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.people import People
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.study import Study

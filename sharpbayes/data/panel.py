@@ -26,7 +26,7 @@ from sharpbayes.data.readers.files import require_columns
 from sharpbayes.data.readers.layouts import read_layout
 from sharpbayes.data.side_tables import columns_of
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean
-from sharpbayes.spec.scales import level_values
+from sharpbayes.spec.scales import normalised_scores
 from sharpbayes.spec.study import Indicator, Panel
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def phi_table(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return phi of every level of every indicator (SHARP, Eqs 6-8); NaN past the last."""
     import xarray as xr  # noqa: PLC0415 - `check` does without
 
-    values = [level_values(panel.scales[i.scale]) for i in panel.full_indicators.values()]
+    values = [normalised_scores(panel.scales[i.scale]) for i in panel.full_indicators.values()]
     table = np.full((len(values), max(map(len, values))), np.nan)
     for row, phi in enumerate(values):
         table[row, : len(phi)] = phi

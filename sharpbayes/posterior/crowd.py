@@ -25,7 +25,7 @@ from sharpbayes.spec.study import Study
 LABELS_OUTSIDE = (
     "The model does not know the labels, so that posterior MPA and WRA are too low, the more so "
     "the fewer raters an item has: read them as lower bounds, or fit "
-    'model = "{model}", which does.'
+    'fit = "{model}", which does.'
 )
 
 

@@ -21,7 +21,7 @@ from sharpbayes.posterior.replicates import (
     texts_of,
     together,
 )
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Panel
 
 

@@ -1,6 +1,6 @@
 """Results -> the answer in two sentences, whether to trust it, and what it does not mean.
 
-SpecFile once: the terminal, the report and :class:`Summary` in a notebook say the same words.
+Written once: the terminal, the report and :class:`Summary` in a notebook say the same words.
 """
 
 import contextlib

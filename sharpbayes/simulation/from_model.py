@@ -19,7 +19,7 @@ from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.simulation.scoring_patterns import Simulated
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.model import Model
 
 GROUP, EXPERT, UNSAFE = "group:", "expert ", "unsafe"

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.simulation import Simulation
 from sharpbayes.spec.study import Crowd
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.diagnostics import dotted, line_of
+from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.lines import Path
-from sharpbayes.spec.load import SpecFile, StudyFiles
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import (
     Crowd,

@@ -24,7 +24,7 @@ _KINDS = {
 }
 
 
-def faults_of(
+def explain_errors(
     error: ValidationError,
     cls: type[BaseModel],
     data: Mapping[str, Any],

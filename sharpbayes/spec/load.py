@@ -1,12 +1,10 @@
 """TOML files -> frozen objects; every fault of every file at once."""
 
-import hashlib
 import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.library import find, folder
-from sharpbayes.spec.diagnostics import dotted, faults_of, line_of
+from sharpbayes.spec.consistency import check_files
+from sharpbayes.spec.diagnostics import dotted, explain_errors, line_of
+from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.lines import Path as KeyPath
 from sharpbayes.spec.lines import key_lines
 from sharpbayes.spec.model import Model
@@ -24,77 +24,6 @@ from sharpbayes.spec.weights import Weights
 DEFAULT_WEIGHTS = "sharp"
 # What no file that a person writes reaches.
 MOST_BYTES, MOST_NAME, DEEPEST = 10_000_000, 200, 50
-
-
-@dataclass(frozen=True)
-class SpecFile[T: BaseModel]:
-    """A file that a person wrote, and what it says.
-
-    Attributes:
-        spec: What it says.
-        path: Where it is.
-        text: Its text.
-        lines: Line of every key.
-    """
-
-    spec: T
-    path: Path
-    text: str
-    lines: Mapping[KeyPath, int]
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@dataclass(frozen=True, repr=False)
-class StudyFiles:
-    """A study with the weights and the model that it names.
-
-    Attributes:
-        study: The study.
-        weights: Its weights; None for a crowd that names none.
-        model: Its model; None if it names none.
-        overrides: What was put over the study, as ``key=value``.
-
-    >>> load_study("quickstart_crowd")
-    study      Quickstart: a crowd and five experts (quickstart_crowd.toml)
-    crowd      quickstart_crowd.csv
-    groups     gender, age, gender x age
-    weights    none
-    model      Item severity, rater bias and group bias on one latent scale (crowd_severity)
-    set        nothing
-    """
-
-    study: SpecFile[Study]
-    weights: SpecFile[Weights] | None
-    model: SpecFile[Model] | None
-    overrides: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        """Say what the study is in a few lines."""
-        return "\n".join(f"{name:10} {value}" for name, value in self._facts())
-
-    def _repr_html_(self) -> str:
-        """Say the same as a table, for notebooks."""
-        rows = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in self._facts())
-        return f"<table>{''.join(rows)}</table>"
-
-    def _facts(self) -> Iterator[tuple[str, str]]:
-        """What the study is, by name."""
-        spec = self.study.spec
-        table = spec.panel or spec.crowd
-        yield "study", f"{spec.title} ({self.study.path.name})"
-        if table is not None:
-            yield ("panel" if spec.panel else "crowd"), table.data
-        if spec.panel is not None:
-            yield "dimensions", ", ".join(each.name for each in spec.panel.dimensions)
-        if spec.crowd is not None:
-            yield "groups", ", ".join(" x ".join(columns) for columns in spec.crowd.groups)
-        for kind, written in (("weights", self.weights), ("model", self.model)):
-            yield kind, "none" if written is None else f"{written.spec.title} ({written.path.stem})"
-        yield "set", ", ".join(self.overrides) or "nothing"
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -121,10 +50,8 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     if faults:
         raise SpecError(sorted(faults))
     files = StudyFiles(study, weights, model, tuple(overrides))
-    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
-
     check_files(files)
-    other_weights(files)
+    load_sensitivity_weights(files)
     return files
 
 
@@ -151,20 +78,16 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
         written("model", Model) if "model" in attrs else None,
         overrides,
     )
-    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
-
     check_files(files)
     return files
 
 
-def other_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
+def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
     """Read the weights that a study's ``sensitivity`` names, by their stems.
 
     Raises:
         SpecError: Every fault of a file, and weights that do not suit the study.
     """
-    from sharpbayes.spec.consistency import check_files  # noqa: PLC0415 - it needs the classes above
-
     found: dict[str, SpecFile[Weights]] = {}
     for name in files.study.spec.sensitivity.weights:
         written = load(_located(name, "weights", files.study, ("sensitivity", "weights")), Weights)
@@ -199,7 +122,7 @@ def parse[T: BaseModel](
     try:
         spec = cls.model_validate(data)
     except ValidationError as error:
-        faults = faults_of(error, cls, data, str(path), lines)
+        faults = explain_errors(error, cls, data, str(path), lines)
         raise SpecError(sorted(_resited(fault, set_at) for fault in faults)) from None
     return SpecFile(spec, path, text, lines)
 
@@ -231,7 +154,7 @@ def _gathered[T: BaseModel](  # noqa: PLR0917
     try:
         return load(_located(name, kind, study, key), cls)
     except SpecError as error:
-        faults.extend(error.faults)
+        faults.extend(error.diagnostics)
         return None
 
 

@@ -108,10 +108,10 @@ CrowdScale = Annotated[
 ]
 
 
-def level_values(scale: OrdinalScale | BooleanScale | CategoricalScale) -> tuple[float, ...]:
+def normalised_scores(scale: OrdinalScale | BooleanScale | CategoricalScale) -> tuple[float, ...]:
     """Return phi of each level, in [0, 1] (SHARP, Eqs 6-8); evenly spaced unless values are given.
 
-    >>> level_values(OrdinalScale(kind="ordinal", min=1, max=3))
+    >>> normalised_scores(OrdinalScale(kind="ordinal", min=1, max=3))
     (0.0, 0.5, 1.0)
     """
     if isinstance(scale, CategoricalScale) and scale.values is not None:

@@ -56,7 +56,7 @@ class Indicator(Spec):
     refusal: bool = False
 
 
-class Part(Spec):
+class IndicatorGroup(Spec):
     """A part of a sub-index: one reduction over indicators."""
 
     mean: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
@@ -85,7 +85,7 @@ class Dimension(Spec):
     """A harm dimension: parts combined by weights, or one reduction, and amplifiers."""
 
     name: Name
-    parts: Annotated[dict[Name, Part], Field(min_length=1)] | None = None
+    parts: Annotated[dict[Name, IndicatorGroup], Field(min_length=1)] | None = None
     mean: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
     rms: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
     max: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)] | None = None
@@ -98,12 +98,12 @@ class Dimension(Spec):
         return self
 
     @property
-    def named_parts(self) -> dict[str, Part]:
+    def named_parts(self) -> dict[str, IndicatorGroup]:
         """The parts by name; a dimension with one reduction has one part, named after it."""
         if self.parts is not None:
             return self.parts
         name = _reductions(self)[0]
-        return {name: Part.model_validate({name: getattr(self, name)})}
+        return {name: IndicatorGroup.model_validate({name: getattr(self, name)})}
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Dimension(Spec):
         return tuple(dict.fromkeys([*used, *self.amplify]))
 
 
-def _reductions(owner: Part | Dimension) -> list[str]:
+def _reductions(owner: IndicatorGroup | Dimension) -> list[str]:
     """Names of the reductions that are given."""
     return [name for name in ("mean", "rms", "max") if getattr(owner, name) is not None]
 

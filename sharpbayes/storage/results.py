@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.tasks import trim_memory
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -15,7 +15,7 @@ from sharpbayes.data.panel import ratings_of, read_panel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.execution.tasks import Each, Store
-from sharpbayes.spec.load import StudyFiles
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Study
 from sharpbayes.storage.results import provenance
 

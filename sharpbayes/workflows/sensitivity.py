@@ -12,7 +12,8 @@ from sharpbayes.data.panel import panel_ratings, pooled_judges
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import Each, Store, as_arrays, as_dataset, each_named, in_turn
 from sharpbayes.metrics.stats.resampling import blocks_by, in_threads
-from sharpbayes.spec.load import SpecFile, StudyFiles, other_weights
+from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.load import load_sensitivity_weights
 from sharpbayes.spec.model import (
     Exponential,
     HalfNormal,
@@ -73,7 +74,7 @@ def sensitivity(
         posterior sd; of a panel also what is decided; ``converged``, ``rhat`` (largest) and
         ``divergences``.
     """
-    weights = other_weights(files)
+    weights = load_sensitivity_weights(files)
     if files.weights is not None:
         weights = {files.weights.path.stem: files.weights} | weights
     own = _answers(files, loaded, groups, Case(), weights)

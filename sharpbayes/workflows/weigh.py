@@ -31,7 +31,8 @@ from sharpbayes.posterior.target_population import (
     population_weights,
 )
 from sharpbayes.spec.consistency import check_files
-from sharpbayes.spec.load import SpecFile, StudyFiles, load_weights, parse
+from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.load import load_weights, parse
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights

@@ -17,7 +17,7 @@ def test_a_fault_of_an_override_is_told_as_its_own():
         load_study("quickstart", overrides=("sampler.drows=3",))
     assert str(caught.value) == (
         "--set sampler.drows=3: sampler.drows: unknown key, allowed are chains, tune, draws, "
-        "predictive, target_accept, max_depth, max_rhat, min_ess, max_divergences, "
+        "predictive_draws, target_accept, max_depth, max_rhat, min_ess, max_divergences, "
         "min_bfmi, max_depth_share; "
         "did you mean 'draws'?"
     )
@@ -48,7 +48,7 @@ def test_weights_not_named_and_about_other_dimensions_give_an_equal_policy(tmp_p
     assert policy_for(files.study.spec, files.weights.spec)["bias"] == 0.25
     one = files.study.spec.model_copy(
         update={
-            "panel": files.study.spec.panel.fit_copy(
+            "panel": files.study.spec.panel.model_copy(
                 update={"dimensions": files.study.spec.panel.dimensions[:2]}
             )
         }

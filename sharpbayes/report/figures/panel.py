@@ -24,7 +24,7 @@ STYLE: Any = {
     "font.size": 9,
     "text.parse_math": False,
 }
-# SpecFile into files unless they are told not to, so that equal results give equal files.
+# Written into files unless they are told not to, so that equal results give equal files.
 UNDATED: dict[str, dict[str, Any]] = {
     ".png": {},
     ".svg": {"Date": None},
