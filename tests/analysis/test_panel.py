@@ -328,7 +328,9 @@ def test_ties_everywhere_count_all_that_are_tied(tmp_path):
 
 
 def test_mixed_models_say_from_how_many_prompts_they_are(tmp_path):
-    results = measured(tmp_path, frame(prompts=30), tables="[panel.validation]\nmax_mixed_model_cells = 15\n")
+    results = measured(
+        tmp_path, frame(prompts=30), tables="[panel.validation]\nmax_mixed_model_cells = 15\n"
+    )
     assert results["validation"].attrs["mixed_prompts"] == 5
     assert results["validation"].attrs["prompts"] == 30
 
