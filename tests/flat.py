@@ -13,7 +13,7 @@ def flat(placed, shape):
     }
     for scale in placed.scales:
         share = np.arange(1, len(scale.labels)) / len(scale.labels)
-        found[f"threshold_{scale.name}"] = ((scale.cut_dim,), np.log(share / (1 - share)))
+        found[f"threshold_{scale.name}"] = ((scale.cutpoint_dim,), np.log(share / (1 - share)))
     held = xr.Dataset(found)
     held = held.assign_coords({dim: np.arange(size) for dim, size in held.sizes.items()})
     return held.expand_dims({"chain": np.arange(chains), "draw": np.arange(draws)})

@@ -169,7 +169,7 @@ def _reseated(
     """A term on the cells of judges."""
     if "rater" not in term.dims:
         return replace(term, index=term.index[judged])
-    if term.part == "spacing":
+    if term.part == "gap":
         seats, rows = columns["rater"], scales[term.scale].rows
         there = np.full(len(judged), -1, dtype=np.int64)
         there[rows] = seats.code[rows]

@@ -100,11 +100,11 @@ def frequencies(
             shape = (len(held.labels), len(scale.labels))
             coords = {
                 dim_name(column): list(held.labels),
-                f"{scale.name}_level": list(scale.labels),
+                f"{scale.name}_category": list(scale.labels),
             }
             dims = tuple(coords)
             observed[name] = xr.DataArray(_shares(code, scale.level, shape), coords, dims)
-            levels = draws.predictive[f"level_{scale.name}"].to_numpy()
+            levels = draws.predictive[f"rating_{scale.name}"].to_numpy()
             made = np.empty((*draws.shape, *shape))
             for at in np.ndindex(draws.shape):
                 made[at] = _shares(code, levels[at], shape)

@@ -119,7 +119,7 @@ class Block:
         if column is None and self.draws.predictive.data_vars:
             held = self.draws.predictive
             return {
-                scale.name: held[f"level_{scale.name}"]
+                scale.name: held[f"rating_{scale.name}"]
                 .isel(chain=self.chain, draw=slice(self.start, self.stop))
                 .transpose("draw", rating_dim(scale.name))
                 .to_numpy()
@@ -274,7 +274,7 @@ def together[Held: (xr.Dataset, xr.DataArray)](held: Held, makings: int, dim: st
 def draws_of(levels: Levels, placed: Design) -> Draws:
     """Levels of each scale, (draw, rating), as draws of one chain."""
     held = {
-        f"level_{name}": (("chain", "draw", rating_dim(name)), values[None])
+        f"rating_{name}": (("chain", "draw", rating_dim(name)), values[None])
         for name, values in levels.items()
     }
     return Draws(xr.Dataset(), xr.Dataset(held), placed, seed=0)

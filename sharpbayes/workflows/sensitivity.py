@@ -126,9 +126,7 @@ def widened(model: Model, factor: float) -> Model:
         (3.0, 10.0)
     """
     bounds = model.thresholds
-    widths = {
-        name: _wide(getattr(bounds, name), factor) for name in ("prior", "severity", "spacing")
-    }
+    widths = {name: _wide(getattr(bounds, name), factor) for name in ("prior", "shift", "gap")}
     return model.model_copy(
         update={
             "thresholds": bounds.model_copy(update=widths),

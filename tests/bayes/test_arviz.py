@@ -61,8 +61,8 @@ def test_the_forest_of_a_report_has_both_intervals(results):
 
 def test_shares_of_levels_are_counted_in_every_replicate(results):
     (table,) = level_shares(results).values()
-    observed = results["observed_data"]["level_score"].to_numpy()
-    draws = results["posterior_predictive"]["level_score"].to_numpy().reshape(-1, observed.size)
+    observed = results["observed_data"]["rating_score"].to_numpy()
+    draws = results["posterior_predictive"]["rating_score"].to_numpy().reshape(-1, observed.size)
     np.testing.assert_allclose(table[:, 0], [(observed == level).mean() for level in range(5)])
     np.testing.assert_allclose(table[:, 1], [(draws == level).mean() for level in range(5)])
     assert (table[:, 2] <= table[:, 1]).all()
@@ -74,7 +74,7 @@ def test_replicates_are_drawn_scale_by_scale_and_scales_of_two_levels_are_not(re
     assert [axes.get_title() for axes in figure.axes if axes.get_title()] == ["score"]
     flags = results.copy()
     for group in ("observed_data", "posterior_predictive"):
-        level = results[group].to_dataset()[["level_score"]].clip(max=1)
+        level = results[group].to_dataset()[["rating_score"]].clip(max=1)
         flags[group] = xr.DataTree(level)
     assert predictive(flags) is None
 

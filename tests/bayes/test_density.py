@@ -67,7 +67,7 @@ def plain_density(placed, values):
         prior = stats.norm(placed.thresholds.mean, placed.thresholds.sd)
         total += prior.logpdf(cuts).sum() + gammaln(len(cuts) + 1)
         stretch = np.zeros((len(scale.rows), len(cuts) - 1))
-        for term in placed.part("spacing"):
+        for term in placed.part("gap"):
             if term.scale == position:
                 stretch += values[term.name][term.index[scale.rows]]
         total += log_levels(scale, cuts, stretch, eta[scale.rows], np.exp(log_a[scale.rows]))
@@ -108,7 +108,7 @@ def log_jacobian(placed, flat, point):
         total += point[section.start + 1 : section.stop].sum()
         total -= sum(
             block_means(term, values_of(term, flat, point)).sum()
-            for term in placed.part("spacing")
+            for term in placed.part("gap")
             if placed.scales[term.scale].name == scale.name
         )
     return total

@@ -23,7 +23,7 @@ def powers(placed, rng, monkeypatch, **kept):
     held = {}
     for term in placed.terms:
         effects = kept.get(term.name, 0.1) * rng.normal(size=(1, DRAWS, *term.shape))
-        if term.part == "spacing":
+        if term.part == "gap":
             unseen = ~np.isin(np.arange(term.shape[0]), term.index)
             effects[:, :, unseen] = np.nan
         if term.name == "location_indicator":
@@ -45,9 +45,9 @@ def test_effects_that_ratings_tell_are_sampled_directly(placed, rng, monkeypatch
 
 def test_levels_without_ratings_on_a_scale_do_not_count(placed, rng, monkeypatch):
     """Their stretches are missing; a power of 1 would follow from any missing number."""
-    found = powers(placed, rng, monkeypatch, spacing_four_indicator=0.5)
+    found = powers(placed, rng, monkeypatch, gap_four_indicator=0.5)
     # Three indicators are on the scale; the mean of each gap is left out.
-    assert found["spacing_four_indicator"] == pytest.approx(1.4 * 0.25 * 2 / 3, rel=0.05)
+    assert found["gap_four_indicator"] == pytest.approx(1.4 * 0.25 * 2 / 3, rel=0.05)
 
 
 def test_what_holds_other_means_is_sampled_with_them_if_ratings_tell_it(placed, rng, monkeypatch):

@@ -143,7 +143,7 @@ def test_one_judge_against_people_has_the_density_of_the_graph(people, rng):
     assert_same(placed, seed=5)
     found = {term.name: term.shape for term in placed.terms}
     assert found["location_own_family"] == found["discrimination_judge"] == (1,)
-    assert found["spacing_ten_judge"] == (1, 8)
+    assert found["gap_ten_judge"] == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -199,7 +199,7 @@ def test_prior_thresholds_stand_in_any_order(rng):
     assert cuts.mean(axis=0) == pytest.approx(np.ones(4), abs=4 * 2.0 / np.sqrt(400))
     assert cuts.std(axis=0) == pytest.approx(np.full(4, 2.0), rel=4 / np.sqrt(800))
     assert np.abs(np.corrcoef(cuts.T) - np.eye(4)).max() < 4 / np.sqrt(400)
-    assert found["prior_predictive"]["level_score"].to_numpy().max() == 4
+    assert found["prior_predictive"]["rating_score"].to_numpy().max() == 4
 
 
 @pytest.mark.slow

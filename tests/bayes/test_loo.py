@@ -41,9 +41,9 @@ def left_out(ratings, model, by, **more):
 def whole(posterior, placed, code):
     """ArviZ's own numbers from the log-likelihood of all ratings at once, summed by unit."""
     held = log_likelihood(posterior, placed)
-    by_rating = np.empty((*held["level_score"].shape[:2], placed.ratings))
+    by_rating = np.empty((*held["rating_score"].shape[:2], placed.ratings))
     for scale in placed.scales:
-        by_rating[..., scale.rows] = held[f"level_{scale.name}"].to_numpy()
+        by_rating[..., scale.rows] = held[f"rating_{scale.name}"].to_numpy()
     summed = [by_rating[..., code == unit].sum(axis=-1) for unit in range(code.max() + 1)]
     units = xr.DataArray(np.stack(summed, axis=-1), dims=("chain", "draw", "unit"))
     tree = xr.DataTree.from_dict(
@@ -171,7 +171,7 @@ def test_exact_density_is_the_mean_over_draws(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
     posterior, placed = fitted(ratings, ITEM_AND_RATER)
     left = loo.units(ratings, "rating")
-    held = log_likelihood(posterior, placed)["level_score"].to_numpy().reshape(1000, -1)
+    held = log_likelihood(posterior, placed)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
     assert loo.predicted(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
 

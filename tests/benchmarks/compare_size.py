@@ -32,7 +32,7 @@ def fit_of(items, draws):
     values = {
         "location_item": ("item", around(rng.normal(0, 1.5, items), 0.2)),
         "location_rater": ("rater", around(rng.normal(0, 0.8, RATERS), 0.1)),
-        "threshold_score": (placed.scales[0].cut_dim, cuts),
+        "threshold_score": (placed.scales[0].cutpoint_dim, cuts),
     }
     held = {name: (("chain", "draw", dim), array) for name, (dim, array) in values.items()}
     return ratings, placed, xr.Dataset(held)

@@ -44,7 +44,7 @@ def predictive(placed, draws):
         for at in np.ndindex(shape[:2]):
             moved = scale.level + rng.integers(-1, 2, len(scale.rows))
             level[at] = np.clip(moved, 0, len(scale.labels) - 1)
-        made[f"level_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
+        made[f"rating_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
     coords = {"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)}
     return xr.Dataset(made, coords)
 

@@ -43,7 +43,7 @@ def test_both_populations_share_one_severity():
     few = ("sampler.tune=300", "sampler.draws=500", "bootstrap.replicates=20", "seed=3")
     results = fit(load_study("quickstart_crowd", overrides=(EXPERTS, *few)))
     posterior = results["posterior"].to_dataset()
-    assert posterior["threshold_label"].sizes["label_cut"] == 1
+    assert posterior["threshold_label"].sizes["label_cutpoint"] == 1
     severity = posterior["location_item"].mean(("chain", "draw"))
     crowd = read(load_study("quickstart_crowd")).crowd
     share = np.bincount(crowd.expert_item, crowd.expert_label) / np.bincount(crowd.expert_item)

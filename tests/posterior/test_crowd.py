@@ -53,7 +53,7 @@ def test_without_noise_the_twin_is_the_deterministic_value(crowd):
 def test_other_levels_are_measured_as_the_definition_says(crowd):
     """WRA of all raters in one draw, by plain loops over items and experts."""
     study, data, draws = crowd
-    level = draws.predictive["level_score"]
+    level = draws.predictive["rating_score"]
     level.values[...] = np.random.default_rng(2).integers(0, 5, level.shape)
     twin = crowd_twin(study, data, draws, ["ratings"])
     own = level.isel(chain=1, draw=2).to_numpy()

@@ -41,7 +41,7 @@ def made_up(placed, rng):
         found[f"sd_{term.stem}"] = (lead, np.ones(shape))
     for scale in placed.scales:
         cuts = np.sort(rng.normal(0, 2, (*shape, scale.cuts)), axis=-1)
-        found[f"threshold_{scale.name}"] = ((*lead, scale.cut_dim), cuts)
+        found[f"threshold_{scale.name}"] = ((*lead, scale.cutpoint_dim), cuts)
     coords = {name: list(labels) for name, labels in placed.coords.items()}
     used = {dim for dims, _ in found.values() for dim in dims}
     kept = {name: labels for name, labels in coords.items() if name in used}

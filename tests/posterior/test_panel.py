@@ -82,7 +82,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
     levels, cells, draws = parts(small)
     rng = np.random.default_rng(3)
     for scale in draws.design.scales:
-        held = draws.predictive[f"level_{scale.name}"]
+        held = draws.predictive[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, 11, held.shape)
     [twin] = panel_twins([planned(small, levels)], cells, draws, ["ratings"])
     block = Block(draws, 1, 2, 3)
@@ -181,7 +181,7 @@ def test_new_judges_follow_the_law_of_their_terms(posterior):
     changed = {name for name in held.data_vars if not fresh[name].equals(held[name])}
     assert changed == {term.name for term in placed.terms if "judge" in term.dims}
     assert any(name.startswith("location") for name in changed)
-    assert any(name.startswith("spacing") for name in changed)
+    assert any(name.startswith("gap") for name in changed)
     for name in changed:
         values = fresh[name].to_numpy().ravel()
         assert stats.kstest(values, "norm").pvalue > 1e-3, name

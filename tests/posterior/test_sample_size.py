@@ -33,7 +33,7 @@ def replicates(loaded, files):
     made = observed(placed).expand_dims(axes).copy(deep=True)
     rng = np.random.default_rng(7)
     for scale in placed.scales:
-        held = made[f"level_{scale.name}"]
+        held = made[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, len(scale.labels), held.shape)
     return Draws(flat(placed, (CHAINS, DRAWS)), made, placed, 3)
 

@@ -31,26 +31,26 @@ parameters {
   vector<lower=0>[T] sd_term;
   vector[start[T + 1]] effect;
   vector[F] population;
-  real<lower=0> sd_spacing[S > 0];
-  matrix[S, S > 0 ? K - 2 : 0] unit_spacing;
+  real<lower=0> sd_gap[S > 0];
+  matrix[S, S > 0 ? K - 2 : 0] unit_gap;
   real<lower=0> sd_factor[D > 0];
   vector[D > 0 ? D - 1 : 0] unit_factor;
 }
 transformed parameters {
-  matrix[S, S > 0 ? K - 2 : 0] spacing;
+  matrix[S, S > 0 ? K - 2 : 0] gap;
   vector[K - 1] own[S > 0 ? S : 1];
   vector[D > 0 ? D : 1] factor = rep_vector(1, D > 0 ? D : 1);
   if (D > 0) factor = exp(basis * unit_factor * sd_factor[1]);
   own[1] = threshold;
   if (S > 0) {
-    spacing = unit_spacing * sd_spacing[1];
+    gap = unit_gap * sd_gap[1];
     for (s in 1:S) {
       own[s][pivot] = threshold[pivot];
       for (k in (pivot + 1):(K - 1))
-        own[s][k] = own[s][k - 1] + (threshold[k] - threshold[k - 1]) * exp(spacing[s, k - 1]);
+        own[s][k] = own[s][k - 1] + (threshold[k] - threshold[k - 1]) * exp(gap[s, k - 1]);
       for (back in 1:(pivot - 1)) {
         int k = pivot - back;
-        own[s][k] = own[s][k + 1] - (threshold[k + 1] - threshold[k]) * exp(spacing[s, k]);
+        own[s][k] = own[s][k + 1] - (threshold[k + 1] - threshold[k]) * exp(gap[s, k]);
       }
     }
   }
@@ -60,8 +60,8 @@ model {
   sd_term ~ normal(0, 1.5);
   for (t in 1:T) segment(effect, start[t] + 1, levels[t]) ~ normal(0, sd_term[t]);
   population ~ normal(0, 1);
-  sd_spacing ~ normal(0, 0.5);
-  to_vector(unit_spacing) ~ normal(0, 1);
+  sd_gap ~ normal(0, 0.5);
+  to_vector(unit_gap) ~ normal(0, 1);
   sd_factor ~ normal(0, 0.5);
   unit_factor ~ normal(0, 1);
   for (n in 1:N) {

@@ -10,7 +10,7 @@ if (!nzchar(rstan_options("boost_lib"))) rstan_options(boost_lib = "/usr/include
 stored <- file.path(given[1], "ordinal.rds")
 if (!file.exists(stored)) saveRDS(stan_model(file.path(here, "ordinal.stan")), stored)
 model <- readRDS(stored)
-kept <- c("threshold", "sd_term", "population", "sd_spacing", "spacing", "sd_factor", "factor")
+kept <- c("threshold", "sd_term", "population", "sd_gap", "gap", "sd_factor", "factor")
 number <- function(x) signif(x, 7)
 for (case in given[-(1:2)]) {
   data <- fromJSON(file.path(given[1], paste0(case, ".json")))

@@ -44,7 +44,12 @@ NAMES = {
     "chosen": "selected",
     "deepest": "max_depth_share",
     "lean": "differential_severity",
+    "spacing": "gap",
 }
+# Last words of dimensions: `score_cut`, `score_inner`.
+DIMENSIONS = {"cut": "cutpoint", "inner": "gap", "level": "category"}
+# Groups in which `level_<scale>` holds ratings.
+RATING_GROUPS = {"posterior_predictive", "log_likelihood", "observed_data", "prior_predictive"}
 # Groups whose numbers may differ, and why; each is an error that was mended.
 REASONS: dict[str, str] = {}
 
@@ -60,6 +65,28 @@ def renamed(name: str) -> str:
     return name
 
 
+def renamed_dimension(name: str) -> str:
+    """The present name of a dimension.
+
+    >>> renamed_dimension("score_inner"), renamed_dimension("level")
+    ('score_gap', 'level')
+    """
+    for old, new in DIMENSIONS.items():
+        name = re.sub(rf"_{old}$", f"_{new}", name)
+    return renamed(name)
+
+
+def renamed_variable(name: str, group: str) -> str:
+    """The present name of a variable of a group.
+
+    >>> renamed_variable("level_score", "observed_data")
+    'rating_score'
+    """
+    if group in RATING_GROUPS:
+        name = re.sub("^level_", "rating_", name)
+    return renamed(name)
+
+
 def groups(path: Path) -> Iterator[tuple[str, xr.Dataset]]:
     """Every group of a results file that holds variables, by its path."""
     with xr.open_datatree(path, engine="h5netcdf") as tree:
@@ -70,7 +97,9 @@ def groups(path: Path) -> Iterator[tuple[str, xr.Dataset]]:
 
 def difference(old: xr.DataArray, new: xr.DataArray) -> tuple[int, float]:
     """Number of values that differ in a bit, and the largest absolute difference."""
-    if [renamed(str(dim)) for dim in old.dims] != list(new.dims) or old.shape != new.shape:
+    if [renamed_dimension(str(dim)) for dim in old.dims] != list(
+        new.dims
+    ) or old.shape != new.shape:
         return old.size, np.inf
     if old.dtype.kind in "OUST":
         different = old.to_numpy().astype(str) != new.to_numpy().astype(str)
@@ -89,11 +118,12 @@ def compared(old: Path, new: Path) -> Iterator[tuple[object, ...]]:
         values = different = 0
         largest = 0.0
         for name, array in data.data_vars.items():
-            match = present.get(path, xr.Dataset()).get(renamed(str(name)))
+            variable = renamed_variable(str(name), path.split("/")[-1])
+            match = present.get(path, xr.Dataset()).get(variable)
             count, gap = (array.size, np.inf) if match is None else difference(array, match)
             values, different, largest = values + array.size, different + count, max(largest, gap)
             if count:
-                print(f"{old.name}: /{path}/{renamed(str(name))}: {count} of {array.size}, {gap:g}")
+                print(f"{old.name}: /{path}/{variable}: {count} of {array.size}, {gap:g}")
         reason = REASONS.get(path.split("/")[-1], "") if different else ""
         yield old.stem, f"/{path}", len(data.data_vars), values, different, f"{largest:g}", reason
 

@@ -115,14 +115,14 @@ def by_group(own, *, growing):
     return {
         "threshold_score": steps - steps[pivot] + anchor,
         "location_group": anchor - own[:, pivot],
-        "spacing_score_group": np.log(gaps / middle) if growing else gaps - middle,
+        "gap_score_group": np.log(gaps / middle) if growing else gaps - middle,
     }
 
 
 def of_each_group(link="logit", likelihood="cumulative"):
     """Thresholds of each group."""
     location = [{"by": ["group:group"], "prior": FIXED}]
-    thresholds = {"by": ["scale", "group:group"], "spacing": FIXED}
+    thresholds = {"by": ["scale", "group:group"], "gap": FIXED}
     return model_from(location, link=link, likelihood=likelihood, thresholds=thresholds)
 
 

@@ -65,7 +65,7 @@ def test_varying_effects_are_those_of_clmm(name, terms, link):
     location = [{"by": [term], "prior": VARYING} for term in terms]
     model = model_from(location, link=link, thresholds={"prior": WIDE})
     posterior = posterior_of(name, model)
-    cuts = posterior["threshold_score"].transpose("score_cut", ...).to_numpy()
+    cuts = posterior["threshold_score"].transpose("score_cutpoint", ...).to_numpy()
     assert len(cuts) == len(R[f"{name} thresholds"])
     for draws, estimate, error in zip(
         cuts, R[f"{name} thresholds"], R[f"{name} threshold_se"], strict=True
@@ -80,12 +80,12 @@ def test_varying_effects_are_those_of_clmm(name, terms, link):
 def test_thresholds_by_group_are_those_of_clm():
     model = model_from(
         [{"by": ["group:group"], "prior": FLAT}],
-        thresholds={"by": ["scale", "group:group"], "prior": WIDE, "spacing": FLAT},
+        thresholds={"by": ["scale", "group:group"], "prior": WIDE, "gap": FLAT},
     )
     own = posterior_of("groups", model)["threshold_score_group"]
     first, more = np.reshape(R["groups nominal"], (2, 3))
     for group, wanted in (("a", first), ("b", first + more)):
-        draws = own.sel(group=group).transpose("score_cut", ...).to_numpy()
+        draws = own.sel(group=group).transpose("score_cutpoint", ...).to_numpy()
         for each, estimate in zip(draws, wanted, strict=True):
             near(each, estimate, sds=0.1)
 
@@ -105,7 +105,7 @@ def test_discrimination_by_group_is_the_scale_of_clm():
     near(a * (eta.sel(group="b") - eta.sel(group="a")), beta, sds=0.1)
     cuts = a * (found["threshold_score"] - eta.sel(group="a"))
     for draws, estimate in zip(
-        cuts.transpose("score_cut", ...).to_numpy(), R["sharpness thresholds"], strict=True
+        cuts.transpose("score_cutpoint", ...).to_numpy(), R["sharpness thresholds"], strict=True
     ):
         near(draws, estimate, sds=0.1)
 
@@ -116,7 +116,7 @@ def test_population_effects_are_those_of_statsmodels_and_polr(link):
     found = posterior_of("groups", model)
     effect = found["location_group"]
     shift = (effect.sel(group="b") - effect.sel(group="a")).to_numpy()
-    cuts = (found["threshold_score"] - effect.sel(group="a")).transpose("score_cut", ...)
+    cuts = (found["threshold_score"] - effect.sel(group="a")).transpose("score_cutpoint", ...)
     table = RATINGS["groups"]
     ordered = OrderedModel(
         pd.Series(pd.Categorical(table["level"], ordered=True)),

@@ -61,7 +61,7 @@ def by_stan_name(posterior, case):
     if case.population:
         names["location_group"] = "population"
     if case.thresholds:
-        names |= {"sd_spacing_score_group": "sd_spacing[1]", "spacing_score_group": "spacing"}
+        names |= {"sd_gap_score_group": "sd_gap[1]", "gap_score_group": "gap"}
     if case.discrimination:
         names |= {"sd_discrimination_group": "sd_factor[1]", "discrimination_group": "factor"}
     found = {}

@@ -55,7 +55,7 @@ def at_the_mode(likelihood, link, *, own):
         [{"by": ["group:group"], "prior": FLAT}],
         likelihood=likelihood,
         link=link,
-        thresholds={"by": by, "prior": {"mean": 0.0, "sd": 1000.0}, "spacing": FLAT},
+        thresholds={"by": by, "prior": {"mean": 0.0, "sd": 1000.0}, "gap": FLAT},
     )
     placed = design(held, model)
     flat = layout(placed)
@@ -67,7 +67,7 @@ def at_the_mode(likelihood, link, *, own):
     found = minimize(less, initial_point(placed, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
     draws = labelled(kept_at(flat, found.x)[None, None], placed, flat)
     # of single precision each, as results keep them
-    return draws, float(log_likelihood(draws, placed)["level_score"].astype(float).sum())
+    return draws, float(log_likelihood(draws, placed)["rating_score"].astype(float).sum())
 
 
 @pytest.mark.parametrize(("likelihood", "link"), LAWS)

@@ -57,7 +57,7 @@ def test_the_crowd_recovers_its_truth(crowd):
     assert inside(crowd, "sd_rater", np.hypot(CROWD["sd_rater"], 0.2))
     labels = ["0|1", "1|2", "2|3", "3|4"]
     for label, truth in zip(labels, CROWD["thresholds"], strict=True):
-        assert inside(crowd, "threshold_score", truth, score_cut=label)
+        assert inside(crowd, "threshold_score", truth, score_cutpoint=label)
 
 
 def test_the_panel_recovers_its_truth(panel):
@@ -88,17 +88,17 @@ def test_labels_are_those_of_the_study(crowd):
     posterior = crowd["posterior"].to_dataset()
     assert posterior["item"].values[0] == "i01"
     assert posterior["rater"].values[-1] == "r40"
-    assert list(posterior["score_cut"].values) == ["0|1", "1|2", "2|3", "3|4"]
+    assert list(posterior["score_cutpoint"].values) == ["0|1", "1|2", "2|3", "3|4"]
     assert crowd["observed_data"]["score_item"].values[0] == "i01"
 
 
 def test_replicated_ratings_look_like_the_observed(crowd):
-    observed = np.bincount(crowd["observed_data"]["level_score"], minlength=5) / 3200
-    replicated = crowd["posterior_predictive"]["level_score"].to_numpy()
+    observed = np.bincount(crowd["observed_data"]["rating_score"], minlength=5) / 3200
+    replicated = crowd["posterior_predictive"]["rating_score"].to_numpy()
     shares = np.array([(replicated == level).mean() for level in range(5)])
     # a share of 3,200 ratings varies by up to 0.009
     np.testing.assert_allclose(shares, observed, atol=0.03)
-    prior = crowd["prior_predictive"]["level_score"].to_numpy()
+    prior = crowd["prior_predictive"]["rating_score"].to_numpy()
     assert set(np.unique(prior)) == set(range(5))
 
 

@@ -14,7 +14,7 @@ from sharpbayes.spec.model import (
     ThresholdPrior,
 )
 
-Part = Literal["location", "spacing", "discrimination"]
+Part = Literal["location", "gap", "discrimination"]
 
 
 # Up to this power effects are sampled about the effects that they are nested in.
@@ -26,7 +26,7 @@ class Term:
     """Effects of one kind: one for each level of a column, or of a crossing of columns.
 
     Attributes:
-        name: Variable: ``location_item``, ``spacing_score_gender``, ``discrimination_judge``.
+        name: Variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``.
         part: What the effects act on: severity, gaps between thresholds, or discrimination.
         dims: Dimension names of the effects.
         shape: Number of levels along each dimension.
@@ -71,7 +71,7 @@ class Term:
 
     @property
     def stem(self) -> str:
-        """Name without the part, for ``sd_<stem>``: ``item``, ``spacing_score_gender``."""
+        """Name without the part, for ``sd_<stem>``: ``item``, ``gap_score_gender``."""
         return self.name.removeprefix("location_")
 
     @property
@@ -100,7 +100,7 @@ class Term:
     @property
     def blocks(self) -> int:
         """Number of blocks; one for each gap of a spacing, also where no effect is in it."""
-        gaps = self.shape[-1] if self.part == "spacing" else 0
+        gaps = self.shape[-1] if self.part == "gap" else 0
         return max(int(self.block.max()) + 1, gaps)
 
 
@@ -121,17 +121,17 @@ class ScaleBlock:
     level: Index
 
     @property
-    def cut_dim(self) -> str:
+    def cutpoint_dim(self) -> str:
         """Name of the dimension of the thresholds."""
-        return f"{self.name}_cut"
+        return f"{self.name}_cutpoint"
 
     @property
     def gap_dim(self) -> str:
         """Name of the dimension of the gaps between thresholds: the inner levels."""
-        return f"{self.name}_inner"
+        return f"{self.name}_gap"
 
     @property
-    def cut_labels(self) -> tuple[str, ...]:
+    def cutpoint_labels(self) -> tuple[str, ...]:
         """Labels of the thresholds, ``low|high`` after the levels they part."""
         return tuple(
             f"{low}|{high}" for low, high in zip(self.labels, self.labels[1:], strict=False)

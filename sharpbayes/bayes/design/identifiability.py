@@ -99,13 +99,13 @@ def _left_out(name: str, ratings: Ratings) -> Finding:
 def _unrated(term: Term, placed: Design) -> Iterator[Finding]:
     """Levels without a rating."""
     level = term.index[term.index >= 0]
-    axis = term.shape[0] if term.part == "spacing" else term.size
+    axis = term.shape[0] if term.part == "gap" else term.size
     missing = np.setdiff1d(np.arange(axis), level)
     if len(missing) and len(term.dims) == 1:
         names = [placed.coords[term.dims[0]][row] for row in missing]
         what = f"no ratings of {format_list(names, most=3)}"
         yield Finding(term.name, what, "their effects are drawn from the prior")
-    elif len(missing) and term.part != "spacing":
+    elif len(missing) and term.part != "gap":
         what = f"{len(missing)} of {term.size} crossings have no ratings"
         yield Finding(term.name, what, "their effects are drawn from the prior")
 

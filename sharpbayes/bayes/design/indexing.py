@@ -52,7 +52,7 @@ def design(
     locations = [_location(location, ratings, on_scale) for location in written]
     free = [term for term in locations if not _held_by_thresholds(term, on_scale)]
     kept = _as_said([_counted(term, free) for term in free], powers)
-    shapes = [*_spacings(ratings, model, scales), *_discriminations(ratings, model)]
+    shapes = [*_gap_terms(ratings, model, scales), *_discriminations(ratings, model)]
     terms = [*_absorb(_held(kept, ratings)), *_as_said(shapes, powers)]
     columns = {column for by in [each.by for each in written] for column in by}
     columns |= {column for term in model.discrimination for column in _named(term.by, ratings)}
@@ -64,7 +64,7 @@ def design(
         likelihood=model.likelihood,
         link=model.link,
         coords={dim_name(column): ratings.columns[column].labels for column in sorted(columns)}
-        | {scale.cut_dim: scale.cut_labels for scale in scales}
+        | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},
         ratings=len(ratings.level),
         left_out=tuple(each.stem for each in locations if each.name not in {t.name for t in free}),
@@ -229,7 +229,7 @@ def _split(index: Index, on_scale: Index, *, size: int) -> tuple[Index, tuple[in
     )
 
 
-def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) -> Iterable[Term]:
+def _gap_terms(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) -> Iterable[Term]:
     """Stretches of the gaps of each scale with at least three levels, by each column."""
     for column in _named(model.thresholds.by, ratings):
         for position, scale in enumerate(scales):
@@ -245,8 +245,8 @@ def _spacings(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) ->
             block = np.tile(np.arange(gaps), len(held.labels))
             per_gap = _ratings_a_level(index) / gaps
             yield Term(
-                name=f"spacing_{scale.name}_{dim_name(column)}",
-                part="spacing",
+                name=f"gap_{scale.name}_{dim_name(column)}",
+                part="gap",
                 dims=(dim_name(column), scale.gap_dim),
                 shape=(len(held.labels), gaps),
                 index=index,

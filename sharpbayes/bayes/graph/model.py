@@ -31,8 +31,8 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
     eta_n)).
 
     Variables: ``location_<term>`` and ``sd_<term>`` for each term, ``threshold_<scale>`` for each
-    scale, ``spacing_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
-    thresholds of its own, ``discrimination_<term>``, and the observed ``level_<scale>``. Names
+    scale, ``gap_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
+    thresholds of its own, ``discrimination_<term>``, and the observed ``rating_<scale>``. Names
     that end in ``_unit``, ``_placed`` or ``_log`` are coordinates of the sampler (see
     :mod:`sharpbayes.bayes.graph.terms`).
 
@@ -61,7 +61,7 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
             a = factor[scale.rows]
             model.add_coord(rating_dim(scale.name), length=len(scale.rows))
             observed_levels(
-                f"level_{scale.name}",
+                f"rating_{scale.name}",
                 likelihood=design.likelihood,
                 eta=a * (eta + pt.zeros(len(scale.rows))),
                 thresholds=a[:, None] * found.cuts[found.which],
@@ -109,26 +109,26 @@ def _thresholds(
     design: Design, placed: dict[str, Placed], position: int, scale: ScaleBlock
 ) -> Sets:
     """Thresholds on a scale, less the means that they hold; adds the variables."""
-    spacings = [term for term in design.part("spacing") if term.scale == position]
+    gap_terms = [term for term in design.part("gap") if term.scale == position]
     shift = sum(
         placed[term.name].means[term.held[position]]
         for term in design.part("location")
         if term.held[position] >= 0
     ) + pt.zeros(())
     gaps = max(scale.cuts - 1, 0)
-    stretch = sum(placed[term.name].means for term in spacings) + pt.zeros(gaps)
+    stretch = sum(placed[term.name].means for term in gap_terms) + pt.zeros(gaps)
     name = f"threshold_{scale.name}"
     prior = ordered_thresholds if design.growing else free_thresholds
     sampled = prior(f"{name}_placed", design.thresholds, scale, shift=shift, stretch=stretch)
     plain = unstretched if design.growing else unmoved
     common = plain(sampled, shift, stretch, scale.pivot)
-    pm.Deterministic(name, common, dims=scale.cut_dim)
-    for term in spacings:
+    pm.Deterministic(name, common, dims=scale.cutpoint_dim)
+    for term in gap_terms:
         _own_thresholds(design, scale, common, term.dims[0])
     nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
-    which, levels = combinations([term.index[scale.rows] for term in spacings] or nothing)
+    which, levels = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
     stretch = pt.zeros((len(levels), gaps))
-    for column, term in enumerate(spacings):
+    for column, term in enumerate(gap_terms):
         stretch += _rows(placed[term.name].rest, levels[:, column], gaps)
     own = _gaps(design, sampled, stretch)
     return Sets(spread(sampled[scale.pivot], own, scale.pivot), own, which)
@@ -149,14 +149,14 @@ def _rows(values: Tensor, level: Index, gaps: int) -> Tensor:
 def _own_thresholds(design: Design, scale: ScaleBlock, common: Tensor, dim: str) -> None:
     """Add the thresholds of each level of a column, other columns at their mean."""
     model = pm.modelcontext(None)
-    stretch = model[f"spacing_{scale.name}_{dim}"]
+    stretch = model[f"gap_{scale.name}_{dim}"]
     own = spread(common[scale.pivot], _gaps(design, common, stretch), scale.pivot)
     severity = design.severity(scale, dim)
     if severity is not None:
         name, row = severity
         value = model[name]
         own -= (value if row is None else value[row])[:, None]
-    pm.Deterministic(f"threshold_{scale.name}_{dim}", own, dims=(dim, scale.cut_dim))
+    pm.Deterministic(f"threshold_{scale.name}_{dim}", own, dims=(dim, scale.cutpoint_dim))
 
 
 def public_names(model: pm.Model) -> list[str]:

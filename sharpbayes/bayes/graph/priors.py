@@ -96,7 +96,7 @@ def free_thresholds(
     below = (np.arange(size)[:, None] > np.arange(size - 1)).astype(float)
     moves = pt.dot(below, stretch) if size > 1 else pt.zeros(1)
     centre = np.float64(prior.mean) - shift + moves - moves[scale.pivot]
-    return pm.Normal(name, centre, np.float64(prior.sd), dims=scale.cut_dim)
+    return pm.Normal(name, centre, np.float64(prior.sd), dims=scale.cutpoint_dim)
 
 
 def unmoved(cuts: Tensor, shift: Tensor, stretch: Tensor, pivot: int) -> Tensor:
@@ -124,7 +124,7 @@ def ordered_thresholds(
         logp=_ordered_logp(scale.pivot),
         random=_ordered_random(scale.pivot),
         signature="(),(),(),(g),(n)->(n)",
-        dims=scale.cut_dim,
+        dims=scale.cutpoint_dim,
         transform=Anchored(scale.anchor),
         initval=np.linspace(-1.0, 1.0, size) if size > 1 else np.zeros(1),
     )

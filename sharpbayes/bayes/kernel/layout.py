@@ -96,7 +96,7 @@ def _kept(design: Design) -> Iterator[Named]:
     for term in design.ordered:
         yield term.name, term.shape, term.dims
     for scale in design.scales:
-        yield f"threshold_{scale.name}", (scale.cuts,), (scale.cut_dim,)
+        yield f"threshold_{scale.name}", (scale.cuts,), (scale.cutpoint_dim,)
     for term in design.ordered:
         if term.sds:
             dims = term.dims[-1:] if term.correlation else ()

@@ -124,10 +124,10 @@ def fill(
     terms = design.ordered
     sets = _sets(design, rows)
     factor, factor_links = _factors(design, rows)
-    locations, spacings = design.part("location"), design.part("spacing")
+    locations, gap_terms = design.part("location"), design.part("gap")
     scales = range(len(design.scales))
     held = [[rows[t.name].means + t.held[n] for t in locations if t.held[n] >= 0] for n in scales]
-    stretches = [[rows[t.name].means for t in spacings if t.scale == n] for n in scales]
+    stretches = [[rows[t.name].means for t in gap_terms if t.scale == n] for n in scales]
     prior = [design.thresholds.mean, design.thresholds.sd]
     return Plan(
         sizes=_sizes(design, rows, sets, coordinates=coordinates),
@@ -232,26 +232,26 @@ def _sets(design: Design, rows: dict[str, TermRow]) -> Sets:
     scales: list[int] = []
     links: list[list[int]] = []
     for position, scale in enumerate(design.scales):
-        spacings = [term for term in design.part("spacing") if term.scale == position]
+        gap_terms = [term for term in design.part("gap") if term.scale == position]
         nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
-        which, held = combinations([term.index[scale.rows] for term in spacings] or nothing)
+        which, held = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
         of_rating[scale.rows] = which + len(scales)
         for levels in held:
             scales.append(position)
-            links.append(_set_links(spacings, levels, scale, rows))
+            links.append(_set_links(gap_terms, levels, scale, rows))
     cuts = [design.scales[scale].cuts for scale in scales]
     start = np.concatenate([[0], np.cumsum(cuts)[:-1]]).astype(np.int64)
     return Sets(of_rating, np.array(scales), start, _table(links))
 
 
 def _set_links(
-    spacings: list[Term], levels: Index, scale: ScaleBlock, rows: dict[str, TermRow]
+    gap_terms: list[Term], levels: Index, scale: ScaleBlock, rows: dict[str, TermRow]
 ) -> list[int]:
     """Positions in ``U`` of the first stretch of each column of one set."""
     gaps = scale.cuts - 1
     return [
         rows[term.name].u + int(level) * gaps if level >= 0 else 0
-        for term, level in zip(spacings, levels, strict=False)
+        for term, level in zip(gap_terms, levels, strict=False)
     ]
 
 

@@ -203,9 +203,9 @@ def refitted(
 
 
 def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:
-    """Draw spacings of levels without ratings, which a fit leaves missing, from their prior."""
+    """Draw gap_terms of levels without ratings, which a fit leaves missing, from their prior."""
     rng = np.random.default_rng(seed)
-    for term in placed.part("spacing"):
+    for term in placed.part("gap"):
         held = posterior[term.name].transpose("chain", "draw", *term.dims)
         sd = _sd(posterior, term).reshape(held.shape[:2])
         unit = xr.DataArray(rng.normal(size=held.shape), held.coords, held.dims)

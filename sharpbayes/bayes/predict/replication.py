@@ -47,20 +47,20 @@ def latents(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Latent:
 def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Index, Floats]:
     """Set of each rating, and the thresholds of every set."""
     common = posterior[f"threshold_{scale.name}"]
-    spacings = [
-        term for term in design.part("spacing") if design.scales[term.scale].name == scale.name
+    gap_terms = [
+        term for term in design.part("gap") if design.scales[term.scale].name == scale.name
     ]
     nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
-    which, levels = combinations([term.index[scale.rows] for term in spacings] or nothing)
-    if not spacings:
-        return which, _flat(common, None, (scale.cut_dim,))[:, None, :]
-    stretch = xr.zeros_like(posterior[spacings[0].name].isel({spacings[0].dims[0]: 0}, drop=True))
-    for column, term in enumerate(spacings):
+    which, levels = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
+    if not gap_terms:
+        return which, _flat(common, None, (scale.cutpoint_dim,))[:, None, :]
+    stretch = xr.zeros_like(posterior[gap_terms[0].name].isel({gap_terms[0].dims[0]: 0}, drop=True))
+    for column, term in enumerate(gap_terms):
         level = xr.DataArray(levels[:, column], dims="set")
         own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
         stretch = stretch + own.where(level >= 0, 0.0)
     own = stretched(common, stretch, scale, growing=design.growing)
-    flat = _flat(own, None, ("set", scale.cut_dim))
+    flat = _flat(own, None, ("set", scale.cutpoint_dim))
     return which, flat.reshape(len(flat), len(levels), scale.cuts)
 
 
@@ -80,7 +80,7 @@ def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) ->
 def observed(design: Design) -> xr.Dataset:
     """Return the observed levels of each scale."""
     levels = {
-        f"level_{scale.name}": (rating_dim(scale.name), scale.level.astype(np.int16))
+        f"rating_{scale.name}": (rating_dim(scale.name), scale.level.astype(np.int16))
         for scale in design.scales
     }
     return xr.Dataset(levels)
@@ -99,7 +99,7 @@ def _over_scales(
             for block in _blocks(posterior, len(scale.rows))
         ]
         dims = ("chain", "draw", rating_dim(scale.name))
-        variables[f"level_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
+        variables[f"rating_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
     coords = {name: posterior.coords[name] for name in ("chain", "draw")}
     return xr.Dataset(variables, coords)
 

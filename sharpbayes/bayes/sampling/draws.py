@@ -26,7 +26,7 @@ def labelled(kept: Floats, design: Design, layout: Layout) -> xr.Dataset:
         no rating on a scale has no thresholds there: they are missing.
     """
     variables = {}
-    unseen = {term.name: _without_ratings(term) for term in design.part("spacing")}
+    unseen = {term.name: _without_ratings(term) for term in design.part("gap")}
     for section in layout.kept:
         values = kept[..., section.start : section.stop].reshape(*kept.shape[:2], *section.shape)
         if section.name.startswith("discrimination_"):
@@ -54,7 +54,7 @@ def _coords(design: Design, used: set[str], shape: tuple[int, ...]) -> dict[str,
 
 def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:
     """Yield the thresholds of each level of a column, other columns at their mean."""
-    for term in design.part("spacing"):
+    for term in design.part("gap"):
         scale, dim = design.scales[term.scale], term.dims[0]
         common = posterior[f"threshold_{scale.name}"]
         own = stretched(common, posterior[term.name], scale, growing=design.growing)
@@ -65,7 +65,7 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
             own = own - (effect if row is None else effect.isel(scale=row, drop=True))
         yield (
             f"threshold_{scale.name}_{dim}",
-            own.transpose("chain", "draw", dim, scale.cut_dim),
+            own.transpose("chain", "draw", dim, scale.cutpoint_dim),
         )
 
 
@@ -78,19 +78,21 @@ def stretched(
     with (c_{j+1} - c_j) + stretch_j in place of the product where thresholds need not grow.
 
     Args:
-        thresholds: Thresholds over the scale's ``_cut`` dimension.
-        stretch: Log factors, or what is added, over its ``_inner`` dimension, and any others.
+        thresholds: Thresholds over the scale's ``_cutpoint`` dimension.
+        stretch: Log factors, or what is added, over its ``_gap`` dimension, and any others.
         scale: The scale.
         growing: Whether thresholds grow.
     """
-    cuts = thresholds.transpose(..., scale.cut_dim)
-    gaps = cuts.diff(scale.cut_dim).rename({scale.cut_dim: scale.gap_dim})
+    cuts = thresholds.transpose(..., scale.cutpoint_dim)
+    gaps = cuts.diff(scale.cutpoint_dim).rename({scale.cutpoint_dim: scale.gap_dim})
     gaps = gaps.drop_vars(scale.gap_dim, errors="ignore")
     gaps = gaps * np.exp(stretch) if growing else gaps + stretch
     steps = gaps.cumsum(scale.gap_dim, skipna=False).pad(
         {scale.gap_dim: (1, 0)}, constant_values=0.0
     )
-    steps = steps.drop_vars(scale.gap_dim, errors="ignore").rename({scale.gap_dim: scale.cut_dim})
-    steps = steps.assign_coords({scale.cut_dim: cuts[scale.cut_dim]})
-    middle = {scale.cut_dim: scale.pivot}
+    steps = steps.drop_vars(scale.gap_dim, errors="ignore").rename(
+        {scale.gap_dim: scale.cutpoint_dim}
+    )
+    steps = steps.assign_coords({scale.cutpoint_dim: cuts[scale.cutpoint_dim]})
+    middle = {scale.cutpoint_dim: scale.pivot}
     return cuts.isel(middle, drop=True) + steps - steps.isel(middle, drop=True)

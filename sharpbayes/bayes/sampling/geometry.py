@@ -66,6 +66,6 @@ def kept_variance(posterior: xr.Dataset, term: Term, groups: Index) -> float:
     told = ~np.isnan(flat).any(axis=0)
     for inside in [told & (groups == group) for group in np.unique(groups[told & (groups >= 0)])]:
         flat[:, inside] -= flat[:, inside].mean(axis=1, keepdims=True)
-    seen = told & (np.isin(np.arange(term.size), term.index) | (term.part == "spacing"))
+    seen = told & (np.isin(np.arange(term.size), term.index) | (term.part == "gap"))
     sd = posterior[f"sd_{term.stem}"].quantile(LOW, ("chain", "draw"))
     return float(flat[:, seen].var(axis=0).mean() / (sd**2).mean())

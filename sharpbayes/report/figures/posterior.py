@@ -94,8 +94,8 @@ def predictive(results: xr.DataTree) -> "Figure | None":
 
 def _by_scale(data: xr.Dataset) -> xr.Dataset:
     """Levels by the name of their scale."""
-    levels = [str(name) for name in data.data_vars if str(name).startswith("level_")]
-    return data[levels].rename({name: name.removeprefix("level_") for name in levels})
+    levels = [str(name) for name in data.data_vars if str(name).startswith("rating_")]
+    return data[levels].rename({name: name.removeprefix("rating_") for name in levels})
 
 
 def _released(drawn: Any) -> "Figure":
