@@ -17,12 +17,12 @@ from sharpbayes.bayes.predict.replication import (
     log_likelihood,
     observed,
     posterior_predictive,
-    thinned,
+    thin,
 )
 from sharpbayes.bayes.sampling.chains import Progress
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import Elsewhere, sample_graph, sample_kernel
-from sharpbayes.bayes.sampling.retry import until_converged
+from sharpbayes.bayes.sampling.retry import sample_until_converged
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.execution.tasks import Store, trim_memory
@@ -67,12 +67,12 @@ def fit_ratings(
     untold = [str(each) for each in identify(ratings, first)]
     for each in untold[:SAID]:
         step(each)
-    powers = chosen_powers(first, seed=seeds[4], step=step, cores=cores)
+    powers = trial_powers(first, seed=seeds[4], step=step, cores=cores)
     del first  # two designs of many ratings need not be in memory at once
     placed = design(ratings, model, powers=powers)
     how: dict[str, Any] = {"progress": progress, "store": store, "cores": cores}
-    trace, diagnostics = until_converged(
-        lambda each, own: sampled_terms(
+    trace, diagnostics = sample_until_converged(
+        lambda each, own: sample_terms(
             placed, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
         ),
         sampler,
@@ -88,20 +88,20 @@ def fit_ratings(
         step("replicating ratings")
         prior = sample_prior(build(placed), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
-        few = thinned(groups["posterior"], draws=sampler.predictive_draws)
+        few = thin(groups["posterior"], draws=sampler.predictive_draws)
         groups["posterior_predictive"] = posterior_predictive(few, placed, seed=seeds[3])
         groups["log_likelihood"] = log_likelihood(few, placed)
     return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
 
 
-def chosen_powers(
+def trial_powers(
     first: Design, *, seed: int, step: Step, cores: int | None = None
 ) -> dict[str, float]:
     """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.outside_kernel:
         return {}
     step("a short trial run")
-    return sampling_powers(first, seed=seed, cores=cores)
+    return choose_powers(first, seed=seed, cores=cores)
 
 
 def _geometry(placed: Design) -> dict[str, list[str]]:
@@ -113,7 +113,7 @@ def _geometry(placed: Design) -> dict[str, list[str]]:
     }
 
 
-def sampled_terms(
+def sample_terms(
     placed: Design,
     sampler: Sampler,
     seeds: list[int],

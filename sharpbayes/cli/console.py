@@ -112,7 +112,7 @@ def working(
         call: What the command was asked for beside the study.
     """
     from sharpbayes.data.digest import run_key  # noqa: PLC0415
-    from sharpbayes.metrics.stats.resampling import blocks_by, in_threads  # noqa: PLC0415
+    from sharpbayes.metrics.stats.resampling import thread_map, use_map  # noqa: PLC0415
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415
 
     run = run_key(files) + call
@@ -122,8 +122,8 @@ def working(
             from sharpbayes.execution.cluster import cluster  # noqa: PLC0415
 
             workers = opened.enter_context(cluster(address))
-        each = in_threads if workers is None else workers.each
-        opened.enter_context(blocks_by(each, kept=kept.blocks))
+        each = thread_map if workers is None else workers.each
+        opened.enter_context(use_map(each, kept=kept.blocks))
         yield Work(kept, workers)
 
 
@@ -184,7 +184,7 @@ def exit_if_unsure(results: "xr.DataTree") -> None:
     if results.attrs["status"] == "not converged":
         diagnostics = results["diagnostics"].attrs
         say(f"not converged: {diagnostics['convergence_issues']}")
-        say(diagnostics["advice"])
+        say(diagnostics["suggestions"])
         raise typer.Exit(NOT_CONVERGED)
     _exit_if_not_calibrated(results)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import Diagnostic, SpecError, first_line
-from sharpbayes.execution.tasks import Arrays, Store, each_named
+from sharpbayes.execution.tasks import Arrays, Store, compute_parts
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.design.design import Design
@@ -71,11 +71,11 @@ class Cluster:
     ) -> list[Arrays]:
         """Sample the chains that a store does not have; see ``sharpbayes.bayes.sampling.nuts``."""
         from sharpbayes.bayes.sampling.chains import chain_name, chain_seeds  # noqa: PLC0415
-        from sharpbayes.bayes.sampling.nuts import sample_one  # noqa: PLC0415
+        from sharpbayes.bayes.sampling.nuts import sample_chain  # noqa: PLC0415
 
         seeds = chain_seeds(seed, sampler.chains)
-        return each_named(
-            lambda own: sample_one(design, layout, sampler, own),
+        return compute_parts(
+            lambda own: sample_chain(design, layout, sampler, own),
             {chain_name(number, seed=seed): own for number, own in enumerate(seeds)},
             store=store,
             each=self.each,

@@ -49,7 +49,7 @@ class NoStore:
         """Do nothing."""
 
 
-class Each(Protocol):
+class MapFunction(Protocol):
     """A way to call a task with each of some arguments; it never changes a result."""
 
     def __call__(
@@ -68,10 +68,10 @@ class Each(Protocol):
         """
 
 
-def in_turn[A, B](
+def serial_map[A, B](
     task: Callable[[A], B], arguments: Sequence[A], *, done: Callable[[A, B], None]
 ) -> list[B]:
-    """Call a task with one argument after another, in this process; see :class:`Each`."""
+    """Call a task with one argument after another, in this process; see :class:`MapFunction`."""
     found = []
     for argument in arguments:
         found.append(task(argument))
@@ -79,12 +79,12 @@ def in_turn[A, B](
     return found
 
 
-def each_named[A](
+def compute_parts[A](
     task: Callable[[A], Arrays],
     arguments: Mapping[str, A],
     *,
     store: Store | None = None,
-    each: Each = in_turn,
+    each: MapFunction = serial_map,
 ) -> list[Arrays]:
     """Return the parts of a task, one for each name, in the order of the names.
 
@@ -95,7 +95,7 @@ def each_named[A](
         each: Where the others are computed.
 
     Examples:
-        >>> each_named(lambda n: {"n": np.array(n)}, {"one": 1, "two": 2})
+        >>> compute_parts(lambda n: {"n": np.array(n)}, {"one": 1, "two": 2})
         [{'n': array(1)}, {'n': array(2)}]
     """
     kept = store or NoStore()
@@ -111,7 +111,7 @@ def each_named[A](
     return [found[name] for name in arguments]
 
 
-def as_arrays(data: "xr.Dataset") -> Arrays:
+def to_arrays(data: "xr.Dataset") -> Arrays:
     """A dataset as plain arrays; dimensions stand in the names."""
     names = {**data.data_vars, **data.coords}
     attrs = {str(name): dict(held.attrs) for name, held in names.items()} | {"": dict(data.attrs)}
@@ -128,7 +128,7 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.str_) if values.dtype.kind in "OT" else values
 
 
-def as_dataset(held: Arrays) -> "xr.Dataset":
+def from_arrays(held: Arrays) -> "xr.Dataset":
     """The dataset that plain arrays were made of."""
     import xarray as xr  # noqa: PLC0415 - `check` does without
 

@@ -12,10 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, rating_dim
-from sharpbayes.bayes.predict.categories import draw_level
-from sharpbayes.bayes.predict.new_levels import redrawn
-from sharpbayes.bayes.predict.replication import latents
-from sharpbayes.metrics.stats.resampling import each_block
+from sharpbayes.bayes.predict.categories import draw_categories
+from sharpbayes.bayes.predict.new_levels import draw_new_levels
+from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.metrics.stats.resampling import current_map
 
 Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
@@ -140,11 +140,13 @@ class Block:
         column, rng = self._drawn_anew(sources), self.rng(self.draws.stream, self.start, copy)
         fresh = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
         if column is not None:
-            fresh = redrawn(fresh, self.draws.design, column, rng=rng)
+            fresh = draw_new_levels(fresh, self.draws.design, column, rng=rng)
         found: Levels = {}
         for scale in self.draws.design.scales:
-            latent = latents(fresh, self.draws.design, scale)
-            found[scale.name] = np.concatenate([draw_level(latent, rng) for _ in range(number)])
+            latent = latent_ratings(fresh, self.draws.design, scale)
+            found[scale.name] = np.concatenate(
+                [draw_categories(latent, rng) for _ in range(number)]
+            )
         return found
 
     def _drawn_anew(self, sources: Sequence[str]) -> str | None:
@@ -195,7 +197,7 @@ def measured_draws(
     def part(number: int) -> xr.Dataset:
         return _together(statistic(blocks[number]))
 
-    parts = [_apart(made) for made in each_block()(part, range(len(blocks)))]
+    parts = [_apart(made) for made in current_map()(part, range(len(blocks)))]
     return [_joined(each, draws) for each in zip(*parts, strict=True)]
 
 

@@ -17,7 +17,7 @@ from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.resampling import each_block
+from sharpbayes.metrics.stats.resampling import current_map
 from sharpbayes.posterior.crowd import counted_makings
 from sharpbayes.posterior.panel import Cells, made_tables
 from sharpbayes.posterior.preposterior import Designs, told_apart
@@ -185,7 +185,7 @@ def _more_units(
                 found[f"{times} {at}"] = value(at, _pooled(held, dim, times), weights)
         return xr.Dataset(found)
 
-    joined = xr.concat(each_block()(part, range(draws.shape[0])), "chain")
+    joined = xr.concat(current_map()(part, range(draws.shape[0])), "chain")
     number = len(joined.data_vars) // len(MULTIPLES)
     return {times: [joined[f"{times} {at}"] for at in range(number)] for times in MULTIPLES}
 

@@ -12,9 +12,9 @@ from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.predict.categories import draw_level
-from sharpbayes.bayes.predict.replication import latents
-from sharpbayes.bayes.sampling.convergence import parameters
+from sharpbayes.bayes.predict.categories import draw_categories
+from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
@@ -67,7 +67,7 @@ def simulate_model(
         if text["crowd"]["labels"]["from"] == "item":
             label = _most_severe(truth, share=_unsafe_share(crowd), path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
-    names, values = parameters(truth)
+    names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
     return Simulated(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
 
@@ -76,7 +76,7 @@ def _levels(truth: xr.Dataset, placed: Design, rng: np.random.Generator) -> NDAr
     """A level for every rating, drawn from the model."""
     level = np.empty(placed.ratings, dtype=np.int64)
     for scale in placed.scales:
-        level[scale.rows] = draw_level(latents(truth, placed, scale), rng)[0]
+        level[scale.rows] = draw_categories(latent_ratings(truth, placed, scale), rng)[0]
     return level
 
 

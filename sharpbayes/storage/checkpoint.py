@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import StorageError
-from sharpbayes.execution.tasks import Arrays, Each, as_arrays, as_dataset, each_named
+from sharpbayes.execution.tasks import Arrays, MapFunction, compute_parts, from_arrays, to_arrays
 from sharpbayes.storage.results import drafts
 
 Part = Callable[[int], xr.Dataset]
@@ -65,19 +65,19 @@ class Checkpoint:
             reason = error.strerror or error
             raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
 
-    def blocks(self, each: Each) -> Callable[..., list[xr.Dataset]]:
+    def blocks(self, each: MapFunction) -> Callable[..., list[xr.Dataset]]:
         """Return a way to compute blocks of resamples that keeps each, and takes what is kept.
 
         Args:
             each: Computes the blocks that are not there; see
-                :func:`sharpbayes.metrics.stats.resampling.in_threads`.
+                :func:`sharpbayes.metrics.stats.resampling.thread_map`.
         """
 
         def kept(part: Part, starts: Sequence[int]) -> list[xr.Dataset]:
             self._sets += 1
             names = {f"resamples-{self._sets}-{len(starts)}-{start}": start for start in starts}
-            made = each_named(lambda start: as_arrays(part(start)), names, store=self, each=each)
-            return [as_dataset(each) for each in made]
+            made = compute_parts(lambda start: to_arrays(part(start)), names, store=self, each=each)
+            return [from_arrays(each) for each in made]
 
         return kept
 

@@ -51,7 +51,7 @@ def compare(
         step: Called with a few words before each step of the work.
 
     Returns:
-        ``comparison``: over ``model``, best first, what :func:`sharpbayes.bayes.predict.leave_out.ranked`
+        ``comparison``: over ``model``, best first, what :func:`sharpbayes.bayes.predict.leave_out.rank_models`
         returns, ``bad_k`` (units above the limit that were not fitted again), ``refitted`` and
         ``converged``; over ``(model, unit)`` ``elpd_unit`` and ``pareto_k``.
 
@@ -64,7 +64,7 @@ def compare(
     first = next(iter(fits.values()))
     _refuse_other_ratings(fits)
     _refuse_unknown(by, first.ratings)
-    from sharpbayes.bayes.predict.leave_out import ranked, units  # noqa: PLC0415 - PyMC only where it is used
+    from sharpbayes.bayes.predict.leave_out import rank_models, units  # noqa: PLC0415 - PyMC only where it is used
 
     left = units(first.ratings, by)
     found = {}
@@ -73,7 +73,7 @@ def compare(
         found[name] = _left_out(fitted, left, refits=refits, step=say)
     sizes = {name: fit.posterior.sizes for name, fit in fits.items()}
     draws = {name: int(each["chain"] * each["draw"]) for name, each in sizes.items()}
-    table = ranked(found, draws=draws)
+    table = rank_models(found, draws=draws)
     order = [str(name) for name in table["model"].to_numpy()]
     joined = xr.concat([found[name] for name in order], "model", combine_attrs="drop")
     table["elpd_unit"], table["pareto_k"] = joined["elpd"], joined["pareto_k"]
@@ -90,7 +90,7 @@ def compare(
 def _left_out(fitted: Fitted, left: "Units", *, refits: int, step: Step) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
     from sharpbayes.bayes.design.indexing import design  # noqa: PLC0415
-    from sharpbayes.bayes.predict.leave_out import leave_out, refitted  # noqa: PLC0415 - PyMC
+    from sharpbayes.bayes.predict.leave_out import leave_out, refit_without_unit  # noqa: PLC0415 - PyMC
 
     table = leave_out(fitted.posterior, design(fitted.ratings, fitted.model), left)
     elpd, pareto_k = table["elpd"].to_numpy(), table["pareto_k"].to_numpy()
@@ -98,7 +98,7 @@ def _left_out(fitted: Fitted, left: "Units", *, refits: int, step: Step) -> xr.D
     done = 0
     for unit in bad[:refits]:
         step(f"fitting again without {left.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
-        exact = refitted(
+        exact = refit_without_unit(
             fitted.ratings, fitted.model, fitted.sampler, left, int(unit), seed=fitted.seed
         )
         if np.isfinite(exact):

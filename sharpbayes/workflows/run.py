@@ -14,7 +14,7 @@ from sharpbayes.data.digest import data_facts
 from sharpbayes.data.panel import ratings_of, read_panel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
-from sharpbayes.execution.tasks import Each, Store
+from sharpbayes.execution.tasks import MapFunction, Store
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Study
 from sharpbayes.storage.results import provenance
@@ -150,7 +150,7 @@ def fit(
     progress: "Progress | None" = None,
     store: "Store | None" = None,
     elsewhere: "Elsewhere | None" = None,
-    each: Each | None = None,
+    each: MapFunction | None = None,
 ) -> "xr.DataTree":
     """Measure a study, fit its model and check convergence.
 
@@ -243,7 +243,7 @@ def calibrate(
     loaded: Loaded | None = None,
     step: Step | None = None,
     store: Store | None = None,
-    each: Each | None = None,
+    each: MapFunction | None = None,
 ) -> "xr.DataTree":
     """Fit ratings with known truth at a study's own design, and say where truths lie.
 

@@ -10,8 +10,15 @@ import xarray as xr
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.data.panel import panel_ratings, pooled_judges
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import Each, Store, as_arrays, as_dataset, each_named, in_turn
-from sharpbayes.metrics.stats.resampling import blocks_by, in_threads
+from sharpbayes.execution.tasks import (
+    MapFunction,
+    Store,
+    compute_parts,
+    from_arrays,
+    serial_map,
+    to_arrays,
+)
+from sharpbayes.metrics.stats.resampling import thread_map, use_map
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_sensitivity_weights
 from sharpbayes.spec.model import (
@@ -55,7 +62,7 @@ def sensitivity(
     groups: Groups,
     *,
     store: Store | None = None,
-    each: Each | None = None,
+    each: MapFunction | None = None,
 ) -> xr.Dataset:
     """Fit again what the study asks for, and lay the answers side by side.
 
@@ -84,17 +91,17 @@ def sensitivity(
     cores = 1 if each else None
 
     def refit(case: Case) -> dict[str, Any]:
-        with blocks_by(in_threads):
+        with use_map(thread_map):
             fitted = _fitted(files, loaded, case, cores=cores)
-            return as_arrays(_answers(files, loaded, fitted, case, weights))
+            return to_arrays(_answers(files, loaded, fitted, case, weights))
 
-    made = each_named(
+    made = compute_parts(
         refit,
         {f"refit-{number}-{key[:16]}": case for number, case in enumerate(todo)},
         store=store,
-        each=each or in_turn,
+        each=each or serial_map,
     )
-    every = [own, *map(as_dataset, made)]
+    every = [own, *map(from_arrays, made)]
     labels = xr.DataArray([OWN, *(case.label for case in todo)], dims="refit", name="refit")
     joined = xr.concat(every, labels, join="outer", combine_attrs="drop")
     return _shifted(joined).assign_attrs(

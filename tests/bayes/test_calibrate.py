@@ -20,9 +20,9 @@ from sharpbayes.bayes.predict.calibration import (
     _pit,
     _sampler,
     calibrate,
-    described,
     holm,
-    with_levels,
+    replace_categories,
+    summarise_calibration,
 )
 from sharpbayes.report.tables.calibration import calibration_tables
 from sharpbayes.spec.load import load_study
@@ -88,7 +88,7 @@ def test_fits_are_told_by_what_places_need(rng):
         }
         for rhat, ess, divergences in fits
     ]
-    found = described(made, seed=1)
+    found = summarise_calibration(made, seed=1)
     assert found["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
     assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
     assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
@@ -205,7 +205,7 @@ def test_places_are_uniform_where_truths_are_draws(rng):
 def test_other_levels_leave_the_cells_as_they_are(rng):
     ratings = crowd_ratings(rng, items=4, raters=3)
     placed = design(ratings, MODEL)
-    other = with_levels(ratings, placed, [np.full((1, 12), 3)])
+    other = replace_categories(ratings, placed, [np.full((1, 12), 3)])
     assert other.level.tolist() == [3] * 12
     assert other.columns == ratings.columns
     assert set(ratings.level.tolist()) != {3}

@@ -8,7 +8,7 @@ import pytest
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
-from sharpbayes.bayes.sampling.nuts import sample_kernel, sample_one
+from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.run import read
@@ -29,7 +29,7 @@ def together(placed):
 
 
 def test_a_chain_alone_is_that_chain_of_all(placed, together):
-    alone = sample_one(*placed, SAMPLER, chain_seeds(5, 3)[1])
+    alone = sample_chain(*placed, SAMPLER, chain_seeds(5, 3)[1])
     for name in ("logp", "energy", "n_steps"):
         assert np.array_equal(alone[name], together["sample_stats"][name][1])
 

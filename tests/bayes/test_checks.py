@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.sampling.convergence import diagnose
-from sharpbayes.bayes.sampling.retry import attempt_seed, longer, until_converged
+from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.bayes.sampling.retry import attempt_seed, lengthen, sample_until_converged
 from sharpbayes.spec.study import Sampler
 
 CHAINS, DRAWS = 4, 1000
@@ -52,7 +52,7 @@ def test_numbers_are_those_of_arviz(rng, draws):
     ties = np.round(walk(rng, keep=0.5, size=size), 1)
     several = np.stack([walk(rng, keep=keep, size=size) for keep in (0.0, 0.9, 0.99)], axis=-1)
     trace = trace_of(rng, size=size, ties=ties, several=several)
-    table = diagnose(trace, Sampler())
+    table = check_convergence(trace, Sampler())
     posterior = trace["posterior"].to_dataset()
     for name, wanted in (
         ("rhat", az.rhat(posterior)),
@@ -70,12 +70,12 @@ def test_many_blocks_keep_their_order(rng):
     many = rng.normal(size=(CHAINS, 200, 300))
     many[:, :, 170] += np.arange(CHAINS)[:, None]
     size = (CHAINS, 200)
-    table = diagnose(trace_of(rng, size=size, many=many), Sampler())
+    table = check_convergence(trace_of(rng, size=size, many=many), Sampler())
     assert int(np.argmax(table["rhat"].to_numpy())) == 170
 
 
 def test_good_chains_converge(rng):
-    table = diagnose(trace_of(rng, x=rng.normal(size=(CHAINS, DRAWS))), Sampler())
+    table = check_convergence(trace_of(rng, x=rng.normal(size=(CHAINS, DRAWS))), Sampler())
     assert bool(table["converged"])
     assert (table.attrs["convergence_issues"], table.attrs["suggestions"]) == ("", "")
 
@@ -83,7 +83,7 @@ def test_good_chains_converge(rng):
 def test_what_never_varies_does_not_count(rng):
     x = rng.normal(size=(CHAINS, DRAWS, 3))
     x[..., 1], x[..., 2] = 1.0, np.nan
-    table = diagnose(trace_of(rng, x=x), Sampler())
+    table = check_convergence(trace_of(rng, x=x), Sampler())
     assert bool(table["converged"])
     assert np.isnan(table["rhat"].to_numpy()).tolist() == [False, True, True]
 
@@ -91,21 +91,21 @@ def test_what_never_varies_does_not_count(rng):
 def test_one_missing_draw_fails(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
     x[2, 17] = np.nan
-    table = diagnose(trace_of(rng, x=x), Sampler())
+    table = check_convergence(trace_of(rng, x=x), Sampler())
     assert table.attrs["convergence_issues"] == "missing in some draws: x"
 
 
 def test_chains_that_never_moved_fail(rng):
     stuck = np.repeat(rng.normal(size=(CHAINS, 1)), DRAWS, axis=1)
-    table = diagnose(trace_of(rng, stuck=stuck), Sampler())
+    table = check_convergence(trace_of(rng, stuck=stuck), Sampler())
     assert "R-hat (up to inf) misses its limit for stuck" in table.attrs["convergence_issues"]
 
 
 def test_chains_apart_are_told_from_too_few_draws(rng):
     apart = rng.normal(size=(CHAINS, DRAWS)) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
-    found = diagnose(trace_of(rng, apart=apart), Sampler())
+    found = check_convergence(trace_of(rng, apart=apart), Sampler())
     assert "Chains disagree, most of all on apart" in found.attrs["suggestions"]
-    slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    slow = check_convergence(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
     assert "bulk ESS (down to" in slow.attrs["convergence_issues"]
     assert "Mixing is slow: about --set sampler.draws=" in slow.attrs["suggestions"]
     assert "disagree" not in slow.attrs["suggestions"]
@@ -113,11 +113,11 @@ def test_chains_apart_are_told_from_too_few_draws(rng):
 
 def test_enough_draws_are_named(rng):
     """With the draws that it names, the same chains pass."""
-    slow = diagnose(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    slow = check_convergence(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
     draws = int(slow.attrs["suggestions"].split("draws=")[1].split()[0])
     size = (CHAINS, draws)
     enough = trace_of(rng, size=size, slow=walk(rng, keep=0.85, size=size))
-    assert bool(diagnose(enough, Sampler(max_rhat=1.05))["converged"])
+    assert bool(check_convergence(enough, Sampler(max_rhat=1.05))["converged"])
 
 
 def test_a_large_term_is_held_to_less(rng):
@@ -128,15 +128,15 @@ def test_a_large_term_is_held_to_less(rng):
     many = np.stack([one] * 20, axis=-1)
     assert 1.005 < az.rhat(one) < 1.02
     limits = Sampler(max_rhat=1.005, min_ess=1)
-    assert bool(diagnose(trace_of(rng, many=many), limits)["converged"])
-    assert not bool(diagnose(trace_of(rng, few=few), limits)["converged"])
+    assert bool(check_convergence(trace_of(rng, many=many), limits)["converged"])
+    assert not bool(check_convergence(trace_of(rng, few=few), limits)["converged"])
 
 
 def test_divergences_are_placed(rng):
     sd = np.exp(rng.normal(size=(CHAINS, DRAWS)))
     other = np.exp(rng.normal(size=(CHAINS, DRAWS)))
     trace = trace_of(rng, sd_rater=sd, sd_item=other, diverging=sd < 0.3)
-    table = diagnose(trace, Sampler())
+    table = check_convergence(trace, Sampler())
     assert (
         f"{int((sd < 0.3).sum())} transitions diverged (at most 0)"
         in table.attrs["convergence_issues"]
@@ -147,15 +147,17 @@ def test_divergences_are_placed(rng):
 
 def test_energy_and_depth_have_limits(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
-    slow = diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.95)), Sampler())
+    slow = check_convergence(trace_of(rng, x=x, energy=walk(rng, keep=0.95)), Sampler())
     assert "E-BFMI down to 0." in slow.attrs["convergence_issues"]
-    assert bool(diagnose(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"])
+    assert bool(
+        check_convergence(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"]
+    )
     depth = np.where(rng.random((CHAINS, DRAWS)) < 0.25, 10, 6)
-    deep = diagnose(trace_of(rng, x=x, depth=depth), Sampler())
+    deep = check_convergence(trace_of(rng, x=x, depth=depth), Sampler())
     assert "25% of transitions ended at the largest depth 10" in deep.attrs["convergence_issues"]
     assert "max_depth=12" in deep.attrs["suggestions"]
     allowed = Sampler(max_depth_share=0.5)
-    assert bool(diagnose(trace_of(rng, x=x, depth=depth), allowed)["converged"])
+    assert bool(check_convergence(trace_of(rng, x=x, depth=depth), allowed)["converged"])
 
 
 def heavy_by_turns(rng):
@@ -183,11 +185,11 @@ LIMITS = {
 def test_every_limit_fails_a_fit_and_is_the_study_s(rng, name):
     make, loose = LIMITS[name]
     trace = trace_of(rng, **{"x": rng.normal(size=(CHAINS, DRAWS))} | make(rng))
-    held = diagnose(trace, Sampler())
+    held = check_convergence(trace, Sampler())
     assert not bool(held["converged"])
     assert name in held.attrs["convergence_issues"]
     assert held.attrs["suggestions"]
-    assert bool(diagnose(trace, Sampler(**loose))["converged"])
+    assert bool(check_convergence(trace, Sampler(**loose))["converged"])
     if name == "tail ESS":
         assert "bulk ESS" not in held.attrs["convergence_issues"]
 
@@ -212,7 +214,7 @@ def quiet(_):
 def test_retry_stops_at_the_first_that_converged(rng):
     sample, asked = attempts(rng, good_from=2)
     said = []
-    _, table = until_converged(
+    _, table = sample_until_converged(
         sample, Sampler(tune=300, draws=400), seed=5, retries=3, step=said.append
     )
     assert bool(table["converged"])
@@ -224,7 +226,9 @@ def test_retry_stops_at_the_first_that_converged(rng):
 
 def test_retry_ends_and_keeps_the_mark(rng):
     sample, asked = attempts(rng, good_from=99)
-    _, table = until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=3, step=quiet)
+    _, table = sample_until_converged(
+        sample, Sampler(tune=50, draws=50), seed=5, retries=3, step=quiet
+    )
     assert not bool(table["converged"])
     assert [tune for tune, _, _ in asked] == [50, 100, 200, 400]
     assert len({seed for _, _, seed in asked}) == 4
@@ -232,13 +236,13 @@ def test_retry_ends_and_keeps_the_mark(rng):
 
 def test_without_retry_there_is_one_attempt(rng):
     sample, asked = attempts(rng, good_from=99)
-    until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, step=quiet)
+    sample_until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, step=quiet)
     assert len(asked) == 1
 
 
 def test_what_was_interrupted_is_not_tried_again(rng):
     sample, asked = attempts(rng, good_from=99)
-    until_converged(
+    sample_until_converged(
         lambda sampler, seed: sample(sampler.model_copy(update={"draws": 60}), seed),
         Sampler(draws=400),
         seed=5,
@@ -249,5 +253,5 @@ def test_what_was_interrupted_is_not_tried_again(rng):
 
 
 def test_steps_become_smaller_only_where_some_diverged():
-    assert longer(Sampler(), diverged=False).target_accept == 0.8
-    assert longer(longer(Sampler(), diverged=True), diverged=True).target_accept == 0.95
+    assert lengthen(Sampler(), diverged=False).target_accept == 0.8
+    assert lengthen(lengthen(Sampler(), diverged=True), diverged=True).target_accept == 0.95

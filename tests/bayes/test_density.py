@@ -11,7 +11,7 @@ from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.predict.categories import Latent, draw_level, log_probability
+from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.test_kernel import graph_values, kept_at
 
@@ -145,7 +145,7 @@ def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cum
     """Ratings on one scale with one set of thresholds."""
     labels = tuple(str(n) for n in range(len(thresholds) + 1))
     scale = ScaleBlock("score", labels, np.arange(len(levels)), np.asarray(levels))
-    return Latent(
+    return LatentRatings(
         scale,
         likelihood,
         link,
@@ -180,7 +180,7 @@ def test_far_severities_keep_a_finite_log_probability():
 def test_drawn_levels_have_the_stated_frequencies(link, cdf, rng):
     thresholds, count = np.array([-1.0, 0.5]), 200_000
     held = latent(np.zeros(count, int), eta=0.3, thresholds=thresholds, link=link, factor=1.5)
-    drawn = draw_level(held, rng)
+    drawn = draw_categories(held, rng)
     upto = cdf(1.5 * (thresholds - 0.3))
     expected = np.diff(np.concatenate([[0.0], upto, [1.0]]))
     seen = np.bincount(drawn.ravel(), minlength=3) / count

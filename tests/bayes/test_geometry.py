@@ -33,7 +33,7 @@ def powers(placed, rng, monkeypatch, **kept):
         held[f"sd_{term.stem}"] = (("chain", "draw"), np.ones((1, DRAWS)))
     trial = xr.DataTree.from_dict({"posterior": xr.Dataset(held)})
     monkeypatch.setattr(geometry, "sample_kernel", lambda *_, **__: trial)
-    return geometry.sampling_powers(placed, seed=1)
+    return geometry.choose_powers(placed, seed=1)
 
 
 def test_effects_that_ratings_tell_are_sampled_directly(placed, rng, monkeypatch):

@@ -19,7 +19,7 @@ from sharpbayes.bayes.kernel.density import density, expand
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, logp_code, pack
-from sharpbayes.bayes.sampling.draws import labelled
+from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import KernelError
 from sharpbayes.library import find
@@ -166,7 +166,7 @@ def test_kept_values_are_the_variables_of_the_graph(case, rng):
     placed = design(*CASES[case](rng))
     flat, model = layout(placed), build(placed)
     point = initial_point(placed, flat, seed=8)
-    kept = labelled(kept_at(flat, point)[None, None], placed, flat)
+    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
     for name, wanted in graph_values(model, flat, point, list(kept)).items():
         found = kept[name].to_numpy()[0, 0]
         there = ~np.isnan(found)  # levels without a rating on a scale have no thresholds there
@@ -241,7 +241,7 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     # mean of the two effects first, then half their difference, each times the root of 2
     point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
     point[cuts.start : cuts.stop] = [0.2, np.log(gap), np.log(gap)]
-    kept = labelled(kept_at(flat, point)[None, None], placed, flat)
+    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
     effects = kept["location_item"].to_numpy()[0, 0]
     thresholds = kept["threshold_score"].to_numpy()[0, 0]
     assert np.abs(np.abs(effects) - effect).max() < 1e-9

@@ -15,8 +15,8 @@ from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point, thresholds
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.predict.categories import draw_level, log_probability
-from sharpbayes.bayes.sampling.draws import labelled
+from sharpbayes.bayes.predict.categories import draw_categories, log_probability
+from sharpbayes.bayes.sampling.draws import label_draws
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 from tests.bayes.test_density import latent
 from tests.bayes.test_kernel import kept_at, one_item
@@ -71,7 +71,7 @@ def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
     )
     _, random = LAWS[likelihood, link]
     prior = random(np.full(count, 0.45), np.tile(1.5 * cuts, (count, 1)), rng, (count,))
-    for drawn in (draw_level(held, rng), prior):
+    for drawn in (draw_categories(held, rng), prior):
         seen = np.bincount(np.ravel(drawn), minlength=4) / count
         # four standard errors of a share of 100,000
         np.testing.assert_allclose(seen, wanted, atol=4 * 0.5 / np.sqrt(count))
@@ -126,7 +126,7 @@ def test_ten_levels_with_three_unused_keep_their_digits(likelihood, link, gap, e
     point[cuts.start : cuts.stop] = 0.2 + gap * (np.arange(9) - at)
     if growing:
         point[cuts.start : cuts.stop] = [0.2, *np.full(8, np.log(gap))]
-    kept = labelled(kept_at(flat, point)[None, None], placed, flat)
+    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
     effects = kept["location_item"].to_numpy()[0, 0]
     stored = kept["threshold_score"].to_numpy()[0, 0]
     # growing thresholds are sampled by their gaps, which are known to all of their own digits

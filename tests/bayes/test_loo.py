@@ -14,7 +14,7 @@ from sharpbayes.bayes import loo
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.replication import log_likelihood
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import _spread
 from sharpbayes.spec.study import Sampler
@@ -28,7 +28,7 @@ ITEM = model_of(("item",))
 
 def fitted(ratings, model, *, sampler=SAMPLER, seed=3):
     placed = design(ratings, model)
-    placed = design(ratings, model, powers=sampling_powers(placed, seed=seed))
+    placed = design(ratings, model, powers=choose_powers(placed, seed=seed))
     trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
     return trace["posterior"].to_dataset(), placed
 
@@ -76,7 +76,7 @@ def test_quadrature_is_the_integral(rng):
     ratings = crowd_ratings(rng, items=5, raters=7)
     posterior, placed = fitted(ratings, ITEM_AND_RATER)
     left = loo.units(ratings, "item")
-    own = loo.own_effect(placed, left)
+    own = loo.find_own_effect(placed, left)
     assert own.name == "location_item"
     ordered = loo._Ordered.of(placed, left)
     found = loo._unit_log_likelihood(posterior, placed, ordered, range(5), own)
@@ -105,7 +105,7 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
     good = np.flatnonzero(found["pareto_k"] < found.attrs["good_k"])
     assert len(good) >= 1
     for unit in good[:2]:
-        exact = loo.refitted(ratings, ITEM_AND_RATER, sampler, left, int(unit), seed=7)
+        exact = loo.refit_without_unit(ratings, ITEM_AND_RATER, sampler, left, int(unit), seed=7)
         assert float(found["elpd"][unit]) == pytest.approx(exact, abs=0.3)
 
 
@@ -114,8 +114,8 @@ def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
     model = model_of(("item",), ("rater",), thresholds={"by": ["scale", "rater"]})
     ratings = crowd_ratings(rng, items=15, raters=6)
     left = loo.units(ratings, "rater")
-    assert loo.own_effect(design(ratings, model), left) is None
-    exact = loo.refitted(ratings, model, SAMPLER, left, 2, seed=1)
+    assert loo.find_own_effect(design(ratings, model), left) is None
+    exact = loo.refit_without_unit(ratings, model, SAMPLER, left, 2, seed=1)
     assert -60.0 < exact < -15.0  # 15 ratings on five levels: log(1/5) each is -24
 
 
@@ -124,7 +124,7 @@ def test_a_unit_that_holds_a_scale_cannot_be_fitted_without(rng):
     left = loo.units(ratings, "indicator")
     last = left.labels.index("z")
     model = model_of(("prompt",))
-    assert np.isnan(loo.refitted(ratings, model, SAMPLER, left, last, seed=1))
+    assert np.isnan(loo.refit_without_unit(ratings, model, SAMPLER, left, last, seed=1))
 
 
 @pytest.mark.parametrize("by", ["rating", "rater"])
@@ -134,7 +134,7 @@ def test_items_that_differ_are_predicted_better_by_a_model_that_says_so(rng, by)
         "with": left_out(ratings, ITEM_AND_RATER, by),
         "without": left_out(ratings, RATER, by),
     }
-    table = loo.ranked(found, draws=dict.fromkeys(found, 1000))
+    table = loo.rank_models(found, draws=dict.fromkeys(found, 1000))
     assert table["model"].to_numpy().tolist() == ["with", "without"]
     best, worse = table["elpd_difference"].to_numpy()
     assert best == 0.0
@@ -150,7 +150,7 @@ def test_raters_that_differ_help_to_predict_a_new_item(rng):
         name: left_out(ratings, model, "item")
         for name, model in {"both": ITEM_AND_RATER, "item": ITEM}.items()
     }
-    table = loo.ranked(found, draws=dict.fromkeys(found, 1000))
+    table = loo.rank_models(found, draws=dict.fromkeys(found, 1000))
     assert table["model"].to_numpy().tolist() == ["both", "item"]
     assert float(table["elpd_difference"][1]) < 0.0
 
@@ -173,7 +173,7 @@ def test_exact_density_is_the_mean_over_draws(rng):
     left = loo.units(ratings, "rating")
     held = log_likelihood(posterior, placed)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
-    assert loo.predicted(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
+    assert loo.predict_unit(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):

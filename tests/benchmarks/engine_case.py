@@ -15,11 +15,11 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.fit import chosen_powers, sampled_terms
+from sharpbayes.bayes.fit import sample_terms, trial_powers
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
-from sharpbayes.bayes.sampling.convergence import diagnose
+from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.data.ratings import Column, Ratings
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
@@ -147,15 +147,15 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    powers = chosen_powers(design(made, model), seed=seed, step=lambda _: None)
+    powers = trial_powers(design(made, model), seed=seed, step=lambda _: None)
     placed = design(made, model, powers=powers)
-    trace = sampled_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
+    trace = sample_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()
     draws = sampler.chains * sampler.draws
     core = [key for key in posterior if posterior[key].size <= SMALL * draws]
     trace["posterior"] = posterior[core]
-    found = diagnose(trace, sampler)
+    found = check_convergence(trace, sampler)
     return {
         "seconds": sampled,
         "ratings": placed.ratings,

@@ -10,7 +10,7 @@ import xarray as xr
 from sharpbayes import replicated
 from sharpbayes.bayes.predict.calibration import _sampler, calibrate
 from sharpbayes.execution.cluster import cluster
-from sharpbayes.metrics.stats.resampling import blocks_by, bootstrap
+from sharpbayes.metrics.stats.resampling import bootstrap, use_map
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.run import fit
@@ -64,7 +64,7 @@ def test_resamples_are_the_same_bytes(workers):
 
     how = {"replicates": 900, "seed": 3, "dim": "prompt", "block": 200}
     here = bootstrap(mean, x, **how)
-    with blocks_by(workers.each):
+    with use_map(workers.each):
         xr.testing.assert_identical(bootstrap(mean, x, **how), here)
 
 
@@ -91,7 +91,7 @@ def test_replications_are_the_same_bytes(workers):
     few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
     files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
     here = fit(files)
-    with blocks_by(workers.each), pytest.MonkeyPatch.context() as patched:
+    with use_map(workers.each), pytest.MonkeyPatch.context() as patched:
         patched.setattr(replicated, "BLOCK_RATINGS", 20_000)
         there = fit(files)
     for name in here.children:

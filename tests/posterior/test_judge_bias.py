@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.analysis.panel import planned
 from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.predict.replication import latents
+from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.judge_bias import judge_bias, people_draws, seated
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -107,7 +107,7 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     held = ratings.columns
     judged = held["judge"].code >= 0
     full, sitting = (
-        latents(p, d, d.scales[0])
+        latent_ratings(p, d, d.scales[0])
         for p, d in ((posterior, placed), (seats.posterior, seats.design))
     )
     effects = posterior["location_rater"].to_numpy().reshape(-1, 4)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from sharpbayes.analysis.panel import planned
 from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.predict.new_levels import redrawn
+from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.replicates import Block, Draws
@@ -177,7 +177,7 @@ def posterior():
 
 def test_new_judges_follow_the_law_of_their_terms(posterior):
     placed, held = posterior
-    fresh = redrawn(held, placed, "judge", rng=np.random.default_rng(1))
+    fresh = draw_new_levels(held, placed, "judge", rng=np.random.default_rng(1))
     changed = {name for name in held.data_vars if not fresh[name].equals(held[name])}
     assert changed == {term.name for term in placed.terms if "judge" in term.dims}
     assert any(name.startswith("location") for name in changed)
@@ -189,7 +189,7 @@ def test_new_judges_follow_the_law_of_their_terms(posterior):
 
 def test_a_new_discrimination_is_a_positive_factor(posterior):
     placed, held = posterior
-    fresh = redrawn(held, placed, "indicator", rng=np.random.default_rng(1))
+    fresh = draw_new_levels(held, placed, "indicator", rng=np.random.default_rng(1))
     values = fresh["discrimination_indicator"].to_numpy().ravel()
     assert stats.kstest(np.log(values), "norm").pvalue > 1e-3
 
@@ -205,7 +205,7 @@ def test_correlated_effects_keep_their_correlation(posterior):
         sd_judge_dimension=(names[:3], np.tile([1.0, 2.0, 3.0, 4.0], (*lead, 1))),
         correlation_judge_dimension=(names, np.broadcast_to(rho, (*lead, 4, 4))),
     )
-    fresh = redrawn(
+    fresh = draw_new_levels(
         held, replace(placed, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
     )
     rows = fresh["location_judge_dimension"].transpose(..., "dimension").to_numpy().reshape(-1, 4)

@@ -12,7 +12,7 @@ import csv
 import time
 from pathlib import Path
 
-from sharpbayes.bayes.predict.calibration import calibrate, described
+from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibration
 from sharpbayes.execution.tasks import NoStore
 from sharpbayes.report.tables.calibration import write_calibration_figure
 from sharpbayes.spec.load import load_study
@@ -98,7 +98,7 @@ def calibrated(name, simulations, keep, tell):
         seed=study.seed,
         step=print,
         metrics=metrics_of(files, loaded),
-        store=Kept(folder, lambda made: tell(described(made, seed=study.seed))),
+        store=Kept(folder, lambda made: tell(summarise_calibration(made, seed=study.seed))),
     )
 
 

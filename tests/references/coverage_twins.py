@@ -37,7 +37,7 @@ from sharpbayes.analysis.crowd import count_crowd, statistic_of
 from sharpbayes.analysis.panel import planned, replicated_tables
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.predict.replication import posterior_predictive, thinned
+from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, crowd_ratings
 from sharpbayes.data.panel import panel_ratings
@@ -133,7 +133,7 @@ def fitted(ratings, model, seed):
     """Posterior draws and ratings replicated from them."""
     placed = design(ratings, model)
     posterior = sample_kernel(placed, layout(placed), SAMPLER, seed=seed)["posterior"]
-    few = thinned(posterior.to_dataset(), draws=KEPT)
+    few = thin(posterior.to_dataset(), draws=KEPT)
     return Draws(few, posterior_predictive(few, placed, seed=seed + 1), placed, seed)
 
 

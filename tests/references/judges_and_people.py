@@ -17,8 +17,8 @@ import pandas as pd
 from sharpbayes.analysis.panel import planned
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.predict.replication import thinned
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.predict.replication import thin
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.posterior.judge_bias import judge_bias, people_draws
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -39,7 +39,7 @@ def one(folder, seed):
     loaded, study = read(made.files), made.files.study.spec
     ratings, spec = loaded.ratings, made.files.model.spec
     placed = design(ratings, spec)
-    placed = design(ratings, spec, powers=sampling_powers(placed, seed=seed))
+    placed = design(ratings, spec, powers=choose_powers(placed, seed=seed))
     trace = sample_kernel(placed, layout(placed), study.sampler, seed=seed)
     posterior = trace["posterior"].to_dataset()
     found = judge_bias(posterior, placed, ratings, level=LEVEL)
@@ -53,7 +53,7 @@ def one(folder, seed):
         values = truth[:, 0] if name == "differential_severity" else np.atleast_1d(truth)
         for at, value in enumerate(values):
             yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan, rhat
-    few = thinned(posterior, draws=200)
+    few = thin(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
     draws = people_draws(Draws(few, empty, placed, seed), ratings)
     plan = planned(made.files, loaded.panel)

@@ -17,7 +17,7 @@ from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.sampling.convergence import parameters
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
@@ -40,7 +40,7 @@ def posteriors(name):
     study = ROOT / "specs" / "studies" / f"{name.split()[0]}.toml"
     files = load_study(study, overrides=SETS[name])
     ratings, model = read(files).ratings, files.model.spec
-    powers = sampling_powers(design(ratings, model), seed=SEEDS[0])
+    powers = choose_powers(design(ratings, model), seed=SEEDS[0])
     placed = design(ratings, model, powers=powers)
     kernel = sample_kernel(placed, layout(placed), SAMPLER, seed=SEEDS[0])
     graph = sample_graph(build(placed), SAMPLER, seed=SEEDS[1])

@@ -13,7 +13,7 @@ from arviz_stats.base import array_stats
 
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
@@ -50,7 +50,7 @@ def posterior_of(case, sampler):
     ratings = Ratings(case.table["level"].to_numpy(np.int16), columns, {"score": names})
     model = model_of_case(case)
     placed = design(ratings, model)
-    placed = design(ratings, model, powers=sampling_powers(placed, seed=5))
+    placed = design(ratings, model, powers=choose_powers(placed, seed=5))
     return sample_kernel(placed, layout(placed), sampler, seed=5)["posterior"].to_dataset()
 
 

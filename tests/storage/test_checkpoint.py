@@ -55,7 +55,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
         return real_start(*given)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(retry, "diagnose", lambda *_: 1 / 0)
+        patched.setattr(retry, "check_convergence", lambda *_: 1 / 0)
         assert run(*FIT).exit_code == 1
     names = {path.stem for path in (tmp_path / "r.nc.checkpoint").glob("*.npz")}
     chains_kept = sorted(name for name in names if name.startswith("chain-"))
@@ -77,11 +77,11 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
 
     def noted(part, starts, *, done):
         computed.extend(starts)
-        return resample.in_threads(part, starts, done=done)
+        return resample.thread_map(part, starts, done=done)
 
     found = []
     for _ in range(2):
-        with resample.blocks_by(Checkpoint(tmp_path).blocks(noted)):
+        with resample.use_map(Checkpoint(tmp_path).blocks(noted)):
             found.append(measure(files))
     assert computed == ["resamples-1-2-0", "resamples-1-2-300"]
     first, second = found

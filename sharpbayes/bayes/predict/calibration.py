@@ -21,13 +21,13 @@ from sharpbayes.bayes.design.indexing import design as place
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.kernel.layout import layout
-from sharpbayes.bayes.predict.categories import draw_level, log_probability
-from sharpbayes.bayes.predict.replication import latents, thinned
-from sharpbayes.bayes.sampling.convergence import FEW_LEVELS, diagnose, parameters
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.predict.categories import draw_categories, log_probability
+from sharpbayes.bayes.predict.replication import latent_ratings, thin
+from sharpbayes.bayes.sampling.convergence import FEW_LEVELS, check_convergence, stack_parameters
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import Arrays, Each, Store, each_named, in_turn
+from sharpbayes.execution.tasks import Arrays, MapFunction, Store, compute_parts, serial_map
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
@@ -58,7 +58,7 @@ def calibrate(
     fit: Fit | None = None,
     metrics: Metrics | None = None,
     store: Store | None = None,
-    each: Each | None = None,
+    each: MapFunction | None = None,
 ) -> xr.Dataset:
     """Fit ratings with known truth many times, and say how truths lie in their posteriors.
 
@@ -85,7 +85,7 @@ def calibrate(
             process by default, the chains of a fit together. The numbers are the same.
 
     Returns:
-        What :func:`described` returns.
+        What :func:`summarise_calibration` returns.
     """
     placed = place(ratings, model)
     sampled = fit or _sampler(sampler, cores=1 if each else None)
@@ -100,17 +100,17 @@ def calibrate(
         if here and number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
         truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        again = with_levels(ratings, placed, _levels(truth, placed, rng))
+        again = replace_categories(ratings, placed, _levels(truth, placed, rng))
         trace = sampled(again, model, int(rng.integers(2**31)))
         found = _places(trace, truth, place(again, model), rng, metrics)
         return {
             "quantity": np.array(list(found)),
             "pit": np.array(list(found.values())),
-        } | _fit(diagnose(trace, sampler))
+        } | _fit(check_convergence(trace, sampler))
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
-    made = each_named(simulation, numbers, store=store, each=each or in_turn)
-    return described(made, seed=seed)
+    made = compute_parts(simulation, numbers, store=store, each=each or serial_map)
+    return summarise_calibration(made, seed=seed)
 
 
 def _fit(diagnostics: xr.Dataset) -> Arrays:
@@ -131,7 +131,7 @@ def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
         placed = place(made, model)
         if placed.outside_kernel:
             return sample_graph(build(placed, plan=layout(placed).plan), sampler, seed=seed)
-        placed = place(made, model, powers=sampling_powers(placed, seed=seed, cores=cores))
+        placed = place(made, model, powers=choose_powers(placed, seed=seed, cores=cores))
         return sample_kernel(placed, layout(placed), sampler, seed=seed, cores=cores)
 
     return fit
@@ -145,7 +145,7 @@ def _places(
     metrics: Metrics | None,
 ) -> dict[str, float]:
     """Place a truth in the posterior of ratings that were made of it."""
-    draws = thinned(trace["posterior"].to_dataset(), draws=RANKED)
+    draws = thin(trace["posterior"].to_dataset(), draws=RANKED)
     truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
     (true, seen), (drawn, replicated) = (_quantities(each, made, rng) for each in (truth, draws))
     places = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
@@ -161,10 +161,14 @@ def _levels(
     posterior: xr.Dataset, placed: Design, rng: np.random.Generator
 ) -> list[NDArray[np.int16]]:
     """Levels of each scale that draws give; shape (sample, rating)."""
-    return [draw_level(latents(posterior, placed, scale), rng) for scale in placed.scales]
+    return [
+        draw_categories(latent_ratings(posterior, placed, scale), rng) for scale in placed.scales
+    ]
 
 
-def with_levels(ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.integer]]) -> Ratings:
+def replace_categories(
+    ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.integer]]
+) -> Ratings:
     """Return other ratings of the same cells.
 
     Args:
@@ -183,7 +187,9 @@ def _quantities(
 ) -> tuple[dict[str, Floats], Levels]:
     """Return what is ranked, by name, shape (sample,), and ratings made anew."""
     found = dict(_parameters(draws))
-    by_scale = [log_probability(latents(draws, made, scale)).sum(axis=1) for scale in made.scales]
+    by_scale = [
+        log_probability(latent_ratings(draws, made, scale)).sum(axis=1) for scale in made.scales
+    ]
     found["log-likelihood"] = np.sum(by_scale, axis=0)
     names = [scale.name for scale in made.scales]
     levels: Levels = dict(zip(names, _levels(draws, made, rng), strict=True))
@@ -197,7 +203,7 @@ def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
     for name in sorted(map(str, draws.data_vars)):
         if name.endswith(("_unit", "_placed", "_log")):
             continue
-        labels, values = parameters(draws[[name]])
+        labels, values = stack_parameters(draws[[name]])
         flat = values.reshape(len(values), -1)
         if name.startswith("correlation_"):
             below = np.flatnonzero(np.tri(int(np.sqrt(len(flat))), k=-1).ravel())
@@ -221,7 +227,7 @@ def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
     return (below + rng.random() * (ties + 1)) / (len(drawn) + 1)
 
 
-def described(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
+def summarise_calibration(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     """Return bands, tests and coverage of places of truths.
 
     Args:

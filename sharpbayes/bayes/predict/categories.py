@@ -19,7 +19,7 @@ Levels = NDArray[np.int16]
 
 
 @dataclass(frozen=True)
-class Latent:
+class LatentRatings:
     """What the ratings on one scale come from, draw by draw.
 
     Attributes:
@@ -57,17 +57,17 @@ class Latent:
         return rng.logistic(size=shape) if self.link == "logit" else rng.normal(size=shape)
 
 
-def log_probability(latent: Latent) -> Floats:
+def log_probability(latent: LatentRatings) -> Floats:
     """Return log P(level) of each observed rating; shape (sample, rating)."""
     return LOG_PROBABILITY[latent.likelihood](latent)
 
 
-def draw_level(latent: Latent, rng: np.random.Generator) -> Levels:
+def draw_categories(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """Draw a level for each rating; shape (sample, rating)."""
     return DRAW[latent.likelihood](latent, rng)
 
 
-def _cumulative(latent: Latent) -> Floats:
+def _cumulative(latent: LatentRatings) -> Floats:
     """Log of the probability between two thresholds."""
     level = latent.scale.level
     upper, lower = latent.cut(level), latent.cut(level - 1)
@@ -82,7 +82,7 @@ def _cumulative(latent: Latent) -> Floats:
         return top + np.log(-np.expm1(log_ndtr(low) - top))
 
 
-def _adjacent(latent: Latent) -> Floats:
+def _adjacent(latent: LatentRatings) -> Floats:
     """Weight of the level less the logarithm of the sum of all weights."""
     whole = np.zeros(latent.severity.shape)
     weight, own = np.zeros_like(whole), np.zeros_like(whole)
@@ -94,7 +94,7 @@ def _adjacent(latent: Latent) -> Floats:
     return own
 
 
-def _continuation(latent: Latent) -> Floats:
+def _continuation(latent: LatentRatings) -> Floats:
     """Sum of the logarithms of passing each threshold that was passed, and of then stopping."""
     total = np.zeros(latent.severity.shape)
     log_cdf = log_expit if latent.link == "logit" else log_ndtr
@@ -105,7 +105,7 @@ def _continuation(latent: Latent) -> Floats:
     return total
 
 
-def _draw_cumulative(latent: Latent, rng: np.random.Generator) -> Levels:
+def _draw_cumulative(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """The number of thresholds below eta plus noise / a."""
     reached = latent.severity + latent.noise(rng) / latent.factor
     level = np.zeros(reached.shape, dtype=np.int16)
@@ -114,7 +114,7 @@ def _draw_cumulative(latent: Latent, rng: np.random.Generator) -> Levels:
     return level
 
 
-def _draw_adjacent(latent: Latent, rng: np.random.Generator) -> Levels:
+def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """The level whose weight plus Gumbel noise is largest."""
     weight = np.zeros(latent.severity.shape)
     level = np.zeros(weight.shape, dtype=np.int16)
@@ -127,7 +127,7 @@ def _draw_adjacent(latent: Latent, rng: np.random.Generator) -> Levels:
     return level
 
 
-def _draw_continuation(latent: Latent, rng: np.random.Generator) -> Levels:
+def _draw_continuation(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """The first threshold that eta plus noise / a, drawn anew at each, does not pass."""
     level = np.zeros(latent.severity.shape, dtype=np.int16)
     for k in range(latent.scale.cuts):

@@ -29,8 +29,8 @@ from sharpbayes.bayes.design.indexing import design as place
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.categories import log_probability
 from sharpbayes.bayes.predict.psis import psis_loo
-from sharpbayes.bayes.predict.replication import latents
-from sharpbayes.bayes.sampling.geometry import sampling_powers
+from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import cpu_count
@@ -79,7 +79,7 @@ def units(ratings: Ratings, by: str) -> Units:
     return Units(by, tuple(held.labels[each] for each in used), found)
 
 
-def ranked(found: Mapping[str, xr.Dataset], *, draws: Mapping[str, int]) -> xr.Dataset:
+def rank_models(found: Mapping[str, xr.Dataset], *, draws: Mapping[str, int]) -> xr.Dataset:
     """Return models, best first, with differences to the best and stacking weights, by ArviZ.
 
     Args:
@@ -138,7 +138,7 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
         term that is integrated out, empty if none.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-    own = own_effect(placed, left)
+    own = find_own_effect(placed, left)
     chunks = list(_chunks(left, draws=draws * (NODES if own else 1)))
     ordered = _Ordered.of(placed, left)
 
@@ -162,7 +162,7 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
     return table
 
 
-def predicted(posterior: xr.Dataset, placed: Design, left: Units, unit: int) -> float:
+def predict_unit(posterior: xr.Dataset, placed: Design, left: Units, unit: int) -> float:
     """Return log p(y_u) under draws that have not seen the unit's ratings: an exact refit's elpd.
 
     Args:
@@ -176,7 +176,7 @@ def predicted(posterior: xr.Dataset, placed: Design, left: Units, unit: int) -> 
     return float(logsumexp(values[:, 0]) - np.log(len(values)))
 
 
-def refitted(
+def refit_without_unit(
     ratings: Ratings, model: Model, sampler: Sampler, left: Units, unit: int, *, seed: int
 ) -> float:
     """Return a unit's elpd by fitting the model again without its ratings.
@@ -196,10 +196,10 @@ def refitted(
     names = {scale.name for scale in placed.scales}
     if placed.outside_kernel or names != {scale.name for scale in whole.scales}:
         return float("nan")
-    placed = place(others, model, powers=sampling_powers(placed, seed=seed))
+    placed = place(others, model, powers=choose_powers(placed, seed=seed))
     trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
     posterior = _anew(trace["posterior"].to_dataset(), placed, seed=seed)
-    return predicted(posterior, whole, left, unit)
+    return predict_unit(posterior, whole, left, unit)
 
 
 def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:
@@ -214,7 +214,7 @@ def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:
     return posterior
 
 
-def own_effect(placed: Design, left: Units) -> Term | None:
+def find_own_effect(placed: Design, left: Units) -> Term | None:
     """Return the term that is integrated out: the one whose effects are a unit's alone.
 
     There is one if exactly one term has effects of single units, one effect each, that are
@@ -288,7 +288,7 @@ def _summed(posterior: xr.Dataset, placed: Design, ordered: _Ordered, chunk: ran
         for start in range(int(first), int(last), step):
             part = slice(start, min(start + step, int(last)))
             block = replace(scale, rows=scale.rows[part], level=scale.level[part])
-            values = log_probability(latents(posterior, placed, block))
+            values = log_probability(latent_ratings(posterior, placed, block))
             inside, where = np.unique(code[part], return_index=True)
             total[:, inside - chunk.start] += np.add.reduceat(values, where, axis=1)
     return total

@@ -11,7 +11,7 @@ from sharpbayes.spec.model import StudentT
 Floats = NDArray[np.float64]
 
 
-def redrawn(
+def draw_new_levels(
     posterior: xr.Dataset, design: Design, column: str, *, rng: np.random.Generator
 ) -> xr.Dataset:
     """Return draws in which every level of a column is a new one of the same population.

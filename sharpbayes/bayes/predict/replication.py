@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, combinations
 from sharpbayes.bayes.design.design import Design, ScaleBlock, rating_dim
-from sharpbayes.bayes.predict.categories import Latent, draw_level, log_probability
-from sharpbayes.bayes.sampling.draws import stretched
+from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
+from sharpbayes.bayes.sampling.draws import apply_gap_effects
 
 Floats = NDArray[np.float64]
 
@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 BLOCK_CELLS = 4_000_000
 
 
-def thinned(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
+def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
     """Return about ``draws`` draws in all, evenly spaced and as many from every chain."""
     each = max(1, min(posterior.sizes["draw"], draws // posterior.sizes["chain"]))
     chosen = np.linspace(0, posterior.sizes["draw"] - 1, each).round().astype(int)
     return posterior.isel(draw=np.unique(chosen))
 
 
-def latents(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Latent:
+def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> LatentRatings:
     """Return what the ratings on one scale come from, for every draw."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
@@ -39,7 +39,7 @@ def latents(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> Latent:
         effects = np.log(_flat(posterior, term.name, term.dims))
         log_factor = log_factor + _gathered(effects, term.index[scale.rows])
     which, thresholds = _sets(posterior, design, scale)
-    return Latent(
+    return LatentRatings(
         scale, design.likelihood, design.link, severity, np.exp(log_factor), thresholds, which
     )
 
@@ -59,7 +59,7 @@ def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Ind
         level = xr.DataArray(levels[:, column], dims="set")
         own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
         stretch = stretch + own.where(level >= 0, 0.0)
-    own = stretched(common, stretch, scale, growing=design.growing)
+    own = apply_gap_effects(common, stretch, scale, growing=design.growing)
     flat = _flat(own, None, ("set", scale.cutpoint_dim))
     return which, flat.reshape(len(flat), len(levels), scale.cuts)
 
@@ -74,7 +74,7 @@ def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
     """Return ratings replicated for the observed cells, over (chain, draw, rating)."""
     rng = np.random.default_rng(seed)
-    return _over_scales(posterior, design, lambda latent: draw_level(latent, rng))
+    return _over_scales(posterior, design, lambda latent: draw_categories(latent, rng))
 
 
 def observed(design: Design) -> xr.Dataset:
@@ -87,13 +87,13 @@ def observed(design: Design) -> xr.Dataset:
 
 
 def _over_scales(
-    posterior: xr.Dataset, design: Design, compute: Callable[[Latent], NDArray[np.generic]]
+    posterior: xr.Dataset, design: Design, compute: Callable[[LatentRatings], NDArray[np.generic]]
 ) -> xr.Dataset:
     """Apply a function of what ratings come from to every scale, in blocks of draws."""
     variables = {}
     for scale in design.scales:
         parts = [
-            compute(latents(block, design, scale)).reshape(
+            compute(latent_ratings(block, design, scale)).reshape(
                 block.sizes["chain"], block.sizes["draw"], len(scale.rows)
             )
             for block in _blocks(posterior, len(scale.rows))

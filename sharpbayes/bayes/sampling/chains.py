@@ -21,7 +21,7 @@ LOOK_SECONDS, TELL_SECONDS = 0.005, 0.5
 
 
 @dataclass(frozen=True)
-class Standing:
+class ChainStatus:
     """Where a chain stands that does not run, as :class:`sharpbayes.cli.progress.ChainState`."""
 
     finished_draws: int
@@ -69,7 +69,7 @@ def run_chains(
     kept = store or NoStore()
     done = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n, seed=seed)))}
     total = sampler.tune + sampler.draws
-    states: list[Any] = [Standing(total * (n in done), total) for n in range(sampler.chains)]
+    states: list[Any] = [ChainStatus(total * (n in done), total) for n in range(sampler.chains)]
     work = _Together(compiled, sampler, chain_seeds(seed, sampler.chains), states, cores)
     try:
         for number in work.finished([n for n in range(sampler.chains) if n not in done], progress):

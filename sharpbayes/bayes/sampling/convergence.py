@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from sharpbayes.bayes.sampling.suggestions import advice
+from sharpbayes.bayes.sampling.suggestions import suggest
 from sharpbayes.errors import format_list
 from sharpbayes.execution.tasks import cpu_count
 from sharpbayes.spec.study import Sampler
@@ -31,7 +31,7 @@ BLOCK = 128
 TAIL = (0.05, 0.95)
 
 
-def diagnose(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
+def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     """Return ``rhat``, ``ess_bulk``, ``ess_tail`` by parameter, how sampling went, the verdict.
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
@@ -46,11 +46,11 @@ def diagnose(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
             1 + 5 (max_rhat - 1) and to a quarter of ``min_ess``.
 
     Returns:
-        ``converged`` is 1 if every limit is met; the attributes ``convergence_issues`` and ``advice`` say in
+        ``converged`` is 1 if every limit is met; the attributes ``convergence_issues`` and ``suggestions`` say in
         words what failed, why that is likely and what to try.
     """
     posterior = trace["posterior"].to_dataset()
-    labels, values = parameters(posterior)
+    labels, values = stack_parameters(posterior)
     statistics = trace["sample_stats"].to_dataset()
     table = xr.Dataset(
         {name: ("parameter", found) for name, found in _by_parameter(values).items()}
@@ -61,11 +61,11 @@ def diagnose(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     reasons = _reasons(table, _many(posterior), broken, sampler)
     table["converged"] = np.int8(not reasons)
     table.attrs["convergence_issues"] = "; ".join(reasons)
-    table.attrs["suggestions"] = advice(table, values, statistics, sampler) if reasons else ""
+    table.attrs["suggestions"] = suggest(table, values, statistics, sampler) if reasons else ""
     return table
 
 
-def parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
+def stack_parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
     """Return labels ``name[level, ...]`` and draws of every parameter, (parameter, chain, draw)."""
     labels: list[str] = []
     values = []

@@ -12,7 +12,7 @@ from sharpbayes.bayes.kernel.layout import Layout
 Floats = NDArray[np.float64]
 
 
-def labelled(kept: Floats, design: Design, layout: Layout) -> xr.Dataset:
+def label_draws(kept: Floats, design: Design, layout: Layout) -> xr.Dataset:
     """Return the posterior of a design.
 
     Args:
@@ -57,7 +57,7 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
     for term in design.part("gap"):
         scale, dim = design.scales[term.scale], term.dims[0]
         common = posterior[f"threshold_{scale.name}"]
-        own = stretched(common, posterior[term.name], scale, growing=design.growing)
+        own = apply_gap_effects(common, posterior[term.name], scale, growing=design.growing)
         severity = design.severity(scale, dim)
         if severity is not None:
             name, row = severity
@@ -69,10 +69,10 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
         )
 
 
-def stretched(
+def apply_gap_effects(
     thresholds: xr.DataArray, stretch: xr.DataArray, scale: ScaleBlock, *, growing: bool
 ) -> xr.DataArray:
-    """Return thresholds whose gaps are stretched about the middle one.
+    """Return thresholds whose gaps are apply_gap_effects about the middle one.
 
     c'_k = c_p + sum_{p <= j < k} (c_{j+1} - c_j) exp(stretch_j), and likewise below the pivot p;
     with (c_{j+1} - c_j) + stretch_j in place of the product where thresholds need not grow.

@@ -16,7 +16,7 @@ MOVES = 1.4
 LOW = 0.05
 
 
-def sampling_powers(design: Design, *, seed: int, cores: int | None = None) -> dict[str, float]:
+def choose_powers(design: Design, *, seed: int, cores: int | None = None) -> dict[str, float]:
     """Return for each term with an sd of its own the power of it that effects are divided by.
 
     Effects that keep a larger share k of their prior variance move more with their sd; divided by
@@ -36,7 +36,7 @@ def sampling_powers(design: Design, *, seed: int, cores: int | None = None) -> d
         return {}
     trace = sample_kernel(design, layout(design), TRIAL, seed=seed, cores=cores)
     trial = trace["posterior"].to_dataset()
-    kept = {term.name: kept_variance(trial, term, _groups(design, term)) for term in varying}
+    kept = {term.name: prior_variance_share(trial, term, _groups(design, term)) for term in varying}
     powers = {name: min(1.0, MOVES * share) for name, share in kept.items()}
     # What holds the means of other terms is sampled with them, and ratings say much of the sum,
     # unless they say so little of its effects that these are better sampled as parts of their sd.
@@ -50,7 +50,7 @@ def _groups(design: Design, term: Term) -> Index:
     return held[0] if held else term.block
 
 
-def kept_variance(posterior: xr.Dataset, term: Term, groups: Index) -> float:
+def prior_variance_share(posterior: xr.Dataset, term: Term, groups: Index) -> float:
     """Return the mean share of their prior variance, taken low, that a term's effects keep.
 
     Args:

@@ -17,7 +17,7 @@ from sharpbayes.bayes.sampling.chains import (
     run_chain,
     run_chains,
 )
-from sharpbayes.bayes.sampling.draws import labelled
+from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
 from sharpbayes.execution.tasks import Arrays, Store
 from sharpbayes.spec.study import Sampler
@@ -65,11 +65,11 @@ def sample_kernel(
         )
     kept = _taken(chains, "draw values")
     return xr.DataTree.from_dict(
-        {"posterior": labelled(kept, design, layout), "sample_stats": _statistics(chains)}
+        {"posterior": label_draws(kept, design, layout), "sample_stats": _statistics(chains)}
     )
 
 
-def sample_one(design: Design, layout: Layout, sampler: Sampler, seed: int) -> Arrays:
+def sample_chain(design: Design, layout: Layout, sampler: Sampler, seed: int) -> Arrays:
     """Sample one chain through the kernel, with a seed of its own, in this process."""
     return run_chain(compiled_kernel(design, layout), sampler, seed=seed)
 

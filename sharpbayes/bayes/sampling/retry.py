@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.sampling.convergence import diagnose
+from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.spec.study import Sampler
 
 # An attempt has this many times the tuning and the draws of the one before.
@@ -15,7 +15,7 @@ Sample = Callable[[Sampler, int], xr.DataTree]
 Step = Callable[[str], None]
 
 
-def until_converged(
+def sample_until_converged(
     sample: Sample, sampler: Sampler, *, seed: int, retries: int, step: Step
 ) -> tuple[xr.DataTree, xr.Dataset]:
     """Return the trace and diagnostics of the first attempt that converged, or of the last.
@@ -34,22 +34,22 @@ def until_converged(
     while True:
         trace = sample(sampler, attempt_seed(seed, attempt))
         step("checking convergence")
-        table = diagnose(trace, sampler)
+        table = check_convergence(trace, sampler)
         table.attrs |= {"attempts": attempt + 1, **_length(sampler)}
         if table["converged"] or attempt >= retries or _interrupted(trace, sampler):
             return trace, table
         attempt += 1
-        sampler = longer(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
+        sampler = lengthen(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
         step(
             f"not converged ({table.attrs['convergence_issues']}); attempt {attempt + 1} with "
             f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
         )
 
 
-def longer(sampler: Sampler, *, diverged: bool) -> Sampler:
+def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
     """Return settings of the next attempt: twice as long, and smaller steps if any diverged.
 
-    >>> longer(Sampler(tune=500, draws=800), diverged=True).target_accept
+    >>> lengthen(Sampler(tune=500, draws=800), diverged=True).target_accept
     0.9
     """
     target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept

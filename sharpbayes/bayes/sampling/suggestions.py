@@ -18,11 +18,11 @@ FAR = 0.5
 MOST_TIMES = 8
 
 
-def advice(table: xr.Dataset, values: Floats, statistics: xr.Dataset, sampler: Sampler) -> str:
+def suggest(table: xr.Dataset, values: Floats, statistics: xr.Dataset, sampler: Sampler) -> str:
     """Return sentences on what failed, most telling first.
 
     Args:
-        table: What :func:`sharpbayes.bayes.sampling.convergence.diagnose` found.
+        table: What :func:`sharpbayes.bayes.sampling.convergence.check_convergence` found.
         values: Draws of its parameters; shape (parameter, chain, draw).
         statistics: Statistics of the sampler over (chain, draw).
         sampler: Its settings and limits.

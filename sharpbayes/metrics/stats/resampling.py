@@ -23,7 +23,7 @@ THREADS = 2
 
 Part = Callable[[int], xr.Dataset]
 Done = Callable[[int, xr.Dataset], None]
-Each = Callable[..., list[xr.Dataset]]
+MapFunction = Callable[..., list[xr.Dataset]]
 
 
 def _nothing(_start: int, _made: xr.Dataset) -> None:
@@ -119,7 +119,7 @@ def bootstrap(
     return _joined(_KEPT.get()(_EACH.get())(part, range(0, replicates, even)))
 
 
-def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
+def thread_map(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
     """Compute blocks of resamples on threads of this process.
 
     Args:
@@ -137,26 +137,28 @@ def in_threads(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> l
         return list(pool.map(told, starts))
 
 
-def _not_kept(each: Each) -> Each:
+def _not_kept(each: MapFunction) -> MapFunction:
     """Compute every block."""
     return each
 
 
-_EACH: ContextVar[Each] = ContextVar("each", default=in_threads)
-_KEPT: ContextVar[Callable[[Each], Each]] = ContextVar("kept", default=_not_kept)
+_EACH: ContextVar[MapFunction] = ContextVar("each", default=thread_map)
+_KEPT: ContextVar[Callable[[MapFunction], MapFunction]] = ContextVar("kept", default=_not_kept)
 
 
-def each_block() -> Each:
+def current_map() -> MapFunction:
     """Return the way in which blocks are computed here."""
     return _EACH.get()
 
 
 @contextmanager
-def blocks_by(each: Each, *, kept: Callable[[Each], Each] = _not_kept) -> Iterator[None]:
+def use_map(
+    each: MapFunction, *, kept: Callable[[MapFunction], MapFunction] = _not_kept
+) -> Iterator[None]:
     """Compute the blocks of every :func:`bootstrap` inside a ``with`` in another way.
 
     Args:
-        each: As :func:`in_threads`, such as on other processes. Blocks are the same whoever
+        each: As :func:`thread_map`, such as on other processes. Blocks are the same whoever
             computes them, so that the way never changes a result.
         kept: Makes of it one that keeps blocks of resamples, and takes those that are kept.
     """

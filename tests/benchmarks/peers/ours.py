@@ -27,7 +27,7 @@ def ratings_of(ratings):
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
     from sharpbayes.bayes.design.indexing import design
-    from sharpbayes.bayes.fit import chosen_powers, sampled_terms
+    from sharpbayes.bayes.fit import sample_terms, trial_powers
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -36,10 +36,10 @@ def sampled(ratings, arguments):
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
     first = design(ratings, model)
-    powers = chosen_powers(first, seed=arguments.seed, step=lambda _: None)
+    powers = trial_powers(first, seed=arguments.seed, step=lambda _: None)
     placed = design(ratings, model, powers=powers)
     seeds = [arguments.seed, arguments.seed]
-    return sampled_terms(placed, settings, seeds, step=lambda _: None, progress=None)
+    return sample_terms(placed, settings, seeds, step=lambda _: None, progress=None)
 
 
 def main():
