@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes import geometry
+from sharpbayes.bayes.sampling import geometry
 from sharpbayes.bayes.design.indexing import design
 from tests.bayes.conftest import model_of, panel_ratings
 
