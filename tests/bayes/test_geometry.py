@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.sampling import geometry
 from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.sampling import geometry
 from tests.bayes.conftest import model_of, panel_ratings
 
 DRAWS = 4000

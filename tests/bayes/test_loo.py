@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from sharpbayes.bayes import loo
 from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.geometry import choose_powers
 from sharpbayes.bayes.sampling.nuts import sample_kernel

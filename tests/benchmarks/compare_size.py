@@ -11,8 +11,8 @@ import time
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes import loo
 from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.predict import leave_out as loo
 from tests.bayes.conftest import crowd_ratings, model_of
 
 RATERS, CHAINS, SEED = 100, 4, 20260121

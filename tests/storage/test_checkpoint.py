@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-from sharpbayes.bayes import chains, retry
+from sharpbayes.bayes.sampling import chains, retry
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
 from sharpbayes.library import folder

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes import compare
-from sharpbayes.bayes import loo
+from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of
 
