@@ -4,8 +4,19 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
+
+from tests.measure_structure import (
+    asserts,
+    counts,
+    cycles,
+    functions,
+    local_imports,
+    sources,
+    without_reason,
+)
 
 PACKAGE = Path(__file__).parents[1] / "sharpbayes"
 # From the one that imports most to the one that imports nothing; each may import those below it.
@@ -31,6 +42,8 @@ SUB_ROOMS = {
 TOP = {"__init__", "__main__", "errors", "library"}
 # Rooms that stand side by side: metrics knows nothing of files, data nothing of metrics.
 SEPARATE = {("metrics", "data"), ("metrics", "spec"), ("metrics", "library"), ("bayes", "metrics")}
+# Lines of the body of the median function; the aim is 5.
+MEDIAN_LINES = 6
 HEAVY = ("pymc", "pytensor", "nutpie", "arviz")
 
 
@@ -124,18 +137,79 @@ def test_spec_reads_without_numbers():
     assert not {"numpy", "pandas", "xarray"} & set(loaded_by("import sharpbayes.spec.load"))
 
 
+def named(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
 def test_functions_fit_in_one_look():
-    long = []
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                size = body[-1].end_lineno - body[0].lineno + 1 if body else 0
-                if size > 50:
-                    long.append(f"{path.name}:{node.name}: {size} lines")
+    sizes = {path: list(functions(path)) for path in modules()}
+    long = [(named(path), *each) for path in sizes for each in sizes[path] if each[1] > 50]
     assert not long
+    assert median(size for each in sizes.values() for _, size in each) <= MEDIAN_LINES
 
 
 def test_no_file_is_over_400_lines():
-    sizes = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    sizes = {named(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
     assert not {name: size for name, size in sizes.items() if size > 400}
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "."])
+def test_a_local_import_gives_its_reason(room):
+    files = [path for path in sources(PACKAGE) if room_of(path) == room]
+    assert not {named(path): without_reason(path) for path in files if without_reason(path)}
+
+
+def test_no_modules_import_one_another():
+    """Local imports count: one must not hide a cycle."""
+    assert not cycles(PACKAGE)
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "."])
+def test_the_library_asserts_nothing(room):
+    """A type that cannot be None, or an error with a text, says more."""
+    files = [path for path in sources(PACKAGE) if room_of(path) == room]
+    assert not {named(path): asserts(path) for path in files if asserts(path)}
+
+
+def room_of(path):
+    return named(path).split("/")[0] if "/" in named(path) else "."
+
+
+def test_the_checks_of_local_imports_and_asserts_can_fail(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "import os\n\n\ndef load():\n"
+        "    import json  # noqa: PLC0415\n"
+        "    import ast  # noqa: PLC0415 - slow to load\n"
+        "    from re import (  # noqa: PLC0415 - slow to load\n        compile,\n    )\n"
+        "    assert json is not ast\n",
+        encoding="utf-8",
+    )
+    assert [number for number, _ in local_imports(path)] == [5, 6, 7]
+    assert without_reason(path) == ["import json  # noqa: PLC0415"]
+    assert asserts(path) == [10]
+
+
+def test_the_check_of_cycles_can_fail(tmp_path):
+    texts = {
+        "__init__": "",
+        "first": "def load():\n    from package import second\n    return second\n",
+        "second": "from package.third import name\n",
+        "third": "from package.first import load\n",
+        "outside": "from package.first import load\n",
+    }
+    (tmp_path / "package").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "package" / f"{name}.py").write_text(text, encoding="utf-8")
+    assert [each[0] for each in cycles(tmp_path / "package")] == [
+        "package.first",
+        "package.second",
+        "package.third",
+    ]
+
+
+def test_the_table_of_the_structure_counts_this_package():
+    """``python -m tests.measure_structure`` prints it beside an older version."""
+    found = counts(PACKAGE)
+    assert found["modules"] == str(len(sources(PACKAGE)))
+    assert found["functions of more than 50 lines"] == "0"

@@ -1,0 +1,173 @@
+"""Counts of what the structure of the package is made of, for the record of the rebuild.
+
+    python -m tests.measure_structure [COMMIT]
+
+prints a Markdown table with a row for each count: of the package at a commit (by default the last
+one before the rebuild, fe6693c) and of the package in this checkout. ``tests/test_structure.py``
+uses the same functions.
+"""
+
+import ast
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "sharpbayes"
+BEFORE = "fe6693c"
+REASON = "PLC0415 - "
+
+
+def sources(package: Path) -> list[Path]:
+    """Every Python file of a package."""
+    return sorted(package.rglob("*.py"))
+
+
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Name and number of lines of every function, its docstring and signature left out."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            yield node.name, lines
+
+
+def local_imports(path: Path) -> list[tuple[int, str]]:
+    """Line number and text of every import that stands inside a function."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    numbers = {
+        inner.lineno
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Import | ast.ImportFrom)
+    }
+    return [(number, lines[number - 1].strip()) for number in sorted(numbers)]
+
+
+def without_reason(path: Path) -> list[str]:
+    """Local imports whose ``noqa`` comment gives no reason."""
+    texts = [text for _, text in local_imports(path)]
+    return [text for text in texts if not text.partition(REASON)[2].strip()]
+
+
+def module_name(path: Path, package: Path) -> str:
+    """Dotted name of a module of a package, without ``__init__``."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Every name that a file imports, those of functions included, those for types left out."""
+    tree = tree_of(path)
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """Which modules of a package each of its modules imports."""
+    names = {module_name(path, package): path for path in sources(package)}
+    return {
+        name: (set(imported_modules(path)) & set(names)) - {name} for name, path in names.items()
+    }
+
+
+def cycles(package: Path) -> list[tuple[str, ...]]:
+    """Modules that import one another, local imports counted."""
+    left = {name: set(others) for name, others in import_graph(package).items()}
+    while free := {name for name, others in left.items() if not others}:
+        left = {name: others - free for name, others in left.items() if name not in free}
+    while used := {name for name in left if not any(name in each for each in left.values())}:
+        left = {name: others for name, others in left.items() if name not in used}
+    return [(name, *sorted(others & set(left))) for name, others in sorted(left.items())]
+
+
+def asserts(path: Path) -> list[int]:
+    """Line numbers of assert statements."""
+    return [node.lineno for node in ast.walk(tree_of(path)) if isinstance(node, ast.Assert)]
+
+
+def uses_of_any(path: Path) -> int:
+    """How often ``Any`` stands in an annotation or a call."""
+    nodes = ast.walk(tree_of(path))
+    return sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes)
+
+
+def noqa_comments(path: Path) -> int:
+    """How many comments silence the linter."""
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+    return sum(t.type == tokenize.COMMENT and "noqa" in t.string for t in tokens)
+
+
+def counts(package: Path) -> dict[str, str]:
+    """Every row of the table for one package."""
+    files = sources(package)
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    top = [path for path in package.glob("*.py") if path.name != "__init__.py"]
+    sizes = [size for path in files for _, size in functions(path)]
+    imports = [text for path in files for _, text in local_imports(path)]
+    return {
+        "lines of the library": f"{sum(lines.values()):,}",
+        "modules": str(len(files)),
+        "largest module, lines": str(max(lines.values())),
+        "modules outside any room": str(len(top)),
+        "lines outside any room": f"{sum(lines[path] for path in top):,}",
+        "functions": f"{len(sizes):,}",
+        "body of a function, median of lines": f"{median(sizes):g}",
+        "functions of more than 25 lines": str(sum(size > 25 for size in sizes)),
+        "functions of more than 50 lines": str(sum(size > 50 for size in sizes)),
+        "local imports": str(len(imports)),
+        "of them imports of this package": str(sum("sharpbayes" in text for text in imports)),
+        "of them without a reason": str(sum(len(without_reason(path)) for path in files)),
+        "modules in cycles of imports": str(len(cycles(package))),
+        "`noqa` comments": str(sum(map(noqa_comments, files))),
+        "uses of `Any`": str(sum(map(uses_of_any, files))),
+        "`assert` statements": str(sum(len(asserts(path)) for path in files)),
+    }
+
+
+def unpack(commit: str, folder: Path) -> Path:
+    """The package as it was at a commit."""
+    command = ["git", "archive", commit, "sharpbayes"]
+    archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as file:
+        file.extractall(folder, filter="data")
+    return folder / "sharpbayes"
+
+
+def main() -> None:
+    """Print the table."""
+    commit = sys.argv[1] if len(sys.argv) > 1 else BEFORE
+    with tempfile.TemporaryDirectory() as folder:
+        before = counts(unpack(commit, Path(folder)))
+    after = counts(PACKAGE)
+    print(f"| count | before ({commit}) | after |\n| --- | --- | --- |")
+    for name, value in before.items():
+        print(f"| {name} | {value} | {after[name]} |")
+
+
+if __name__ == "__main__":
+    main()
