@@ -21,6 +21,7 @@ import xarray as xr
 
 from sharpbayes.cli.commands import app as main
 from sharpbayes.storage.results import drafts, open_results
+from tests.references.provenance import record_run
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
 SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
@@ -143,6 +144,7 @@ def table():
         for row in islice(killed(folder, moments, usual=usual, expected=expected), asked.kills):
             rows_of.writerow(row)
             file.flush()
+    record_run(asked.out)
 
 
 if __name__ == "__main__":

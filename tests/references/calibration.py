@@ -18,6 +18,7 @@ from sharpbayes.report.tables.calibration import write_calibration_figure
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint
 from sharpbayes.workflows.run import _tree, metrics_of, read
+from tests.references.provenance import record_run
 
 HEADER = (
     "model",
@@ -61,7 +62,7 @@ WRITTEN_EVERY = 25
 def study_of(name):
     """The small study of a shipped model."""
     kind = KINDS[name]
-    changed = [f"{kind}.model={name}", *CHANGED.get(name, [])]
+    changed = [f"{kind}.fit={name}", *CHANGED.get(name, [])]
     return load_study(HERE / f"small_{kind}.toml", overrides=changed)
 
 
@@ -151,6 +152,7 @@ def main():
 
         found = calibrated(name, chosen.simulations, chosen.keep, tell)
         tell(found)
+        record_run(chosen.out)
         if chosen.figures:
             draw(name, found, chosen.figures)
 

@@ -25,10 +25,11 @@ from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.replicates import Draws
 from sharpbayes.workflows.run import read
 from tests.peopled import simulated
+from tests.references.provenance import record_run
 
 SEED, LEVEL = 20260121, 0.9
 HERE = Path(__file__).parent
-HEADER = ("quantity", "simulations", "truths", "held", "coverage_90", "standard_error")
+HEADER = ("quantity", "simulations", "truths", "covered", "coverage_90", "standard_error")
 HEADER += ("bias", "rmse", "rmse_of_raw_judges")
 RAW = ("number", "quantity", "truth", "lower", "mean", "upper", "raw", "rhat")
 
@@ -86,6 +87,7 @@ def main():
                 csv.writer(file, lineterminator="\n").writerows(rows)
             print(number + 1, flush=True)
     write(pd.read_csv(chosen.raw), chosen.out)
+    record_run(chosen.out)
 
 
 def write(table, path):

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.references.provenance import record_run
+
 HERE = Path(__file__).parent
 SEED = 20260121
 
@@ -62,6 +64,7 @@ def main():
     subprocess.run(["Rscript", HERE / "ordinal.R", HERE], check=True)
     for name in tables():
         (HERE / f"{name}.csv").unlink()
+    record_run(HERE / "ordinal.json")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.run import read
+from tests.references.provenance import record_run
 
 ROOT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_name("paths.csv")
@@ -87,6 +88,7 @@ def main():
         for name in SETS:
             write.writerow(row := compared(name))
             print(*row, sep=", ", flush=True)
+    record_run(TABLE)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.references.provenance import record_run
 from tests.shared_data import SHARED_DATA
 
 HERE = Path(__file__).parent
@@ -177,6 +178,7 @@ def main():
         (chosen.folder / f"{name}.json").write_text(text)
     command = ["Rscript", HERE / "posteriors.R", chosen.folder, TABLE, *chosen.only]
     subprocess.run(command, check=True)
+    record_run(TABLE)
 
 
 if __name__ == "__main__":

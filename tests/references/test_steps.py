@@ -23,6 +23,7 @@ from sharpbayes.bayes.sampling.draws import labelled
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.test_kernel import kept_at
+from tests.references.provenance import record_run
 
 HERE = Path(__file__).parent
 FLAT = {"kind": "normal", "sd": 1000.0}
@@ -98,6 +99,7 @@ def main():
     ratings().to_csv(HERE / "steps.csv", index=False)
     subprocess.run(["Rscript", HERE / "steps.R", HERE], check=True)
     (HERE / "steps.csv").unlink()
+    record_run(HERE / "steps.json")
 
 
 if __name__ == "__main__":

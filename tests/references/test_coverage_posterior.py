@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.references import coverage_twins
+from tests.references import coverage_posterior
 
-TABLE = Path(__file__).with_name("coverage_twins.csv")
+TABLE = Path(__file__).with_name("coverage_posterior.csv")
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "weighing.md"
@@ -18,15 +18,15 @@ def rows_of(path):
         return {tuple(row[key] for key in KEYS): row for row in csv.DictReader(file)}
 
 
-KEYS = coverage_twins.HEADER[:4]
+KEYS = coverage_posterior.HEADER[:4]
 
 
 @pytest.mark.slow
 def test_a_study_of_every_kind_runs(tmp_path, monkeypatch):
     out = tmp_path / "out.csv"
     asked = ["--studies", "2", "--raw", str(tmp_path / "raw.csv"), "--out", str(out)]
-    monkeypatch.setattr("sys.argv", ["coverage_twins", *asked])
-    coverage_twins.main()
+    monkeypatch.setattr("sys.argv", ["coverage_posterior", *asked])
+    coverage_posterior.main()
     found = rows_of(out)
     assert set(found) == set(rows_of(TABLE))
     assert {row["studies"] for row in found.values()} == {"2"}
@@ -34,7 +34,7 @@ def test_a_study_of_every_kind_runs(tmp_path, monkeypatch):
 
 def test_the_page_shows_the_table():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
-    assert not [row for row in coverage_twins.page(TABLE) if row not in lines]
+    assert not [row for row in coverage_posterior.page(TABLE) if row not in lines]
 
 
 MATCHING = {

@@ -1,6 +1,6 @@
-"""How often 90% intervals of the posterior twins hold the truth; writes ``coverage_twins.csv``.
+"""How often 90% intervals of the posterior twins hold the truth; writes ``coverage_posterior.csv``.
 
-    taskset -c 3 python -m tests.references.coverage_twins --studies 400
+    taskset -c 3 python -m tests.references.coverage_posterior --studies 400
 
 Each study draws its own models, prompts and judges, or items and raters, from populations that stay
 the same, makes ratings, fits the model that they come from, and measures replicated ratings. An
@@ -51,6 +51,7 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
 from sharpbayes.workflows.run import read
 from tests.panels import files_of, frame
+from tests.references.provenance import record_run
 
 SEED = 20260121
 LEVEL = 0.9
@@ -217,7 +218,7 @@ CROWD = Study.model_validate(
             "scale": {"kind": "ordinal", "min": 0, "max": 4},
             "groups": [["gender"]],
             "labels": {"from": "item", "column": "unsafe"},
-            "model": "crowd_severity",
+            "fit": "crowd_severity",
         },
     }
 )
@@ -225,7 +226,7 @@ CROWD_SD = {"item": 1.5, "rater": 0.6}
 LABELS = {"from": "experts", "data": "none.csv"}
 CROWD_EXPERTS = Study.model_validate(
     CROWD.model_dump(by_alias=True, exclude_none=True)
-    | {"crowd": CROWD.crowd.fit_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
+    | {"crowd": CROWD.crowd.model_dump(by_alias=True, exclude_none=True) | {"labels": LABELS}}
 )
 # Labels that the model knows nothing of, or that it has: as a column, or as ratings by experts.
 ITEM, RATER = {"by": ["item"]}, {"by": ["rater"]}
@@ -286,7 +287,7 @@ def crowd_study(seed, *, experts):
     rater = rng.normal(0, CROWD_SD["rater"], RATERS)
     data = crowd_data(rng, severity, rater, label)
     again = [crowd_data(rng, severity, rater, label).level for _ in range(MAKINGS)]
-    made = responses(study, data, xr.DataArray(np.stack(again), dims=("making", "rating")))
+    made = responses(study, data, xr.DataArray(np.stack(again), dims=("replicate", "rating")))
     others = drawn_items(rng, POPULATION, experts)
     new = rng.normal(0, CROWD_SD["rater"], RATERS)
     truths = {
@@ -344,8 +345,8 @@ def main():
     asked.add_argument("--first", type=int, default=0)
     kinds = [*PANELS, "crowd", "experts"]
     asked.add_argument("--only", nargs="*", default=kinds, choices=kinds)
-    asked.add_argument("--raw", type=Path, default=Path("coverage_twins_raw.csv"))
-    asked.add_argument("--out", type=Path, default=HERE / "coverage_twins.csv")
+    asked.add_argument("--raw", type=Path, default=Path("coverage_posterior_raw.csv"))
+    asked.add_argument("--out", type=Path, default=HERE / "coverage_posterior.csv")
     asked.add_argument("--page", action="store_true")
     chosen = asked.parse_args()
     if chosen.page:
@@ -377,6 +378,7 @@ def main():
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         writer.writerows(summary(chosen.raw))
+    record_run(chosen.out)
 
 
 if __name__ == "__main__":

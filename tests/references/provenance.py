@@ -1,0 +1,205 @@
+"""Where the committed tables of slow studies come from, and whether their code has changed since.
+
+Beside each table lies ``<table>.provenance.toml``. It has two parts:
+
+- ``[made]``: the command that made the table, the commit, the day, and the versions of Python and
+  of the libraries. A study writes it when it writes its table (``record_run``).
+- ``[code]``: a digest of every folder and file of the code that the numbers depend on, with the
+  commit and the reason why the table holds for that code.
+
+A digest is that of the syntax tree without docstrings and comments: prose and layout do not
+count, names and numbers do. Where a digest differs, ``test_provenance.py`` fails and names the
+folders. Then either run the study again, or show that the numbers stay the same and say so:
+
+    python -m tests.references.provenance                                  # which tables hold
+    python -m tests.references.provenance --record --reason "Why" [TABLE ...]
+"""
+
+import argparse
+import ast
+import datetime as dt
+import hashlib
+import platform
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+LIBRARIES = ("numpy", "scipy", "numba", "pymc", "nutpie", "xarray", "arviz", "pandas")
+SAMPLING = (
+    *("sharpbayes/bayes/design", "sharpbayes/bayes/graph", "sharpbayes/bayes/kernel"),
+    "sharpbayes/bayes/sampling",
+)
+POSTERIOR = (
+    *SAMPLING,
+    *("sharpbayes/bayes/predict", "sharpbayes/posterior", "sharpbayes/metrics"),
+    *("sharpbayes/data", "sharpbayes/analysis"),
+)
+OWN = "tests/references"
+# Each table with the code that its numbers depend on: folders and files of the repository.
+TABLES: dict[str, tuple[str, ...]] = {
+    "calibration.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/calibration.py"),
+        *(f"{OWN}/small_panel.toml", f"{OWN}/small_crowd.toml"),
+    ),
+    "coverage_posterior.csv": (*POSTERIOR, "models", f"{OWN}/coverage_posterior.py"),
+    "judges_and_people.csv": (*POSTERIOR, "models", f"{OWN}/judges_and_people.py"),
+    "kills.csv": (
+        *("sharpbayes/cli", "sharpbayes/workflows", "sharpbayes/execution"),
+        *("sharpbayes/storage", "tests/kills.py"),
+    ),
+    "paths.csv": (*SAMPLING, "sharpbayes/data", "models", f"{OWN}/paths.py"),
+    "posteriors.csv": (f"{OWN}/posteriors.py", f"{OWN}/posteriors.R", f"{OWN}/ordinal.stan"),
+    "ordinal.json": (f"{OWN}/make.py", f"{OWN}/ordinal.R"),
+    "steps.json": (f"{OWN}/steps.R",),
+}
+COMMENT = {".R": r"#.*", ".stan": r"//.*|/\*[\s\S]*?\*/", ".toml": r"^\s*#.*"}
+
+
+def sidecar(table: Path) -> Path:
+    """The file that says where a table comes from."""
+    return table.with_name(f"{table.name}.provenance.toml")
+
+
+def semantic_text(path: Path) -> str:
+    """What a file says to the machine: no comments, docstrings, blank lines or layout."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return dump(ast.parse(text))
+    bare = re.sub(COMMENT[path.suffix], "", text, flags=re.MULTILINE)
+    return "\n".join(line for raw in bare.splitlines() if (line := " ".join(raw.split())))
+
+
+def dump(node: Any) -> str:
+    """A syntax tree as text, the same in every version of Python.
+
+    Empty fields are left out, because versions differ in which they have. So are texts that stand
+    as statements, which are docstrings.
+    """
+    if isinstance(node, ast.AST):
+        inner = ((name, getattr(node, name, None)) for name in node._fields)
+        kept = [f"{name}={dump(value)}" for name, value in inner if value not in (None, [])]
+        return f"{type(node).__name__}({', '.join(kept)})"
+    if isinstance(node, list):
+        return f"[{', '.join(dump(each) for each in node if not is_docstring(each))}]"
+    return repr(node)
+
+
+def is_docstring(node: Any) -> bool:
+    """Whether a statement is a text alone."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def files_of(place: Path) -> Iterator[Path]:
+    """The files of a folder whose content counts, or the file itself."""
+    if place.is_dir():
+        yield from sorted(p for p in place.rglob("*") if p.suffix in {".py", ".toml"})
+    else:
+        yield place
+
+
+def digest(place: str, root: Path = ROOT) -> str:
+    """The digest of a folder or a file: of the names and contents of its files."""
+    total = hashlib.sha256()
+    for path in files_of(root / place):
+        total.update(f"{path.relative_to(root).as_posix()}\n{semantic_text(path)}\n".encode())
+    return total.hexdigest()[:16]
+
+
+def digests(table: str) -> dict[str, str]:
+    """The present digest of all code of a table."""
+    return {place: digest(place) for place in TABLES[table]}
+
+
+def changed(table: Path) -> list[str]:
+    """The folders and files that differ from those recorded beside a table."""
+    recorded = tomllib.loads(sidecar(table).read_text(encoding="utf-8"))["code"]["digests"]
+    present = digests(table.name)
+    return sorted(
+        place for place in {*recorded, *present} if recorded.get(place) != present.get(place)
+    )
+
+
+def commit() -> str:
+    """The present commit, with a plus sign where files of it have been changed."""
+    described = ["git", "describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"]
+    return subprocess.run(
+        described, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def today() -> str:
+    """The day, in universal time."""
+    return dt.datetime.now(dt.UTC).date().isoformat()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that numbers depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+
+
+def record_run(table: Path) -> None:
+    """Write, for a table that was just made, where it comes from.
+
+    A table that is written outside this folder, such as one of a short trial, gets no record.
+    """
+    if table.parent.resolve() == HERE:
+        command = " ".join(["python", "-m", *sys.orig_argv[2:]])
+        made = {"command": command, "commit": commit(), "day": today(), "versions": versions()}
+        write(table, made, "made by this code")
+
+
+def record_code(table: Path, reason: str) -> None:
+    """Write that a table holds for the present code, and why."""
+    write(table, tomllib.loads(sidecar(table).read_text(encoding="utf-8"))["made"], reason)
+
+
+def write(table: Path, made: dict[str, Any], reason: str) -> None:
+    """Write the file beside a table."""
+    code = {"commit": commit(), "day": today(), "reason": reason, "digests": digests(table.name)}
+    text = tomli_w.dumps({"made": made, "code": code})
+    sidecar(table).write_text(text, encoding="utf-8")
+
+
+def explanation(table: Path) -> str:
+    """What a person is told of a table whose code has changed; empty where it has not."""
+    places = changed(table)
+    if not places:
+        return ""
+    written = tomllib.loads(sidecar(table).read_text(encoding="utf-8"))
+    return (
+        f"{table.name} holds for the code of commit {written['code']['commit']}. Changed since: "
+        f"{', '.join(places)}. Run `{written['made']['command']}` again, or, if its numbers cannot "
+        f'have changed, `python -m tests.references.provenance --record --reason "..." {table.name}`.'
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Say which tables hold, or record that they do."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE")
+    parser.add_argument("--record", action="store_true", help="The tables hold for this code.")
+    parser.add_argument("--reason", help="Why they hold, in a sentence.")
+    asked = parser.parse_args(arguments)
+    if asked.record and not asked.reason:
+        parser.error("--record needs --reason")
+    for name in asked.tables:
+        if asked.record and changed(HERE / name):
+            record_code(HERE / name, asked.reason)
+        print(explanation(HERE / name) or f"{name} holds for the present code")
+
+
+if __name__ == "__main__":
+    main()
