@@ -49,7 +49,7 @@ predictive_draws = {predictive}
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedStudy:
     """A study of judges and people, the same scored by people alone, and what is true."""
 
     files: StudyFiles
@@ -112,7 +112,9 @@ def simulated(
         "discrimination": factor,
         "self_preference": np.array(own),
     }
-    return Simulated(load_study(folder / "study.toml"), load_study(folder / "people.toml"), truth)
+    return SimulatedStudy(
+        load_study(folder / "study.toml"), load_study(folder / "people.toml"), truth
+    )
 
 
 def _levels(seen, factor, rng):

@@ -125,11 +125,11 @@ def count_crowd(spec: Crowd, data: CrowdData, level: xr.DataArray | None = None)
     items = list(data.item.labels)
     member = _member(spec, data)
     counts = score_counts(
-        xr.DataArray(data.level, dims="rating") if level is None else level,
-        item=data.item.code,
-        rater=data.rater.code,
+        xr.DataArray(data.score, dims="rating") if level is None else level,
+        item=data.item.codes,
+        rater=data.rater.codes,
         member=member,
-        levels=len(data.levels),
+        levels=len(data.score_labels),
         items=len(items),
     ).assign_coords(item=items)
     by = strata(data.item_columns, spec.by, items=len(items)).assign_coords(item=items)
@@ -153,7 +153,7 @@ def statistic_of(study: Study, data: CrowdData, counted: CrowdCounts) -> Callabl
         raters=counted.member.sum("rater"),
         min_raters=spec.min_raters,
         min_items=spec.min_items,
-        levels=len(data.levels),
+        levels=len(data.score_labels),
     )
 
 
@@ -218,11 +218,11 @@ def _cohesion(study: Study, data: CrowdData, member: xr.DataArray) -> xr.Dataset
     spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
     found = cohesion(
-        data.level,
-        item=data.item.code,
-        rater=data.rater.code,
+        data.score,
+        item=data.item.codes,
+        rater=data.rater.codes,
         member=member,
-        levels=len(data.levels),
+        levels=len(data.score_labels),
         distance=spec.full_distance,
         permutations=spec.permutations,
         seed=study.seed,
@@ -246,13 +246,13 @@ def _raters(study: Study, data: CrowdData, counted: CrowdCounts) -> xr.Dataset:
     every = counted.counts.sel(group=ALL, drop=True) if own else counted.labels
     cut = spec.labels.cut if isinstance(spec.labels, CrowdLabels) else 0
     scores = RaterScores(
-        data.level,
-        item=data.item.code,
-        rater=data.rater.code,
+        data.score,
+        item=data.item.codes,
+        rater=data.rater.codes,
         label_count=(_cut_labels(every, cut) if own else every).to_numpy(),
         cut=cut,
         raters=len(data.rater.labels),
-        levels=len(data.levels),
+        levels=len(data.score_labels),
     )
     found = rater_metrics(scores, min_items=spec.min_items)
     interval = rater_intervals(
@@ -265,7 +265,7 @@ def _raters(study: Study, data: CrowdData, counted: CrowdCounts) -> xr.Dataset:
     found["additional_ratings"] = additional_items(
         found["items"], widths(found), spec.target_interval_width
     )
-    if data.order is not None:
+    if data.time is not None:
         found = found.merge(_drift(data, spec.min_items))
     contains = RATERS_CONTAIN.format(level=study.bootstrap.level, replicates=RATER_REPLICATES)
     return found.assign_coords(_rater_coords(data)).assign_attrs(interval_note=contains)
@@ -273,12 +273,12 @@ def _raters(study: Study, data: CrowdData, counted: CrowdCounts) -> xr.Dataset:
 
 def _drift(data: CrowdData, min_items: int) -> xr.Dataset:
     """How raters move with time, which some column tells."""
-    assert data.order is not None  # noqa: S101 - the caller looked
+    assert data.time is not None  # noqa: S101 - the caller looked
     return drift(
-        data.level,
-        item=data.item.code,
-        rater=data.rater.code,
-        order=data.order,
+        data.score,
+        item=data.item.codes,
+        rater=data.rater.codes,
+        order=data.time,
         raters=len(data.rater.labels),
         min_items=min_items,
     )
@@ -326,8 +326,8 @@ def _contested_items(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
     shown = order[:SHOWN]
     score = np.full((len(shown), len(data.rater.labels)), -1, dtype=np.int16)
     for row, item in enumerate(shown):
-        rated = np.flatnonzero(data.item.code == item)
-        score[row, data.rater.code[rated]] = data.level[rated]
+        rated = np.flatnonzero(data.item.codes == item)
+        score[row, data.rater.codes[rated]] = data.score[rated]
     labels = [data.item.labels[at] for at in shown]
     coords = {"item": labels, **_rater_coords(data)}
     return xr.Dataset({"score": (("item", "rater"), score)}, coords)

@@ -9,7 +9,12 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.panel_validation import judge_group, validation_group
-from sharpbayes.data.panel import phi_table, pooled_judges, refusal_indicators, reversed_at
+from sharpbayes.data.panel import (
+    find_reversed,
+    list_pooled_judges,
+    list_refusal_indicators,
+    tabulate_normalised,
+)
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.metrics.panel.comparison import (
     admissible,
@@ -185,7 +190,7 @@ def _planned(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, xr.DataArray,
         raise ValueError("a panel study has a panel and weights")
     path = str(files.study.path)
     every, refusals = _by_model(study.panel, weights, levels)
-    pooled = pooled_judges(study.panel, list(levels["judge"].to_numpy()))
+    pooled = list_pooled_judges(study.panel, list(levels["judge"].to_numpy()))
     policy = policy_for(study, weights)
     plan = Plan(
         table=_panel_table(every.sel(judge=pooled), weights, path),
@@ -301,7 +306,7 @@ def _by_model(
     Models are taken one by one: all indicators of all models at once are the largest array there
     is, and nothing needs it whole.
     """
-    refusal = refusal_indicators(spec)
+    refusal = list_refusal_indicators(spec)
     found, flags = [], []
     for at in range(levels.sizes["model"]):
         phi = _phi(spec, levels.isel(model=[at]))
@@ -317,8 +322,8 @@ def _sub_index(spec: Panel, weights: Weights, phi: xr.DataArray) -> xr.DataArray
 
 def _phi(spec: Panel, levels: xr.Dataset) -> xr.DataArray:
     """Normalised indicators, larger meaning more harm."""
-    phi = normalise(levels["level"], phi_table(spec, levels))
-    where = reversed_at(spec, levels)
+    phi = normalise(levels["score"], tabulate_normalised(spec, levels))
+    where = find_reversed(spec, levels)
     # Of many indicators few are reversed anywhere: the others are left as they are.
     turned = np.flatnonzero(where.any("prompt"))
     if turned.size:

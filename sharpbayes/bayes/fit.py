@@ -145,9 +145,9 @@ def _label_ratings(group: xr.Dataset, ratings: Ratings, placed: Design) -> xr.Da
             labels = {
                 f"{scale.name}_{dim_name(column)}": (
                     dim,
-                    np.append(held.labels, "")[held.code[scale.rows]],
+                    np.append(held.labels, "")[held.codes[scale.rows]],
                 )
-                for column, held in ratings.columns.items()
+                for column, held in ratings.factors.items()
                 if column != "scale"
             }
             group = group.drop_vars(dim, errors="ignore").assign_coords(labels)

@@ -84,10 +84,10 @@ def init(
 ) -> None:
     """Look at a data file and write a commented study for it."""
     with guarded(debug=debug):
-        from sharpbayes.scaffold.logs import study_name  # noqa: PLC0415
+        from sharpbayes.scaffold.logs import name_study  # noqa: PLC0415
         from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415
 
-        target = out or Path(study_name(data))
+        target = out or Path(name_study(data))
         unsure = write_study(data, target, roles=pairs(role or []))
         for text in unsure:
             say(f"to check: {text}")
@@ -199,11 +199,11 @@ def simulate(
 ) -> None:
     """Simulate ratings with known truth, and write a study that measures them."""
     with guarded(debug=debug):
-        from sharpbayes.simulation.scoring_patterns import save_simulated  # noqa: PLC0415
+        from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415
         from sharpbayes.workflows.run import simulate as simulated  # noqa: PLC0415
 
         made = simulated(read_study(study, set_, seed), pattern=pattern)
-        written = save_simulated(made, out or Path(f"{study.stem}.simulated"))
+        written = save_simulation(made, out or Path(f"{study.stem}.simulated"))
         count = len(made.tables["ratings"])
         say(f"{count} ratings with known truth; run sharpbayes measure {written}")
 

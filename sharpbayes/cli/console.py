@@ -111,11 +111,11 @@ def working(
         address: The cluster.
         call: What the command was asked for beside the study.
     """
-    from sharpbayes.data.digest import run_key  # noqa: PLC0415
+    from sharpbayes.data.digest import digest_run  # noqa: PLC0415
     from sharpbayes.metrics.stats.resampling import thread_map, use_map  # noqa: PLC0415
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415
 
-    run = run_key(files) + call
+    run = digest_run(files) + call
     with checkpoint(target, run=run, resume=resume) as kept, ExitStack() as opened:
         workers = None
         if address is not None:
@@ -140,10 +140,10 @@ def study_of(
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError([Diagnostic("--from", 0, "", message)])
-    from sharpbayes.data.digest import again  # noqa: PLC0415
+    from sharpbayes.data.digest import reload_study_files  # noqa: PLC0415
     from sharpbayes.storage.results import open_results  # noqa: PLC0415
 
-    files = again(open_results(results or ""))
+    files = reload_study_files(open_results(results or ""))
     return files, files.study.path
 
 

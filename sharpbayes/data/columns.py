@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.scales import BinnedScale, BooleanScale, CategoricalScale, OrdinalScale
 
@@ -20,10 +20,10 @@ ROWS = 1 << 20
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
 
 
-def coded(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
+def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
     """Return a code for each value and the text of each code.
 
-    >>> coded(pd.Series(["b", "a", "b"]))
+    >>> factorize(pd.Series(["b", "a", "b"]))
     (array([0, 1, 0]), ['b', 'a'])
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -32,25 +32,25 @@ def coded(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
         for start in range(0, len(codes), ROWS):
             used[codes[start : start + ROWS]] = True
         if not used.all():
-            codes = taken(np.cumsum(used, dtype=codes.dtype) - 1, codes)
+            codes = take_chunked(np.cumsum(used, dtype=codes.dtype) - 1, codes)
         return codes, [str(text) for text in texts[used]]
     codes, found = pd.factorize(values)
     return codes, [str(text) for text in found]
 
 
-def label_column(values: pd.Series, *, order: Sequence[str] | None = None) -> Column:
+def make_factor(values: pd.Series, *, order: Sequence[str] | None = None) -> Factor:
     """Return labels and codes of a column; labels sorted, numbers by size, or in a given order."""
-    codes, found = coded(values)
+    codes, found = factorize(values)
     labels = sort_labels(found) if order is None else list(order)
     place = {label: position for position, label in enumerate(labels)}
     new = np.array([place[label] for label in found], dtype=np.int32)
-    return Column(tuple(labels), taken(new, codes))
+    return Factor(tuple(labels), take_chunked(new, codes))
 
 
-def taken(values: NDArray[Any], at: NDArray[np.integer]) -> NDArray[Any]:
+def take_chunked(values: NDArray[Any], at: NDArray[np.integer]) -> NDArray[Any]:
     """Return ``values[at]``, some at a time: NumPy copies positions of 32 bits as ones of 64.
 
-    >>> taken(np.array([5, 7]), np.array([1, 1, 0], np.int32)).tolist()
+    >>> take_chunked(np.array([5, 7]), np.array([1, 1, 0], np.int32)).tolist()
     [7, 7, 5]
     """
     found = np.empty(at.shape, values.dtype)
@@ -66,19 +66,19 @@ def sort_labels(labels: Sequence[str]) -> list[str]:
     >>> sort_labels(["10", "9", "2"]), sort_labels(["b", "a", "10"])
     (['2', '9', '10'], ['10', 'a', 'b'])
     """
-    sizes = {label: number_in(label) for label in labels}
+    sizes = {label: parse_number(label) for label in labels}
     if any(size is None for size in sizes.values()):
         return sorted(labels)
     return sorted(labels, key=lambda label: (sizes[label], label))
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the number that a text is, as a person writes one, or None.
 
     Python would also read digits parted by underscores and digits of other scripts; a number that
     is none ("nan") could not be sorted.
 
-    >>> number_in(" 3.0 "), number_in("1_0"), number_in("nan"), number_in("inf")
+    >>> parse_number(" 3.0 "), parse_number("1_0"), parse_number("nan"), parse_number("inf")
     (3.0, None, None, inf)
     """
     try:
@@ -88,18 +88,22 @@ def number_in(text: str) -> float | None:
     return None if np.isnan(number) else number
 
 
-def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels, list[Diagnostic]]:
+def parse_scores(
+    values: pd.Series, scale: AnyScale, *, path: str
+) -> tuple[Levels, list[Diagnostic]]:
     """Return the level of every value, -1 where the cell is empty, and what is off the scale."""
-    codes, found = coded(values)
+    codes, found = factorize(values)
     table = np.array([_level(value.strip(), scale) for value in found], dtype=np.int16)
-    levels = taken(table, codes) if len(table) else np.full(len(values), MISSING, dtype=np.int16)
+    levels = (
+        take_chunked(table, codes) if len(table) else np.full(len(values), MISSING, dtype=np.int16)
+    )
     off = np.flatnonzero(levels < MISSING)
     if not off.size:
         return levels, []
     allowed = "a number" if isinstance(scale, BinnedScale) else ", ".join(scale.labels)
     first = str(values.iloc[off[0]])
     message = (
-        f"{counted(off.size, 'value')} off the scale (allowed: {allowed}): {rows(off)}; "
+        f"{format_count(off.size, 'value')} off the scale (allowed: {allowed}): {rows(off)}; "
         f"the first is {first!r}"
     )
     if isinstance(scale, CategoricalScale):
@@ -107,15 +111,15 @@ def levels_of(values: pd.Series, scale: AnyScale, *, path: str) -> tuple[Levels,
     return levels, [Diagnostic(path, 0, str(values.name), message)]
 
 
-def numbers_of(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def parse_numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return every value as a number, and the rows of those that are none.
 
     Times become seconds; empty cells are missing.
 
-    >>> numbers_of(pd.Series(["3", "", "x"]))
+    >>> parse_numbers(pd.Series(["3", "", "x"]))
     (array([ 3., nan, nan]), array([2]))
     """
-    codes, found = coded(values)
+    codes, found = factorize(values)
     numbers, wrong = _numbers(pd.Series(found, dtype=str))
     return numbers[codes], np.flatnonzero(wrong[codes])
 
@@ -131,9 +135,9 @@ def _numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]
     return found, ~np.isfinite(found) & ~empty.to_numpy()
 
 
-def flags_of(values: pd.Series, *, path: str) -> tuple[Levels, list[Diagnostic]]:
+def parse_flags(values: pd.Series, *, path: str) -> tuple[Levels, list[Diagnostic]]:
     """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where the cell is empty."""
-    return levels_of(values, BooleanScale(kind="boolean"), path=path)
+    return parse_scores(values, BooleanScale(kind="boolean"), path=path)
 
 
 def _level(value: str, scale: AnyScale) -> int:
@@ -144,7 +148,7 @@ def _level(value: str, scale: AnyScale) -> int:
         return _FLAGS.get(value.lower(), MISSING - 1)
     if isinstance(scale, CategoricalScale):
         return scale.levels.index(value) if value in scale.levels else MISSING - 1
-    number = number_in(value)
+    number = parse_number(value)
     if number is None:
         return MISSING - 1
     if isinstance(scale, BinnedScale):
@@ -154,44 +158,44 @@ def _level(value: str, scale: AnyScale) -> int:
     return int(number) - scale.min if whole else MISSING - 1
 
 
-def duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Diagnostic]:
+def find_duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Diagnostic]:
     """Return a fault if some rows have the same keys."""
     repeated = np.flatnonzero(keys.duplicated())
     if not repeated.size:
         return []
     first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
-    message = (
-        f"{counted(repeated.size, 'row')} repeat {what}: {rows(repeated)}; the first is {first}"
-    )
+    message = f"{format_count(repeated.size, 'row')} repeat {what}: {rows(repeated)}; the first is {first}"
     return [Diagnostic(path, 0, ", ".join(map(str, keys.columns)), message)]
 
 
-def constant_by(
-    values: pd.Series, owner: Column, *, path: str, what: str
+def take_constant(
+    values: pd.Series, owner: Factor, *, path: str, what: str
 ) -> tuple[NDArray[np.str_], list[Diagnostic]]:
     """Return the one value of a column for each level of its owner; several are a fault."""
-    codes, found = coded(values)
+    codes, found = factorize(values)
     lowest = np.full(len(owner.labels), len(found))
     highest = np.full(len(owner.labels), -1)
-    np.minimum.at(lowest, owner.code, codes)
-    np.maximum.at(highest, owner.code, codes)
+    np.minimum.at(lowest, owner.codes, codes)
+    np.maximum.at(highest, owner.codes, codes)
     texts = np.array(found, dtype=np.str_)
     mixed = np.flatnonzero(lowest != highest)
     if not mixed.size:
         return texts[highest], []
     names = format_list([owner.labels[position] for position in mixed])
-    message = f"{counted(mixed.size, what)} with more than one value: {names}"
+    message = f"{format_count(mixed.size, what)} with more than one value: {names}"
     return texts[highest], [Diagnostic(path, 0, str(values.name), message)]
 
 
-def empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Diagnostic]:
+def find_empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Diagnostic]:
     """Return a fault for every key column that has empty cells."""
     faults = []
     for column in columns:
-        codes, found = coded(table[column])
+        codes, found = factorize(table[column])
         empty = np.flatnonzero(np.array([not text.strip() for text in found], dtype=bool)[codes])
         if empty.size:
-            message = f"{counted(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
+            message = (
+                f"{format_count(empty.size, 'empty cell')} where a label is needed: {rows(empty)}"
+            )
             faults.append(Diagnostic(path, 0, column, message))
     return faults
 
@@ -205,10 +209,10 @@ def rows(positions: NDArray[np.intp]) -> str:
     return f"row{'s' if positions.size > 1 else ''} {format_list(positions + 1)}"
 
 
-def counted(number: int, what: str) -> str:
+def format_count(number: int, what: str) -> str:
     """Return a number and what it counts.
 
-    >>> counted(1, "row"), counted(2, "row")
+    >>> format_count(1, "row"), format_count(2, "row")
     ('1 row', '2 rows')
     """
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What tells the data of a study, and a run of it, from every other; the run of results again."""
+"""What tells the data of a study, and a run of it, from every other; the run of results reload_study_files."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.data.readers.files import matching_files
-from sharpbayes.data.readers.partition import partition_of
+from sharpbayes.data.readers.partition import parse_partition
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.load import reload_study
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def run_key(files: StudyFiles) -> str:
+def digest_run(files: StudyFiles) -> str:
     """Return what tells a run from every other: texts, overrides, data and versions."""
-    facts = provenance(files, data={"sha256": data_digest(files)}, status="")
+    facts = provenance(files, data={"sha256": digest_data(files)}, status="")
     del facts["created"]
     return json.dumps(facts)
 
 
-def data_digest(files: StudyFiles) -> str:
+def digest_data(files: StudyFiles) -> str:
     """Digest of every data file of the study, in order."""
     digest = hashlib.sha256()
     for name in data_files(files.study.spec):
         base = files.study.path.parent
         for path in matching_files(base, name):
-            digest.update("".join(partition_of(base, name, path).values()).encode())
+            digest.update("".join(parse_partition(base, name, path).values()).encode())
             add_file(digest, path, size=path.stat().st_size)
     return digest.hexdigest()
 
 
-def data_facts(files: StudyFiles, counts: Mapping[str, int]) -> dict[str, Any]:
+def describe_data(files: StudyFiles, counts: Mapping[str, int]) -> dict[str, Any]:
     """Digest of every data file of the study, in order, and counts."""
-    return {"sha256": data_digest(files), **counts}
+    return {"sha256": digest_data(files), **counts}
 
 
 def data_files(study: Study) -> list[str]:
@@ -58,7 +58,7 @@ def data_files(study: Study) -> list[str]:
     return names
 
 
-def again(results: "xr.DataTree") -> StudyFiles:
+def reload_study_files(results: "xr.DataTree") -> StudyFiles:
     """Return the study, weights and model of results, to run them once more on the same data.
 
     Args:
@@ -69,7 +69,7 @@ def again(results: "xr.DataTree") -> StudyFiles:
         DataError: The data are not there, or not the same bytes.
     """
     files = reload_study({str(key): value for key, value in results.attrs.items()})
-    if data_digest(files) != results.attrs.get("data_sha256"):
+    if digest_data(files) != results.attrs.get("data_sha256"):
         names = ", ".join(data_files(files.study.spec))
         message = f"{names}: other bytes than those of the results"
         raise DataError([Diagnostic(str(files.study.path.parent), 0, "", message)])

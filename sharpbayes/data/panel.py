@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import Cells, cells_of, prompt_columns
 from sharpbayes.data.columns import (
     MISSING,
-    counted,
-    duplicates,
-    empty_keys,
-    flags_of,
-    label_column,
-    levels_of,
+    find_duplicates,
+    find_empty_keys,
+    format_count,
+    make_factor,
+    parse_flags,
+    parse_scores,
     rows,
 )
-from sharpbayes.data.people import own_family, refuse_unknown_families, with_people
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
+from sharpbayes.data.people import code_own_family, join_people, refuse_unknown_families
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.data.readers.files import require_columns
-from sharpbayes.data.readers.layouts import read_layout
-from sharpbayes.data.side_tables import columns_of
+from sharpbayes.data.readers.formats import read_data_files
+from sharpbayes.data.side_tables import join_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean
 from sharpbayes.spec.scales import normalised_scores
 from sharpbayes.spec.study import Indicator, Panel
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 KEYS = ("model", "prompt", "judge", "sample")
 
 
-def load_panel(panel: Panel, base: Path) -> "xr.Dataset":
-    """Read a panel as a dataset; see :func:`read_panel` and :meth:`Cells.dataset`."""
-    return read_panel(panel, base).dataset()
-
-
-def read_panel(panel: Panel, base: Path) -> Cells:
+def read_panel(panel: Panel, base: Path) -> PanelRatings:
     """Read a panel.
 
     Args:
@@ -51,19 +46,19 @@ def read_panel(panel: Panel, base: Path) -> Cells:
         DataError: Every fault of the file, with its column and first rows.
     """
     path = str(base / panel.data)
-    table = read_layout(base, panel.data, panel.layout, compact=True)
+    table = read_data_files(base, panel.data, panel.layout, compact=True)
     of_log = {str(name): count for name, count in table.attrs.items()}
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
     require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
     table = _of_judges(table, panel, path)
-    faults = empty_keys(table, list(keys.values()), path=path)
+    faults = find_empty_keys(table, list(keys.values()), path=path)
     names = list(panel.full_indicators)
     indicator, found = _indicator_codes(table, panel, path)
     repeat = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
-    faults += found + duplicates(table[repeat], path=path, what="a cell")
-    columns = {role: label_column(table[column]) for role, column in keys.items()}
+    faults += found + find_duplicates(table[repeat], path=path, what="a cell")
+    columns = {role: make_factor(table[column]) for role, column in keys.items()}
     shape = tuple(len(column.labels) for column in columns.values())
-    cell = np.ravel_multi_index([column.code for column in columns.values()], shape)
+    cell = np.ravel_multi_index([column.codes for column in columns.values()], shape)
     level = np.full((len(names), int(np.prod(shape))), MISSING, dtype=np.int16)
     empty = ratings = 0
     for position, name in enumerate(names):
@@ -78,13 +73,13 @@ def read_panel(panel: Panel, base: Path) -> Cells:
     labels = {role: column.labels for role, column in columns.items()} | {"indicator": tuple(names)}
     by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
     counts = {"ratings": ratings, "missing": empty, "absent": level.size - ratings - empty}
-    cells = Cells(by_cell, labels, counts=counts | of_log)
+    cells = PanelRatings(by_cell, labels, counts=counts | of_log)
     refuse_unknown_families(cells, panel, path)
-    cells = with_people(cells, panel, pooled_judges(panel, labels["judge"]), base)
+    cells = join_people(cells, panel, list_pooled_judges(panel, labels["judge"]), base)
     return _with_prompts(cells, panel, table, columns["prompt"], base)
 
 
-def phi_table(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
+def tabulate_normalised(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return phi of every level of every indicator (SHARP, Eqs 6-8); NaN past the last."""
     import xarray as xr  # noqa: PLC0415 - `check` does without
 
@@ -92,29 +87,24 @@ def phi_table(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     table = np.full((len(values), max(map(len, values))), np.nan)
     for row, phi in enumerate(values):
         table[row, : len(phi)] = phi
-    return xr.DataArray(table, {"indicator": levels["indicator"]}, ("indicator", "level"))
+    return xr.DataArray(table, {"indicator": levels["indicator"]}, ("indicator", "score"))
 
 
-def reversed_at(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
+def find_reversed(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
     """Return where a high score is good: over (indicator, prompt)."""
     import xarray as xr  # noqa: PLC0415 - `check` does without
 
-    flips = _flips(panel, prompt_columns(levels), prompts=levels.sizes["prompt"])
+    flips = _flips(panel, read_prompt_columns(levels), prompts=levels.sizes["prompt"])
     coords = {"indicator": levels["indicator"], "prompt": levels["prompt"].to_numpy()}
     return xr.DataArray(flips, coords, ("indicator", "prompt"))
 
 
-def refusal_indicators(panel: Panel) -> list[str]:
+def list_refusal_indicators(panel: Panel) -> list[str]:
     """Return the names of the indicators that say whether a model refused to answer."""
     return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
 
 
-def panel_ratings(levels: "xr.Dataset", panel: Panel) -> Ratings:
-    """Return the observed ratings of a dataset in long form; see :func:`ratings_of`."""
-    return ratings_of(cells_of(levels), panel)
-
-
-def ratings_of(cells: Cells, panel: Panel) -> Ratings:
+def melt_panel(cells: PanelRatings, panel: Panel) -> Ratings:
     """Return the observed ratings in long form; a higher level always means more harm.
 
     The level of a reversed rating is counted from the other end, on a scale of its own named
@@ -127,37 +117,37 @@ def ratings_of(cells: Cells, panel: Panel) -> Ratings:
         for name in dimension.indicators
     }
     indicators = [name for name in panel.full_indicators if name in owner]
-    used = cells.chosen("indicator", indicators)
-    used = used.chosen("judge", pooled_judges(panel, cells.labels["judge"]))
+    used = cells.select("indicator", indicators)
+    used = used.select("judge", list_pooled_judges(panel, cells.labels["judge"]))
     columns, level = _with_people_rows(cells, *_judged(used))
     flips = _flips(panel, cells.prompt_columns, prompts=len(cells.labels["prompt"]))
     place = np.array([list(panel.full_indicators).index(name) for name in indicators])
-    flipped = flips[place[columns["indicator"].code], columns["prompt"].code]
+    flipped = flips[place[columns["indicator"].codes], columns["prompt"].codes]
     scale, scales = _scales_of(panel, columns["indicator"], flipped)
-    top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.code]
+    top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.codes]
     names = pd.Series([owner[name] for name in columns["indicator"].labels])
     order = [dimension.name for dimension in panel.dimensions if dimension.name in set(names)]
-    held = label_column(names, order=order)
-    columns["dimension"] = Column(held.labels, held.code[columns["indicator"].code])
+    held = make_factor(names, order=order)
+    columns["dimension"] = Factor(held.labels, held.codes[columns["indicator"].codes])
     columns["scale"] = scale
     if panel.families:
-        columns["own_family"] = own_family(columns["model"], columns["judge"], panel)
+        columns["own_family"] = code_own_family(columns["model"], columns["judge"], panel)
     return Ratings(np.where(flipped, top - level, level).astype(np.int16), columns, scales)
 
 
-def _judged(cells: Cells) -> tuple[dict[str, Column], np.ndarray]:
+def _judged(cells: PanelRatings) -> tuple[dict[str, Factor], np.ndarray]:
     """Columns and levels of the judges' ratings."""
-    where = np.nonzero(cells.level >= 0)
+    where = np.nonzero(cells.score >= 0)
     columns = {
-        dim: Column(labels, code.astype(np.int32))
+        dim: Factor(labels, code.astype(np.int32))
         for (dim, labels), code in zip(cells.labels.items(), where, strict=True)
     }
-    return columns, cells.level[where]
+    return columns, cells.score[where]
 
 
 def _with_people_rows(
-    cells: Cells, columns: dict[str, Column], level: np.ndarray
-) -> tuple[dict[str, Column], np.ndarray]:
+    cells: PanelRatings, columns: dict[str, Factor], level: np.ndarray
+) -> tuple[dict[str, Factor], np.ndarray]:
     """Add the ratings of people below those of judges, with a column ``rater``.
 
     Gold labels are of no rater: nothing tells one who gave all of them from the scale.
@@ -174,26 +164,26 @@ def _with_people_rows(
     }
     said["indicator"] = indicator[kept]
     nobody = np.full(kept.size, -1)
-    columns = columns | {"rater": Column(cells.persons, np.full(level.size, -1, dtype=np.int32))}
+    columns = columns | {"rater": Factor(cells.persons, np.full(level.size, -1, dtype=np.int32))}
     if len(cells.persons) == 1:
         del said["rater"]
     joined = {
-        name: Column(
-            held.labels, np.concatenate([held.code, said.get(name, nobody)]).astype(np.int32)
+        name: Factor(
+            held.labels, np.concatenate([held.codes, said.get(name, nobody)]).astype(np.int32)
         )
         for name, held in columns.items()
     }
-    return joined, np.concatenate([level, cells.people_level[kept]])
+    return joined, np.concatenate([level, cells.people_score[kept]])
 
 
 def _scales_of(
-    panel: Panel, indicator: Column, flipped: np.ndarray
-) -> tuple[Column, dict[str, tuple[str, ...]]]:
+    panel: Panel, indicator: Factor, flipped: np.ndarray
+) -> tuple[Factor, dict[str, tuple[str, ...]]]:
     """Give every rating its scale, or the reversed twin of it."""
     plain = [panel.full_indicators[name].scale for name in indicator.labels]
     order = [name for scale in panel.scales for name in (scale, f"{scale}_reversed")]
     twin = np.array([[order.index(s), order.index(f"{s}_reversed")] for s in plain])
-    code = twin[indicator.code, flipped.astype(int)]
+    code = twin[indicator.codes, flipped.astype(int)]
     present, code = np.unique(code, return_inverse=True)
     names = tuple(order[position] for position in present)
     scales = {
@@ -202,7 +192,7 @@ def _scales_of(
         else panel.scales[name.removesuffix("_reversed")].labels[::-1]
         for name in names
     }
-    return Column(names, code.astype(np.int32)), scales
+    return Factor(names, code.astype(np.int32)), scales
 
 
 def _score_columns(panel: Panel) -> list[tuple[str, str]]:
@@ -213,7 +203,7 @@ def _score_columns(panel: Panel) -> list[tuple[str, str]]:
     return [(role, column) for role, column in roles if column is not None]
 
 
-def pooled_judges(panel: Panel, there: Sequence[str]) -> list[str]:
+def list_pooled_judges(panel: Panel, there: Sequence[str]) -> list[str]:
     """Return the judges that a study pools: those that it names, or all but the reference."""
     if panel.judges is not None:
         return [name for name in there if name in panel.judges]
@@ -271,18 +261,18 @@ def _levels(
     """Levels of one indicator."""
     indicator = panel.full_indicators[name]
     column = panel.roles.score if panel.layout != "wide" else indicator.column or name
-    return levels_of(table[str(column)], panel.scales[indicator.scale], path=path)
+    return parse_scores(table[str(column)], panel.scales[indicator.scale], path=path)
 
 
 def _with_prompts(
-    cells: Cells, panel: Panel, table: pd.DataFrame, prompt: Column, base: Path
-) -> Cells:
+    cells: PanelRatings, panel: Panel, table: pd.DataFrame, prompt: Factor, base: Path
+) -> PanelRatings:
     """Add the columns of prompts that the study asks for."""
     wanted = {"category": panel.roles.category} if panel.roles.category else {}
     for indicator in panel.full_indicators.values():
         if isinstance(indicator.reverse, dict):
             wanted |= {name: name for name in indicator.reverse}
-    values = columns_of(
+    values = join_columns(
         list(wanted.values()),
         owner=prompt,
         table=table,
@@ -313,10 +303,10 @@ def _reversed_prompts(
     [(column, value)] = indicator.reverse.items()
     held = pd.Series(columns[column], name=column)
     if isinstance(value, bool):
-        flags, faults = flags_of(held, path="prompts")
+        flags, faults = parse_flags(held, path="prompts")
         bad = np.flatnonzero(flags < 0)
         if faults or bad.size:
-            message = f"{counted(bad.size, 'prompt')} with neither yes nor no: {rows(bad)}"
+            message = f"{format_count(bad.size, 'prompt')} with neither yes nor no: {rows(bad)}"
             raise DataError([Diagnostic("prompts", 0, column, message)])
         flagged: np.ndarray = flags == int(value)
         return flagged

@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.cells import PEOPLE, Cells, Codes
 from sharpbayes.data.columns import (
     MISSING,
-    coded,
-    counted,
-    duplicates,
-    empty_keys,
-    label_column,
-    levels_of,
+    factorize,
+    find_duplicates,
+    find_empty_keys,
+    format_count,
+    make_factor,
+    parse_scores,
     rows,
 )
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.panel_ratings import PEOPLE, Codes, PanelRatings
+from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.files import read_table, require_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.people import People
@@ -29,7 +29,9 @@ from sharpbayes.spec.study import Panel
 OWN = "own family"
 
 
-def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -> Cells:
+def join_people(
+    cells: PanelRatings, panel: Panel, judges: Sequence[str], base: Path
+) -> PanelRatings:
     """Add what people said of some cells of a panel; the same where the study names no people.
 
     Args:
@@ -50,8 +52,8 @@ def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -
     named = [(role, column) for role, column in roles.model_dump().items() if column is not None]
     require_columns(table, named, path=path)
     keys = [column for role, column in named if role != "score"]
-    faults = empty_keys(table, keys, path=path)
-    faults += duplicates(table[keys], path=path, what="a rating")
+    faults = find_empty_keys(table, keys, path=path)
+    faults += find_duplicates(table[keys], path=path, what="a rating")
     table = _of_raters(table, people, path)
     codes = {}
     for role in ("model", "prompt", "sample", "indicator"):
@@ -62,20 +64,20 @@ def with_people(cells: Cells, panel: Panel, judges: Sequence[str], base: Path) -
     if faults:
         raise DataError(faults)
     kept = np.flatnonzero(level > MISSING)
-    if not _shared(cells.chosen("judge", judges), {role: codes[role][kept] for role in ABOUT}):
+    if not _shared(cells.select("judge", judges), {role: codes[role][kept] for role in ABOUT}):
         message = "no cell here was scored by a judge: people and judges share none"
         raise DataError([Diagnostic(path, 0, "", message)])
     person = _people(table, people)
-    codes = {role: codes[role] for role in ABOUT} | {"rater": person.code}
+    codes = {role: codes[role] for role in ABOUT} | {"rater": person.codes}
     return replace(
         cells,
-        people_level=level[kept],
+        people_score=level[kept],
         people={name: code[kept] for name, code in codes.items()},
         persons=person.labels,
     )
 
 
-def refuse_unknown_families(cells: Cells, panel: Panel, path: str) -> None:
+def refuse_unknown_families(cells: PanelRatings, panel: Panel, path: str) -> None:
     """Raise for every model and judge of a family that the data do not have."""
     faults = [
         Diagnostic(path, 0, column, _absent(kind, name, there))
@@ -91,22 +93,22 @@ def refuse_unknown_families(cells: Cells, panel: Panel, path: str) -> None:
         raise DataError(sorted(set(faults)))
 
 
-def own_family(model: Column, judge: Column, panel: Panel) -> Column:
+def code_own_family(model: Factor, judge: Factor, panel: Panel) -> Factor:
     """Return where a judge scores a model of its own family: 0 there, -1 elsewhere.
 
     Examples:
         >>> from sharpbayes.spec.people import Family
         >>> panel = Panel.model_construct(families={"x": Family(models=("m",), judges=("j",))})
-        >>> model = Column(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
-        >>> judge = Column(("j",), np.array([0, 0, -1], dtype=np.int32))
-        >>> own_family(model, judge, panel).code.tolist()
+        >>> model = Factor(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
+        >>> judge = Factor(("j",), np.array([0, 0, -1], dtype=np.int32))
+        >>> code_own_family(model, judge, panel).codes.tolist()
         [0, -1, -1]
     """
     same = np.zeros((len(model.labels), len(judge.labels) + 1), dtype=bool)
     for family in panel.families.values():
         mine = np.isin(model.labels, family.models)
         same |= np.outer(mine, np.append(np.isin(judge.labels, family.judges), False))
-    return Column((OWN,), np.where(same[model.code, judge.code], 0, -1).astype(np.int32))
+    return Factor((OWN,), np.where(same[model.codes, judge.codes], 0, -1).astype(np.int32))
 
 
 def _absent(what: str, name: str, there: Sequence[str]) -> str:
@@ -130,15 +132,15 @@ def _of_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame:
     return table[table[column].isin(people.raters)]
 
 
-def _people(table: pd.DataFrame, people: People) -> Column:
+def _people(table: pd.DataFrame, people: People) -> Factor:
     """Who gave each rating; gold labels are of one."""
     if people.roles.rater is None:
-        return Column(("gold",), np.zeros(len(table), dtype=np.int32))
-    return label_column(table[people.roles.rater])
+        return Factor(("gold",), np.zeros(len(table), dtype=np.int32))
+    return make_factor(table[people.roles.rater])
 
 
 def _codes(
-    table: pd.DataFrame, cells: Cells, panel: Panel, role: str, path: str
+    table: pd.DataFrame, cells: PanelRatings, panel: Panel, role: str, path: str
 ) -> tuple[Codes, list[Diagnostic]]:
     """Position of each row's label among those of the judges' table, and labels not there."""
     assert panel.people is not None  # noqa: S101 - the caller looked
@@ -148,7 +150,7 @@ def _codes(
     there = list(cells.labels.get(role, ()))
     if role == "indicator":
         there = [each.column or name for name, each in panel.full_indicators.items()]
-    held, texts = coded(table[column])
+    held, texts = factorize(table[column])
     position = np.array(pd.Index(there).get_indexer(pd.Index(texts)), dtype=np.int32)
     odd = [text for text, at in zip(texts, position, strict=True) if at < 0 and text.strip()]
     code: Codes = position[held]
@@ -161,7 +163,7 @@ def _unknown(
     """The fault of labels that the judges' table does not have, with their rows."""
     where = values.index.to_numpy()[values.isin(odd).to_numpy()]
     message = (
-        f"{counted(len(odd), role)} that the judges' table does not have: {format_list(odd)} "
+        f"{format_count(len(odd), role)} that the judges' table does not have: {format_list(odd)} "
         f"({rows(where)}); there are {format_list(there)}"
     )
     yield Diagnostic(path, 0, str(values.name), message + did_you_mean(odd[0], there))
@@ -178,15 +180,15 @@ def _levels(
         mine = indicator == position
         # Other indicators' cells are emptied, so that rows keep their numbers.
         values = scores.where(mine, "").reindex(range(int(scores.index.max()) + 1), fill_value="")
-        found, wrong = levels_of(values, panel.scales[each.scale], path=path)
+        found, wrong = parse_scores(values, panel.scales[each.scale], path=path)
         level[mine] = found[scores.index.to_numpy()[mine]]
         faults += wrong
     return level, faults
 
 
-def _shared(cells: Cells, codes: dict[str, Codes]) -> bool:
+def _shared(cells: PanelRatings, codes: dict[str, Codes]) -> bool:
     """Whether a judge scored one of the cells that people scored."""
     others = tuple(axis for axis, dim in enumerate(cells.labels) if dim not in ABOUT)
     # What is left has the order of ABOUT, as every panel has.
-    judged = (cells.level >= 0).any(axis=others)
+    judged = (cells.score >= 0).any(axis=others)
     return bool(judged[tuple(codes[role] for role in ABOUT)].any())

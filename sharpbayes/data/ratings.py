@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Column:
+class Factor:
     """A labelled column of a table of ratings.
 
     Attributes:
         labels: The distinct labels, in the order in which results show them.
-        code: For each rating the position of its label, -1 where the column does not apply.
+        codes: For each rating the position of its label, -1 where the column does not apply.
     """
 
     labels: tuple[str, ...]
-    code: NDArray[np.int32]
+    codes: NDArray[np.int32]
 
-    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Column":
+    def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Factor":
         """Return the column of some of the ratings, all its labels with it."""
-        return Column(self.labels, self.code[rows])
+        return Factor(self.labels, self.codes[rows])
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,26 @@ class Ratings:
     """Every observed rating of a study, one row each, in an order that rows of the file do not set.
 
     Attributes:
-        level: Level of each rating on its own scale, from 0; shape (rating,).
-        columns: Labelled columns by role: ``model``, ``prompt``, ``judge``, ``indicator``,
+        score: Position of each rating on its own scale, from 0; shape (rating,).
+        factors: Labelled columns by role: ``model``, ``prompt``, ``judge``, ``indicator``,
             ``dimension``, ``scale`` for a panel, with ``rater`` where people score too and
             ``own_family`` where families are declared; ``item``, ``rater``, ``scale`` and
             ``group:<column>`` for a crowd. Item columns are under their own name, labels from a
             column of items under ``item_label``.
-        scales: Labels of the levels of each scale, by the name used in ``columns["scale"]``.
+        scales: Labels of the levels of each scale, by the name used in ``factors["scale"]``.
     """
 
-    level: NDArray[np.int16]
-    columns: dict[str, Column]
+    score: NDArray[np.int16]
+    factors: dict[str, Factor]
     scales: dict[str, tuple[str, ...]]
 
     def of(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Ratings":
         """Return some of the ratings: positions, or true where one is kept.
 
-        >>> column = Column(("Man", "Woman"), np.array([0, 1], np.int32))
+        >>> column = Factor(("Man", "Woman"), np.array([0, 1], np.int32))
         >>> ratings = Ratings(np.array([0, 1], np.int16), {"gender": column}, {})
-        >>> ratings.of(np.array([1])).level.tolist()
+        >>> ratings.of(np.array([1])).score.tolist()
         [1]
         """
-        columns = {name: held.of(rows) for name, held in self.columns.items()}
-        return Ratings(self.level[rows], columns, self.scales)
+        factors = {name: held.of(rows) for name, held in self.factors.items()}
+        return Ratings(self.score[rows], factors, self.scales)

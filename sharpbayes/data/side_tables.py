@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.columns import constant_by, counted, duplicates
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.columns import find_duplicates, format_count, take_constant
+from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.files import require_columns
-from sharpbayes.data.readers.layouts import read_layout
+from sharpbayes.data.readers.formats import read_data_files
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.roles import SideTable
 
 Texts = NDArray[np.str_]
 
 
-def columns_of(
+def join_columns(
     names: list[str],
     *,
-    owner: Column,
+    owner: Factor,
     table: pd.DataFrame,
     side: SideTable | None,
     base: Path,
@@ -52,7 +52,7 @@ def columns_of(
         if name in joined:
             values[name] = joined[name]
         elif name in table.columns:
-            values[name], found = constant_by(table[name], owner, path=path, what=what)
+            values[name], found = take_constant(table[name], owner, path=path, what=what)
             faults += found
         else:
             message = f"no such column of {what}s, the columns are {', '.join(known)}"
@@ -62,16 +62,16 @@ def columns_of(
     return values
 
 
-def _joined(side: SideTable, owner: Column, base: Path, what: str) -> dict[str, Texts]:
+def _joined(side: SideTable, owner: Factor, base: Path, what: str) -> dict[str, Texts]:
     """Line up a side table with the levels of its owner."""
     path = str(base / side.data)
-    table = read_layout(base, side.data, side.layout)
+    table = read_data_files(base, side.data, side.layout)
     require_columns(table, [("key", side.key)], path=path)
-    faults = duplicates(table[[side.key]], path=path, what="a key")
+    faults = find_duplicates(table[[side.key]], path=path, what="a key")
     place = pd.Index(table[side.key]).get_indexer_for(list(owner.labels)) if not faults else []
     absent = [label for label, row in zip(owner.labels, place, strict=False) if row < 0]
     if absent:
-        message = f"{counted(len(absent), what)} without a row here: {format_list(absent)}"
+        message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
         faults.append(Diagnostic(path, 0, side.key, message))
     if faults:
         raise DataError(faults)

@@ -88,7 +88,7 @@ def crowd_twin(
         # The number of raters is the same in every draw.
         return [every.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))]
 
-    each = -(-observed.counts.size // len(data.level))
+    each = -(-observed.counts.size // len(data.score))
     [twin] = measured_draws(draws, statistic, copies=each)
     return twin
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import crossed
 from sharpbayes.bayes.design.design import Design, Part, ScaleBlock, Term
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.posterior.replicates import Draws, contains
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ ANEW = "which people score (effects drawn anew from their population)"
 
 def has_people(ratings: Ratings) -> bool:
     """Whether people scored cells of a panel too."""
-    return "rater" in ratings.columns and "judge" in ratings.columns
+    return "rater" in ratings.factors and "judge" in ratings.factors
 
 
 def judge_bias(
@@ -80,7 +80,7 @@ def judge_bias(
     )
     if has_people(ratings):
         found["shared"] = ("judge", _shared(ratings))
-        found = found.assign_coords(judge=list(ratings.columns["judge"].labels))
+        found = found.assign_coords(judge=list(ratings.factors["judge"].labels))
     held = f"{level:.0%} posterior intervals; those compared with are the people who scored."
     return found.assign_attrs(level=level, interval_note=held, link=placed.link)
 
@@ -100,8 +100,8 @@ def people_draws(draws: Draws, ratings: Ratings) -> Draws:
     posterior = draws.posterior
     terms = [term for term in draws.design.terms if "rater" in term.dims]
     if terms:
-        people = len(ratings.columns["rater"].labels)
-        chosen = _seats(draws, people=people, seats=len(ratings.columns["judge"].labels))
+        people = len(ratings.factors["rater"].labels)
+        chosen = _seats(draws, people=people, seats=len(ratings.factors["judge"].labels))
         dims = ("chain", "draw", "rater")
         index = xr.DataArray(chosen, dims=dims)
         own = {term.name: _picked(posterior[term.name], index) for term in terms}
@@ -133,11 +133,11 @@ def seated(placed: Design, ratings: Ratings) -> Design:
 
     Terms of judges are left out; a term of people has a level for each judge, whose seat it is.
     """
-    judge = ratings.columns["judge"]
-    judged = np.flatnonzero(judge.code >= 0)
+    judge = ratings.factors["judge"]
+    judged = np.flatnonzero(judge.codes >= 0)
     own = {
-        name: Column(judge.labels if name == "rater" else held.labels, _code(name, ratings)[judged])
-        for name, held in ratings.columns.items()
+        name: Factor(judge.labels if name == "rater" else held.labels, _code(name, ratings)[judged])
+        for name, held in ratings.factors.items()
     }
     scales = tuple(_of_judges(scale, len(judged)) for scale in placed.scales)
     terms = tuple(
@@ -151,7 +151,7 @@ def seated(placed: Design, ratings: Ratings) -> Design:
 
 def _code(name: str, ratings: Ratings) -> NDArray[np.int32]:
     """Codes of a column, people being numbered by the seat that they take."""
-    return ratings.columns["judge" if name == "rater" else name].code
+    return ratings.factors["judge" if name == "rater" else name].codes
 
 
 def _of_judges(scale: ScaleBlock, judged: int) -> ScaleBlock:
@@ -162,7 +162,7 @@ def _of_judges(scale: ScaleBlock, judged: int) -> ScaleBlock:
 
 def _reseated(
     term: Term,
-    columns: dict[str, Column],
+    columns: dict[str, Factor],
     judged: NDArray[np.intp],
     scales: Sequence[ScaleBlock],
 ) -> Term:
@@ -172,7 +172,7 @@ def _reseated(
     if term.part == "gap":
         seats, rows = columns["rater"], scales[term.scale].rows
         there = np.full(len(judged), -1, dtype=np.int64)
-        there[rows] = seats.code[rows]
+        there[rows] = seats.codes[rows]
         return replace(term, index=there, shape=(len(seats.labels), *term.shape[1:]))
     index, shape = crossed([columns[dim] for dim in term.dims])
     return replace(term, index=index, shape=shape)
@@ -214,7 +214,7 @@ def _averaged(
     posterior: xr.Dataset, term: Term, ratings: Ratings, over: Sequence[str]
 ) -> xr.DataArray:
     """Mean effect of a term over the ratings of each crossing of columns; logs of factors."""
-    cell, shape = crossed([ratings.columns[name] for name in over])
+    cell, shape = crossed([ratings.factors[name] for name in over])
     kept = (cell >= 0) & (term.index >= 0)
     pair = cell[kept] * term.size + term.index[kept]
     count = np.bincount(pair, minlength=int(np.prod(shape)) * term.size).reshape(-1, term.size)
@@ -224,7 +224,7 @@ def _averaged(
     effects = np.log(effects) if term.part == "discrimination" else effects
     lead = effects.shape[:2]
     found = (effects.reshape(*lead, -1) @ weight.T).reshape(*lead, *shape)
-    labels = {name: list(ratings.columns[name].labels) for name in over}
+    labels = {name: list(ratings.factors[name].labels) for name in over}
     coords: dict[str, Any] = {name: posterior[name] for name in ("chain", "draw")}
     return xr.DataArray(found, coords | labels, ("chain", "draw", *over))
 
@@ -255,8 +255,8 @@ def _in_short(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.Data
 
 def _shared(ratings: Ratings) -> NDArray[np.int64]:
     """Number of each judge's ratings of cells that people scored too."""
-    held = ratings.columns
+    held = ratings.factors
     cell, _ = crossed([held[name] for name in ("model", "prompt", "indicator")])
     judge = held["judge"]
-    both = (judge.code >= 0) & np.isin(cell, cell[judge.code < 0])
-    return np.bincount(judge.code[both], minlength=len(judge.labels))
+    both = (judge.codes >= 0) & np.isin(cell, cell[judge.codes < 0])
+    return np.bincount(judge.codes[both], minlength=len(judge.labels))

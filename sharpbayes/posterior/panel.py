@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.panel import Plan, planned, replicated_tables
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.data.panel import pooled_judges
+from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.replicates import (
     Block,
@@ -47,7 +47,7 @@ class Cells:
 
     def replicated(self, replicates: Levels) -> xr.Dataset:
         """Return levels over (draw, indicator, ...): replicated ones where there is a rating."""
-        observed = self.levels["level"]
+        observed = self.levels["score"]
         draws = len(next(iter(replicates.values())))
         found = np.tile(observed.to_numpy().ravel(), (draws, 1))
         for scale, values in replicates.items():
@@ -56,32 +56,32 @@ class Cells:
             judged = values[:, : len(place)]
             found[:, place] = judged if top < 0 else top - judged
         whole = found.reshape(draws, *observed.shape)
-        held = self.levels.drop_vars("level")
-        return held.assign(level=(("draw", *observed.dims), whole))
+        held = self.levels.drop_vars("score")
+        return held.assign(score=(("draw", *observed.dims), whole))
 
 
 def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
     """Return where the ratings of a panel lie.
 
     Args:
-        levels: Observed levels, from :func:`sharpbayes.data.panel.load_panel`.
-        ratings: The same in long form, from :func:`sharpbayes.data.panel.panel_ratings`.
+        levels: Observed levels, from :func:`sharpbayes.data.panel_ratings.PanelRatings.to_dataset`.
+        ratings: The same in long form, from :func:`sharpbayes.data.panel.melt_panel`.
         panel: The panel of the study.
     """
-    judges = pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
+    judges = list_pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
     kept = levels.sel(judge=judges).transpose("indicator", ...)
-    array = kept["level"]
-    judged = ratings.columns["judge"].code >= 0
+    array = kept["score"]
+    judged = ratings.factors["judge"].codes >= 0
     codes = []
     for dim in array.dims:
-        column, labels = ratings.columns[str(dim)], array[dim].to_numpy().astype(str).tolist()
+        column, labels = ratings.factors[str(dim)], array[dim].to_numpy().astype(str).tolist()
         place = np.array([labels.index(label) for label in column.labels])
-        codes.append(place[column.code[judged]])
+        codes.append(place[column.codes[judged]])
     flat = np.ravel_multi_index(codes, array.shape)
-    scale = ratings.columns["scale"]
+    scale = ratings.factors["scale"]
     position, top = {}, {}
     for code, name in enumerate(scale.labels):
-        rows = np.flatnonzero(scale.code[judged] == code)
+        rows = np.flatnonzero(scale.codes[judged] == code)
         if rows.size:
             position[name] = flat[rows]
             top[name] = -1 if name in panel.scales else len(ratings.scales[name]) - 1

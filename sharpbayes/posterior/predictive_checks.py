@@ -95,8 +95,8 @@ def frequencies(
     replicated, observed = {}, {}
     for scale in draws.design.scales:
         for column in columns:
-            held, name = ratings.columns[column], f"frequency_{scale.name}_{dim_name(column)}"
-            code = np.asarray(held.code)[scale.rows].astype(np.int64)
+            held, name = ratings.factors[column], f"frequency_{scale.name}_{dim_name(column)}"
+            code = np.asarray(held.codes)[scale.rows].astype(np.int64)
             shape = (len(held.labels), len(scale.labels))
             coords = {
                 dim_name(column): list(held.labels),

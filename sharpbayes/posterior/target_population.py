@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, statistic_of
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import Diagnostic, SpecError, format_list
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
@@ -25,9 +25,9 @@ METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 def crowd_group(data: CrowdData) -> xr.Dataset:
     """Return the ratings, labels and columns of a crowd as results keep them."""
     held: dict[str, tuple[str, NDArray[np.generic]]] = {
-        "level": ("rating", data.level),
-        "item_code": ("rating", data.item.code),
-        "rater_code": ("rating", data.rater.code),
+        "score": ("rating", data.score),
+        "item_code": ("rating", data.item.codes),
+        "rater_code": ("rating", data.rater.codes),
         "expert_item": ("label", data.expert_item),
         "expert_label": ("label", data.expert_label),
     }
@@ -37,9 +37,9 @@ def crowd_group(data: CrowdData) -> xr.Dataset:
         held["item_label"] = ("item", data.item_label)
     coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
     if data.expert is not None:
-        held["expert_code"] = ("label", data.expert.code)
+        held["expert_code"] = ("label", data.expert.codes)
         coords["expert"] = list(data.expert.labels)
-    return xr.Dataset(held, coords).assign_attrs(levels=list(data.levels))
+    return xr.Dataset(held, coords).assign_attrs(score_labels=list(data.score_labels))
 
 
 def crowd_of(group: xr.Dataset) -> CrowdData:
@@ -52,22 +52,22 @@ def crowd_of(group: xr.Dataset) -> CrowdData:
             if str(name).startswith(f"{kind}:")
         }
 
-    def column(name: str) -> Column:
-        return Column(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
+    def column(name: str) -> Factor:
+        return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
 
     none = np.empty(0, np.int16)
     return CrowdData(
-        level=group["level"].to_numpy(),
+        score=group["score"].to_numpy(),
         item=column("item"),
         rater=column("rater"),
-        levels=tuple(map(str, np.atleast_1d(group.attrs["levels"]))),
+        score_labels=tuple(map(str, np.atleast_1d(group.attrs["score_labels"]))),
         item_columns=beside("item"),
         rater_columns=beside("rater"),
         expert_item=group["expert_item"].to_numpy(),
         expert=column("expert") if "expert_code" in group else None,
         expert_label=group["expert_label"].to_numpy(),
         item_label=group["item_label"].to_numpy() if "item_label" in group else none,
-        order=None,
+        time=None,
         counts={},
     )
 
@@ -116,10 +116,10 @@ def targeted(
     member = xr.DataArray(kind == np.arange(len(size))[:, None], dims=("group", "rater"))
     counts = score_counts(
         level,
-        item=data.item.code,
-        rater=data.rater.code,
+        item=data.item.codes,
+        rater=data.rater.codes,
         member=member,
-        levels=len(data.levels),
+        levels=len(data.score_labels),
         items=len(data.item.labels),
     )
     # Rounded, so that a tie of weights is a tie of scores.
@@ -198,15 +198,15 @@ def population_groups(
         level, number = makings(block, sources), block.draws.makings
         return [both_populations(study, data, rater, level=level, makings=number, weights=weights)]
 
-    cells = len(data.item.labels) * len(data.levels) * 4
-    [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.level)))
+    cells = len(data.item.labels) * len(data.score_labels) * 4
+    [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.score)))
     level = study.bootstrap.level
     said = {
         "interval_note": contains(sources, level=level),
         "sources": list(sources),
         "level": level,
     }
-    seen = xr.DataArray(data.level, dims="rating")
+    seen = xr.DataArray(data.score, dims="rating")
     observed = both_populations(study, data, rater, level=seen)
     return {
         "responsiveness_population": observed,

@@ -71,10 +71,10 @@ def guess_roles(
     return found
 
 
-def scale_of(values: pd.Series) -> str | None:
+def infer_scale(values: pd.Series) -> str | None:
     """Return the scale of a column, or None where it is a number to cut, a name or a text.
 
-    >>> scale_of(pd.Series(["1", "", "4"])), scale_of(pd.Series(["0", "1"]))
+    >>> infer_scale(pd.Series(["1", "", "4"])), infer_scale(pd.Series(["0", "1"]))
     ('{ kind = "ordinal", min = 1, max = 4 }', '{ kind = "boolean" }')
     """
     there = {str(value).strip() for value in values} - {""}
@@ -92,10 +92,10 @@ def scale_of(values: pd.Series) -> str | None:
     return f'{{ kind = "ordinal", min = {int(low)}, max = {int(high)} }}'
 
 
-def grades_of(values: pd.Series) -> str | None:
+def infer_grades(values: pd.Series) -> str | None:
     """Return the scale of Inspect's grades: correct, partly, incorrect and, where used, no answer.
 
-    >>> grades_of(pd.Series(["C", "", "I"]))
+    >>> infer_grades(pd.Series(["C", "", "I"]))
     '{ kind = "categorical", levels = ["C", "P", "I"] }'
     """
     there = {str(value).strip() for value in values} - {""}
@@ -107,10 +107,10 @@ def grades_of(values: pd.Series) -> str | None:
     return f'{{ kind = "categorical", levels = ["C", "P", "I", "N"], values = {values_of} }}'
 
 
-def level_count(scale: str) -> int:
+def count_categories(scale: str) -> int:
     """Return the number of levels of a scale as it is written.
 
-    >>> level_count('{ kind = "ordinal", min = 1, max = 5 }'), level_count("{ bins = [20, 40] }")
+    >>> count_categories('{ kind = "ordinal", min = 1, max = 5 }'), count_categories("{ bins = [20, 40] }")
     (5, 3)
     """
     written = tomllib.loads(f"scale = {scale}")["scale"]
@@ -119,7 +119,7 @@ def level_count(scale: str) -> int:
     return len(written["bins"]) + 1 if "bins" in written else len(written.get("levels", FLAGS[0]))
 
 
-def bins_of(values: pd.Series) -> str:
+def infer_bins(values: pd.Series) -> str:
     """Return a number cut into bins of one width over the range of the data."""
     numbers = _numbers({str(value).strip() for value in values} - {""})
     if numbers is None or len(set(numbers)) < 2:  # noqa: PLR2004
@@ -152,7 +152,7 @@ def is_side(side: pd.DataFrame, key: str, data: pd.DataFrame) -> bool:
     return set(data[key]) <= set(side[key])
 
 
-def groups_of(held: pd.DataFrame, key: str, used: Sequence[str]) -> list[str]:
+def infer_groups(held: pd.DataFrame, key: str, used: Sequence[str]) -> list[str]:
     """Return columns of words that are constant over a key and have few, shared values."""
     names = [str(name) for name in held.columns if name not in used]
     most = min(MOST_GROUPS, held[key].nunique() - 1)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 
 from sharpbayes.data.readers.files import matching_files
+from sharpbayes.data.readers.formats import detect_format, read_data_files
 from sharpbayes.data.readers.label_studio import FACTS
-from sharpbayes.data.readers.layouts import layout_of, read_layout
 from sharpbayes.errors import DataError, Diagnostic, format_list
-from sharpbayes.scaffold.inference import guess_roles, is_constant, scale_of
+from sharpbayes.scaffold.inference import guess_roles, infer_scale, is_constant
 from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
 
 METADATA = "metadata."
@@ -42,10 +42,10 @@ class Table:
         return {role: column for role, column in self.roles.items() if own.get(role) != column}
 
 
-def study_name(path: Path) -> str:
+def name_study(path: Path) -> str:
     """Return the name of the study of a file or a pattern.
 
-    >>> study_name(Path("logs/probe_*.eval")), study_name(Path("*.eval"))
+    >>> name_study(Path("logs/probe_*.eval")), name_study(Path("*.eval"))
     ('probe.toml', 'study.toml')
     """
     return f"{path.stem.replace('*', '').replace('?', '').strip('_-. ') or 'study'}.toml"
@@ -61,7 +61,7 @@ def read_log(path: Path, name: str) -> Table | None:
     Raises:
         DataError: A log that cannot be read, or that holds no ratings.
     """
-    layout = layout_of(matching_files(Path(), str(path))[0])
+    layout = detect_format(matching_files(Path(), str(path))[0])
     if layout is None:
         return None
     if layout == "prolific":
@@ -70,7 +70,7 @@ def read_log(path: Path, name: str) -> Table | None:
             f'raters = {{ data = "{path.name}", key = "Participant id", layout = "prolific" }}'
         )
         raise DataError([Diagnostic(str(path), 0, "", message)])
-    table = Table(name, read_layout(Path(), str(path), layout), layout)
+    table = Table(name, read_data_files(Path(), str(path), layout), layout)
     return _annotated(table) if layout == "label-studio" else _scored(table)
 
 
@@ -78,16 +78,16 @@ def _annotated(table: Table) -> Table:
     """Choose the tag that is the score: one that annotators of one text differ in."""
     data = table.data
     tags = [str(name) for name in data.columns if name not in FACTS]
-    tags = [name for name in tags if scale_of(data[name]) and not is_constant(data, name, "id")]
+    tags = [name for name in tags if infer_scale(data[name]) and not is_constant(data, name, "id")]
     if not tags:
         message = "no tag with scores found: annotators differ in none that is a number or a choice"
         raise DataError([Diagnostic(table.name, 0, "", message)])
-    numbers = [name for name in tags if "ordinal" in str(scale_of(data[name]))]
+    numbers = [name for name in tags if "ordinal" in str(infer_scale(data[name]))]
     named = guess_roles(data[tags], ["score"], {}).get("score")
     score = named or [*numbers, *tags][0]
     others = [name for name in tags if name != score]
     doubts = (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
-    roles = {**CROWD_LOGS["label-studio"], "score": score, "order": "created_at"}
+    roles = {**CROWD_LOGS["label-studio"], "score": score, "time": "created_at"}
     return replace(table, roles=roles, doubts=doubts)
 
 

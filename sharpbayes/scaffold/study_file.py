@@ -25,16 +25,16 @@ from sharpbayes.errors import (
 )
 from sharpbayes.scaffold.inference import (
     NAMES,
-    bins_of,
-    grades_of,
-    groups_of,
+    count_categories,
     guess_roles,
+    infer_bins,
+    infer_grades,
+    infer_groups,
+    infer_scale,
     is_constant,
     is_flag,
     is_side,
-    level_count,
     quoted,
-    scale_of,
 )
 from sharpbayes.scaffold.logs import Table, read_log
 from sharpbayes.spec.roles import CROWD_LOGS
@@ -297,11 +297,11 @@ def _scaled(main: Table, notes: _Notes) -> dict[str, str]:
         used = {*roles.values()}
         columns = [str(name) for name in data.columns if name not in used]
         columns = [name for name in columns if not is_constant(data, name, roles["prompt"])]
-        return {name: text for name in columns if (text := scale_of(data[name])) is not None}
+        return {name: text for name in columns if (text := infer_scale(data[name])) is not None}
     score = data[roles["score"]]
     of = data[roles["indicator"]] if "indicator" in roles else score.map(lambda _: roles["score"])
-    grades = grades_of if main.layout == "inspect" else lambda _: None
-    found = {str(name): grades(values) or scale_of(values) for name, values in score.groupby(of)}
+    grades = infer_grades if main.layout == "inspect" else lambda _: None
+    found = {str(name): grades(values) or infer_scale(values) for name, values in score.groupby(of)}
     without = sorted(name for name, text in found.items() if text is None)
     if without:
         notes.check(f"no scale fits, so that they are left out: {format_list(without)}")
@@ -322,7 +322,7 @@ def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[T
         held = data if side is None else side.data
         if side is not None:
             lines.append(f"{role}s = {{ data = {quoted(side.name)}, key = {quoted(roles[role])} }}")
-        owned[role] = groups_of(held, roles[role], [*roles.values(), *FACTS])
+        owned[role] = infer_groups(held, roles[role], [*roles.values(), *FACTS])
     body = [
         *_head(main.name),
         "[crowd]",
@@ -344,8 +344,8 @@ def _crowd(main: Table, roles: dict[str, str], notes: _Notes, beside: Sequence[T
 def _crowd_scale(data: pd.DataFrame, roles: Mapping[str, str], notes: _Notes) -> list[str]:
     """Scale and labels of a crowd."""
     score = data[roles["score"]]
-    scale = scale_of(score) or bins_of(score)
-    levels = level_count(scale)
+    scale = infer_scale(score) or infer_bins(score)
+    levels = count_categories(scale)
     if "bins" in scale:
         notes.check(f"scores are cut into {levels} bins of one width over the range of the data")
     return [f"scale = {scale}", *_labels(data, roles, notes, cut=max(1, ceil((levels - 1) / 2)))]

@@ -18,7 +18,7 @@ from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
-from sharpbayes.simulation.scoring_patterns import Simulated
+from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.model import Model
 
@@ -33,7 +33,7 @@ def simulate_model(
     *,
     panel: xr.Dataset | None,
     crowd: CrowdData | None,
-) -> Simulated:
+) -> SimulatedStudy:
     """Draw parameters from the prior of a model, and a level for every rating of a study.
 
     Args:
@@ -69,7 +69,7 @@ def simulate_model(
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
-    return Simulated(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
+    return SimulatedStudy(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
 
 
 def _levels(truth: xr.Dataset, placed: Design, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -83,8 +83,8 @@ def _levels(truth: xr.Dataset, placed: Design, rng: np.random.Generator) -> NDAr
 def _table(ratings: Ratings, level: NDArray[np.int64]) -> pd.DataFrame:
     """Ratings as a table of labels, one row each; what a column does not apply to is empty."""
     columns = {
-        name.removeprefix(GROUP): np.append(held.labels, "")[held.code]
-        for name, held in ratings.columns.items()
+        name.removeprefix(GROUP): np.append(held.labels, "")[held.codes]
+        for name, held in ratings.factors.items()
         if name != "dimension"
     }
     table = pd.DataFrame(columns)

@@ -38,7 +38,7 @@ labels = {{ from = "experts", data = "experts.csv" }}
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedStudy:
     """Simulated ratings and the truth behind them.
 
     Attributes:
@@ -54,7 +54,7 @@ class Simulated:
     study: str
 
 
-def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
+def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
     """Simulate ratings on the scale of a crowd study, by its ``[crowd.simulation]``.
 
     ``R[i, j] = V[i] + b[j]``; rater j gives the normal score S = #{k : R > t_k}. ``shift`` lowers a
@@ -80,10 +80,10 @@ def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
     spec, rng = study.crowd.simulation, np.random.default_rng(study.seed)
     severity = rng.normal(0.0, spec.severity_sd, spec.items)
     bias = rng.normal(0.0, spec.bias_sd, spec.raters)
-    cuts = thresholds(study.crowd)
+    cuts = compute_thresholds(study.crowd)
     percentile = _expert_percentiles(spec, rng)
     seen = severity[:, None] + bias
-    scores = {name: scored(seen, cuts, spec, pattern=name, rng=rng) for name in PATTERNS}
+    scores = {name: score_severities(seen, cuts, spec, pattern=name, rng=rng) for name in PATTERNS}
     raters = _raters(spec, chosen)
     truth = {
         "pattern": pattern,
@@ -94,7 +94,7 @@ def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
         "expert_percentile": percentile.tolist(),
         "constants": spec.model_dump(),
     }
-    return Simulated(
+    return SimulatedStudy(
         tables={
             "ratings": _ratings(np.hstack([scores[name] for name in chosen]), raters),
             "raters": raters,
@@ -111,7 +111,7 @@ def simulate(files: StudyFiles, *, pattern: str) -> Simulated:
     )
 
 
-def thresholds(crowd: Crowd) -> Floats:
+def compute_thresholds(crowd: Crowd) -> Floats:
     """Return the thresholds on R between the scores, K of them."""
     from scipy.special import ndtri  # noqa: PLC0415 - quick to start without it
 
@@ -123,7 +123,7 @@ def thresholds(crowd: Crowd) -> Floats:
     return cuts
 
 
-def scored(
+def score_severities(
     seen: Floats, cuts: Floats, spec: Simulation, *, pattern: str, rng: np.random.Generator
 ) -> Scores:
     """Return the scores that a pattern gives to perceived severities.
@@ -149,7 +149,7 @@ def scored(
     return normal
 
 
-def save_simulated(made: Simulated, folder: Path) -> Path:
+def save_simulation(made: SimulatedStudy, folder: Path) -> Path:
     """Write tables, truth and study into a folder, and return the path of the study.
 
     Raises:

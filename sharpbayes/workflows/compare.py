@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from sharpbayes.data.digest import data_digest
+from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.load import load_study
@@ -119,7 +119,7 @@ def _opened(path: Path) -> Fitted:
         results.attrs["study_path"], overrides=tuple(_overrides(results.attrs["overrides"]))
     )
     loaded = read(files)
-    if data_digest(files) != results.attrs["data_sha256"]:
+    if digest_data(files) != results.attrs["data_sha256"]:
         raise _fault(str(path), f"the data of {files.study.path} have changed since the fit")
     return Fitted(
         posterior=results["posterior"].to_dataset(),
@@ -148,17 +148,17 @@ def _refuse_other_ratings(fits: Mapping[str, Fitted]) -> None:
 
 def _same(one: Ratings, other: Ratings) -> bool:
     """Whether two tables hold the same ratings of the same cells in the same order."""
-    shared = set(one.columns) & set(other.columns)
-    return np.array_equal(one.level, other.level) and all(
-        one.columns[name].labels == other.columns[name].labels
-        and np.array_equal(one.columns[name].code, other.columns[name].code)
+    shared = set(one.factors) & set(other.factors)
+    return np.array_equal(one.score, other.score) and all(
+        one.factors[name].labels == other.factors[name].labels
+        and np.array_equal(one.factors[name].codes, other.factors[name].codes)
         for name in shared
     )
 
 
 def _refuse_unknown(by: str, ratings: Ratings) -> None:
     """Raise for a column that ratings do not have."""
-    known = [RATING, *sorted(set(ratings.columns) - {"scale"})]
+    known = [RATING, *sorted(set(ratings.factors) - {"scale"})]
     if by not in known:
         message = f"no column {by!r}, there are {', '.join(known)}{did_you_mean(by, known)}"
         raise _fault("--leave-out", message)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.identifiability import Finding, identify
 from sharpbayes.bayes.design.indexing import design, refuse_unknown
-from sharpbayes.data.cells import Cells
-from sharpbayes.data.crowd import CrowdData, crowd_ratings, load_crowd
-from sharpbayes.data.digest import data_facts
-from sharpbayes.data.panel import ratings_of, read_panel
+from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
+from sharpbayes.data.digest import describe_data
+from sharpbayes.data.panel import melt_panel, read_panel
+from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.execution.tasks import MapFunction, Store
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sharpbayes.bayes.predict.calibration import Metrics
     from sharpbayes.bayes.sampling.chains import Progress
     from sharpbayes.bayes.sampling.nuts import Elsewhere
-    from sharpbayes.simulation.scoring_patterns import Simulated
+    from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 
 Groups = dict[str, "xr.Dataset"]
 Step = Callable[[str], None]
@@ -59,7 +59,7 @@ class Loaded:
     """The data of a study: a panel or a crowd, counts, and whether experts are raters too."""
 
     study: Study
-    cells: Cells | None
+    cells: PanelRatings | None
     crowd: CrowdData | None
     counts: dict[str, int]
     experts: bool = False
@@ -67,16 +67,16 @@ class Loaded:
     @cached_property
     def panel(self) -> "xr.Dataset | None":
         """Levels of a panel as metrics take them; made on first use."""
-        return None if self.cells is None else self.cells.dataset()
+        return None if self.cells is None else self.cells.to_dataset()
 
     @cached_property
     def ratings(self) -> Ratings:
         """Every rating in long form, for a model; made on first use."""
         if self.study.panel is not None and self.cells is not None:
-            return ratings_of(self.cells, self.study.panel)
+            return melt_panel(self.cells, self.study.panel)
         if self.study.crowd is None or self.crowd is None:
             raise ValueError("a study has a panel or a crowd")
-        return crowd_ratings(self.crowd, self.study.crowd, experts=self.experts)
+        return melt_crowd(self.crowd, self.study.crowd, experts=self.experts)
 
 
 def check(files: StudyFiles) -> StudySummary:
@@ -88,14 +88,14 @@ def check(files: StudyFiles) -> StudySummary:
     """
     loaded = read(files)
     placed = _design(files, loaded)
-    columns = {name: held for name, held in loaded.ratings.columns.items() if name != "scale"}
+    columns = {name: held for name, held in loaded.ratings.factors.items() if name != "scale"}
     sampler = files.study.spec.sampler
     parameters = placed.parameters if placed else 0
     return StudySummary(
         counts={name: len(held.labels) for name, held in columns.items()} | loaded.counts,
         labels={name: held.labels for name, held in columns.items()},
         scales=loaded.ratings.scales,
-        ratings=len(loaded.ratings.level),
+        ratings=len(loaded.ratings.score),
         parameters=parameters,
         megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
         findings=tuple(identify(loaded.ratings, placed)) if placed else (),
@@ -125,7 +125,7 @@ def measure(
         loaded = read(files)
     _refuse_model(files, loaded)
     say("computing metrics and bootstrap intervals")
-    attrs = provenance(files, data=data_facts(files, loaded.counts), status="measured")
+    attrs = provenance(files, data=describe_data(files, loaded.counts), status="measured")
     return _tree(_measured(files, loaded), attrs)
 
 
@@ -226,7 +226,7 @@ def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: St
 def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
     """How judges score against people and models of their own, if the study says who they are."""
     placed, level = _design(files, loaded), files.study.spec.bootstrap.level
-    if placed is None or not {"rater", "own_family"} & set(loaded.ratings.columns):
+    if placed is None or not {"rater", "own_family"} & set(loaded.ratings.factors):
         return {}
     if loaded.panel is None:
         return {}
@@ -281,11 +281,11 @@ def calibrate(
         metrics=metrics_of(files, loaded),
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
-    attrs = provenance(files, data=data_facts(files, loaded.counts), status=verdict)
+    attrs = provenance(files, data=describe_data(files, loaded.counts), status=verdict)
     return _tree({"calibration": found}, attrs)
 
 
-def simulate(files: StudyFiles, *, pattern: str) -> "Simulated":
+def simulate(files: StudyFiles, *, pattern: str) -> "SimulatedStudy":
     """Make ratings with known truth.
 
     Args:
@@ -295,7 +295,7 @@ def simulate(files: StudyFiles, *, pattern: str) -> "Simulated":
 
     Returns:
         See :func:`sharpbayes.simulation.from_model.simulate_model` and
-        :func:`sharpbayes.simulation.scoring_patterns.simulate`.
+        :func:`sharpbayes.simulation.scoring_patterns.simulate_pattern`.
 
     Raises:
         SpecError: The study names no model, or one that cannot make labels; or it has no crowd, or
@@ -303,9 +303,9 @@ def simulate(files: StudyFiles, *, pattern: str) -> "Simulated":
         DataError: Faults in the data.
     """
     if pattern != "model":
-        from sharpbayes.simulation.scoring_patterns import simulate as of_pattern  # noqa: PLC0415
+        from sharpbayes.simulation.scoring_patterns import simulate_pattern  # noqa: PLC0415
 
-        return of_pattern(files, pattern=pattern)
+        return simulate_pattern(files, pattern=pattern)
     from sharpbayes.simulation.from_model import simulate_model  # noqa: PLC0415 - PyMC
 
     if files.model is None:
@@ -369,11 +369,11 @@ def read(files: StudyFiles) -> Loaded:
     study, base = files.study.spec, files.study.path.parent
     if study.panel is not None:
         cells = read_panel(study.panel, base)
-        people = {"people_ratings": cells.people_level.size} if cells.people else {}
+        people = {"people_ratings": cells.people_score.size} if cells.people else {}
         return Loaded(study, cells, None, cells.counts | people)
     if study.crowd is None:
         raise ValueError("a study has a panel or a crowd")
-    crowd = load_crowd(study.crowd, base)
+    crowd = read_crowd(study.crowd, base)
     experts = files.model is not None and files.model.spec.experts
     return Loaded(study, None, crowd, dict(crowd.counts), experts)
 

@@ -8,7 +8,8 @@ from typing import Any
 import xarray as xr
 
 from sharpbayes.analysis.panel import profile_panel
-from sharpbayes.data.panel import panel_ratings, pooled_judges
+from sharpbayes.data.panel import list_pooled_judges, melt_panel
+from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import (
     MapFunction,
@@ -115,7 +116,9 @@ def cases(files: StudyFiles, loaded: Loaded) -> list[Case]:
     study = files.study.spec
     asked, found = study.sensitivity, []
     if asked.leave_out and study.panel is not None and loaded.panel is not None:
-        judges = pooled_judges(study.panel, [str(each) for each in loaded.panel["judge"].values])
+        judges = list_pooled_judges(
+            study.panel, [str(each) for each in loaded.panel["judge"].values]
+        )
         if len(judges) > 1:
             found += [Case(f"without judge {each}", without=each) for each in judges]
     return found + [Case(f"priors x {each:g}", factor=each) for each in asked.priors]
@@ -176,7 +179,11 @@ def _levels(loaded: Loaded, case: Case) -> xr.Dataset:
 def _ratings(files: StudyFiles, loaded: Loaded, case: Case) -> Ratings:
     """The ratings of a case in long form."""
     panel = files.study.spec.panel
-    return loaded.ratings if panel is None else panel_ratings(_levels(loaded, case), panel)
+    return (
+        loaded.ratings
+        if panel is None
+        else melt_panel(PanelRatings.from_dataset(_levels(loaded, case)), panel)
+    )
 
 
 def _fitted(files: StudyFiles, loaded: Loaded, case: Case, *, cores: int | None) -> Groups:

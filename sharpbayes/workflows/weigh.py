@@ -13,8 +13,9 @@ import xarray as xr
 from sharpbayes.analysis.crowd import count_crowd, statistic_of
 from sharpbayes.analysis.panel import Plan, planned, profile_panel
 from sharpbayes.bayes.design.indexing import design
-from sharpbayes.data.crowd import CrowdData, crowd_ratings
-from sharpbayes.data.panel import panel_ratings
+from sharpbayes.data.crowd import CrowdData, melt_crowd
+from sharpbayes.data.panel import melt_panel
+from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, StorageError
 from sharpbayes.posterior.crowd import crowd_twin, labels_outside
@@ -140,7 +141,7 @@ def _replicates(files: StudyFiles, stored: FitData) -> tuple[Draws, Cells, Ratin
     study, panel = files.study.spec, files.study.spec.panel
     if panel is None or files.model is None:
         raise ValueError("posterior twins of a profile are of a panel with a model")
-    ratings = panel_ratings(stored.observed, panel)
+    ratings = melt_panel(PanelRatings.from_dataset(stored.observed), panel)
     placed = design(ratings, files.model.spec, path=str(files.model.path))
     draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
     return draws, panel_cells(stored.observed, ratings, panel), ratings
@@ -212,7 +213,7 @@ def crowd_checks(
         held = crowd_twin(study, data, draws, ["ratings"])
     assert study.crowd is not None  # noqa: S101 - the caller looked
     direct = statistic_of(study, data, count_crowd(study.crowd, data))()
-    columns = [name for name in ratings.columns if name.startswith("group:")]
+    columns = [name for name in ratings.factors if name.startswith("group:")]
     replicated, observed = frequencies(draws, ratings, columns)
     return predictive_checks(
         {name: held[name] for name in ("mpa", "wra")} | replicated,
@@ -267,7 +268,7 @@ def _of_crowd(files: Mapping[str, StudyFiles], stored: FitData) -> dict[str, Gro
         study, model = each.study.spec, each.model
         assert study.crowd is not None  # noqa: S101 - the caller looked
         assert model is not None  # noqa: S101 - there is a fit
-        ratings = crowd_ratings(data, study.crowd, experts=model.spec.experts)
+        ratings = melt_crowd(data, study.crowd, experts=model.spec.experts)
         placed = design(ratings, model.spec, path=str(model.path))
         draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
         found[name] = population_of(each, data, draws)
@@ -374,9 +375,9 @@ def study_files(attrs: Mapping[str, Any], name: str, weights: SpecFile[Weights])
 
 def observed_group(levels: xr.Dataset) -> xr.Dataset:
     """Return the observed levels as results keep them: one byte each where that is enough."""
-    level = levels["level"]
-    small = int(level.max()) <= np.iinfo(np.int8).max
-    return levels.assign(level=level.astype(np.int8) if small else level)
+    score = levels["score"]
+    small = int(score.max()) <= np.iinfo(np.int8).max
+    return levels.assign(score=score.astype(np.int8) if small else score)
 
 
 def digest(group: xr.Dataset) -> str:

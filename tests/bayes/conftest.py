@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.spec.model import Model
 
 TRUTH = {"sd_item": 1.5, "sd_rater": 0.8, "threshold": (-1.5, -0.5, 0.5, 1.5)}
@@ -11,7 +11,7 @@ SCALES = {"flag": 2, "four": 4, "ten": 10}
 
 
 def column(labels, code):
-    return Column(tuple(labels), np.asarray(code, dtype=np.int32))
+    return Factor(tuple(labels), np.asarray(code, dtype=np.int32))
 
 
 def names(letter, count):
@@ -61,9 +61,9 @@ def panel_ratings(rng, *, models=3, prompts=8, judges=4):
 
 def with_experts(ratings, rng, *, experts=3):
     """Add binary labels of experts, who are raters of no gender, on a scale of their own."""
-    items = len(ratings.columns["item"].labels)
+    items = len(ratings.factors["item"].labels)
     item, expert = (index.ravel() for index in np.indices((items, experts)))
-    raters = len(ratings.columns["rater"].labels)
+    raters = len(ratings.factors["rater"].labels)
     added = {
         "item": item,
         "rater": raters + expert,
@@ -72,10 +72,10 @@ def with_experts(ratings, rng, *, experts=3):
     }
     more = {"rater": names("e", experts), "scale": ["label"]}
     columns = {
-        name: column([*held.labels, *more.get(name, [])], np.concatenate([held.code, added[name]]))
-        for name, held in ratings.columns.items()
+        name: column([*held.labels, *more.get(name, [])], np.concatenate([held.codes, added[name]]))
+        for name, held in ratings.factors.items()
     }
-    level = np.concatenate([ratings.level, rng.integers(0, 2, item.size)]).astype(np.int16)
+    level = np.concatenate([ratings.score, rng.integers(0, 2, item.size)]).astype(np.int16)
     return Ratings(level, columns, ratings.scales | {"label": ("safe", "unsafe")})
 
 
@@ -99,20 +99,20 @@ def model_from(location, **more):
 
 def with_people(ratings, rng, *, people=2, share=0.4):
     """Let people score some cells of a panel of judges, who have families."""
-    judge, model = ratings.columns["judge"], ratings.columns["model"]
-    first = np.flatnonzero((judge.code == 0) & (rng.random(judge.code.size) < share))
+    judge, model = ratings.factors["judge"], ratings.factors["model"]
+    first = np.flatnonzero((judge.codes == 0) & (rng.random(judge.codes.size) < share))
     rows, person = np.tile(first, people), np.repeat(np.arange(people), len(first))
-    own = np.where(model.code == judge.code, 0, -1)
+    own = np.where(model.codes == judge.codes, 0, -1)
     columns = {
-        name: column(held.labels, np.concatenate([held.code, held.code[rows]]))
-        for name, held in ratings.columns.items()
+        name: column(held.labels, np.concatenate([held.codes, held.codes[rows]]))
+        for name, held in ratings.factors.items()
     }
-    nobody, judges = np.full(len(rows), -1), np.full(judge.code.size, -1)
-    columns["judge"] = column(judge.labels, np.concatenate([judge.code, nobody]))
+    nobody, judges = np.full(len(rows), -1), np.full(judge.codes.size, -1)
+    columns["judge"] = column(judge.labels, np.concatenate([judge.codes, nobody]))
     columns["own_family"] = column(["own family"], np.concatenate([own, nobody]))
     columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
-    level = rng.permutation(ratings.level)[rows] % 2
-    return Ratings(np.concatenate([ratings.level, level]).astype(np.int16), columns, ratings.scales)
+    level = rng.permutation(ratings.score)[rows] % 2
+    return Ratings(np.concatenate([ratings.score, level]).astype(np.int16), columns, ratings.scales)
 
 
 @pytest.fixture

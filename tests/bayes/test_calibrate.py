@@ -206,9 +206,9 @@ def test_other_levels_leave_the_cells_as_they_are(rng):
     ratings = crowd_ratings(rng, items=4, raters=3)
     placed = design(ratings, MODEL)
     other = replace_categories(ratings, placed, [np.full((1, 12), 3)])
-    assert other.level.tolist() == [3] * 12
-    assert other.columns == ratings.columns
-    assert set(ratings.level.tolist()) != {3}
+    assert other.score.tolist() == [3] * 12
+    assert other.factors == ratings.factors
+    assert set(ratings.score.tolist()) != {3}
 
 
 def test_holm_is_that_of_statsmodels(rng):
@@ -275,8 +275,8 @@ def test_metrics_are_of_ratings_that_the_fit_has_not_seen(rng):
 
 def observed_levels(loaded):
     """Observed levels of each scale as one draw, in the order of the model's ratings."""
-    scale = loaded.ratings.columns["scale"]
-    held = {name: loaded.ratings.level[scale.code == at] for at, name in enumerate(scale.labels)}
+    scale = loaded.ratings.factors["scale"]
+    held = {name: loaded.ratings.score[scale.codes == at] for at, name in enumerate(scale.labels)}
     return {name: level[None] for name, level in held.items() if level.size}
 
 

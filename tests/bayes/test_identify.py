@@ -17,7 +17,7 @@ def findings(ratings, model=MODEL):
 
 
 def with_columns(ratings, **columns):
-    return replace(ratings, columns=ratings.columns | columns)
+    return replace(ratings, factors=ratings.factors | columns)
 
 
 def test_a_sound_design_has_no_findings(rng):
@@ -26,7 +26,7 @@ def test_a_sound_design_has_no_findings(rng):
 
 def test_a_group_with_one_rater_is_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
-    rater = ratings.columns["rater"].code
+    rater = ratings.factors["rater"].codes
     gender = column(["Man", "Woman", "Other"], np.where(rater == 9, 2, rater % 2))
     assert findings(with_columns(ratings, **{"group:gender": gender})) == [
         "location_gender: one rater only in Other; only the sum of both effects is told; "
@@ -36,7 +36,7 @@ def test_a_group_with_one_rater_is_named(rng):
 
 def test_two_names_of_one_thing_are_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
-    code = (ratings.columns["item"].code + 3) % 20
+    code = (ratings.factors["item"].codes + 3) % 20
     both = with_columns(ratings, document=column(names("d", 20), code))
     assert findings(both, model_of(("item",), ("document",), ("rater",))) == [
         "location_item: acts on the same ratings as location_document, level by level; only the "
@@ -55,8 +55,8 @@ def test_a_term_that_thresholds_hold_is_named(rng):
 
 def test_unused_levels_are_named_where_they_are(rng):
     ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
-    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.level].astype(np.int16)
-    assert findings(replace(ratings, level=moved)) == [
+    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.score].astype(np.int16)
+    assert findings(replace(ratings, score=moved)) == [
         "score: level 0 is never used, below all that are; the prior alone bounds the thresholds "
         "there",
         "score: levels 5, 6, 7 are never used, above all that are; the prior alone bounds the "
@@ -84,9 +84,9 @@ def test_unused_levels_are_named_where_they_are(rng):
 )
 def test_what_becomes_of_unused_levels_is_said_of_each_likelihood(likelihood, above, between, rng):
     ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
-    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.level].astype(np.int16)
+    moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.score].astype(np.int16)
     model = model_of(("item",), ("rater",), likelihood=likelihood)
-    found = findings(replace(ratings, level=moved), model)
+    found = findings(replace(ratings, score=moved), model)
     assert [each.split("; ", 1)[1] for each in found] == [
         "the prior alone bounds the thresholds there",
         above,
@@ -96,8 +96,8 @@ def test_what_becomes_of_unused_levels_is_said_of_each_likelihood(likelihood, ab
 
 def test_a_rater_who_never_varies_is_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
-    level = np.where(ratings.columns["rater"].code == 4, 4, ratings.level).astype(np.int16)
-    assert findings(replace(ratings, level=level)) == [
+    level = np.where(ratings.factors["rater"].codes == 4, 4, ratings.score).astype(np.int16)
+    assert findings(replace(ratings, score=level)) == [
         "rater: always the same level of score: r4 (4); ratings bound their effects on one side "
         "only, the prior on the other"
     ]
@@ -105,7 +105,7 @@ def test_a_rater_who_never_varies_is_named(rng):
 
 def test_levels_without_ratings_are_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
-    rater = column([*names("r", 10), "absent"], ratings.columns["rater"].code)
+    rater = column([*names("r", 10), "absent"], ratings.factors["rater"].codes)
     assert findings(with_columns(ratings, rater=rater)) == [
         "location_rater: no ratings of absent; their effects are drawn from the prior"
     ]
@@ -121,12 +121,12 @@ def test_an_sd_of_two_effects_is_named(rng):
 
 def test_crossings_without_ratings_are_counted(rng):
     ratings = panel_ratings(rng, models=3, prompts=8, judges=4)
-    kept = ~((ratings.columns["model"].code == 1) & (ratings.columns["prompt"].code < 2))
+    kept = ~((ratings.factors["model"].codes == 1) & (ratings.factors["prompt"].codes < 2))
     fewer = replace(
         ratings,
-        level=ratings.level[kept],
+        score=ratings.score[kept],
         columns={
-            name: replace(each, code=each.code[kept]) for name, each in ratings.columns.items()
+            name: replace(each, codes=each.codes[kept]) for name, each in ratings.factors.items()
         },
     )
     assert findings(fewer, model_of(("model", "prompt"))) == [

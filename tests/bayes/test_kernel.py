@@ -129,8 +129,8 @@ def test_shipped_models_have_the_density_of_their_graph(name, rng):
     if {"model", "rater"} <= named:
         ratings = with_people(ratings, rng)
     if "item_label" in named:
-        labelled = ratings.columns["item"].code % 3 == 0
-        ratings.columns["item_label"] = column(["safe", "unsafe"], labelled.astype(np.int32))
+        labelled = ratings.factors["item"].codes % 3 == 0
+        ratings.factors["item_label"] = column(["safe", "unsafe"], labelled.astype(np.int32))
     assert_same(design(ratings, spec), seed=5)
 
 

@@ -82,8 +82,8 @@ def test_quadrature_is_the_integral(rng):
     found = loo._unit_log_likelihood(posterior, placed, ordered, range(5), own)
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
-    rows = ratings.columns["item"].code == 2
-    level, rater = ratings.level[rows], ratings.columns["rater"].code[rows]
+    rows = ratings.factors["item"].codes == 2
+    level, rater = ratings.score[rows], ratings.factors["rater"].codes[rows]
     bias, sd = draw["location_rater"].to_numpy()[rater], float(draw["sd_item"])
 
     def density(x):
@@ -179,10 +179,10 @@ def test_exact_density_is_the_mean_over_draws(rng):
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
     """Columns of raters and items of a crowd study are looked up through their owner."""
     ratings = crowd_ratings(rng, items=6, raters=4)
-    gender = _spread(np.array(["b", "a", "b", "a"]), ratings.columns["rater"])
-    held = replace(ratings, columns=ratings.columns | {"group:gender": gender})
-    kept = ratings.columns["rater"].code > 0
+    gender = _spread(np.array(["b", "a", "b", "a"]), ratings.factors["rater"])
+    held = replace(ratings, factors=ratings.factors | {"group:gender": gender})
+    kept = ratings.factors["rater"].codes > 0
     fewer = held.of(kept)
-    assert fewer.columns["group:gender"].code.tolist() == [0, 1, 0] * 6
-    assert fewer.columns["group:gender"].labels == ("a", "b")
-    assert fewer.level.tolist() == ratings.level[kept].tolist()
+    assert fewer.factors["group:gender"].codes.tolist() == [0, 1, 0] * 6
+    assert fewer.factors["group:gender"].labels == ("a", "b")
+    assert fewer.score.tolist() == ratings.score[kept].tolist()

@@ -106,11 +106,11 @@ def model_of_row(row):
 def ratings_of_row(row, rng):
     """Scales of 2, 4 and 10 levels, of which some may not be used."""
     ratings = panel_ratings(rng, models=2, prompts=4, judges=3)
-    ten = ratings.columns["scale"].code == 2
+    ten = ratings.factors["scale"].codes == 2
     unused = {"ends unused": (0, 8, 9), "middle unused": (3, 4, 7)}.get(row["levels"], ())
-    level = ratings.level.copy()
+    level = ratings.score.copy()
     level[ten & np.isin(level, unused)] = 6
-    return replace(ratings, level=level)
+    return replace(ratings, score=level)
 
 
 def test_every_pair_of_choices_meets_in_a_row():

@@ -20,7 +20,7 @@ from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import check_convergence
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
@@ -79,7 +79,7 @@ def panel(indicators, *, models=11, prompts=901, judges=3, levels=10, seed=1):
     codes = {"model": model, "prompt": prompt, "judge": judge, "indicator": indicator}
     codes |= {"dimension": dimension, "scale": np.zeros_like(model)}
     columns = {
-        name: Column(tuple(f"{name}{n}" for n in range(code.max() + 1)), code.astype(np.int32))
+        name: Factor(tuple(f"{name}{n}" for n in range(code.max() + 1)), code.astype(np.int32))
         for name, code in codes.items()
     }
     return Ratings(level, columns, {"scale0": tuple(map(str, range(levels)))})

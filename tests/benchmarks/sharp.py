@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from scipy import stats
 
 from sharpbayes.analysis.panel import measure_panel
-from sharpbayes.data.panel import load_panel
+from sharpbayes.data.panel import read_panel
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.stats.resampling import block_of, bootstrap
 from sharpbayes.spec.load import load_study
@@ -147,7 +147,7 @@ def grown(folder, *, models, prompts, judges, replicates):
     write_parquet(folder / "big.parquet", models=models, prompts=prompts, judges=judges)
     files = load_study(write_study(folder, "big.parquet", replicates=replicates))
     start = time.perf_counter()
-    levels = load_panel(files.study.spec.panel, folder)
+    levels = read_panel(files.study.spec.panel, folder).to_dataset()
     read = time.perf_counter() - start
     measure_panel(files, levels)
     took = time.perf_counter() - start

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 
-from sharpbayes.data.panel import load_panel
+from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.files import read_table
 from tests.panels import files_of, frame
 
@@ -47,8 +47,11 @@ def test_a_panel_in_parquet_is_the_panel_in_csv(tmp_path, files):
             table.iloc[rows].to_parquet(tmp_path / f"part{at}.parquet")
     else:
         table.to_parquet(tmp_path / "data.parquet")
-    one, other = load_panel(study.spec.panel, tmp_path), load_panel(from_csv, tmp_path)
+    one, other = (
+        read_panel(study.spec.panel, tmp_path).to_dataset(),
+        read_panel(from_csv, tmp_path).to_dataset(),
+    )
     xr.testing.assert_identical(one, other)
-    assert one.attrs["ratings"] == int((one["level"] >= 0).sum())
+    assert one.attrs["ratings"] == int((one["score"] >= 0).sum())
     assert one.attrs["missing"] == int(np.isnan(table["bias_a"].astype(float)).sum())
     assert one.attrs["absent"] == 3 * (108 - len(table))

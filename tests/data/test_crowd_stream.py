@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.data import crowd_stream
-from sharpbayes.data.crowd import crowd_ratings, load_crowd
-from sharpbayes.data.readers.parquet_stream import sorted_rows
+from sharpbayes.data.crowd import melt_crowd, read_crowd
+from sharpbayes.data.readers import parquet_stream
+from sharpbayes.data.readers.parquet_stream import sort_rows
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd
 
@@ -28,7 +28,7 @@ def table(seed=0, rows=300):
 
 
 def spec(data, **more):
-    roles = {"item": "item", "rater": "rater", "score": "score", "order": "when"}
+    roles = {"item": "item", "rater": "rater", "score": "score", "time": "when"}
     return Crowd.model_validate(
         {
             "data": data,
@@ -47,7 +47,7 @@ def assert_same(one, two):
         a, b = getattr(one, name), getattr(two, name)
         if name in ("item", "rater"):
             assert a.labels == b.labels
-            assert np.array_equal(a.code, b.code)
+            assert np.array_equal(a.codes, b.codes)
         elif isinstance(a, dict):
             assert a.keys() == b.keys()
             assert all(np.array_equal(a[k], b[k]) for k in a)
@@ -58,15 +58,15 @@ def assert_same(one, two):
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("duplicates", ["first", "last"])
 def test_parquet_in_batches_is_csv(tmp_path, monkeypatch, duplicates, categories):
-    monkeypatch.setattr(crowd_stream, "BATCH", 37)
+    monkeypatch.setattr(parquet_stream, "BATCH", 37)
     made = pd.concat([table(), table().iloc[5:25].assign(score=1)], ignore_index=True)
     made.to_csv(tmp_path / "r.csv", index=False)
     if categories:
         made["rater"] = pd.Categorical(made["rater"], [*"xyz", *(f"r{r}" for r in range(12))])
     made.iloc[:150].to_parquet(tmp_path / "r1.parquet", row_group_size=61)
     made.iloc[150:].to_parquet(tmp_path / "r2.parquet")
-    one = load_crowd(spec("r.csv", duplicates=duplicates), tmp_path)
-    two = load_crowd(spec("r*.parquet", duplicates=duplicates), tmp_path)
+    one = read_crowd(spec("r.csv", duplicates=duplicates), tmp_path)
+    two = read_crowd(spec("r*.parquet", duplicates=duplicates), tmp_path)
     assert one.counts["repeated"] == 20
     assert_same(one, two)
 
@@ -76,26 +76,26 @@ def test_many_labels_outgrow_small_codes(tmp_path):
     made = pd.DataFrame({"item": np.arange(rows)[::-1], "rater": 0, "score": np.arange(rows) % 5})
     made.to_parquet(tmp_path / "r.parquet")
     roles = {"item": "item", "rater": "rater", "score": "score"}
-    found = load_crowd(spec("r.parquet", roles=roles, groups=[], by=[]), tmp_path)
+    found = read_crowd(spec("r.parquet", roles=roles, groups=[], by=[]), tmp_path)
     assert found.item.labels == tuple(str(i) for i in range(rows))
-    assert found.level.tolist() == made["score"].tolist()[::-1]
+    assert found.score.tolist() == made["score"].tolist()[::-1]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_are_sorted_as_numpy_does(seed, monkeypatch):
-    monkeypatch.setattr(crowd_stream, "COMPILED_FROM", 0)
+    monkeypatch.setattr(parquet_stream, "COMPILED_FROM", 0)
     rng = np.random.default_rng(seed)
     item, rater = (rng.integers(0, n, 200).astype(np.int32) for n in (9, 5))
-    assert sorted_rows(item, rater).tolist() == np.lexsort((rater, item)).tolist()
+    assert sort_rows(item, rater).tolist() == np.lexsort((rater, item)).tolist()
 
 
 def test_columns_of_groups_are_spread_over_ratings(tmp_path):
     table().to_csv(tmp_path / "r.csv", index=False)
     crowd = spec("r.csv")
-    data = load_crowd(crowd, tmp_path)
-    held = crowd_ratings(data, crowd).columns["group:gender"]
-    expected = [data.rater_columns["gender"][r] for r in data.rater.code]
-    assert [held.labels[code] for code in held.code] == expected
+    data = read_crowd(crowd, tmp_path)
+    held = melt_crowd(data, crowd).factors["group:gender"]
+    expected = [data.rater_columns["gender"][r] for r in data.rater.codes]
+    assert [held.labels[code] for code in held.codes] == expected
 
 
 def test_faults_are_those_of_csv(tmp_path):
@@ -107,7 +107,7 @@ def test_faults_are_those_of_csv(tmp_path):
         path = tmp_path / f"r.{ending}"
         (made.to_csv if ending == "csv" else made.to_parquet)(path, index=False)
         with pytest.raises(DataError) as caught:
-            load_crowd(spec(path.name), tmp_path)
+            read_crowd(spec(path.name), tmp_path)
         messages.append(str(caught.value).replace(str(path), "r").replace("9.0", "9"))
     assert messages[0] == messages[1]
     assert "1 value off the scale (allowed: 0, 1, 2, 3, 4): row 8" in messages[0]
@@ -119,10 +119,10 @@ def test_a_column_that_is_not_there_and_a_damaged_file(tmp_path):
     with pytest.raises(
         DataError, match=r"score: no such column for score, .* did you mean 'scores'"
     ):
-        load_crowd(spec("r.parquet"), tmp_path)
+        read_crowd(spec("r.parquet"), tmp_path)
     (tmp_path / "d.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(DataError, match=r"d\.parquet: cannot be read: "):
-        load_crowd(spec("d.parquet"), tmp_path)
+        read_crowd(spec("d.parquet"), tmp_path)
     table().iloc[:0].to_parquet(tmp_path / "e.parquet")
     with pytest.raises(DataError, match=r"e\.parquet: no rows"):
-        load_crowd(spec("e.parquet"), tmp_path)
+        read_crowd(spec("e.parquet"), tmp_path)

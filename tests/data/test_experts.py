@@ -15,23 +15,23 @@ def test_labels_of_experts_are_ratings_below_those_of_the_crowd():
     files = load_study("quickstart_crowd", overrides=(EXPERTS,))
     loaded = read(files)
     ratings, crowd = loaded.ratings, loaded.crowd
-    first = crowd.level.size
+    first = crowd.score.size
     assert ratings.scales["label"] == ("safe", "unsafe")
-    assert ratings.level[first:].tolist() == crowd.expert_label.tolist()
-    item, rater = ratings.columns["item"], ratings.columns["rater"]
-    assert item.code[first:].tolist() == crowd.expert_item.tolist()
-    named = np.array(rater.labels)[rater.code[first:]]
+    assert ratings.score[first:].tolist() == crowd.expert_label.tolist()
+    item, rater = ratings.factors["item"], ratings.factors["rater"]
+    assert item.codes[first:].tolist() == crowd.expert_item.tolist()
+    named = np.array(rater.labels)[rater.codes[first:]]
     assert set(named) == {f"expert {label}" for label in crowd.expert.labels}
-    assert set(ratings.columns["group:gender"].code[first:]) == {-1}
-    violation = ratings.columns["violation"]
-    of_item = dict(zip(item.code[:first], violation.code[:first], strict=True))
-    assert [of_item[i] for i in item.code[first:]] == violation.code[first:].tolist()
+    assert set(ratings.factors["group:gender"].codes[first:]) == {-1}
+    violation = ratings.factors["violation"]
+    of_item = dict(zip(item.codes[:first], violation.codes[:first], strict=True))
+    assert [of_item[i] for i in item.codes[first:]] == violation.codes[first:].tolist()
 
 
 def test_without_the_key_experts_are_no_raters():
     loaded = read(load_study("quickstart_crowd"))
     assert list(loaded.ratings.scales) == ["score"]
-    assert loaded.ratings.level.size == loaded.crowd.level.size
+    assert loaded.ratings.score.size == loaded.crowd.score.size
 
 
 def test_a_study_without_experts_is_refused():

@@ -7,8 +7,9 @@ import xarray as xr
 from pydantic import TypeAdapter
 
 from sharpbayes.data.columns import sort_labels
-from sharpbayes.data.crowd import crowd_ratings, load_crowd
-from sharpbayes.data.panel import load_panel, panel_ratings, phi_table, reversed_at
+from sharpbayes.data.crowd import melt_crowd, read_crowd
+from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulate_normalised
+from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.readers.files import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd, Panel
@@ -82,45 +83,47 @@ def long_form():
 
 
 def test_a_wide_table_by_hand(tmp_path):
-    levels = load_panel(panel(), write(tmp_path, WIDE))
+    levels = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
     assert levels["prompt"].values.tolist() == ["1", "10"]
     assert levels["category"].values.tolist() == ["a", "b"]
-    sev = levels["level"].sel(indicator="sev", judge="j")
+    sev = levels["score"].sel(indicator="sev", judge="j")
     assert sev.values.tolist() == [[0, 2], [-1, 1]]
-    good = levels["level"].sel(indicator="good", judge="k")
+    good = levels["score"].sel(indicator="good", judge="k")
     assert good.values.tolist() == [[1, 0], [1, 0]]
     assert levels.attrs == {"ratings": 15, "missing": 1, "absent": 0}
 
 
 def test_long_and_wide_are_the_same(tmp_path):
-    wide = load_panel(panel(), write(tmp_path, WIDE))
+    wide = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
     table, spec = long_form()
-    xr.testing.assert_identical(load_panel(spec, write(tmp_path, table)), wide)
+    xr.testing.assert_identical(read_panel(spec, write(tmp_path, table)).to_dataset(), wide)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
 def test_every_kind_of_file_is_the_same(tmp_path, name):
-    expected = load_panel(panel(), write(tmp_path, WIDE))
+    expected = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
     native = WIDE.assign(
         p=WIDE["p"].astype(int),
         sev=pd.to_numeric(WIDE["sev"]),
         good=WIDE["good"].str.lower().isin(["yes", "true", "1"]),
     )
-    found = load_panel(panel(data=name), write(tmp_path, native, name))
+    found = read_panel(panel(data=name), write(tmp_path, native, name)).to_dataset()
     xr.testing.assert_identical(found, expected)
 
 
 def test_the_order_of_rows_changes_nothing(tmp_path):
-    expected = load_panel(panel(), write(tmp_path, WIDE))
+    expected = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
     shuffled = WIDE.sample(frac=1, random_state=3)
-    xr.testing.assert_identical(load_panel(panel(), write(tmp_path, shuffled)), expected)
+    xr.testing.assert_identical(
+        read_panel(panel(), write(tmp_path, shuffled)).to_dataset(), expected
+    )
 
 
 def test_files_that_a_pattern_matches_are_joined(tmp_path):
     write(tmp_path, WIDE[:3], "t1.csv")
     write(tmp_path, WIDE[3:], "t2.csv")
-    expected = load_panel(panel(), write(tmp_path, WIDE))
-    xr.testing.assert_identical(load_panel(panel(data="t?.csv"), tmp_path), expected)
+    expected = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
+    xr.testing.assert_identical(read_panel(panel(data="t?.csv"), tmp_path).to_dataset(), expected)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
@@ -130,20 +133,20 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
 
 def test_only_the_judges_that_are_named(tmp_path):
     write(tmp_path, WIDE)
-    assert load_panel(panel(judges=["k"]), tmp_path)["judge"].values.tolist() == ["k"]
-    assert fault(lambda: load_panel(panel(judges=["kk"]), tmp_path), tmp_path) == (
+    assert read_panel(panel(judges=["k"]), tmp_path).to_dataset()["judge"].values.tolist() == ["k"]
+    assert fault(lambda: read_panel(panel(judges=["kk"]), tmp_path).to_dataset(), tmp_path) == (
         "t.csv: j: no judge 'kk', there are j, k; did you mean 'k'?"
     )
 
 
 def test_a_higher_level_means_more_harm_in_long_form(tmp_path):
-    levels = load_panel(panel(), write(tmp_path, WIDE))
-    ratings = panel_ratings(levels, panel())
+    levels = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
+    ratings = melt_panel(PanelRatings.from_dataset(levels), panel())
     assert ratings.scales == {"severity": ("1", "2", "3"), "flag_reversed": ("true", "false")}
-    good = ratings.columns["scale"].code == 1
+    good = ratings.factors["scale"].codes == 1
     # the flags of the table in order of model, prompt, judge: yes, 1, No, false, TRUE, true, 0, no
-    assert ratings.level[good].tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
-    assert len(ratings.level) == 15
+    assert ratings.score[good].tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert len(ratings.score) == 15
 
 
 def test_reversal_can_depend_on_the_prompt(tmp_path):
@@ -151,14 +154,19 @@ def test_reversal_can_depend_on_the_prompt(tmp_path):
         indicators={"sev": {"scale": "severity", "reverse": {"kind": "b"}}},
         dimensions=[{"name": "d", "rms": ["sev"]}],
     )
-    levels = load_panel(spec, write(tmp_path, WIDE))
-    assert reversed_at(spec, levels).values.tolist() == [[False, True]]
-    assert set(panel_ratings(levels, spec).scales) == {"severity", "severity_reversed"}
+    levels = read_panel(spec, write(tmp_path, WIDE)).to_dataset()
+    assert find_reversed(spec, levels).values.tolist() == [[False, True]]
+    assert set(melt_panel(PanelRatings.from_dataset(levels), spec).scales) == {
+        "severity",
+        "severity_reversed",
+    }
 
 
 def test_phi_of_every_level(tmp_path):
-    levels = load_panel(panel(), write(tmp_path, WIDE))
-    np.testing.assert_array_equal(phi_table(panel(), levels), [[0, 0.5, 1], [0, 1, np.nan]])
+    levels = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
+    np.testing.assert_array_equal(
+        tabulate_normalised(panel(), levels), [[0, 0.5, 1], [0, 1, np.nan]]
+    )
 
 
 PANEL_FAULTS = {
@@ -197,7 +205,7 @@ PANEL_FAULTS = {
 def test_a_fault_of_a_panel_in_these_words(tmp_path, name):
     change, expected = PANEL_FAULTS[name]
     write(tmp_path, change(WIDE))
-    found = fault(lambda: load_panel(panel(), tmp_path), tmp_path)
+    found = fault(lambda: read_panel(panel(), tmp_path).to_dataset(), tmp_path)
     assert sorted(found.splitlines()) == sorted(expected.splitlines())
 
 
@@ -235,36 +243,36 @@ def test_a_line_that_is_no_object_is_named(tmp_path):
 
 
 def test_a_crowd_by_hand(tmp_path):
-    data = load_crowd(crowd(), write(tmp_path, ROWS))
+    data = read_crowd(crowd(), write(tmp_path, ROWS))
     assert data.item.labels == ("1", "2", "10")
-    assert data.level.tolist() == [0, 2, 1, 2, 2]
+    assert data.score.tolist() == [0, 2, 1, 2, 2]
     assert data.counts == {"ratings": 5, "missing": 1, "repeated": 0, "labels": 0}
-    ratings = crowd_ratings(data, crowd())
-    assert ratings.columns["group:g"].labels == ("m", "w")
-    assert ratings.columns["group:g"].code.tolist() == [1, 0, 1, 1, 0]
+    ratings = melt_crowd(data, crowd())
+    assert ratings.factors["group:g"].labels == ("m", "w")
+    assert ratings.factors["group:g"].codes.tolist() == [1, 0, 1, 1, 0]
 
 
 def test_bins_hold_their_lower_end(tmp_path):
     table = ROWS.assign(s=["0", "19.9", "20", "59", "60", "100"])
-    data = load_crowd(crowd(scale={"bins": [20, 60]}), write(tmp_path, table))
-    assert data.level.tolist() == [0, 0, 1, 1, 2, 2]
+    data = read_crowd(crowd(scale={"bins": [20, 60]}), write(tmp_path, table))
+    assert data.score.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(("rule", "kept"), [("first", 0), ("last", 1)])
 def test_repeated_ratings_are_refused_or_dropped(tmp_path, rule, kept):
     write(tmp_path, pd.concat([ROWS, ROWS[:1].assign(s="1")]))
-    assert fault(lambda: load_crowd(crowd(), tmp_path), tmp_path) == (
+    assert fault(lambda: read_crowd(crowd(), tmp_path), tmp_path) == (
         "t.csv: i, r: 1 row repeat a rating of an item by a rater: row 7; the first is i '1', r 'a'"
     )
-    data = load_crowd(crowd(duplicates=rule), tmp_path)
-    assert (int(data.level[0]), data.counts["repeated"]) == (kept, 1)
+    data = read_crowd(crowd(duplicates=rule), tmp_path)
+    assert (int(data.score[0]), data.counts["repeated"]) == (kept, 1)
 
 
 def test_side_tables_are_joined_on_their_key(tmp_path):
     write(tmp_path, ROWS.drop(columns="g"))
     write(tmp_path, pd.DataFrame({"r": ["b", "a"], "g": ["m", ""]}), "side.csv")
     spec = crowd(raters={"data": "side.csv", "key": "r"})
-    assert load_crowd(spec, tmp_path).rater_columns["g"].tolist() == ["", "m"]
+    assert read_crowd(spec, tmp_path).rater_columns["g"].tolist() == ["", "m"]
 
 
 SIDE_FAULTS = {
@@ -286,7 +294,7 @@ def test_a_fault_of_a_side_table_in_these_words(tmp_path, name):
     write(tmp_path, ROWS.drop(columns="g"))
     write(tmp_path, pd.DataFrame(side), "side.csv")
     spec = crowd(raters={"data": "side.csv", "key": "r"})
-    assert fault(lambda: load_crowd(spec, tmp_path), tmp_path) == expected
+    assert fault(lambda: read_crowd(spec, tmp_path), tmp_path) == expected
 
 
 def test_labels_of_experts_for_items_that_were_rated(tmp_path):
@@ -295,20 +303,20 @@ def test_labels_of_experts_for_items_that_were_rated(tmp_path):
         {"item": ["2", "1", "99"], "expert": ["e"] * 3, "label": ["1", "no", "1"]}
     )
     write(tmp_path, experts, "experts.csv")
-    data = load_crowd(crowd(labels={"from": "experts", "data": "experts.csv"}), tmp_path)
+    data = read_crowd(crowd(labels={"from": "experts", "data": "experts.csv"}), tmp_path)
     # In the order of items and experts, whatever that of the file.
     assert data.expert_item.tolist() == [0, 1]
     assert data.expert_label.tolist() == [0, 1]
     write(tmp_path, experts.assign(item="x", expert=["e", "f", "g"]), "experts.csv")
     spec = crowd(labels={"from": "experts", "data": "experts.csv"})
-    assert fault(lambda: load_crowd(spec, tmp_path), tmp_path) == (
+    assert fault(lambda: read_crowd(spec, tmp_path), tmp_path) == (
         "experts.csv: item: no item here was rated by the crowd"
     )
 
 
 def test_labels_from_a_column_of_items(tmp_path):
     write(tmp_path, ROWS.assign(gold=["1", "1", "0", "0", "", ""]))
-    data = load_crowd(crowd(labels={"from": "item", "column": "gold"}), tmp_path)
+    data = read_crowd(crowd(labels={"from": "item", "column": "gold"}), tmp_path)
     assert data.item_label.tolist() == [1, 0, -1]
 
 

@@ -48,10 +48,10 @@ def files(tmp_path):
 def test_the_label_of_an_item_stands_beside_its_ratings(files):
     loaded = read(files)
     ratings = loaded.ratings
-    held = ratings.columns["item_label"]
+    held = ratings.factors["item_label"]
     assert held.labels == ("safe", "unsafe")
-    assert held.code.tolist() == loaded.crowd.item_label[ratings.columns["item"].code].tolist()
-    assert held.code.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.crowd.item.code]
+    assert held.codes.tolist() == loaded.crowd.item_label[ratings.factors["item"].codes].tolist()
+    assert held.codes.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.crowd.item.codes]
 
 
 def test_the_term_moves_items_by_their_label_and_leaves_others(files):

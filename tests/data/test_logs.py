@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.panel import load_panel
+from sharpbayes.data.crowd import read_crowd
+from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.files import matching_files
-from sharpbayes.data.readers.layouts import layout_of, read_layout
+from sharpbayes.data.readers.formats import detect_format, read_data_files
 from sharpbayes.errors import DataError
 from sharpbayes.spec.study import Crowd, Panel
 
@@ -36,7 +36,7 @@ def expected(name):
 
 @pytest.mark.parametrize("name", INSPECT)
 def test_inspect_logs_hold_what_inspect_reads_in_them(name):
-    table = read_layout(LOGS, name, "inspect")
+    table = read_data_files(LOGS, name, "inspect")
     keys = table[["prompt", "sample", "scorer", "indicator"]].itertuples(index=False, name=None)
     found = dict(zip(keys, table["score"], strict=True))
     assert len(found) == len(table)
@@ -56,7 +56,7 @@ def panel(**more):
 
 
 def test_many_logs_are_many_models_and_graders_are_judges():
-    levels = load_panel(panel(roles={"category": "metadata.topic"}), LOGS)
+    levels = read_panel(panel(roles={"category": "metadata.topic"}), LOGS).to_dataset()
     assert dict(levels.sizes) == {"model": 3, "prompt": 6, "judge": 3, "sample": 2, "indicator": 1}
     assert levels["category"].to_numpy().tolist() == ["b", "a", "b", "a", "b", "a"]
     scorer = dict(
@@ -65,15 +65,15 @@ def test_many_logs_are_many_models_and_graders_are_judges():
     for file, model in (("probe_beta.eval", "beta"), ("probe_gamma.json", "gamma")):
         cells = expected(file)
         for judge, name in scorer.items():
-            held = levels["level"].sel(model=f"mockllm/{model}", judge=judge, indicator="value")
+            held = levels["score"].sel(model=f"mockllm/{model}", judge=judge, indicator="value")
             for (prompt, epoch, of, _), grade in cells.items():
                 if of == name:
                     assert int(held.sel(prompt=prompt, sample=epoch)) == "CPI".index(grade)
 
 
 def test_a_sample_that_ended_in_an_error_is_missing_and_counted():
-    levels = load_panel(panel(), LOGS)
-    broken = levels["level"].sel(model="mockllm/alpha", prompt="p3", sample="2")
+    levels = read_panel(panel(), LOGS).to_dataset()
+    broken = levels["score"].sel(model="mockllm/alpha", prompt="p3", sample="2")
     assert (broken == -1).all()
     counts = {name: levels.attrs[name] for name in ("missing", "absent", "unscored_samples")}
     assert counts == {"missing": 3, "absent": 0, "unscored_samples": 1}
@@ -84,17 +84,17 @@ def test_scorers_can_be_indicators_of_one_judge():
     indicators = {"match": "grade", "harm.severity": "five", "harm.metadata.confidence": "five"}
     dimensions = [{"name": "d", "rms": list(indicators)}]
     with pytest.raises(DataError, match=r"off the scale \(allowed: 1, 2, 3, 4, 5\)"):
-        load_panel(
+        read_panel(
             panel(roles=roles, indicators=indicators, judges=None, dimensions=dimensions), LOGS
-        )
+        ).to_dataset()
     indicators["harm.metadata.confidence"] = "ten"
     scales = {"grade": GRADE, "five": {"kind": "ordinal", "min": 1, "max": 5}}
     scales["ten"] = {"kind": "ordinal", "min": 0, "max": 10}
     more = {"indicators": indicators, "scales": scales, "dimensions": dimensions, "judges": None}
-    levels = load_panel(panel(roles=roles, **more), LOGS)
+    levels = read_panel(panel(roles=roles, **more), LOGS).to_dataset()
     assert levels["judge"].values.tolist() == ["probe"]
     cells = expected("probe_beta.eval")
-    held = levels["level"].sel(model="mockllm/beta", judge="probe", prompt="p4", sample="2")
+    held = levels["score"].sel(model="mockllm/beta", judge="probe", prompt="p4", sample="2")
     assert held.values.tolist() == [
         "CPI".index(cells["p4", "2", "match", "value"]),
         int(cells["p4", "2", "harm", "severity"]) - 1,
@@ -126,21 +126,21 @@ def test_graders_come_from_the_scorer_or_from_the_role_that_it_names(tmp_path):
         scorers=scorers,
         model_roles={"grader": {"model": "two"}},
     )
-    table = read_layout(tmp_path, "log.json", "inspect")
+    table = read_data_files(tmp_path, "log.json", "inspect")
     own = {"model_graded_qa": "model_graded_qa"}
     judges = dict(zip(table["scorer"], table["judge"], strict=True))
     assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c", **own}
 
 
 def test_the_grader_of_a_run_is_the_judge():
-    table = read_layout(LOGS, "chunked.eval", "inspect")
+    table = read_data_files(LOGS, "chunked.eval", "inspect")
     assert set(table["judge"]) == {"harm", "mockllm/grader-3"}
 
 
 def test_prompts_of_several_tasks_are_told_apart_and_lists_are_numbered(tmp_path):
     log_of(tmp_path, "x.json", task="t", samples=[sample(1, s=[3, float("nan")])])
     log_of(tmp_path, "y.json", task="u", samples=[sample(1, s=None), sample(2, s=1.0)])
-    table = read_layout(tmp_path, "*.json", "inspect")
+    table = read_data_files(tmp_path, "*.json", "inspect")
     columns = ["prompt", "indicator", "score"]
     assert table[columns].to_numpy().tolist() == [
         ["t/1", "value.1", "3"],
@@ -153,7 +153,7 @@ def test_prompts_of_several_tasks_are_told_apart_and_lists_are_numbered(tmp_path
 def test_what_was_declared_invalid_is_missing(tmp_path):
     wrong = sample(2, s=1) | {"invalidation": {"reason": "leaked"}}
     log_of(tmp_path, samples=[sample(1, s=1), wrong])
-    table = read_layout(tmp_path, "log.json", "inspect")
+    table = read_data_files(tmp_path, "log.json", "inspect")
     assert table["score"].tolist() == ["1", ""]
     assert table.attrs == {"unscored_samples": 1}
 
@@ -163,14 +163,16 @@ def test_two_logs_of_one_model_repeat_cells_unless_logs_are_the_models(tmp_path)
         log_of(tmp_path, name, samples=[sample(1, s="C")])
     twice = panel(data="*.json", judges=None)
     with pytest.raises(DataError, match="1 row repeat a cell"):
-        load_panel(twice, tmp_path)
-    apart = load_panel(panel(data="*.json", judges=None, roles={"model": "log"}), tmp_path)
+        read_panel(twice, tmp_path).to_dataset()
+    apart = read_panel(
+        panel(data="*.json", judges=None, roles={"model": "log"}), tmp_path
+    ).to_dataset()
     assert apart["model"].values.tolist() == ["x", "y"]
 
 
 def test_lm_eval_samples_have_the_means_that_lm_eval_found():
     means = json.loads((LOGS / "lm_eval" / "expected.json").read_text(encoding="utf-8"))
-    table = read_layout(LOGS, "lm_eval/*/samples_*.jsonl", "lm-eval")
+    table = read_data_files(LOGS, "lm_eval/*/samples_*.jsonl", "lm-eval")
     table["score"] = table["score"].astype(float)
     found = table.groupby(["model", "task", "indicator", "judge"])["score"].agg(["mean", "size"])
     assert len(found) == 8
@@ -190,7 +192,7 @@ def test_lm_eval_is_a_panel_of_filters():
         judges=None,
         roles={"category": "doc.topic"},
     )
-    levels = load_panel(study, LOGS)
+    levels = read_panel(study, LOGS).to_dataset()
     assert levels["model"].values.tolist() == ["mock__alpha", "mock__beta"]
     assert levels["judge"].values.tolist() == ["loose", "strict"]
     assert levels["category"].values.tolist() == ["a", "a", "a", "b", "b", "b"]
@@ -200,7 +202,7 @@ def test_lm_eval_is_a_panel_of_filters():
 def test_what_lm_eval_did_not_write_is_refused(tmp_path, name):
     (tmp_path / name).write_text('{"a": 1}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"not named samples_|no sample of lm_eval"):
-        read_layout(tmp_path, name, "lm-eval")
+        read_data_files(tmp_path, name, "lm-eval")
 
 
 def crowd(name, **more):
@@ -217,19 +219,19 @@ def crowd(name, **more):
 @pytest.mark.parametrize("name", ["full.json", "min.json", "export.csv"])
 def test_label_studio_says_the_same_in_every_export(name):
     """Each rating is (3 item + 2 person) mod 5 + 1; see `make_label_studio.py`."""
-    data = load_crowd(
-        crowd(name, roles={"score": "severity", "order": "created_at"}), LOGS / "label_studio"
+    data = read_crowd(
+        crowd(name, roles={"score": "severity", "time": "created_at"}), LOGS / "label_studio"
     )
-    item = [int(data.item.labels[code]) for code in data.item.code]
-    rater = [int(data.rater.labels[code]) for code in data.rater.code]
+    item = [int(data.item.labels[code]) for code in data.item.codes]
+    rater = [int(data.rater.labels[code]) for code in data.rater.codes]
     cells = list(zip(item, rater, strict=True))
     everyone = {(i, r) for i in range(1, 9) for r in (1, 2, 3)}
     assert set(cells) == everyone - {(2, 2), (5, 3)}
-    assert data.level.tolist() == [(3 * i + 2 * (r - 1)) % 5 for i, r in cells]
+    assert data.score.tolist() == [(3 * i + 2 * (r - 1)) % 5 for i, r in cells]
     # JSON alone holds the annotation that was skipped.
     assert data.counts["missing"] == (2 if name == "full.json" else 1)
     first = pd.Timestamp("2026-01-01T10:00:00Z").timestamp()
-    assert np.nanmin(data.order) == first
+    assert np.nanmin(data.time) == first
 
 
 def test_a_choice_is_a_score_too():
@@ -237,8 +239,8 @@ def test_a_choice_is_a_score_too():
     labels = {"from": "crowd", "cut": 1}
     for name in ("full.json", "min.json", "export.csv"):
         study = crowd(name, roles={"score": "unsafe"}, scale=scale, labels=labels)
-        data = load_crowd(study, LOGS / "label_studio")
-        assert data.level.sum() == sum(
+        data = read_crowd(study, LOGS / "label_studio")
+        assert data.score.sum() == sum(
             (3 * i + 2 * r) % 5 >= 3 for i in range(1, 9) for r in range(3) if (i, r) != (5, 2)
         )
 
@@ -252,14 +254,14 @@ def test_texts_without_annotations_are_passed_over(tmp_path):
     }
     held = [task, task | {"id": 2, "annotations": [rated]}]
     (tmp_path / "x.json").write_text(json.dumps(held), encoding="utf-8")
-    table = read_layout(tmp_path, "x.json", "label-studio")
+    table = read_data_files(tmp_path, "x.json", "label-studio")
     assert table[["id", "annotator", "s"]].to_numpy().tolist() == [
         ["2", "a@example.org", '["a", "b"]']
     ]
 
 
 def test_prolific_keeps_the_best_submission_and_drops_what_was_withheld():
-    table = read_layout(LOGS, "prolific.csv", "prolific").set_index("Participant id")
+    table = read_data_files(LOGS, "prolific.csv", "prolific").set_index("Participant id")
     assert table["Submission id"].to_dict() == {"1": "s01", "2": "s03", "3": "s04", "4": "s05"}
     assert table["Ethnicity simplified"].tolist() == ["White", "Black", "", "Asian"]
     assert table.loc["3", ["Age", "Sex"]].tolist() == ["", "Female"]
@@ -269,13 +271,13 @@ def test_of_equal_submissions_the_last_counts_over_all_files(tmp_path):
     head = "Submission id,Participant id,Status,Sex"
     for name, rows in (("x.csv", "s1,1,APPROVED,a\ns2,1,RETURNED,b"), ("y.csv", "s3,1,approved,c")):
         (tmp_path / name).write_text(f"{head}\n{rows}\n", encoding="utf-8")
-    table = read_layout(tmp_path, "*.csv", "prolific")
+    table = read_data_files(tmp_path, "*.csv", "prolific")
     assert table.to_numpy().tolist() == [["s3", "1", "approved", "c"]]
 
 
 def test_prolific_is_joined_to_ratings():
     raters = {"data": "../prolific.csv", "key": "Participant id", "layout": "prolific"}
-    data = load_crowd(crowd("min.json", raters=raters, groups=[["Sex"]]), LOGS / "label_studio")
+    data = read_crowd(crowd("min.json", raters=raters, groups=[["Sex"]]), LOGS / "label_studio")
     assert data.rater_columns["Sex"].tolist() == ["Female", "Male", "Female"]
 
 
@@ -293,13 +295,13 @@ LOOKS = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_a_log_is_known_by_its_start(name):
-    assert layout_of(LOGS / name) == LOOKS[name]
+    assert detect_format(LOGS / name) == LOOKS[name]
 
 
 def test_plain_tables_have_no_layout(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    assert [layout_of(tmp_path / name) for name in ("x.csv", "x.jsonl")] == [None, None]
+    assert [detect_format(tmp_path / name) for name in ("x.csv", "x.jsonl")] == [None, None]
 
 
 def test_a_pattern_may_be_of_folders_beside_each_other(tmp_path):
@@ -333,6 +335,6 @@ def test_what_is_something_else_is_refused_by_name(tmp_path, name):
     layout, text, said = WRONG[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
-        read_layout(tmp_path, name, layout)
+        read_data_files(tmp_path, name, layout)
     assert said in str(raised.value)
     assert name in str(raised.value)

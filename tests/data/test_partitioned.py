@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from sharpbayes.data import crowd_stream
-from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.digest import run_key
+from sharpbayes.data.crowd import read_crowd
+from sharpbayes.data.digest import digest_run
+from sharpbayes.data.readers import parquet_stream
 from sharpbayes.data.readers.files import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
@@ -24,10 +24,10 @@ def whole(tmp_path):
 
 
 def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, whole, monkeypatch):
-    monkeypatch.setattr(crowd_stream, "BATCH", 37)
-    one = load_crowd(spec("one.parquet", duplicates="first"), tmp_path)
+    monkeypatch.setattr(parquet_stream, "BATCH", 37)
+    one = read_crowd(spec("one.parquet", duplicates="first"), tmp_path)
     for name in ("parts", "parts/"):
-        assert_same(one, load_crowd(spec(name, duplicates="first"), tmp_path))
+        assert_same(one, read_crowd(spec(name, duplicates="first"), tmp_path))
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -50,7 +50,7 @@ def test_other_folders_and_a_column_twice_are_refused(tmp_path, whole):
     whole.to_parquet(other / "x.parquet")
     for read in (
         lambda: read_table(tmp_path, "other"),
-        lambda: load_crowd(spec("other"), tmp_path),
+        lambda: read_crowd(spec("other"), tmp_path),
     ):
         with pytest.raises(DataError, match="must be named column=value, found 'women'"):
             read()
@@ -73,6 +73,6 @@ scale = { kind = "ordinal", min = 0, max = 4 }
 labels = { from = "crowd", cut = 2 }
 """
     (tmp_path / "s.toml").write_text(text)
-    before = run_key(load_study(tmp_path / "s.toml"))
+    before = digest_run(load_study(tmp_path / "s.toml"))
     (tmp_path / "parts" / "gender=W").rename(tmp_path / "parts" / "gender=M")
-    assert run_key(load_study(tmp_path / "s.toml")) != before
+    assert digest_run(load_study(tmp_path / "s.toml")) != before

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.data.panel import load_panel, panel_ratings
+from sharpbayes.data.panel import melt_panel, read_panel
+from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.errors import DataError
 from tests.data.test_faults_and_layouts import WIDE, panel
 
@@ -25,22 +26,22 @@ def read(tmp_path, people=PEOPLE, *, roles=ROLES, raters=None, judges=WIDE, **mo
     judges.to_csv(tmp_path / "t.csv", index=False)
     people.to_csv(tmp_path / "people.csv", index=False)
     spec = panel(people={"data": "people.csv", "roles": roles, "raters": raters}, **more)
-    return spec, load_panel(spec, tmp_path)
+    return spec, read_panel(spec, tmp_path).to_dataset()
 
 
 def rows_of(ratings):
     """Each rating as a tuple of labels and its level."""
     names = ("model", "prompt", "judge", "rater", "indicator", "scale", "dimension")
     table = [
-        np.append(ratings.columns[name].labels, "")[ratings.columns[name].code] for name in names
+        np.append(ratings.factors[name].labels, "")[ratings.factors[name].codes] for name in names
     ]
-    return list(zip(*table, ratings.level.tolist(), strict=True))
+    return list(zip(*table, ratings.score.tolist(), strict=True))
 
 
 def test_ratings_by_people_stand_below_those_by_judges(tmp_path):
     spec, levels = read(tmp_path)
-    ratings = panel_ratings(levels, spec)
-    judged = ratings.columns["judge"].code >= 0
+    ratings = melt_panel(PanelRatings.from_dataset(levels), spec)
+    judged = ratings.factors["judge"].codes >= 0
     assert judged.tolist() == [True] * 15 + [False] * 4
     # of a reversed flag "yes" is good: counted from the other end it is level 0
     assert rows_of(ratings)[15:] == [
@@ -49,39 +50,43 @@ def test_ratings_by_people_stand_below_those_by_judges(tmp_path):
         ("y", "10", "", "ann", "good", "flag_reversed", "d", 1),
         ("y", "10", "", "bob", "sev", "severity", "d", 0),
     ]
-    alone = panel_ratings(load_panel(panel(), tmp_path), panel())
-    np.testing.assert_array_equal(ratings.level[:15], alone.level)
+    alone = melt_panel(
+        PanelRatings.from_dataset(read_panel(panel(), tmp_path).to_dataset()), panel()
+    )
+    np.testing.assert_array_equal(ratings.score[:15], alone.score)
 
 
 def test_gold_labels_are_of_no_rater(tmp_path):
     roles = {role: column for role, column in ROLES.items() if role != "rater"}
     spec, levels = read(tmp_path, PEOPLE.iloc[[0, 2, 3]], roles=roles)
-    ratings = panel_ratings(levels, spec)
-    assert set(ratings.columns["rater"].code) == {-1}
-    assert ratings.level[15:].tolist() == [2, 1, 0]
+    ratings = melt_panel(PanelRatings.from_dataset(levels), spec)
+    assert set(ratings.factors["rater"].codes) == {-1}
+    assert ratings.score[15:].tolist() == [2, 1, 0]
 
 
 def test_raters_that_are_not_named_are_left_out(tmp_path):
     odd = PEOPLE.assign(m=["nobody", "x", "nowhere", "y", "none"])
     spec, levels = read(tmp_path, odd, raters=["bob"])
     assert levels["person"].to_numpy().tolist() == ["bob"]
-    assert panel_ratings(levels, spec).level[15:].tolist() == [0, 0]
+    assert melt_panel(PanelRatings.from_dataset(levels), spec).score[15:].tolist() == [0, 0]
 
 
 def test_own_family_is_a_judge_on_a_model_of_its_family(tmp_path):
     spec, levels = read(tmp_path, families=OWN)
-    held = panel_ratings(levels, spec).columns
+    held = melt_panel(PanelRatings.from_dataset(levels), spec).factors
     own = {
         (row[0], row[2])
         for row, code in zip(
-            rows_of(panel_ratings(levels, spec)), held["own_family"].code, strict=True
+            rows_of(melt_panel(PanelRatings.from_dataset(levels), spec)),
+            held["own_family"].codes,
+            strict=True,
         )
         if code == 0
     }
     assert own == {("y", "k")}
     assert held["own_family"].labels == ("own family",)
     spec, levels = read(tmp_path)
-    assert "own_family" not in panel_ratings(levels, spec).columns
+    assert "own_family" not in melt_panel(PanelRatings.from_dataset(levels), spec).factors
 
 
 FAULTS = {

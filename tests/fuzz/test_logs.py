@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sharpbayes.data.readers.layouts import LAYOUTS, layout_of, read_layout
+from sharpbayes.data.readers.formats import FORMATS, detect_format, read_data_files
 from sharpbayes.scaffold.study_file import draft_study
 from tests.fuzz.outcomes import fuzzed, outcome
 
@@ -34,9 +34,9 @@ VALUE = st.recursive(
 
 def read(path):
     """Read a file as every layout that takes its ending, and write a study for it."""
-    for layout, how in LAYOUTS.items():
+    for layout, how in FORMATS.items():
         if path.suffix in how.endings:
-            outcome(lambda: read_layout(path.parent, path.name, layout), place=[str(path)])  # noqa: B023
+            outcome(lambda: read_data_files(path.parent, path.name, layout), place=[str(path)])  # noqa: B023
     names = [path.name, "init"]
     outcome(lambda: draft_study(path, folder=path.parent, copy="c.csv", roles={}), place=names)
 
@@ -112,5 +112,5 @@ def test_any_samples_of_lm_eval(tmp_path, rows):
 def test_an_empty_log(tmp_path, suffix):
     path = tmp_path / f"x{suffix}"
     path.touch()
-    layout_of(path)
+    detect_format(path)
     read(path)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from sharpbayes.data.crowd import load_crowd
-from sharpbayes.data.panel import load_panel
+from sharpbayes.data.crowd import read_crowd
+from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.files import read_table
 from sharpbayes.spec.study import Crowd, Panel
 from tests.fuzz.outcomes import fuzzed, outcome
@@ -240,8 +240,10 @@ def test_damaged_parquet(tmp_path, where, how, bit):
 def loads(base, name):
     """Read a file as a crowd and as a panel."""
     where = [str(base / name)]
-    crowd = outcome(lambda: load_crowd(CROWD.model_copy(update={"data": name}), base), place=where)
-    panel = outcome(lambda: load_panel(PANEL.model_copy(update={"data": name}), base), place=where)
+    crowd = outcome(lambda: read_crowd(CROWD.model_copy(update={"data": name}), base), place=where)
+    panel = outcome(
+        lambda: read_panel(PANEL.model_copy(update={"data": name}), base).to_dataset(), place=where
+    )
     return crowd, panel
 
 
@@ -268,11 +270,11 @@ def test_what_is_loaded_is_what_stands_there_in_any_order(tmp_path, rows, order)
         if crowd is not None:
             keys = [
                 (crowd.item.labels[i], crowd.rater.labels[r])
-                for i, r in zip(crowd.item.code, crowd.rater.code, strict=True)
+                for i, r in zip(crowd.item.codes, crowd.rater.codes, strict=True)
             ]
-            assert dict(zip(keys, crowd.level.tolist(), strict=True)) == expected
+            assert dict(zip(keys, crowd.score.tolist(), strict=True)) == expected
         if panel is not None:
-            level = panel["level"].squeeze(["judge", "indicator"])
+            level = panel["score"].squeeze(["judge", "indicator"])
             there = {
                 (str(m), str(p)): int(level.sel(model=m, prompt=p))
                 for m in level["model"].values

@@ -42,7 +42,7 @@ def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     files = load_study("quickstart")
     levels = read(files).panel
     plan = planned(files, levels)
-    lazy = levels.assign(level=levels["level"].chunk(chunks))
+    lazy = levels.assign(score=levels["score"].chunk(chunks))
 
     with dask.config.set(scheduler=never):
         [table] = replicated_tables([plan], lazy)

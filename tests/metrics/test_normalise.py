@@ -7,7 +7,7 @@ from sharpbayes.metrics.panel.normalisation import boolean, categorical, normali
 TABLE = xr.DataArray(
     [[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]],
     {"indicator": ["flag", "explicitness"]},
-    ("indicator", "level"),
+    ("indicator", "score"),
 )
 
 

@@ -59,7 +59,7 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
     own = level.isel(chain=1, draw=2).to_numpy()
     pairs = []
     for item in range(len(data.item.labels)):
-        given = own[data.item.code == item]
+        given = own[data.item.codes == item]
         counts = [int((given == score).sum()) for score in range(5)]
         score = max(s for s in range(5) if counts[s] == max(counts))
         pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
@@ -92,7 +92,7 @@ def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
     rows = {0: [], 1: []}
     for made in np.split(block.makings(["ratings", "items"])["score"], 2):
         for item in range(len(data.item.labels)):
-            given = made[2, data.item.code == item].tolist()
+            given = made[2, data.item.codes == item].tolist()
             score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
             for label in data.expert_label[data.expert_item == item]:
                 rows[int(label)].append((score, float(weight[2, item])))
@@ -144,13 +144,13 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     rater = population_weights(data, weights_of(gender=shares), path="w")
     for label, share in shares.items():
         assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
-    level = xr.DataArray(data.level, dims="rating")
+    level = xr.DataArray(data.score, dims="rating")
     found = both_populations(study, data, rater, level=level)
     pairs = []
     for item in range(len(data.item.labels)):
-        rows = np.flatnonzero(data.item.code == item)
+        rows = np.flatnonzero(data.item.codes == item)
         weight = [
-            sum(rater[data.rater.code[r]] for r in rows if data.level[r] == s) for s in range(5)
+            sum(rater[data.rater.codes[r]] for r in rows if data.score[r] == s) for s in range(5)
         ]
         score = max(s for s in range(5) if weight[s] > max(weight) - 1e-9)
         pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
@@ -165,7 +165,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
 
 def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
-    level = xr.DataArray(data.level, dims="rating")
+    level = xr.DataArray(data.score, dims="rating")
     found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
     same = found.sel(population="sample", drop=True)
     xr.testing.assert_allclose(found.sel(population="target", drop=True), same)

@@ -104,8 +104,8 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     placed, posterior = parts
     seats = people_draws(draws_of(parts), ratings)
     names = ("model", "prompt", "indicator")
-    held = ratings.columns
-    judged = held["judge"].code >= 0
+    held = ratings.factors
+    judged = held["judge"].codes >= 0
     full, sitting = (
         latent_ratings(p, d, d.scales[0])
         for p, d in ((posterior, placed), (seats.posterior, seats.design))
@@ -117,10 +117,10 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     assert len({tuple(row) for row in who.tolist()}) > 5
     rng, compared = np.random.default_rng(2), 0
     for row in rng.choice(np.flatnonzero(~judged), 40, replace=False):
-        cell = np.all([held[n].code[: judged.sum()] == held[n].code[row] for n in names], axis=0)
+        cell = np.all([held[n].codes[: judged.sum()] == held[n].codes[row] for n in names], axis=0)
         for seat_row in np.flatnonzero(cell):
-            seat = held["judge"].code[seat_row]
-            same = np.flatnonzero(who[:, seat] == held["rater"].code[row])
+            seat = held["judge"].codes[seat_row]
+            same = np.flatnonzero(who[:, seat] == held["rater"].codes[row])
             compared += len(same)
             np.testing.assert_allclose(
                 sitting.severity[same, seat_row], full.severity[same, row], rtol=1e-12
@@ -139,9 +139,9 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
 def test_everybody_sits_once_before_anyone_sits_twice(parts, ratings):
     """Two people in three seats: both sit in every draw."""
     placed, posterior = parts
-    two = ratings.columns["rater"]
-    fewer = {"rater": type(two)(two.labels[:2], np.minimum(two.code, 1))}
-    few = Ratings(ratings.level, ratings.columns | fewer, ratings.scales)
+    two = ratings.factors["rater"]
+    fewer = {"rater": type(two)(two.labels[:2], np.minimum(two.codes, 1))}
+    few = Ratings(ratings.score, ratings.factors | fewer, ratings.scales)
     seats = people_draws(draws_of((placed, posterior.isel(rater=[0, 1]))), few)
     taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
     assert {len(set(row)) for row in taken.tolist()} == {2}
@@ -178,7 +178,7 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
 def test_seats_keep_the_cells_of_judges(parts, ratings):
     placed, _ = parts
     found = seated(placed, ratings)
-    assert found.ratings == int((ratings.columns["judge"].code >= 0).sum())
+    assert found.ratings == int((ratings.factors["judge"].codes >= 0).sum())
     assert not {"judge", "own_family"} & {dim for term in found.terms for dim in term.dims}
     assert found.coords["rater"] == ("j0", "j1", "j2")
 

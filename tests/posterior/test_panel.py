@@ -60,8 +60,8 @@ def test_without_noise_the_twin_is_the_deterministic_value(small):
 def test_reversed_and_missing_cells_go_back_to_where_they_came_from(small):
     levels, cells, draws = parts(small)
     block = next(draws.blocks())
-    found = cells.replicated(block.levels(["ratings"]))["level"].isel(draw=0)
-    wanted = levels["level"].sel(judge=list(JUDGES)).transpose(*found.dims)
+    found = cells.replicated(block.levels(["ratings"]))["score"].isel(draw=0)
+    wanted = levels["score"].sel(judge=list(JUDGES)).transpose(*found.dims)
     np.testing.assert_array_equal(found, wanted)
     assert "severity_reversed" in cells.position
 
@@ -73,8 +73,8 @@ def test_a_reversal_by_prompt_turns_replicates_of_those_prompts_alone(tmp_path):
         overrides=['panel.indicators.truth={ scale = "severity", reverse = { kind = "race" } }'],
     )
     levels, cells, draws = parts(files)
-    found = cells.replicated(next(draws.blocks()).levels(["ratings"]))["level"].isel(draw=1)
-    np.testing.assert_array_equal(found, levels["level"].transpose(*found.dims))
+    found = cells.replicated(next(draws.blocks()).levels(["ratings"]))["score"].isel(draw=1)
+    np.testing.assert_array_equal(found, levels["score"].transpose(*found.dims))
 
 
 def test_a_replicate_is_measured_as_the_formulas_say(small):
@@ -86,7 +86,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
         held.values[...] = rng.integers(0, 11, held.shape)
     [twin] = panel_twins([planned(small, levels)], cells, draws, ["ratings"])
     block = Block(draws, 1, 2, 3)
-    level = cells.replicated(block.levels(["ratings"]))["level"].isel(draw=0)
+    level = cells.replicated(block.levels(["ratings"]))["score"].isel(draw=0)
     x = level.transpose("model", "prompt", "judge", "indicator").to_numpy() / 10.0
     x[x < 0] = np.nan
     bias = np.sqrt((x[..., 0] ** 2 + x[..., 1] ** 2) / 2)

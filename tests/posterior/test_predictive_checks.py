@@ -74,10 +74,10 @@ def test_frequencies_by_judge_are_counts_over_counts():
     placed = design(ratings, files.model.spec)
     same = observed(placed).expand_dims(chain=[0, 1], draw=[0, 1, 2])
     replicated, seen = frequencies(Draws(xr.Dataset(), same, placed, 1), ratings, ["judge"])
-    judge, scale = ratings.columns["judge"], ratings.columns["scale"]
+    judge, scale = ratings.factors["judge"], ratings.factors["scale"]
     for name, code in ((n, i) for i, n in enumerate(scale.labels)):
         for at, label in enumerate(judge.labels):
-            level = ratings.level[(scale.code == code) & (judge.code == at)]
+            level = ratings.score[(scale.codes == code) & (judge.codes == at)]
             wanted = [np.mean(level == k) for k in range(len(ratings.scales[name]))]
             own = seen[f"frequency_{name}_judge"].sel(judge=label)
             np.testing.assert_allclose(own, wanted)

@@ -39,9 +39,10 @@ from sharpbayes.bayes.design.indexing import design
 from sharpbayes.bayes.kernel.layout import layout
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
-from sharpbayes.data.crowd import CrowdData, crowd_ratings
-from sharpbayes.data.panel import panel_ratings
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.crowd import CrowdData, melt_crowd
+from sharpbayes.data.panel import melt_panel
+from sharpbayes.data.panel_ratings import PanelRatings
+from sharpbayes.data.ratings import Factor
 from sharpbayes.library import find
 from sharpbayes.posterior.crowd import crowd_twin
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -169,7 +170,7 @@ def panel_study(seed, told_as, panels):
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
     seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
-    ratings = panel_ratings(seen, spec)
+    ratings = melt_panel(PanelRatings.from_dataset(seen), spec)
     draws = fitted(ratings, load(find("models", "judge_severity"), Model).spec, seed)
     made = profiles(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
     every = severities(rng, POPULATION, kinds=kinds)
@@ -249,17 +250,17 @@ def crowd_data(rng, severity, rater, label):
     items, raters = len(severity), len(rater)
     item, who = np.repeat(np.arange(items), raters), np.tile(np.arange(raters), items)
     return CrowdData(
-        level=levels_of(rng, severity[item] + rater[who]),
-        item=Column(tuple(f"i{n}" for n in range(items)), item.astype(np.int32)),
-        rater=Column(tuple(f"r{n}" for n in range(raters)), who.astype(np.int32)),
-        levels=tuple("01234"),
+        score=levels_of(rng, severity[item] + rater[who]),
+        item=Factor(tuple(f"i{n}" for n in range(items)), item.astype(np.int32)),
+        rater=Factor(tuple(f"r{n}" for n in range(raters)), who.astype(np.int32)),
+        score_labels=tuple("01234"),
         item_columns={},
         rater_columns={"gender": np.array(["Man", "Woman"])[np.arange(raters) % 2]},
         expert_item=np.asarray(labelled, np.int32),
-        expert=Column(("e0", "e1", "e2"), np.asarray(who_labels, np.int32)),
+        expert=Factor(("e0", "e1", "e2"), np.asarray(who_labels, np.int32)),
         expert_label=(label.ravel() if label.ndim > 1 else np.empty(0)).astype(np.int16),
         item_label=(np.empty(0) if label.ndim > 1 else label).astype(np.int16),
-        order=None,
+        time=None,
         counts={},
     )
 
@@ -301,7 +302,7 @@ def crowd_study(seed, *, experts):
     for where in ("outside", "inside"):
         told_as = f"{'experts' if experts else 'labels'} {where}"
         model = MODELS_OF[told_as]
-        ratings = crowd_ratings(data, study.crowd, experts=model.experts)
+        ratings = melt_crowd(data, study.crowd, experts=model.experts)
         draws = fitted(ratings, model, seed)
         for source, notions in truths.items():
             sources = ["ratings"] if source == "ratings" else ["ratings", source]

@@ -79,9 +79,11 @@ def renamed_dimension(name: str) -> str:
 def renamed_variable(name: str, group: str) -> str:
     """The present name of a variable of a group.
 
-    >>> renamed_variable("level_score", "observed_data")
-    'rating_score'
+    >>> renamed_variable("level_score", "observed_data"), renamed_variable("level", "ratings")
+    ('rating_score', 'score')
     """
+    if group == "ratings":
+        name = re.sub("^(people_)?level$", r"\1score", name)
     if group in RATING_GROUPS:
         name = re.sub("^level_", "rating_", name)
     return renamed(name)

@@ -46,9 +46,9 @@ def ratings_of(name):
 def twice(ratings):
     """Every rating two times."""
     columns = {
-        name: column(held.labels, np.tile(held.code, 2)) for name, held in ratings.columns.items()
+        name: column(held.labels, np.tile(held.codes, 2)) for name, held in ratings.factors.items()
     }
-    return replace(ratings, level=np.tile(ratings.level, 2), columns=columns)
+    return replace(ratings, score=np.tile(ratings.score, 2), factors=columns)
 
 
 def at_estimates(name, model, wanted):

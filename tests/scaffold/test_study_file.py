@@ -183,7 +183,7 @@ def test_a_high_metric_of_lm_eval_is_taken_as_good(tmp_path):
 def test_an_export_of_label_studio(tmp_path, name):
     written, unsure, counts = of_logs(tmp_path, f"label_studio/{name}")
     study = written["crowd"]
-    assert study["roles"] == {"score": "severity", "order": "created_at"}
+    assert study["roles"] == {"score": "severity", "time": "created_at"}
     assert study["scale"] == {"kind": "ordinal", "min": 1, "max": 5}
     assert study["by"] == ["topic"]
     assert unsure[0] == "the score is 'severity'; there is also unsafe"

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
-from sharpbayes.simulation.scoring_patterns import save_simulated
+from sharpbayes.simulation.scoring_patterns import save_simulation
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import check, fit, measure, simulate
 
@@ -16,7 +16,7 @@ QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 @pytest.mark.parametrize("name", ["quickstart", "quickstart_crowd"])
 def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
     files = load_study(name)
-    written = save_simulated(simulate(files, pattern="model"), tmp_path)
+    written = save_simulation(simulate(files, pattern="model"), tmp_path)
     counts = [check(each).counts["ratings"] for each in (files, load_study(written))]
     assert counts[0] == counts[1]
     measured = measure(load_study(written, overrides=QUICK[:1]))
@@ -35,7 +35,7 @@ def test_another_seed_has_another_truth_and_the_same_seed_the_same():
 
 def test_a_fit_finds_the_truth_again(tmp_path):
     made = simulate(load_study("quickstart_crowd"), pattern="model")
-    written = save_simulated(made, tmp_path)
+    written = save_simulation(made, tmp_path)
     draws = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300", "crowd.permutations=0")
     found = fit(load_study(written, overrides=[*QUICK, *draws]))
     posterior = found["posterior"].to_dataset()["location_item"]
@@ -56,13 +56,13 @@ def test_labels_are_true_or_the_experts_own(tmp_path):
     joint = load_study("quickstart_crowd", overrides=["crowd.fit=crowd_and_experts"])
     made = simulate(joint, pattern="model")
     assert set(made.tables["experts"]["label"]) == {0, 1}
-    assert check(load_study(save_simulated(made, tmp_path))).counts["labels"] == len(
+    assert check(load_study(save_simulation(made, tmp_path))).counts["labels"] == len(
         made.tables["experts"]
     )
 
 
 def test_a_study_without_a_model_is_refused(tmp_path):
-    with pytest.raises(SpecError, match=r"crowd\.model"):
+    with pytest.raises(SpecError, match=r"crowd\.fit"):
         simulate(load_study("tests/studies/nibbler.toml", overrides=[]), pattern="model")
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
-from sharpbayes.simulation.scoring_patterns import PATTERNS, save_simulated, simulate
+from sharpbayes.simulation.scoring_patterns import PATTERNS, save_simulation, simulate_pattern
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import measure
 
@@ -30,7 +30,7 @@ def scores_of(made):
 
 def averages(made, folder):
     """Means over the raters of each pattern of their own metrics, as in Figure 7."""
-    study = save_simulated(made, folder)
+    study = save_simulation(made, folder)
     few = ("bootstrap.replicates=2", "crowd.permutations=0")
     raters = measure(load_study(study, overrides=few))["raters"].to_dataset()
     names = ["mpa", "wra", "hm", *TRADITIONAL]
@@ -39,7 +39,7 @@ def averages(made, folder):
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_paper_appendix_a_figure_7(seed, tmp_path):
-    found = averages(simulate(files(seed=seed), pattern="all"), tmp_path)
+    found = averages(simulate_pattern(files(seed=seed), pattern="all"), tmp_path)
     shift, conservative = (
         found.loc[name] - found.loc["normal"] for name in ("shift", "conservative")
     )
@@ -55,7 +55,7 @@ def test_paper_appendix_a_figure_7(seed, tmp_path):
 
 
 def test_scores_follow_their_definitions():
-    made = simulate(files("crowd.simulation.items=200"), pattern="all")
+    made = simulate_pattern(files("crowd.simulation.items=200"), pattern="all")
     truth = made.truth
     seen = np.array(truth["severity"])[:, None] + np.array(truth["bias"])
     scores = scores_of(made)
@@ -73,7 +73,7 @@ def test_scores_follow_their_definitions():
 
 
 def test_experts_have_percentiles_in_range_and_label_above_them():
-    made = simulate(files("crowd.simulation.experts=400"), pattern="normal")
+    made = simulate_pattern(files("crowd.simulation.experts=400"), pattern="normal")
     percentile = np.array(made.truth["expert_percentile"])
     assert ((percentile > 50) & (percentile < 90)).all()
     assert percentile.mean() == pytest.approx(70, abs=1.5)
@@ -97,7 +97,7 @@ def test_every_constant_is_a_parameter():
         "crowd.simulation.shift_from=4",
         "crowd.simulation.shift_steps=1",
     )
-    made = simulate(files(*more), pattern="shift")
+    made = simulate_pattern(files(*more), pattern="shift")
     assert (
         len(made.tables["ratings"]),
         len(made.tables["raters"]),
@@ -111,7 +111,7 @@ def test_every_constant_is_a_parameter():
 
 def test_seeds_repeat_and_differ():
     first, again, other = (
-        simulate(files(seed=s), pattern="shift").tables["ratings"] for s in (1, 1, 2)
+        simulate_pattern(files(seed=s), pattern="shift").tables["ratings"] for s in (1, 1, 2)
     )
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
@@ -142,11 +142,11 @@ def test_the_command_writes_a_study_that_can_be_measured(tmp_path, monkeypatch):
 
 def test_faults(tmp_path):
     with pytest.raises(SpecError, match=r"no pattern 'shft', there are normal, .*'shift'"):
-        simulate(files(), pattern="shft")
+        simulate_pattern(files(), pattern="shft")
     with pytest.raises(SpecError, match="this study has a panel"):
-        simulate(load_study("quickstart"), pattern="normal")
-    made = simulate(files("crowd.simulation.items=10"), pattern="normal")
+        simulate_pattern(load_study("quickstart"), pattern="normal")
+    made = simulate_pattern(files("crowd.simulation.items=10"), pattern="normal")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file: cannot write: File exists"):
-        save_simulated(made, tmp_path / "file")
+        save_simulation(made, tmp_path / "file")
     assert set(PATTERNS) == {"normal", "shift", "conservative"}

@@ -90,11 +90,11 @@ def test_xstest_under_other_judges_by_plain_loops():
 def test_xstest_has_people_beside_programs():
     ratings = read(load_study(STUDIES / "xstest_people.toml")).ratings
     table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
-    held = {name: np.append(c.labels, "")[c.code] for name, c in ratings.columns.items()}
+    held = {name: np.append(c.labels, "")[c.codes] for name, c in ratings.factors.items()}
     for who, column in (("gpt4", "judge"), ("human_1", "rater"), ("human_2", "rater")):
         of = table[table["judge"] == who].dropna(subset=["score"])
         harm = np.where(of["contrast"], 2 - of["score"], of["score"])
-        level = ratings.level[held[column] == who]
+        level = ratings.score[held[column] == who]
         assert np.bincount(level).tolist() == np.bincount(harm.astype(int)).tolist()
     own = held["own_family"] != ""
     assert set(held["judge"][own]) == set(held["model"][own]) == {"gpt4"}

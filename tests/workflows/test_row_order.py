@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from sharpbayes.data.crowd import crowd_ratings
+from sharpbayes.data.crowd import melt_crowd
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import fit, read
@@ -35,13 +35,13 @@ def test_what_a_model_sees_is_the_same(tmp_path, study):
     one, other = first.ratings, second.ratings
     if first.crowd is not None:  # labels of experts too, where a model takes them as ratings
         spec = first.study.crowd
-        one = crowd_ratings(first.crowd, spec, experts=True)
-        other = crowd_ratings(second.crowd, spec, experts=True)
-    np.testing.assert_array_equal(one.level, other.level)
-    assert (one.scales, list(one.columns)) == (other.scales, list(other.columns))
-    for name, column in one.columns.items():
-        assert column.labels == other.columns[name].labels
-        np.testing.assert_array_equal(column.code, other.columns[name].code)
+        one = melt_crowd(first.crowd, spec, experts=True)
+        other = melt_crowd(second.crowd, spec, experts=True)
+    np.testing.assert_array_equal(one.score, other.score)
+    assert (one.scales, list(one.factors)) == (other.scales, list(other.factors))
+    for name, column in one.factors.items():
+        assert column.labels == other.factors[name].labels
+        np.testing.assert_array_equal(column.codes, other.factors[name].codes)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sharpbayes.data.ratings import Column
+from sharpbayes.data.ratings import Factor
 
 Index = NDArray[np.integer]
 Codes = NDArray[np.integer]
@@ -15,21 +15,21 @@ SHORT = np.int32
 SPARSE = 8
 
 
-def crossed(columns: Sequence[Column]) -> tuple[Index, tuple[int, ...]]:
+def crossed(columns: Sequence[Factor]) -> tuple[Index, tuple[int, ...]]:
     """Return the flat position of each rating in a crossing, cells numbered row by row.
 
     A rating that one of the columns does not apply to (code -1) has position -1.
 
     Examples:
-        >>> model = Column(("a", "b"), np.array([0, 1], dtype=np.int32))
-        >>> prompt = Column(("p", "q", "r"), np.array([2, 0], dtype=np.int32))
+        >>> model = Factor(("a", "b"), np.array([0, 1], dtype=np.int32))
+        >>> prompt = Factor(("p", "q", "r"), np.array([2, 0], dtype=np.int32))
         >>> index, shape = crossed([model, prompt])
         >>> index.tolist(), shape
         ([2, 3], (2, 3))
     """
     shape = tuple(len(column.labels) for column in columns)
-    applies = np.all([column.code >= 0 for column in columns], axis=0)
-    codes = [np.where(applies, column.code, 0) for column in columns]
+    applies = np.all([column.codes >= 0 for column in columns], axis=0)
+    codes = [np.where(applies, column.codes, 0) for column in columns]
     index = np.ravel_multi_index(codes, shape).astype(SHORT)
     return np.where(applies, index, SHORT(-1)), shape
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
-from sharpbayes.data.ratings import Column, Ratings
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.spec.model import Likelihood
 
@@ -83,15 +83,15 @@ def identify(ratings: Ratings, placed: Design) -> list[Finding]:
     for scale in placed.scales:
         found += _unused(scale, placed.likelihood)
         for name in WHO:
-            if name in ratings.columns:
-                found += _never_varies(scale, name, ratings.columns[name])
+            if name in ratings.factors:
+                found += _never_varies(scale, name, ratings.factors[name])
     return found
 
 
 def _left_out(name: str, ratings: Ratings) -> Finding:
     """A term that thresholds hold, or that applies to no rating."""
-    held = ratings.columns.get(name)
-    nobody = held is not None and not (held.code >= 0).any()
+    held = ratings.factors.get(name)
+    nobody = held is not None and not (held.codes >= 0).any()
     what = "every scale has one level of it, so that thresholds hold its effect"
     return Finding(name, "no rating has a level of it" if nobody else what, "the term is left out")
 
@@ -187,11 +187,11 @@ def _of_levels(scale: ScaleBlock, rows: NDArray[np.integer]) -> str:
     return f"level {names} is" if len(rows) == 1 else f"levels {names} are"
 
 
-def _never_varies(scale: ScaleBlock, name: str, held: Column) -> Iterator[Finding]:
+def _never_varies(scale: ScaleBlock, name: str, held: Factor) -> Iterator[Finding]:
     """Raters or judges who give one level only on a scale whose ratings differ."""
     if len(np.unique(scale.level)) == 1:
         return
-    code = held.code[scale.rows]
+    code = held.codes[scale.rows]
     size = len(held.labels)
     low, high = np.full(size, len(scale.labels)), np.full(size, -1)
     rated = code >= 0

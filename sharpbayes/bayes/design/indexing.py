@@ -63,10 +63,10 @@ def design(
         thresholds=model.thresholds.prior,
         likelihood=model.likelihood,
         link=model.link,
-        coords={dim_name(column): ratings.columns[column].labels for column in sorted(columns)}
+        coords={dim_name(column): ratings.factors[column].labels for column in sorted(columns)}
         | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},
-        ratings=len(ratings.level),
+        ratings=len(ratings.score),
         left_out=tuple(each.stem for each in locations if each.name not in {t.name for t in free}),
     )
 
@@ -82,7 +82,7 @@ def refuse_unknown(ratings: Ratings, model: Model, *, path: str) -> None:
     Raises:
         SpecError: Terms name columns that the study does not have, all of them at once.
     """
-    known = sorted(set(ratings.columns) - {"scale"})
+    known = sorted(set(ratings.factors) - {"scale"})
     faults = [
         Diagnostic(
             path,
@@ -100,7 +100,7 @@ def refuse_unknown(ratings: Ratings, model: Model, *, path: str) -> None:
 
 def _of_columns(ratings: Ratings, model: Model) -> Model:
     """Leave out the terms over a column that the study may be without and is."""
-    if OPTIONAL in ratings.columns:
+    if OPTIONAL in ratings.factors:
         return model
     kept = {
         part: tuple(term for term in getattr(model, part) if OPTIONAL not in term.by)
@@ -111,7 +111,7 @@ def _of_columns(ratings: Ratings, model: Model) -> Model:
 
 def _named(by: Sequence[str], ratings: Ratings) -> tuple[str, ...]:
     """Columns with ``group:*`` replaced by each group column of the study."""
-    groups = [column for column in ratings.columns if column.startswith("group:")]
+    groups = [column for column in ratings.factors if column.startswith("group:")]
     return tuple(name for column in by for name in (groups if column == ANY_GROUP else [column]))
 
 
@@ -140,13 +140,13 @@ def _locations(ratings: Ratings, model: Model) -> list[Location]:
 
 def _on_one_scale(ratings: Ratings, column: str) -> bool:
     """Whether each level of a column is on one scale only."""
-    held = ratings.columns[column]
-    return parent_of(held.code, ratings.columns["scale"].code, size=len(held.labels)) is not None
+    held = ratings.factors[column]
+    return parent_of(held.codes, ratings.factors["scale"].codes, size=len(held.labels)) is not None
 
 
 def _scale_of(ratings: Ratings, scales: tuple[ScaleBlock, ...]) -> Index:
     """Position among ``scales`` of each rating's scale."""
-    position = np.zeros(len(ratings.level), dtype=SHORT)
+    position = np.zeros(len(ratings.score), dtype=SHORT)
     for code, scale in enumerate(scales):
         position[scale.rows] = code
     return position
@@ -156,7 +156,7 @@ def _location(location: Location, ratings: Ratings, on_scale: Index) -> Term:
     """Place one location term; the column that effects are correlated over goes last."""
     over = location.correlated_over
     by = [*(name for name in location.by if name != over), *([over] if over else [])]
-    index, shape = crossed([ratings.columns[name] for name in by])
+    index, shape = crossed([ratings.factors[name] for name in by])
     block, held = _split(index, on_scale, size=int(np.prod(shape)))
     stem = "_".join(dim_name(name) for name in by)
     return Term(
@@ -235,12 +235,12 @@ def _gap_terms(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) -
         for position, scale in enumerate(scales):
             if column == "scale" or scale.cuts < 2:  # noqa: PLR2004
                 continue
-            held = ratings.columns[column]
-            used = np.unique(held.code[scale.rows])
+            held = ratings.factors[column]
+            used = np.unique(held.codes[scale.rows])
             if len(used) < 2:  # noqa: PLR2004
                 continue
-            index = np.full(len(ratings.level), -1, dtype=SHORT)
-            index[scale.rows] = held.code[scale.rows]
+            index = np.full(len(ratings.score), -1, dtype=SHORT)
+            index[scale.rows] = held.codes[scale.rows]
             gaps = scale.cuts - 1
             block = np.tile(np.arange(gaps), len(held.labels))
             per_gap = _ratings_a_level(index) / gaps
@@ -262,7 +262,7 @@ def _discriminations(ratings: Ratings, model: Model) -> Iterable[Term]:
     """Log factors, which add up to 0."""
     for written in model.discrimination:
         for by in _each_group(written.by, ratings):
-            index, shape = crossed([ratings.columns[name] for name in by])
+            index, shape = crossed([ratings.factors[name] for name in by])
             dims = tuple(dim_name(name) for name in by)
             told = min(shape) > 1 if written.zero_sum else len(np.unique(index)) > 1
             if told:
@@ -304,13 +304,13 @@ def _held_by(term: Term, holder: Term, ratings: Ratings) -> Term:
     """Block a term by those of its columns that the holder is nested in, if there are any."""
     if holder.dims[0] in term.dims:
         return term
-    names = {dim_name(name): name for name in ratings.columns}
+    names = {dim_name(name): name for name in ratings.factors}
     shared = [
         position
         for position, dim in enumerate(term.dims)
         if np.array_equal(term.index >= 0, holder.index >= 0)
         and dim != "scale"
-        and _splits(ratings.columns[names[dim]].code, holder)
+        and _splits(ratings.factors[names[dim]].codes, holder)
     ]
     if not shared or len(shared) == len(term.dims):
         return term
@@ -346,9 +346,9 @@ def _absorb(terms: list[Term]) -> Iterable[Term]:
 
 def _scales(ratings: Ratings) -> Iterable[ScaleBlock]:
     """Split ratings by scale, scales without a rating left out."""
-    column = ratings.columns["scale"]
+    column = ratings.factors["scale"]
     for code, name in enumerate(column.labels):
-        rows = np.flatnonzero(column.code == code).astype(SHORT)
+        rows = np.flatnonzero(column.codes == code).astype(SHORT)
         if rows.size:
-            level = ratings.level[rows].astype(SHORT)
+            level = ratings.score[rows].astype(SHORT)
             yield ScaleBlock(name, ratings.scales[name], rows, level)

@@ -176,10 +176,10 @@ def replace_categories(
         placed: Their design.
         levels: Levels of each scale of the design; shape (1, rating).
     """
-    level = ratings.level.copy()
+    level = ratings.score.copy()
     for scale, own in zip(placed.scales, levels, strict=True):
         level[scale.rows] = own[0]
-    return replace(ratings, level=level)
+    return replace(ratings, score=level)
 
 
 def _quantities(

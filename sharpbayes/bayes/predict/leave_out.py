@@ -70,12 +70,12 @@ def units(ratings: Ratings, by: str) -> Units:
         by: ``rating``, or the name of a column.
     """
     if by == RATING:
-        count = len(ratings.level)
+        count = len(ratings.score)
         return Units(by, tuple(map(str, range(count))), np.arange(count))
-    held = ratings.columns[by]
-    used, code = np.unique(held.code[held.code >= 0], return_inverse=True)
-    found = np.full(len(held.code), -1, dtype=np.int64)
-    found[held.code >= 0] = code
+    held = ratings.factors[by]
+    used, code = np.unique(held.codes[held.codes >= 0], return_inverse=True)
+    found = np.full(len(held.codes), -1, dtype=np.int64)
+    found[held.codes >= 0] = code
     return Units(by, tuple(held.labels[each] for each in used), found)
 
 

@@ -9,7 +9,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
-from sharpbayes.data.columns import counted
+from sharpbayes.data.columns import format_count
 from sharpbayes.errors import DataError, Diagnostic
 
 ZSTANDARD = 93
@@ -72,7 +72,7 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Archive]:
+def open_archive(path: Path) -> Iterator[Archive]:
     """Open an archive, after a look at what it declares.
 
     Raises:
@@ -89,7 +89,7 @@ def opened(path: Path) -> Iterator[Archive]:
 def _faults(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
     """What is wrong with an archive, the first few of it."""
     if len(members) > MOST_MEMBERS:
-        message = f"{counted(len(members), 'member')}, at most {MOST_MEMBERS} are read"
+        message = f"{format_count(len(members), 'member')}, at most {MOST_MEMBERS} are read"
         yield Diagnostic(str(path), 0, "", message)
         return
     total = sum(member.file_size for member in members)

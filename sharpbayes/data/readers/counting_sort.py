@@ -8,7 +8,7 @@ Codes = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
-def by_code(code: Codes, rows: Codes, codes: int) -> Codes:
+def sort_by_code(code: Codes, rows: Codes, codes: int) -> Codes:
     """Sort rows by code, stably, by counting."""
     place = np.zeros(codes + 1, dtype=np.int64)
     for row in rows:

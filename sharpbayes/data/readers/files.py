@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from sharpbayes.data.columns import counted
-from sharpbayes.data.readers.json_text import json_objects
-from sharpbayes.data.readers.partition import partition_of
+from sharpbayes.data.columns import format_count
+from sharpbayes.data.readers.json_text import read_json_lines
+from sharpbayes.data.readers.partition import parse_partition
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, first_line, format_list
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_table(base: Path, name: str, *, compact: bool = False) -> pd.DataFrame:
         DataError: No such file, another kind of file, or one without rows.
     """
     frames = [
-        _with_partition(_read(path, compact=compact), partition_of(base, name, path), path)
+        _with_partition(_read(path, compact=compact), parse_partition(base, name, path), path)
         for path in matching_files(base, name)
     ]
     _refuse_unlike(frames, base / name)
@@ -247,9 +247,9 @@ def _csv_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
         # Only one thread knows the number of a row.
         return _csv_cells(path, width, threads=False)
     if ragged:
-        lengths = f"the first has {counted(ragged[0].actual_columns, 'cell')}"
+        lengths = f"the first has {format_count(ragged[0].actual_columns, 'cell')}"
         message = (
-            f"{counted(len(ragged), 'row')} without {counted(width, 'cell')}, as the header has: "
+            f"{format_count(len(ragged), 'row')} without {format_count(width, 'cell')}, as the header has: "
             f"rows {format_list([row.number - 1 for row in ragged])}; {lengths}"
         )
         raise DataError([Diagnostic(str(path), 0, "", message)])
@@ -304,7 +304,7 @@ def _as_categories(values: NDArray[np.object_]) -> pd.Categorical:
 
 def _jsonl(path: Path) -> pd.DataFrame:
     """Read one JSON object a line and write its values as text."""
-    rows = json_objects(path)
+    rows = read_json_lines(path)
     names = list(dict.fromkeys(name for row in rows for name in row))
     refuse_names(names, path)
     return as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from sharpbayes.data.readers.archive import Archive, opened
-from sharpbayes.data.readers.json_text import parsed, plain, scalars
+from sharpbayes.data.readers.archive import Archive, open_archive
+from sharpbayes.data.readers.json_text import parse_json, pick_scalars, plain
 from sharpbayes.errors import DataError, Diagnostic
 
 # Scorers of Inspect's own that ask a model, and the role of that model where no other is named.
@@ -79,11 +79,11 @@ def inspect_log(path: Path) -> Log:
         DataError: It is no log of Inspect AI, or cannot be read whole.
     """
     if path.suffix == ".eval":
-        with opened(path) as archive:
+        with open_archive(path) as archive:
             head = _member(archive, path, _header(archive, path))
             return _log(head, _members(archive, path), path)
     with path.open("rb") as file:
-        held = parsed(file.read(), path)
+        held = parse_json(file.read(), path)
     samples = held.get("samples") if isinstance(held, dict) else None
     if not isinstance(samples, list):
         raise _no_log(path, "has no samples")
@@ -100,7 +100,7 @@ def _header(archive: Archive, path: Path) -> str:
 
 def _member(archive: Archive, path: Path, name: str) -> Any:
     """Read a member as JSON."""
-    return parsed(archive.read(name), path, key=name)
+    return parse_json(archive.read(name), path, key=name)
 
 
 def _members(archive: Archive, path: Path) -> Iterator[Any]:
@@ -176,7 +176,7 @@ def _sample(held: Any, path: Path) -> Sample:
     if not isinstance(scores, dict) or held.get("invalidation") is not None:
         scores = {}
     values = {str(name): _values(score) for name, score in scores.items()}
-    columns = scalars(held.get("metadata"), METADATA)
+    columns = pick_scalars(held.get("metadata"), METADATA)
     return Sample(str(plain(held["id"])), str(plain(held["epoch"])), values, columns)
 
 
@@ -189,7 +189,9 @@ def _values(score: Any) -> Values:
         found = {f"{VALUE}.{at + 1}": plain(each) for at, each in enumerate(value)}
     else:
         found = {VALUE: value}
-    return found | scalars(score.get("metadata") if isinstance(score, dict) else None, METADATA)
+    return found | pick_scalars(
+        score.get("metadata") if isinstance(score, dict) else None, METADATA
+    )
 
 
 def inspect_table(logs: Sequence[Log]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ class _TwiceError(Exception):
     """A key that stands twice in one JSON object."""
 
 
-def parsed(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "") -> Any:
+def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "") -> Any:
     """Return the value that a text of JSON holds.
 
     Args:
@@ -42,7 +42,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return held
 
 
-def json_objects(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines; empty lines are passed over.
 
     Raises:
@@ -53,7 +53,7 @@ def json_objects(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                row = parsed(line, path, line=number)
+                row = parse_json(line, path, line=number)
                 if not isinstance(row, dict):
                     raise DataError([Diagnostic(str(path), number, "", "not a JSON object")])
                 found.append(row)
@@ -69,10 +69,10 @@ def plain(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
-def scalars(held: object, prefix: str) -> dict[str, Any]:
+def pick_scalars(held: object, prefix: str) -> dict[str, Any]:
     """Return the entries of an object that are numbers, texts or flags, their names prefixed.
 
-    >>> scalars({"topic": "a", "steps": [1, 2]}, "metadata.")
+    >>> pick_scalars({"topic": "a", "steps": [1, 2]}, "metadata.")
     {'metadata.topic': 'a'}
     """
     if not isinstance(held, dict):

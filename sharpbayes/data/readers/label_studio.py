@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.files import read_table
-from sharpbayes.data.readers.json_text import parsed, plain
+from sharpbayes.data.readers.json_text import parse_json, plain
 from sharpbayes.errors import DataError, Diagnostic
 
 Rows = list[dict[str, Any]]
@@ -28,7 +28,7 @@ def label_studio_export(path: Path) -> Rows:
         rows = [{str(k): _cell(v) for k, v in row.items()} for row in table.to_dict("records")]
     else:
         with path.open("rb") as file:
-            rows = _of_json(parsed(file.read(), path), path)
+            rows = _of_json(parse_json(file.read(), path), path)
     if not rows or not all("annotator" in row and "id" in row for row in rows):
         message = "no export of Label Studio: rows need `id` and `annotator`, or `annotations`"
         raise DataError([Diagnostic(str(path), 0, "", message)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from sharpbayes.data.readers.json_text import json_objects, plain, scalars
+from sharpbayes.data.readers.json_text import pick_scalars, plain, read_json_lines
 from sharpbayes.errors import DataError, Diagnostic
 
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
@@ -33,7 +33,7 @@ def lm_eval_samples(path: Path) -> Samples:
     if named is None:
         message = "not named samples_<task>_<time>.jsonl, as lm_eval names what it logs"
         raise DataError([Diagnostic(str(path), 0, "", message)])
-    rows = json_objects(path)
+    rows = read_json_lines(path)
     for number, row in enumerate(rows, start=1):
         if "doc_id" not in row or not isinstance(row.get("metrics"), list):
             message = "no sample of lm_eval: it has no `doc_id` or no list of `metrics`"
@@ -67,6 +67,6 @@ def _rows(file: Samples, *, several: bool) -> Iterator[dict[str, Any]]:
             "prompt": f"{file.task}/{document}" if several else document,
             "judge": plain(row.get("filter", "none")),
         }
-        columns = scalars(row.get("doc"), "doc.")
+        columns = pick_scalars(row.get("doc"), "doc.")
         for metric in map(str, row["metrics"]):
             yield start | {"indicator": metric, "score": plain(row.get(metric)), **columns}

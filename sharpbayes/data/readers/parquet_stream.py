@@ -16,7 +16,7 @@ from sharpbayes.data.readers.files import (
     refuse_texts,
     require_columns,
 )
-from sharpbayes.data.readers.partition import partition_of
+from sharpbayes.data.readers.partition import parse_partition
 from sharpbayes.errors import DataError, Diagnostic, first_line
 
 Codes = NDArray[np.int32]
@@ -51,7 +51,7 @@ def read_ratings(
         require_columns(table, roles, path=str(base / name))
         return table
     try:
-        parts = [partition_of(base, name, each) for each in paths]
+        parts = [parse_partition(base, name, each) for each in paths]
         return _streamed(paths, parts, roles, columns, path=str(base / name))
     except DataError:
         raise
@@ -60,19 +60,21 @@ def read_ratings(
         raise DataError([Diagnostic(str(base / name), 0, "", message)]) from None
 
 
-def sorted_rows(item: Codes, rater: Codes) -> Codes:
+def sort_rows(item: Codes, rater: Codes) -> Codes:
     """Return the rows by item, then rater; equal ones in the order of the file.
 
-    >>> sorted_rows(np.array([1, 0, 1], np.int32), np.array([1, 5, 0], np.int32)).tolist()
+    >>> sort_rows(np.array([1, 0, 1], np.int32), np.array([1, 5, 0], np.int32)).tolist()
     [1, 2, 0]
     """
     if item.size < COMPILED_FROM:
         return np.lexsort((rater, item)).astype(np.int32)
-    from sharpbayes.data.readers.counting_sort import by_code  # noqa: PLC0415 - loads a compiler
+    from sharpbayes.data.readers.counting_sort import (  # noqa: PLC0415 - loads a compiler
+        sort_by_code,
+    )
 
     rows: Codes = np.arange(item.size, dtype=np.int32)
     for code in (rater, item):
-        rows = by_code(code, rows, int(code.max(initial=0)) + 1)
+        rows = sort_by_code(code, rows, int(code.max(initial=0)) + 1)
     return rows
 
 
@@ -80,7 +82,7 @@ class _Growing:
     """Codes of a column whose texts turn up as batches are read."""
 
     def __init__(self, rows: int) -> None:
-        self.code: NDArray[np.signedinteger[Any]] = np.empty(rows, dtype=np.int16)
+        self.codes: NDArray[np.signedinteger[Any]] = np.empty(rows, dtype=np.int16)
         self.place: dict[str, int] = {}
 
     def put(self, start: int, column: Any) -> None:
@@ -91,15 +93,15 @@ class _Growing:
         texts = as_text(pd.DataFrame({"x": encoded.dictionary.to_pandas()}))["x"].tolist()
         texts += [""] if encoded.null_count else []
         places = [self.place.setdefault(text, len(self.place)) for text in texts]
-        if len(self.place) > np.iinfo(np.int16).max and self.code.dtype == np.int16:
-            self.code = self.code.astype(np.int32)
+        if len(self.place) > np.iinfo(np.int16).max and self.codes.dtype == np.int16:
+            self.codes = self.codes.astype(np.int32)
         index = encoded.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)
-        self.code[start : start + len(index)] = np.array(places)[index]
+        self.codes[start : start + len(index)] = np.array(places)[index]
 
     def series(self, name: str) -> pd.Series:
         """Return the column as categories of text."""
         dtype = pd.CategoricalDtype([*self.place])
-        return pd.Series(pd.Categorical.from_codes(self.code, dtype=dtype), name=name)
+        return pd.Series(pd.Categorical.from_codes(self.codes, dtype=dtype), name=name)
 
 
 def _streamed(

@@ -9,7 +9,7 @@ from sharpbayes.errors import DataError, Diagnostic
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def partition_of(base: Path, name: str, path: Path) -> dict[str, str]:
+def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
     """Return the columns that stand in the names of the folders of a partitioned table.
 
     Args:
@@ -21,7 +21,7 @@ def partition_of(base: Path, name: str, path: Path) -> dict[str, str]:
         DataError: A folder inside it has another name than ``column=value``.
 
     Examples:
-        >>> partition_of(Path("studies"), "x.csv", Path("studies/x.csv"))
+        >>> parse_partition(Path("studies"), "x.csv", Path("studies/x.csv"))
         {}
     """
     folder = base / name

@@ -15,7 +15,7 @@ def normalise(level: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
         level: Levels from 0 over (..., indicator); -1 where missing. Of an array of Dask the
             result is one too, and so is what the other functions of SHARP make of it for each
             prompt; statistics over prompts load that, never the levels.
-        table: Values in [0, 1] over (indicator, level).
+        table: Values in [0, 1] over (indicator, score).
 
     Returns:
         phi in [0, 1] over the dimensions of ``level``; NaN where a level is missing.
@@ -27,14 +27,14 @@ def normalise(level: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
 
     Examples:
         >>> level = xr.DataArray([[0, 2], [1, -1]], dims=("judge", "indicator"))
-        >>> table = xr.DataArray([[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]], dims=("indicator", "level"))
+        >>> table = xr.DataArray([[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]], dims=("indicator", "score"))
         >>> normalise(level, table).values
         array([[ 0.,  1.],
                [ 1., nan]])
     """
     level, table = xr.align(level, table, join="exact", copy=False)
     padded = np.pad(
-        table.transpose("indicator", "level").to_numpy(), ((0, 0), (0, 1)), constant_values=np.nan
+        table.transpose("indicator", "score").to_numpy(), ((0, 0), (0, 1)), constant_values=np.nan
     )
     # Levels that are read as they are needed stay so: each block is looked up by itself.
     found: xr.DataArray = xr.apply_ufunc(

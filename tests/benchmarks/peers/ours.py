@@ -12,15 +12,15 @@ PACKAGES = ("sharpbayes", "nutpie", "numba", "numpy", "arviz")
 
 def ratings_of(ratings):
     """The peers' codes as ratings of a crowd."""
-    from sharpbayes.data.ratings import Column, Ratings
+    from sharpbayes.data.ratings import Factor, Ratings
 
     names = {"item": "item", "rater": "rater", "group:gender": "gender", "group:race": "race"}
     columns = {
-        ours: Column(tuple(map(str, range(ratings.size[name]))), ratings.codes[name].astype("i4"))
+        ours: Factor(tuple(map(str, range(ratings.size[name]))), ratings.codes[name].astype("i4"))
         for ours, name in names.items()
     }
     level = ratings.codes["level"].astype(np.int16)
-    columns["scale"] = Column(("score",), np.zeros(len(level), dtype=np.int32))
+    columns["scale"] = Factor(("score",), np.zeros(len(level), dtype=np.int32))
     return Ratings(level, columns, {"score": tuple(map(str, range(ratings.size["level"])))})
 
 

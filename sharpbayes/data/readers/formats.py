@@ -34,7 +34,7 @@ class Layout:
     joined: Callable[[Sequence[Any]], pd.DataFrame]
 
 
-LAYOUTS = {
+FORMATS = {
     "inspect": Layout((".eval", ".json"), inspect_log, inspect_table),
     "lm-eval": Layout((".jsonl",), lm_eval_samples, lm_eval_table),
     "label-studio": Layout((".json", ".csv"), label_studio_export, label_studio_table),
@@ -42,21 +42,21 @@ LAYOUTS = {
 }
 
 
-def read_layout(base: Path, name: str, layout: str, *, compact: bool = False) -> pd.DataFrame:
+def read_data_files(base: Path, name: str, layout: str, *, compact: bool = False) -> pd.DataFrame:
     """Return the rows of files of any layout, every value as text, an empty cell as empty text.
 
     Args:
         base: Folder that a relative name starts from.
         name: A path or a glob pattern.
-        layout: A key of ``LAYOUTS``; any other is a table as it stands.
+        layout: A key of ``FORMATS``; any other is a table as it stands.
         compact: As for :func:`sharpbayes.data.readers.files.read_table`.
 
     Raises:
         DataError: No such file, one that is something else or damaged, or no rows.
     """
-    if layout not in LAYOUTS:
+    if layout not in FORMATS:
         return read_table(base, name, compact=compact)
-    how = LAYOUTS[layout]
+    how = FORMATS[layout]
     paths = matching_files(base, name)
     held = how.joined([_one(path, how, layout) for path in paths])
     if held.empty:
@@ -84,7 +84,7 @@ def _one(path: Path, how: Layout, layout: str) -> Any:
         ) from None
 
 
-def layout_of(path: Path) -> str | None:
+def detect_format(path: Path) -> str | None:
     """Return the layout that a file looks to have by its ending and its start, or None.
 
     Args:
