@@ -4,14 +4,14 @@ import numpy as np
 import xarray as xr
 
 
-def flat(placed, shape):
+def flat(design, shape):
     """Draws of a cumulative model with a logit link, so many chains and draws."""
     chains, draws = shape
     found = {
-        term.name: (term.dims, np.full(term.shape, float(term.part == "discrimination")))
-        for term in placed.terms
+        term.name: (term.dims, np.full(term.shape, float(term.kind == "discrimination")))
+        for term in design.terms
     }
-    for scale in placed.scales:
+    for scale in design.scales:
         share = np.arange(1, len(scale.labels)) / len(scale.labels)
         found[f"threshold_{scale.name}"] = ((scale.cutpoint_dim,), np.log(share / (1 - share)))
     held = xr.Dataset(found)

@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
-from sharpbayes.bayes.design.identifiability import identify
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import verify
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import (
     log_likelihood,
     observed,
@@ -20,7 +20,7 @@ from sharpbayes.bayes.predict.replication import (
     thin,
 )
 from sharpbayes.bayes.sampling.chains import Progress
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import Elsewhere, sample_graph, sample_kernel
 from sharpbayes.bayes.sampling.retry import sample_until_converged
 from sharpbayes.data.ratings import Ratings
@@ -63,17 +63,17 @@ def fit_ratings(
         cores: As there.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
-    first = design(ratings, model)
-    untold = [str(each) for each in identify(ratings, first)]
+    first = build_design(ratings, model)
+    untold = [str(each) for each in find_issues(ratings, first)]
     for each in untold[:SAID]:
         step(each)
-    powers = trial_powers(first, seed=seeds[4], step=step, cores=cores)
+    powers = trial_weights(first, seed=seeds[4], step=step, cores=cores)
     del first  # two designs of many ratings need not be in memory at once
-    placed = design(ratings, model, powers=powers)
+    design = build_design(ratings, model, non_centring=powers)
     how: dict[str, Any] = {"progress": progress, "store": store, "cores": cores}
     trace, diagnostics = sample_until_converged(
         lambda each, own: sample_terms(
-            placed, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
+            design, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
         ),
         sampler,
         seed=seeds[0],
@@ -81,40 +81,40 @@ def fit_ratings(
         step=step,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
-    groups["diagnostics"] = diagnostics.assign_attrs(cannot_be_told=untold)
-    groups["observed_data"] = observed(placed)
-    groups["posterior"].attrs |= _geometry(placed)
+    groups["diagnostics"] = diagnostics.assign_attrs(not_identified=untold)
+    groups["observed_data"] = observed(design)
+    groups["posterior"].attrs |= _geometry(design)
     if sampler.predictive_draws:
         step("replicating ratings")
-        prior = sample_prior(build(placed), draws=sampler.predictive_draws, seed=seeds[2])
+        prior = sample_prior(build(design), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
         few = thin(groups["posterior"], draws=sampler.predictive_draws)
-        groups["posterior_predictive"] = posterior_predictive(few, placed, seed=seeds[3])
-        groups["log_likelihood"] = log_likelihood(few, placed)
-    return {name: _label_ratings(group, ratings, placed) for name, group in groups.items()}
+        groups["posterior_predictive"] = posterior_predictive(few, design, seed=seeds[3])
+        groups["log_likelihood"] = log_likelihood(few, design)
+    return {name: _label_ratings(group, ratings, design) for name, group in groups.items()}
 
 
-def trial_powers(
+def trial_weights(
     first: Design, *, seed: int, step: Step, cores: int | None = None
 ) -> dict[str, float]:
     """Choose by a short trial run of terms as placed at first how each is sampled."""
-    if first.outside_kernel:
+    if first.unsupported_by_kernel:
         return {}
     step("a short trial run")
-    return choose_powers(first, seed=seed, cores=cores)
+    return choose_weights(first, seed=seed, cores=cores)
 
 
-def _geometry(placed: Design) -> dict[str, list[str]]:
+def _geometry(design: Design) -> dict[str, list[str]]:
     """What was declared zero-sum, and how each term was sampled; the posterior is the same."""
     return {
-        "zero_sum": [term.name for term in placed.terms if term.zero_sum],
-        "sampled_power": [f"{term.name}: {term.power:.2f}" for term in placed.terms],
-        "left_out": list(placed.left_out),
+        "zero_sum": [term.name for term in design.terms if term.zero_sum],
+        "non_centring": [f"{term.name}: {term.non_centring:.2f}" for term in design.terms],
+        "left_out": list(design.omitted_terms),
     }
 
 
 def sample_terms(
-    placed: Design,
+    design: Design,
     sampler: Sampler,
     seeds: list[int],
     *,
@@ -123,23 +123,25 @@ def sample_terms(
     **how: Any,
 ) -> xr.DataTree:
     """Sample through the kernel where it can, after comparing it with the definition."""
-    flat = layout(placed)
-    if placed.outside_kernel:
+    flat = parameter_layout(design)
+    if design.unsupported_by_kernel:
         step(
-            f"compiling PyMC's graph: {format_list(placed.outside_kernel)} is outside the fast path"
+            f"compiling PyMC's graph: {format_list(design.unsupported_by_kernel)} is outside the fast path"
         )
-        return sample_graph(build(placed, plan=flat.plan), sampler, seed=seeds[0], **how)
+        return sample_graph(
+            build(design, kernel_data=flat.kernel_data), sampler, seed=seeds[0], **how
+        )
     step("comparing the fast density with the model's definition")
     trim_memory()
-    verify(placed, seed=seeds[1])
+    verify(design, seed=seeds[1])
     trim_memory()
     step("sampling")
-    return sample_kernel(placed, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
+    return sample_kernel(design, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
 
 
-def _label_ratings(group: xr.Dataset, ratings: Ratings, placed: Design) -> xr.Dataset:
+def _label_ratings(group: xr.Dataset, ratings: Ratings, design: Design) -> xr.Dataset:
     """Give the dimensions of ratings the study's labels, one coordinate a column."""
-    for scale in placed.scales:
+    for scale in design.scales:
         dim = rating_dim(scale.name)
         if dim in group.dims:
             labels = {

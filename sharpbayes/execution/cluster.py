@@ -11,7 +11,7 @@ from sharpbayes.execution.tasks import Arrays, Store, compute_parts
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.design.design import Design
-    from sharpbayes.bayes.kernel.layout import Layout
+    from sharpbayes.bayes.kernel.layout import ParameterLayout
     from sharpbayes.spec.study import Sampler
 
 ADDRESS = re.compile(r"local:([1-9][0-9]{0,3})|(?:tcp|tls|ucx)://\S+")
@@ -64,7 +64,7 @@ class Cluster:
     def chains(
         self,
         design: "Design",
-        layout: "Layout",
+        layout: "ParameterLayout",
         sampler: "Sampler",
         seed: int,
         store: Store | None,

@@ -106,7 +106,7 @@ def labels_outside(study: Study, model: Model) -> str:
 
 
 def crowd_metrics(
-    study: Study, data: CrowdData, placed: Design
+    study: Study, data: CrowdData, design: Design
 ) -> Callable[[Levels], dict[str, Floats]]:
     """Return what gives MPA and WRA of every group from levels of each scale, by name.
 
@@ -115,14 +115,14 @@ def crowd_metrics(
     Args:
         study: A study of a crowd.
         data: Its ratings.
-        placed: Its model placed on them.
+        design: Its design.
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
     reason = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
     groups = texts_of(reason["group"][(reason.sel(by=ALL) == "").to_numpy()])
 
     def of_levels(made: Levels) -> dict[str, Floats]:
-        twin = crowd_twin(study, data, draws_of(made, placed), ["ratings"], reason=reason)
+        twin = crowd_twin(study, data, draws_of(made, design), ["ratings"], reason=reason)
         twin = twin.isel(chain=0).sel(by=ALL)
         return {
             f"{metric.upper()}[{group}]": twin[metric].sel(group=group).to_numpy()

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import crossed
-from sharpbayes.bayes.design.design import Design, Part, ScaleBlock, Term
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.posterior.replicates import Draws, contains
 
@@ -31,7 +31,7 @@ def has_people(ratings: Ratings) -> bool:
 
 
 def judge_bias(
-    posterior: xr.Dataset, placed: Design, ratings: Ratings, *, level: float
+    posterior: xr.Dataset, design: Design, ratings: Ratings, *, level: float
 ) -> xr.Dataset:
     """Return how each judge scores against the people, over draws and in short.
 
@@ -44,7 +44,7 @@ def judge_bias(
 
     Args:
         posterior: Variables over (chain, draw, ...).
-        placed: The model placed on the ratings.
+        design: Terms of the model, indexed by the ratings.
         ratings: Ratings by judges, and by people if there are some.
         level: Share of the draws inside the intervals.
 
@@ -62,15 +62,15 @@ def judge_bias(
     """
     draws: dict[str, xr.DataArray] = {}
     if has_people(ratings):
-        located = _summed(_of("location", placed), posterior, ratings, ["judge", "dimension"])
+        located = _summed(_of("location", design), posterior, ratings, ["judge", "dimension"])
         if located is not None:
-            against = located - _of_people(posterior, placed)
+            against = located - _of_people(posterior, design)
             draws["severity"] = against.mean("dimension")
             draws["differential_severity"] = against - draws["severity"]
-        log_factor = _summed(_of("discrimination", placed), posterior, ratings, ["judge"])
+        log_factor = _summed(_of("discrimination", design), posterior, ratings, ["judge"])
         if log_factor is not None:
             draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
-    own = [term for term in placed.part("location") if "own_family" in term.dims]
+    own = [term for term in design.terms_of("location") if "own_family" in term.dims]
     preferred = _summed(own, posterior, ratings, ["own_family"])
     if preferred is not None:
         draws["self_preference"] = preferred.isel(own_family=0, drop=True)
@@ -82,7 +82,7 @@ def judge_bias(
         found["shared"] = ("judge", _shared(ratings))
         found = found.assign_coords(judge=list(ratings.factors["judge"].labels))
     held = f"{level:.0%} posterior intervals; those compared with are the people who scored."
-    return found.assign_attrs(level=level, interval_note=held, link=placed.link)
+    return found.assign_attrs(level=level, interval_note=held, link=design.link)
 
 
 def people_draws(draws: Draws, ratings: Ratings) -> Draws:
@@ -96,7 +96,7 @@ def people_draws(draws: Draws, ratings: Ratings) -> Draws:
         draws: Posterior draws of a panel that people scored too.
         ratings: The ratings of its design, those of judges first.
     """
-    placed = seated(draws.design, ratings)
+    design = seated(draws.design, ratings)
     posterior = draws.posterior
     terms = [term for term in draws.design.terms if "rater" in term.dims]
     if terms:
@@ -111,7 +111,7 @@ def people_draws(draws: Draws, ratings: Ratings) -> Draws:
     return Draws(
         posterior,
         draws.predictive.drop_vars(list(draws.predictive.data_vars)),
-        placed,
+        design,
         draws.seed,
         drawn={"judges": "rater"},
         stream=SCORED,
@@ -128,7 +128,7 @@ def people_contain(sources: Sequence[str], *, level: float) -> str:
     return f"{said.removesuffix('.')}; {ANEW if 'judges' in sources else AT_RANDOM}."
 
 
-def seated(placed: Design, ratings: Ratings) -> Design:
+def seated(design: Design, ratings: Ratings) -> Design:
     """Return the design of the judges' cells with people in the judges' seats.
 
     Terms of judges are left out; a term of people has a level for each judge, whose seat it is.
@@ -139,14 +139,14 @@ def seated(placed: Design, ratings: Ratings) -> Design:
         name: Factor(judge.labels if name == "rater" else held.labels, _code(name, ratings)[judged])
         for name, held in ratings.factors.items()
     }
-    scales = tuple(_of_judges(scale, len(judged)) for scale in placed.scales)
+    scales = tuple(_of_judges(scale, len(judged)) for scale in design.scales)
     terms = tuple(
         _reseated(term, own, judged, scales)
-        for term in placed.terms
+        for term in design.terms
         if not OF_JUDGES & set(term.dims)
     )
-    coords = placed.coords | {"rater": judge.labels}
-    return replace(placed, terms=terms, scales=scales, ratings=len(judged), coords=coords)
+    coords = design.coords | {"rater": judge.labels}
+    return replace(design, terms=terms, scales=scales, n_ratings=len(judged), coords=coords)
 
 
 def _code(name: str, ratings: Ratings) -> NDArray[np.int32]:
@@ -154,22 +154,22 @@ def _code(name: str, ratings: Ratings) -> NDArray[np.int32]:
     return ratings.factors["judge" if name == "rater" else name].codes
 
 
-def _of_judges(scale: ScaleBlock, judged: int) -> ScaleBlock:
+def _of_judges(scale: ScaleRatings, judged: int) -> ScaleRatings:
     """The ratings by judges on a scale: they stand before those by people."""
     kept = scale.rows < judged
-    return replace(scale, rows=scale.rows[kept], level=scale.level[kept])
+    return replace(scale, rows=scale.rows[kept], category=scale.category[kept])
 
 
 def _reseated(
     term: Term,
     columns: dict[str, Factor],
     judged: NDArray[np.intp],
-    scales: Sequence[ScaleBlock],
+    scales: Sequence[ScaleRatings],
 ) -> Term:
     """A term on the cells of judges."""
     if "rater" not in term.dims:
         return replace(term, index=term.index[judged])
-    if term.part == "gap":
+    if term.kind == "gap":
         seats, rows = columns["rater"], scales[term.scale].rows
         there = np.full(len(judged), -1, dtype=np.int64)
         there[rows] = seats.codes[rows]
@@ -196,9 +196,9 @@ def _picked(effects: xr.DataArray, index: xr.DataArray) -> xr.DataArray:
     return bare.isel(rater=index, chain=chain, draw=draw)
 
 
-def _of(part: Part, placed: Design) -> list[Term]:
+def _of(part: TermKind, design: Design) -> list[Term]:
     """Terms of judges whatever family they score."""
-    return [t for t in placed.part(part) if "judge" in t.dims and "own_family" not in t.dims]
+    return [t for t in design.terms_of(part) if "judge" in t.dims and "own_family" not in t.dims]
 
 
 def _summed(
@@ -221,7 +221,7 @@ def _averaged(
     with np.errstate(invalid="ignore"):
         weight: Floats = count / count.sum(axis=1, keepdims=True)
     effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
-    effects = np.log(effects) if term.part == "discrimination" else effects
+    effects = np.log(effects) if term.kind == "discrimination" else effects
     lead = effects.shape[:2]
     found = (effects.reshape(*lead, -1) @ weight.T).reshape(*lead, *shape)
     labels = {name: list(ratings.factors[name].labels) for name in over}
@@ -229,10 +229,10 @@ def _averaged(
     return xr.DataArray(found, coords | labels, ("chain", "draw", *over))
 
 
-def _of_people(posterior: xr.Dataset, placed: Design) -> xr.DataArray | float:
+def _of_people(posterior: xr.Dataset, design: Design) -> xr.DataArray | float:
     """Mean effect of the people who scored."""
     means: xr.DataArray | float = 0.0
-    for term in placed.part("location"):
+    for term in design.terms_of("location"):
         if "rater" in term.dims:
             rest = [dim for dim in term.dims if dim != "dimension"]
             means = posterior[term.name].mean(rest) + means

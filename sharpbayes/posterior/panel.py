@@ -126,7 +126,7 @@ def _bare(profile: xr.Dataset) -> xr.Dataset:
 
 
 def panel_metrics(
-    files: StudyFiles, levels: xr.Dataset, ratings: Ratings, placed: Design
+    files: StudyFiles, levels: xr.Dataset, ratings: Ratings, design: Design
 ) -> Callable[[Levels], dict[str, Floats]]:
     """Return what gives the CVaR of every model from levels of each scale, by name.
 
@@ -134,14 +134,14 @@ def panel_metrics(
         files: A study of a panel.
         levels: Its observed levels.
         ratings: The same in long form.
-        placed: Its model placed on them.
+        design: Its design.
     """
     panel = files.study.spec.panel
     assert panel is not None  # noqa: S101 - the caller looked
     plan, cells = planned(files, levels), panel_cells(levels, ratings, panel)
 
     def of_levels(made: Levels) -> dict[str, Floats]:
-        [twin] = panel_twins([plan], cells, draws_of(made, placed), ["ratings"])
+        [twin] = panel_twins([plan], cells, draws_of(made, design), ["ratings"])
         cvar = twin["cvar"].isel(chain=0)
         return {
             f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in texts_of(cvar["model"])

@@ -103,7 +103,7 @@ def frequencies(
                 f"{scale.name}_category": list(scale.labels),
             }
             dims = tuple(coords)
-            observed[name] = xr.DataArray(_shares(code, scale.level, shape), coords, dims)
+            observed[name] = xr.DataArray(_shares(code, scale.category, shape), coords, dims)
             levels = draws.predictive[f"rating_{scale.name}"].to_numpy()
             made = np.empty((*draws.shape, *shape))
             for at in np.ndindex(draws.shape):

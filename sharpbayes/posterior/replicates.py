@@ -49,7 +49,7 @@ class Draws:
         posterior: The draws that ratings were replicated from, over (chain, draw, ...).
         predictive: Replicated levels of each scale over (chain, draw, rating); without them
             ratings are replicated block by block.
-        design: The model placed on the observed ratings.
+        design: Terms of the model, indexed by the observed ratings.
         seed: Seed of everything that is drawn here.
         drawn: The column of those who are drawn anew, by source.
         stream: Number of the stream of their effects and ratings.
@@ -83,13 +83,13 @@ class Draws:
         """
         if POPULATIONS.isdisjoint(sources):
             return replace(self, makings=1)
-        wanted = -(-PER_UNIT * units // max(self.design.ratings, 1))
+        wanted = -(-PER_UNIT * units // max(self.design.n_ratings, 1))
         return replace(self, makings=min(max(wanted, FEWEST), MOST))
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
         chains, draws = self.shape
-        step = max(1, BLOCK_RATINGS // max(self.design.ratings * copies * self.makings, 1))
+        step = max(1, BLOCK_RATINGS // max(self.design.n_ratings * copies * self.makings, 1))
         for chain in range(chains):
             for start in range(0, draws, step):
                 yield Block(self, chain, start, min(start + step, draws))
@@ -273,13 +273,13 @@ def together[Held: (xr.Dataset, xr.DataArray)](held: Held, makings: int, dim: st
     return side_by_side(parts, dim)
 
 
-def draws_of(levels: Levels, placed: Design) -> Draws:
+def draws_of(levels: Levels, design: Design) -> Draws:
     """Levels of each scale, (draw, rating), as draws of one chain."""
     held = {
         f"rating_{name}": (("chain", "draw", rating_dim(name)), values[None])
         for name, values in levels.items()
     }
-    return Draws(xr.Dataset(), xr.Dataset(held), placed, seed=0)
+    return Draws(xr.Dataset(), xr.Dataset(held), design, seed=0)
 
 
 def texts_of(labels: xr.DataArray) -> list[str]:

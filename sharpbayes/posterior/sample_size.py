@@ -57,7 +57,7 @@ def _about(draws: Draws, sources: Collection[str], units: int) -> Draws:
     One, the replicates that a fit keeps, where the study does not ask about the population.
     """
     draws = draws.about(sources, units)
-    affordable = MADE // max(draws.design.ratings * int(np.prod(draws.shape)), 1)
+    affordable = MADE // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
     return replace(draws, makings=min(draws.makings, max(affordable, 1)))
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.predict.categories import draw_categories
@@ -52,9 +52,9 @@ def simulate_model(
         SpecError: Labels are needed, and the model has no severity of items.
     """
     study = files.study.spec
-    placed = design(ratings, model, path=str(files.study.path))
-    truth = sample_prior(build(placed), draws=1, seed=study.seed)["prior"].to_dataset()
-    table = _table(ratings, _levels(truth, placed, np.random.default_rng([study.seed, 1])))
+    design = build_design(ratings, model, path=str(files.study.path))
+    truth = sample_prior(build(design), draws=1, seed=study.seed)["prior"].to_dataset()
+    table = _table(ratings, _levels(truth, design, np.random.default_rng([study.seed, 1])))
     text = study.model_dump(mode="json", by_alias=True, exclude_unset=True)
     text["title"] = f"{study.title}: simulated from its model"
     if study.panel is not None:
@@ -72,11 +72,11 @@ def simulate_model(
     return SimulatedStudy(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
 
 
-def _levels(truth: xr.Dataset, placed: Design, rng: np.random.Generator) -> NDArray[np.int64]:
+def _levels(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> NDArray[np.int64]:
     """A level for every rating, drawn from the model."""
-    level = np.empty(placed.ratings, dtype=np.int64)
-    for scale in placed.scales:
-        level[scale.rows] = draw_categories(latent_ratings(truth, placed, scale), rng)[0]
+    level = np.empty(design.n_ratings, dtype=np.int64)
+    for scale in design.scales:
+        level[scale.rows] = draw_categories(latent_ratings(truth, design, scale), rng)[0]
     return level
 
 

@@ -89,10 +89,10 @@ def compare(
 
 def _left_out(fitted: Fitted, left: "Units", *, refits: int, step: Step) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
-    from sharpbayes.bayes.design.indexing import design  # noqa: PLC0415
+    from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415
     from sharpbayes.bayes.predict.leave_out import leave_out, refit_without_unit  # noqa: PLC0415 - PyMC
 
-    table = leave_out(fitted.posterior, design(fitted.ratings, fitted.model), left)
+    table = leave_out(fitted.posterior, build_design(fitted.ratings, fitted.model), left)
     elpd, pareto_k = table["elpd"].to_numpy(), table["pareto_k"].to_numpy()
     bad = [unit for unit in np.argsort(-pareto_k) if not pareto_k[unit] <= table.attrs["good_k"]]
     done = 0

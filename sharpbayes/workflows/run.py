@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.design.identifiability import Finding, identify
-from sharpbayes.bayes.design.indexing import design, refuse_unknown
+from sharpbayes.bayes.design.identifiability import Issue, find_issues
+from sharpbayes.bayes.design.indexing import build_design, check_columns
 from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
 from sharpbayes.data.digest import describe_data
 from sharpbayes.data.panel import melt_panel, read_panel
@@ -51,7 +51,7 @@ class StudySummary:
     ratings: int
     parameters: int
     megabytes: float
-    findings: tuple[Finding, ...]
+    findings: tuple[Issue, ...]
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ def check(files: StudyFiles) -> StudySummary:
         DataError: Faults in the data.
     """
     loaded = read(files)
-    placed = _design(files, loaded)
+    design = _design(files, loaded)
     columns = {name: held for name, held in loaded.ratings.factors.items() if name != "scale"}
     sampler = files.study.spec.sampler
-    parameters = placed.parameters if placed else 0
+    parameters = design.n_parameters if design else 0
     return StudySummary(
         counts={name: len(held.labels) for name, held in columns.items()} | loaded.counts,
         labels={name: held.labels for name, held in columns.items()},
@@ -98,7 +98,7 @@ def check(files: StudyFiles) -> StudySummary:
         ratings=len(loaded.ratings.score),
         parameters=parameters,
         megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
-        findings=tuple(identify(loaded.ratings, placed)) if placed else (),
+        findings=tuple(find_issues(loaded.ratings, design)) if design else (),
     )
 
 
@@ -225,14 +225,14 @@ def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: St
 
 def _calibration(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
     """How judges score against people and models of their own, if the study says who they are."""
-    placed, level = _design(files, loaded), files.study.spec.bootstrap.level
-    if placed is None or not {"rater", "own_family"} & set(loaded.ratings.factors):
+    design, level = _design(files, loaded), files.study.spec.bootstrap.level
+    if design is None or not {"rater", "own_family"} & set(loaded.ratings.factors):
         return {}
     if loaded.panel is None:
         return {}
     from sharpbayes.posterior.judge_bias import judge_bias  # noqa: PLC0415 - loads every metric
 
-    found = judge_bias(groups["posterior"], placed, loaded.ratings, level=level)
+    found = judge_bias(groups["posterior"], design, loaded.ratings, level=level)
     return {"judge_bias": found} if found.data_vars else {}
 
 
@@ -319,16 +319,16 @@ def simulate(files: StudyFiles, *, pattern: str) -> "SimulatedStudy":
 
 def metrics_of(files: StudyFiles, loaded: Loaded) -> "Metrics | None":
     """Return what gives a study's metrics of interest from replicated levels."""
-    placed = _design(files, loaded)
-    if placed is None:
+    design = _design(files, loaded)
+    if design is None:
         return None
     from sharpbayes.posterior.crowd import crowd_metrics  # noqa: PLC0415 - loads every metric
     from sharpbayes.posterior.panel import panel_metrics  # noqa: PLC0415 - loads every metric
 
     if loaded.crowd is not None:
-        return crowd_metrics(files.study.spec, loaded.crowd, placed)
+        return crowd_metrics(files.study.spec, loaded.crowd, design)
     assert loaded.panel is not None  # noqa: S101 - a study has a panel or a crowd
-    return panel_metrics(files, loaded.panel, loaded.ratings, placed)
+    return panel_metrics(files, loaded.panel, loaded.ratings, design)
 
 
 def _without_model(files: StudyFiles) -> SpecError:
@@ -381,11 +381,11 @@ def read(files: StudyFiles) -> Loaded:
 def _refuse_model(files: StudyFiles, loaded: Loaded) -> None:
     """Refuse a model that does not fit the columns."""
     if files.model is not None:
-        refuse_unknown(loaded.ratings, files.model.spec, path=str(files.model.path))
+        check_columns(loaded.ratings, files.model.spec, path=str(files.model.path))
 
 
 def _design(files: StudyFiles, loaded: Loaded) -> Design | None:
     """Place the study's model on its ratings; None if it names none."""
     if files.model is None:
         return None
-    return design(loaded.ratings, files.model.spec, path=str(files.model.path))
+    return build_design(loaded.ratings, files.model.spec, path=str(files.model.path))

@@ -12,7 +12,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd import count_crowd, statistic_of
 from sharpbayes.analysis.panel import Plan, planned, profile_panel
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.crowd import CrowdData, melt_crowd
 from sharpbayes.data.panel import melt_panel
 from sharpbayes.data.panel_ratings import PanelRatings
@@ -142,8 +142,8 @@ def _replicates(files: StudyFiles, stored: FitData) -> tuple[Draws, Cells, Ratin
     if panel is None or files.model is None:
         raise ValueError("posterior twins of a profile are of a panel with a model")
     ratings = melt_panel(PanelRatings.from_dataset(stored.observed), panel)
-    placed = design(ratings, files.model.spec, path=str(files.model.path))
-    draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
+    design = build_design(ratings, files.model.spec, path=str(files.model.path))
+    draws = Draws(stored.posterior, stored.predictive, design, study.seed)
     return draws, panel_cells(stored.observed, ratings, panel), ratings
 
 
@@ -187,8 +187,8 @@ def crowd_groups(files: StudyFiles, loaded: Loaded, stored: FitData) -> Groups:
     study, data = files.study.spec, loaded.crowd
     if data is None or files.model is None:
         raise ValueError("posterior twins of responsiveness are of a crowd with a model")
-    placed = design(loaded.ratings, files.model.spec, path=str(files.model.path))
-    draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
+    design = build_design(loaded.ratings, files.model.spec, path=str(files.model.path))
+    draws = Draws(stored.posterior, stored.predictive, design, study.seed)
     found: Groups = {}
     for sources in study.uncertainties:
         twin = crowd_twin(study, data, draws, sources)
@@ -269,8 +269,8 @@ def _of_crowd(files: Mapping[str, StudyFiles], stored: FitData) -> dict[str, Gro
         assert study.crowd is not None  # noqa: S101 - the caller looked
         assert model is not None  # noqa: S101 - there is a fit
         ratings = melt_crowd(data, study.crowd, experts=model.spec.experts)
-        placed = design(ratings, model.spec, path=str(model.path))
-        draws = Draws(stored.posterior, stored.predictive, placed, study.seed)
+        design = build_design(ratings, model.spec, path=str(model.path))
+        draws = Draws(stored.posterior, stored.predictive, design, study.seed)
         found[name] = population_of(each, data, draws)
     return found
 

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.panel import measure_panel
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import (
     _pit,
     _sampler,
@@ -204,8 +204,8 @@ def test_places_are_uniform_where_truths_are_draws(rng):
 
 def test_other_levels_leave_the_cells_as_they_are(rng):
     ratings = crowd_ratings(rng, items=4, raters=3)
-    placed = design(ratings, MODEL)
-    other = replace_categories(ratings, placed, [np.full((1, 12), 3)])
+    design = build_design(ratings, MODEL)
+    other = replace_categories(ratings, design, [np.full((1, 12), 3)])
     assert other.score.tolist() == [3] * 12
     assert other.factors == ratings.factors
     assert set(ratings.score.tolist()) != {3}

@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 from scipy.special import expit, gammaln
 
-from sharpbayes.bayes.design.design import ScaleBlock
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.design import ScaleRatings
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.test_kernel import graph_values, kept_at
@@ -45,29 +45,29 @@ CASES = {
 }
 
 
-def plain_density(placed, values):
+def plain_density(design, values):
     """log p(effects, sds, thresholds, ratings) straight from the model's definition."""
-    total, eta, log_a = 0.0, np.zeros(placed.ratings), np.zeros(placed.ratings)
-    for term in placed.terms:
+    total, eta, log_a = 0.0, np.zeros(design.n_ratings), np.zeros(design.n_ratings)
+    for term in design.terms:
         effect = values[term.name].ravel()
         fixed = isinstance(term.prior.sd, float)
         sd = term.prior.sd if fixed else float(values[f"sd_{term.stem}"])
         total += 0.0 if fixed else stats.halfnorm(0, term.prior.sd.scale).logpdf(sd)
-        if term.part == "discrimination":
+        if term.kind == "discrimination":
             effect = np.log(effect)
             # sums to 0: a normal law on the plane of n - 1 dimensions
             total += stats.norm(0, sd).logpdf(effect).sum() - stats.norm(0, sd).logpdf(0)
             log_a += effect[term.index]
         else:
             total += stats.norm(0, sd).logpdf(effect).sum()
-        if term.part == "location":
+        if term.kind == "location":
             eta += effect[term.index]
-    for position, scale in enumerate(placed.scales):
+    for position, scale in enumerate(design.scales):
         cuts = values[f"threshold_{scale.name}"]
-        prior = stats.norm(placed.thresholds.mean, placed.thresholds.sd)
+        prior = stats.norm(design.thresholds.mean, design.thresholds.sd)
         total += prior.logpdf(cuts).sum() + gammaln(len(cuts) + 1)
         stretch = np.zeros((len(scale.rows), len(cuts) - 1))
-        for term in placed.part("gap"):
+        for term in design.terms_of("gap"):
             if term.scale == position:
                 stretch += values[term.name][term.index[scale.rows]]
         total += log_levels(scale, cuts, stretch, eta[scale.rows], np.exp(log_a[scale.rows]))
@@ -78,7 +78,7 @@ def log_levels(scale, cuts, stretch, eta, a):
     """log P(level) of the ratings on one scale, thresholds of each written out."""
     middle = (len(cuts) - 1) // 2
     total = 0.0
-    for level, log_gap, severity, factor in zip(scale.level, stretch, eta, a, strict=True):
+    for level, log_gap, severity, factor in zip(scale.category, stretch, eta, a, strict=True):
         gaps = np.diff(cuts) * np.exp(log_gap)
         own = np.empty(len(cuts))
         own[middle] = cuts[middle]
@@ -94,49 +94,51 @@ def log_levels(scale, cuts, stretch, eta, a):
     return total
 
 
-def log_jacobian(placed, flat, point):
+def log_jacobian(design, flat, point):
     """Log volume of the sampler's coordinates: log sds, unit effects, log gaps."""
     total, held = 0.0, {section.name: section for section in flat.coordinates}
-    for term in placed.terms:
+    for term in design.terms:
         section = held.get(f"sd_{term.stem}_log__")
         log_sd = float(point[section.start]) if section else np.log(float(term.prior.sd))
         total += log_sd if section else 0.0
-        total += term.coordinates * term.power * log_sd
-    for scale in placed.scales:
+        total += term.n_coordinates * term.non_centring * log_sd
+    for scale in design.scales:
         section = held[f"threshold_{scale.name}_placed_anchored__"]
         # stretched gaps g exp(s) are sampled where the model has g
         total += point[section.start + 1 : section.stop].sum()
         total -= sum(
             block_means(term, values_of(term, flat, point)).sum()
-            for term in placed.part("gap")
-            if placed.scales[term.scale].name == scale.name
+            for term in design.terms_of("gap")
+            if design.scales[term.scale].name == scale.name
         )
     return total
 
 
 def values_of(term, flat, point):
     """Effects of a spacing from what is kept of a draw."""
-    section = next(each for each in flat.kept if each.name == term.name)
+    section = next(each for each in flat.stored if each.name == term.name)
     return kept_at(flat, point)[section.start : section.stop]
 
 
 def block_means(term, effects):
-    return np.array([effects[term.block == block].mean() for block in range(term.blocks)])
+    return np.array(
+        [effects[term.mean_group == block].mean() for block in range(term.n_mean_groups)]
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_sampled_density_is_the_plain_one(case, rng):
     ratings, spec = CASES[case](rng)
-    powers = {term.name: rng.random() for term in design(ratings, spec).terms}
-    placed = design(ratings, spec, powers=powers)
-    flat, model = layout(placed), build(placed)
-    names = [term.name for term in placed.terms]
-    names += [f"sd_{t.stem}" for t in placed.terms if not isinstance(t.prior.sd, float)]
-    names += [f"threshold_{scale.name}" for scale in placed.scales]
+    powers = {term.name: rng.random() for term in build_design(ratings, spec).terms}
+    design = build_design(ratings, spec, non_centring=powers)
+    flat, model = parameter_layout(design), build(design)
+    names = [term.name for term in design.terms]
+    names += [f"sd_{t.stem}" for t in design.terms if not isinstance(t.prior.sd, float)]
+    names += [f"threshold_{scale.name}" for scale in design.scales]
     for seed in range(3):
-        point = initial_point(placed, flat, seed=seed) + rng.normal(0, 0.5, flat.size)
+        point = initial_point(design, flat, seed=seed) + rng.normal(0, 0.5, flat.size)
         values = graph_values(model, flat, point, names)
-        expected = plain_density(placed, values) + log_jacobian(placed, flat, point)
+        expected = plain_density(design, values) + log_jacobian(design, flat, point)
         # PyMC keeps some constants in single precision
         assert graph_density(model, flat, point)[0] == pytest.approx(expected, abs=1e-6)
 
@@ -144,7 +146,7 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
 def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cumulative"):
     """Ratings on one scale with one set of thresholds."""
     labels = tuple(str(n) for n in range(len(thresholds) + 1))
-    scale = ScaleBlock("score", labels, np.arange(len(levels)), np.asarray(levels))
+    scale = ScaleRatings("score", labels, np.arange(len(levels)), np.asarray(levels))
     return LatentRatings(
         scale,
         likelihood,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError
 from tests.bayes.conftest import column, crowd_ratings, model_of
@@ -17,18 +17,18 @@ def test_a_crossing_numbers_its_cells_row_by_row():
         },
         {"s": ("0", "1")},
     )
-    term = design(ratings, model_of(("model", "prompt"))).terms[0]
+    term = build_design(ratings, model_of(("model", "prompt"))).terms[0]
     # (a, r) is 0 * 3 + 2, (b, p) is 1 * 3 + 0, (b, q) is 1 * 3 + 1
     assert term.index.tolist() == [2, 3, 4]
     assert (term.stem, term.dims, term.shape) == ("model_prompt", ("model", "prompt"), (2, 3))
 
 
 def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
-    placed = design(
+    design = build_design(
         crowd_ratings(rng, items=40, raters=6), model_of(("item",), ("rater",), ("group:gender",))
     )
     # 6 ratings an item and 3 raters a gender are few, 40 ratings a rater are many
-    assert {term.stem: (term.centred, term.absorbed_by) for term in placed.terms} == {
+    assert {term.stem: (term.centred, term.child_term) for term in design.terms} == {
         "item": (False, None),
         "rater": (True, None),
         "gender": (False, "location_rater"),
@@ -38,8 +38,10 @@ def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
 def test_what_is_said_of_a_term_overrules_its_number_of_ratings(rng):
     said = {"location_rater": 1.0, "location_item": 0.3}
     ratings = crowd_ratings(rng, items=40, raters=6)
-    placed = design(ratings, model_of(("item",), ("rater",), ("group:gender",)), powers=said)
-    assert {term.stem: (term.centred, term.absorbed_by) for term in placed.terms} == {
+    design = build_design(
+        ratings, model_of(("item",), ("rater",), ("group:gender",)), non_centring=said
+    )
+    assert {term.stem: (term.centred, term.child_term) for term in design.terms} == {
         "item": (True, None),
         "rater": (False, None),
         "gender": (False, None),
@@ -56,24 +58,27 @@ def test_an_effect_for_each_scale_is_left_to_the_thresholds():
         },
         {"flag": ("false", "true"), "severity": ("1", "2", "3")},
     )
-    placed = design(ratings, model_of(("indicator",), ("judge",)))
-    assert ([term.stem for term in placed.terms], placed.left_out) == (["judge"], ("indicator",))
+    design = build_design(ratings, model_of(("indicator",), ("judge",)))
+    assert ([term.stem for term in design.terms], design.omitted_terms) == (
+        ["judge"],
+        ("indicator",),
+    )
 
 
 def test_parameters_are_effects_scales_and_thresholds(rng):
-    placed = design(
+    design = build_design(
         crowd_ratings(rng, items=40, raters=6),
         model_of(("item",), ("rater",), (("group:gender",), 1.0)),
     )
     # 40 items + sd, 6 raters + sd, 2 genders with a fixed sd, 4 thresholds
-    assert placed.parameters == 41 + 7 + 2 + 4
+    assert design.n_parameters == 41 + 7 + 2 + 4
 
 
 def test_a_term_with_one_level_is_left_out(rng):
     ratings = crowd_ratings(rng, items=10, raters=1)
-    placed = design(ratings, model_of(("item",), ("rater",)))
-    assert [term.stem for term in placed.terms] == ["item"]
-    assert placed.left_out == ("rater",)
+    design = build_design(ratings, model_of(("item",), ("rater",)))
+    assert [term.stem for term in design.terms] == ["item"]
+    assert design.omitted_terms == ("rater",)
 
 
 def test_an_effect_that_is_on_one_scale_only_is_blocked_by_scale():
@@ -86,14 +91,14 @@ def test_an_effect_that_is_on_one_scale_only_is_blocked_by_scale():
         },
         {"flag": ("false", "true"), "severity": ("1", "2", "3")},
     )
-    indicator, judge = design(ratings, model_of(("indicator",), ("judge",))).terms
-    assert indicator.block.tolist() == [0, 0, 1]
-    assert judge.block.tolist() == [0, 1, 0]
+    indicator, judge = build_design(ratings, model_of(("indicator",), ("judge",))).terms
+    assert indicator.mean_group.tolist() == [0, 0, 1]
+    assert judge.mean_group.tolist() == [0, 1, 0]
 
 
 def test_an_unknown_column_is_named_with_the_nearest(rng):
     with pytest.raises(SpecError) as caught:
-        design(
+        build_design(
             crowd_ratings(rng, items=3, raters=2),
             model_of(("item",), ("group:gendr",)),
             path="m.toml",

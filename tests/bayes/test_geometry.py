@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling import geometry
 from tests.bayes.conftest import model_of, panel_ratings
 
@@ -14,16 +14,16 @@ MODEL = model_of(*TERMS, thresholds={"by": ["scale", "indicator"]})
 
 
 @pytest.fixture
-def placed(rng):
-    return design(panel_ratings(rng), MODEL)
+def design(rng):
+    return build_design(panel_ratings(rng), MODEL)
 
 
-def powers(placed, rng, monkeypatch, **kept):
+def powers(design, rng, monkeypatch, **kept):
     """Powers where effects have sds that are these shares of the terms', 0.1 if not said."""
     held = {}
-    for term in placed.terms:
+    for term in design.terms:
         effects = kept.get(term.name, 0.1) * rng.normal(size=(1, DRAWS, *term.shape))
-        if term.part == "gap":
+        if term.kind == "gap":
             unseen = ~np.isin(np.arange(term.shape[0]), term.index)
             effects[:, :, unseen] = np.nan
         if term.name == "location_indicator":
@@ -33,35 +33,35 @@ def powers(placed, rng, monkeypatch, **kept):
         held[f"sd_{term.stem}"] = (("chain", "draw"), np.ones((1, DRAWS)))
     trial = xr.DataTree.from_dict({"posterior": xr.Dataset(held)})
     monkeypatch.setattr(geometry, "sample_kernel", lambda *_, **__: trial)
-    return geometry.choose_powers(placed, seed=1)
+    return geometry.choose_weights(design, seed=1)
 
 
-def test_effects_that_ratings_tell_are_sampled_directly(placed, rng, monkeypatch):
-    found = powers(placed, rng, monkeypatch, location_prompt_dimension=0.5)
+def test_effects_that_ratings_tell_are_sampled_directly(design, rng, monkeypatch):
+    found = powers(design, rng, monkeypatch, location_prompt_dimension=0.5)
     # The mean of the eight prompts or three models of each dimension is left out.
     assert found["location_prompt_dimension"] == pytest.approx(1.4 * 0.25 * 7 / 8, rel=0.05)
     assert found["location_model_dimension"] == pytest.approx(1.4 * 0.01 * 2 / 3, rel=0.05)
 
 
-def test_levels_without_ratings_on_a_scale_do_not_count(placed, rng, monkeypatch):
+def test_levels_without_ratings_on_a_scale_do_not_count(design, rng, monkeypatch):
     """Their stretches are missing; a power of 1 would follow from any missing number."""
-    found = powers(placed, rng, monkeypatch, gap_four_indicator=0.5)
+    found = powers(design, rng, monkeypatch, gap_four_indicator=0.5)
     # Three indicators are on the scale; the mean of each gap is left out.
     assert found["gap_four_indicator"] == pytest.approx(1.4 * 0.25 * 2 / 3, rel=0.05)
 
 
-def test_what_holds_other_means_is_sampled_with_them_if_ratings_tell_it(placed, rng, monkeypatch):
-    assert {term.holder for term in placed.terms} == {None, "location_indicator"}
+def test_what_holds_other_means_is_sampled_with_them_if_ratings_tell_it(design, rng, monkeypatch):
+    assert {term.mean_holder for term in design.terms} == {None, "location_indicator"}
     # Of the 1.4 x 0.36 that it keeps, two thirds are left without the mean of each dimension.
-    found = powers(placed, rng, monkeypatch, location_indicator=0.6)
+    found = powers(design, rng, monkeypatch, location_indicator=0.6)
     assert found["location_indicator"] == 0.0
-    again = design(panel_ratings(rng), MODEL, powers=found)
-    assert any(term.holder for term in again.terms)
+    again = build_design(panel_ratings(rng), MODEL, non_centring=found)
+    assert any(term.mean_holder for term in again.terms)
 
 
-def test_what_ratings_do_not_tell_holds_no_means(placed, rng, monkeypatch):
+def test_what_ratings_do_not_tell_holds_no_means(design, rng, monkeypatch):
     """Sampled directly its sd could not become small: a funnel, with divergences."""
-    found = powers(placed, rng, monkeypatch, location_indicator=1.0)
+    found = powers(design, rng, monkeypatch, location_indicator=1.0)
     assert found["location_indicator"] == pytest.approx(1.4 * 2 / 3, rel=0.05)
-    again = design(panel_ratings(rng), MODEL, powers=found)
-    assert not any(term.holder for term in again.terms)
+    again = build_design(panel_ratings(rng), MODEL, non_centring=found)
+    assert not any(term.mean_holder for term in again.terms)

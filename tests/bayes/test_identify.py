@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.design.identifiability import identify
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.bayes.design.indexing import build_design
 from tests.bayes.conftest import column, crowd_ratings, model_from, model_of, names, panel_ratings
 
 MODEL = model_of(("item",), ("rater",), (["group:gender"], 1.0))
 
 
 def findings(ratings, model=MODEL):
-    return [str(each) for each in identify(ratings, design(ratings, model))]
+    return [str(each) for each in find_issues(ratings, build_design(ratings, model))]
 
 
 def with_columns(ratings, **columns):

@@ -11,13 +11,13 @@ import pytensor
 import pytest
 from pytensor.compile.mode import Mode
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph import verification
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density, verify
 from sharpbayes.bayes.kernel.density import density, expand
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, logp_code, pack
 from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings
@@ -96,16 +96,16 @@ CASES = {
 }
 
 
-def compared(placed, *, seed, away=0.5):
+def compared(design, *, seed, away=0.5):
     """Value and gradient of kernel and graph at one point."""
-    flat = layout(placed)
+    flat = parameter_layout(design)
     rng = np.random.default_rng(seed)
-    point = initial_point(placed, flat, seed=seed) + rng.normal(0, away, flat.size)
-    return flat, point, kernel_density(flat, point), graph_density(build(placed), flat, point)
+    point = initial_point(design, flat, seed=seed) + rng.normal(0, away, flat.size)
+    return flat, point, kernel_density(flat, point), graph_density(build(design), flat, point)
 
 
-def assert_same(placed, *, seed):
-    flat, _, (value, slope), (wanted, slopes) = compared(placed, seed=seed)
+def assert_same(design, *, seed):
+    flat, _, (value, slope), (wanted, slopes) = compared(design, seed=seed)
     # PyMC keeps constants of its densities in single precision
     assert value == pytest.approx(wanted, rel=1e-9, abs=1e-7)
     for section in flat.coordinates:
@@ -118,7 +118,7 @@ def assert_same(placed, *, seed):
 
 @pytest.mark.parametrize("case", CASES)
 def test_value_and_gradient_are_those_of_the_graph(case, rng):
-    assert_same(design(*CASES[case](rng)), seed=11)
+    assert_same(build_design(*CASES[case](rng)), seed=11)
 
 
 @pytest.mark.parametrize("name", shipped("models"))
@@ -131,7 +131,7 @@ def test_shipped_models_have_the_density_of_their_graph(name, rng):
     if "item_label" in named:
         labelled = ratings.factors["item"].codes % 3 == 0
         ratings.factors["item_label"] = column(["safe", "unsafe"], labelled.astype(np.int32))
-    assert_same(design(ratings, spec), seed=5)
+    assert_same(build_design(ratings, spec), seed=5)
 
 
 @pytest.mark.parametrize("people", [1, 3])
@@ -139,18 +139,18 @@ def test_one_judge_against_people_has_the_density_of_the_graph(people, rng):
     """Terms of one level, whose reference are the ratings to which they do not apply."""
     spec = load(find("models", "judges_and_people"), Model).spec
     ratings = with_people(panel_ratings(rng, judges=1), rng, people=people, share=0.7)
-    placed = design(ratings, spec)
-    assert_same(placed, seed=5)
-    found = {term.name: term.shape for term in placed.terms}
+    design = build_design(ratings, spec)
+    assert_same(design, seed=5)
+    found = {term.name: term.shape for term in design.terms}
     assert found["location_own_family"] == found["discrimination_judge"] == (1,)
     assert found["gap_ten_judge"] == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_gradient_is_the_limit_of_differences(case, rng):
-    placed = design(*CASES[case](rng))
-    flat = layout(placed)
-    point = initial_point(placed, flat, seed=3)
+    design = build_design(*CASES[case](rng))
+    flat = parameter_layout(design)
+    point = initial_point(design, flat, seed=3)
     _, slope = kernel_density(flat, point)
     chosen = rng.permutation(flat.size)[:60]
     ends = [section.start for section in flat.coordinates]
@@ -163,10 +163,10 @@ def test_gradient_is_the_limit_of_differences(case, rng):
 
 @pytest.mark.parametrize("case", CASES)
 def test_kept_values_are_the_variables_of_the_graph(case, rng):
-    placed = design(*CASES[case](rng))
-    flat, model = layout(placed), build(placed)
-    point = initial_point(placed, flat, seed=8)
-    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
+    design = build_design(*CASES[case](rng))
+    flat, model = parameter_layout(design), build(design)
+    point = initial_point(design, flat, seed=8)
+    kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     for name, wanted in graph_values(model, flat, point, list(kept)).items():
         found = kept[name].to_numpy()[0, 0]
         there = ~np.isnan(found)  # levels without a rating on a scale have no thresholds there
@@ -177,8 +177,8 @@ def test_kept_values_are_the_variables_of_the_graph(case, rng):
 
 def kept_at(flat, point):
     """What the sampler keeps of a draw."""
-    out = np.empty(flat.kept_size)
-    expand(flat.plan, point, out)
+    out = np.empty(flat.stored_size)
+    expand(flat.kernel_data, point, out)
     return out
 
 
@@ -232,8 +232,8 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     levels = [0, 1, 2, 3, 0, 3, 1, 2]
     ratings = one_item(levels, cuts=3)
     spec = model_of((("item",), 1.0), link=link)
-    placed = design(ratings, spec)
-    flat = layout(placed)
+    design = build_design(ratings, spec)
+    flat = parameter_layout(design)
     point = np.zeros(flat.size)
     sections = {section.name: section for section in flat.coordinates}
     item = next(s for name, s in sections.items() if name.startswith("location_item"))
@@ -241,7 +241,7 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     # mean of the two effects first, then half their difference, each times the root of 2
     point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
     point[cuts.start : cuts.stop] = [0.2, np.log(gap), np.log(gap)]
-    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
+    kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     effects = kept["location_item"].to_numpy()[0, 0]
     thresholds = kept["threshold_score"].to_numpy()[0, 0]
     assert np.abs(np.abs(effects) - effect).max() < 1e-9
@@ -249,7 +249,7 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     prior += -2.5 * np.log(2 * np.pi) - 3 * np.log(5.0) + np.log(6.0) + 2 * np.log(gap)
     value, slope = kernel_density(flat, point)
     # thresholds 0.2 and 0.2 + gap are stored with 16 digits, their gap is known to all of its own
-    at = placed.scales[0].anchor
+    at = design.scales[0].median_cutpoint
     wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - at) for k in range(3)]
     wanted = exact(levels, effects, wide, link)
     assert value - prior == pytest.approx(float(wanted), rel=1e-9)
@@ -257,7 +257,7 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
 
 
 def test_a_wrong_kernel_is_refused(rng, monkeypatch):
-    placed = design(crowd_ratings(rng, items=10, raters=6), model_of(*GROUPS))
+    design = build_design(crowd_ratings(rng, items=10, raters=6), model_of(*GROUPS))
 
     def wrong(flat, point):
         value, slope = kernel_density(flat, point)
@@ -266,11 +266,11 @@ def test_a_wrong_kernel_is_refused(rng, monkeypatch):
 
     monkeypatch.setattr(verification, "kernel_density", wrong)
     with pytest.raises(KernelError, match="the slope of threshold_score_placed_anchored__"):
-        verify(placed, seed=1)
+        verify(design, seed=1)
 
 
 def test_many_ratings_are_compared_on_some(rng):
-    verify(design(crowd_ratings(rng, items=700, raters=40), model_of(*GROUPS)), seed=1)
+    verify(build_design(crowd_ratings(rng, items=700, raters=40), model_of(*GROUPS)), seed=1)
 
 
 @pytest.mark.parametrize(
@@ -279,20 +279,20 @@ def test_many_ratings_are_compared_on_some(rng):
     ids=["one rating", "only the highest", "only the middle", "unused ends", "two levels"],
 )
 def test_unused_levels_and_single_ratings_are_finite(levels, cuts):
-    assert_same(design(one_item(levels, cuts=cuts), model_of(("item",))), seed=2)
+    assert_same(build_design(one_item(levels, cuts=cuts), model_of(("item",))), seed=2)
 
 
 def test_one_rater_and_one_item_leave_their_terms_out(rng):
-    one_rater = design(crowd_ratings(rng, items=12, raters=1), model_of(*GROUPS))
-    one_thing = design(crowd_ratings(rng, items=1, raters=12), model_of(*GROUPS))
-    assert (one_rater.left_out, one_thing.left_out) == (("rater", "gender"), ("item",))
+    one_rater = build_design(crowd_ratings(rng, items=12, raters=1), model_of(*GROUPS))
+    one_thing = build_design(crowd_ratings(rng, items=1, raters=12), model_of(*GROUPS))
+    assert (one_rater.omitted_terms, one_thing.omitted_terms) == (("rater", "gender"), ("item",))
     assert_same(one_rater, seed=1)
     assert_same(one_thing, seed=1)
 
 
 def test_a_plan_of_other_sources_is_refused(rng):
-    flat = layout(design(crowd_ratings(rng, items=5, raters=4), model_of(*GROUPS)))
-    user, point = pack(flat.plan), np.zeros(flat.size)
+    flat = parameter_layout(build_design(crowd_ratings(rng, items=5, raters=4), model_of(*GROUPS)))
+    user, point = pack(flat.kernel_data), np.zeros(flat.size)
     user[0] += 1
     call, slope, value = logp_code().ctypes, np.empty(flat.size), np.empty(1)
     held = [
@@ -322,9 +322,9 @@ def test_no_index_leaves_its_array(tmp_path):
 def bounds_checked():
     """Value, gradient and kept values of every case, by functions that check bounds."""
     for case in CASES.values():
-        placed = design(*case(np.random.default_rng(1)))
-        flat = layout(placed)
-        point = initial_point(placed, flat, seed=1)
-        assert np.isfinite(density(flat.plan, point, np.empty(flat.size)))
-        assert np.isfinite(density(flat.plan, 40.0 * point, np.empty(flat.size)))
+        design = build_design(*case(np.random.default_rng(1)))
+        flat = parameter_layout(design)
+        point = initial_point(design, flat, seed=1)
+        assert np.isfinite(density(flat.kernel_data, point, np.empty(flat.size)))
+        assert np.isfinite(density(flat.kernel_data, 40.0 * point, np.empty(flat.size)))
         assert np.isfinite(kept_at(flat, point)).all()

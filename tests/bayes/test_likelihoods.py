@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.likelihoods import LAWS
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point, thresholds
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import label_draws
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
@@ -114,24 +114,24 @@ TEN_LEVELS = [0, 1, 3, 4, 6, 7, 8, 0, 3, 8, 7, 1]  # 2, 5 and 9 are never used
 def test_ten_levels_with_three_unused_keep_their_digits(likelihood, link, gap, effect):
     """Latent severities of +-40, thresholds 1e-9 apart: value and slope of the kernel."""
     ratings = one_item(TEN_LEVELS, cuts=9)
-    placed = design(ratings, model_of((("item",), 1.0), link=link, likelihood=likelihood))
-    flat = layout(placed)
+    design = build_design(ratings, model_of((("item",), 1.0), link=link, likelihood=likelihood))
+    flat = parameter_layout(design)
     point = np.zeros(flat.size)
     sections = {section.name: section for section in flat.coordinates}
     item = next(s for name, s in sections.items() if name.startswith("location_item"))
     cuts = next(s for name, s in sections.items() if name.startswith("threshold_score"))
     # mean of the two effects first, then half their difference, each times the root of 2
     point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
-    growing, at = likelihood == "cumulative", placed.scales[0].anchor
+    ordered, at = likelihood == "cumulative", design.scales[0].median_cutpoint
     point[cuts.start : cuts.stop] = 0.2 + gap * (np.arange(9) - at)
-    if growing:
+    if ordered:
         point[cuts.start : cuts.stop] = [0.2, *np.full(8, np.log(gap))]
-    kept = label_draws(kept_at(flat, point)[None, None], placed, flat)
+    kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     effects = kept["location_item"].to_numpy()[0, 0]
     stored = kept["threshold_score"].to_numpy()[0, 0]
-    # growing thresholds are sampled by their gaps, which are known to all of their own digits
+    # ordered thresholds are sampled by their gaps, which are known to all of their own digits
     wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - at) for k in range(9)]
-    own = wide if growing else [mpmath.mpf(float(x)) for x in stored]
+    own = wide if ordered else [mpmath.mpf(float(x)) for x in stored]
 
     def likelihood_at(moved):
         return mpmath.fsum(
@@ -140,7 +140,7 @@ def test_ten_levels_with_three_unused_keep_their_digits(likelihood, link, gap, e
         )
 
     prior = stats.norm(0, 1).logpdf(effects).sum() + stats.norm(0, 5).logpdf(stored).sum()
-    prior += float(mpmath.log(mpmath.factorial(9))) + 8 * np.log(gap) if growing else 0.0
+    prior += float(mpmath.log(mpmath.factorial(9))) + 8 * np.log(gap) if ordered else 0.0
     value, slope = kernel_density(flat, point)
     assert value - prior == pytest.approx(float(likelihood_at(mpmath.mpf(0))), rel=1e-9, abs=1e-9)
     assert np.isfinite(slope).all()
@@ -148,7 +148,7 @@ def test_ten_levels_with_three_unused_keep_their_digits(likelihood, link, gap, e
     step = mpmath.mpf(10) ** -15
     wanted = float((likelihood_at(-step) - likelihood_at(step)) / (2 * step))
     wanted -= float((stored / 25.0).sum())
-    where = slice(cuts.start, cuts.start + 1) if growing else slice(cuts.start, cuts.stop)
+    where = slice(cuts.start, cuts.start + 1) if ordered else slice(cuts.start, cuts.stop)
     # the normal's slopes in two thresholds a gap apart are of size 1 / gap and nearly cancel
     lost = 1e-13 / gap if (likelihood, link) == ("cumulative", "probit") else 0.0
     assert slope[where].sum() == pytest.approx(wanted, rel=1e-9, abs=1e-8 + lost)
@@ -162,9 +162,11 @@ def test_two_levels_are_one_model_under_any_likelihood(link, rng):
     found = {}
     for likelihood, own in EVERY:
         if own == link:
-            placed = design(ratings, model_of(("item",), ("rater",), likelihood=likelihood, **spec))
-            flat = layout(placed)
-            point = initial_point(placed, flat, seed=2)
+            design = build_design(
+                ratings, model_of(("item",), ("rater",), likelihood=likelihood, **spec)
+            )
+            flat = parameter_layout(design)
+            point = initial_point(design, flat, seed=2)
             found[likelihood] = kernel_density(flat, point)
     value, slope = found.pop("cumulative")
     assert found
@@ -176,10 +178,10 @@ def test_two_levels_are_one_model_under_any_likelihood(link, rng):
 @pytest.mark.parametrize(("likelihood", "link"), NEW)
 def test_chains_start_where_shares_of_levels_are_the_observed_ones(likelihood, link):
     levels = np.repeat([0, 1, 2, 3], [400, 90, 300, 210])
-    placed = design(
+    design = build_design(
         one_item(levels, cuts=3), model_of((("item",), 1.0), likelihood=likelihood, link=link)
     )
-    cuts = thresholds(placed, placed.scales[0])
+    cuts = thresholds(design, design.scales[0])
     # each level is given one rating more than it has
     wanted = np.array([401, 91, 301, 211]) / 1004
     np.testing.assert_allclose(probabilities(likelihood, link, -cuts), wanted, rtol=1e-12)
@@ -193,8 +195,8 @@ def test_prior_thresholds_stand_in_any_order(rng):
         likelihood="adjacent",
         thresholds={"by": ["scale", "group:gender"], "prior": {"mean": 1.0, "sd": 2.0}},
     )
-    placed = design(crowd_ratings(rng, items=4, raters=4), model)
-    found = sample_prior(build(placed), draws=400, seed=3)
+    design = build_design(crowd_ratings(rng, items=4, raters=4), model)
+    found = sample_prior(build(design), draws=400, seed=3)
     cuts = found["prior"]["threshold_score"].to_numpy()[0]
     assert cuts.mean(axis=0) == pytest.approx(np.ones(4), abs=4 * 2.0 / np.sqrt(400))
     assert cuts.std(axis=0) == pytest.approx(np.full(4, 2.0), rel=4 / np.sqrt(800))
@@ -214,11 +216,11 @@ def test_the_node_for_other_priors_has_the_density_of_the_graph(likelihood, link
         thresholds={"by": ["scale", "group:gender"]},
         discrimination=[{"by": ["group:gender"]}],
     )
-    placed = design(crowd_ratings(rng, items=8, raters=6), model)
-    assert placed.outside_kernel
-    flat = layout(placed)
-    point = initial_point(placed, flat, seed=4)
-    value, slope = graph_density(build(placed, plan=flat.plan), flat, point)
-    wanted, slopes = graph_density(build(placed), flat, point)
+    design = build_design(crowd_ratings(rng, items=8, raters=6), model)
+    assert design.unsupported_by_kernel
+    flat = parameter_layout(design)
+    point = initial_point(design, flat, seed=4)
+    value, slope = graph_density(build(design, kernel_data=flat.kernel_data), flat, point)
+    wanted, slopes = graph_density(build(design), flat, point)
     assert value == pytest.approx(wanted, rel=1e-9)
     np.testing.assert_allclose(slope, slopes, rtol=1e-9, atol=1e-9)

@@ -10,11 +10,11 @@ from scipy.integrate import quad
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.bayes.predict.replication import log_likelihood
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import _spread
 from sharpbayes.spec.study import Sampler
@@ -27,22 +27,22 @@ ITEM = model_of(("item",))
 
 
 def fitted(ratings, model, *, sampler=SAMPLER, seed=3):
-    placed = design(ratings, model)
-    placed = design(ratings, model, powers=choose_powers(placed, seed=seed))
-    trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
-    return trace["posterior"].to_dataset(), placed
+    design = build_design(ratings, model)
+    design = build_design(ratings, model, non_centring=choose_weights(design, seed=seed))
+    trace = sample_kernel(design, parameter_layout(design), sampler, seed=seed)
+    return trace["posterior"].to_dataset(), design
 
 
 def left_out(ratings, model, by, **more):
-    posterior, placed = fitted(ratings, model, **more)
-    return loo.leave_out(posterior, placed, loo.units(ratings, by))
+    posterior, design = fitted(ratings, model, **more)
+    return loo.leave_out(posterior, design, loo.units(ratings, by))
 
 
-def whole(posterior, placed, code):
+def whole(posterior, design, code):
     """ArviZ's own numbers from the log-likelihood of all ratings at once, summed by unit."""
-    held = log_likelihood(posterior, placed)
-    by_rating = np.empty((*held["rating_score"].shape[:2], placed.ratings))
-    for scale in placed.scales:
+    held = log_likelihood(posterior, design)
+    by_rating = np.empty((*held["rating_score"].shape[:2], design.n_ratings))
+    for scale in design.scales:
         by_rating[..., scale.rows] = held[f"rating_{scale.name}"].to_numpy()
     summed = [by_rating[..., code == unit].sum(axis=-1) for unit in range(code.max() + 1)]
     units = xr.DataArray(np.stack(summed, axis=-1), dims=("chain", "draw", "unit"))
@@ -59,10 +59,10 @@ def test_numbers_are_those_of_arviz(rng, monkeypatch, by, cells):
     """Two scales, in one block and in many; experts have no gender and stay in."""
     monkeypatch.setattr(loo, "BLOCK_CELLS", cells)
     ratings = with_experts(crowd_ratings(rng, items=12, raters=6), rng)
-    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    posterior, design = fitted(ratings, ITEM_AND_RATER)
     left = loo.units(ratings, by)
-    found = loo.leave_out(posterior, placed, left)
-    wanted = whole(posterior, placed, left.code)
+    found = loo.leave_out(posterior, design, left)
+    wanted = whole(posterior, design, left.code)
     assert found.attrs["integrated"] == ""
     assert found["elpd"].to_numpy() == pytest.approx(wanted.elpd_i.to_numpy(), rel=1e-4)
     assert found["pareto_k"].to_numpy() == pytest.approx(wanted.pareto_k.to_numpy(), abs=1e-3)
@@ -74,12 +74,12 @@ def test_numbers_are_those_of_arviz(rng, monkeypatch, by, cells):
 def test_quadrature_is_the_integral(rng):
     """One draw, one item: its ratings under a new effect, integrated by SciPy."""
     ratings = crowd_ratings(rng, items=5, raters=7)
-    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    posterior, design = fitted(ratings, ITEM_AND_RATER)
     left = loo.units(ratings, "item")
-    own = loo.find_own_effect(placed, left)
+    own = loo.find_own_effect(design, left)
     assert own.name == "location_item"
-    ordered = loo._Ordered.of(placed, left)
-    found = loo._unit_log_likelihood(posterior, placed, ordered, range(5), own)
+    ordered = loo._Ordered.of(design, left)
+    found = loo._unit_log_likelihood(posterior, design, ordered, range(5), own)
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
     rows = ratings.factors["item"].codes == 2
@@ -98,9 +98,9 @@ def test_quadrature_is_the_integral(rng):
 def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
     ratings = crowd_ratings(rng, items=15, raters=12)
     sampler = Sampler(chains=2, tune=500, draws=2000)
-    posterior, placed = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
+    posterior, design = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
     left = loo.units(ratings, by)
-    found = loo.leave_out(posterior, placed, left)
+    found = loo.leave_out(posterior, design, left)
     assert found.attrs["integrated"] == f"location_{by}"
     good = np.flatnonzero(found["pareto_k"] < found.attrs["good_k"])
     assert len(good) >= 1
@@ -114,7 +114,7 @@ def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
     model = model_of(("item",), ("rater",), thresholds={"by": ["scale", "rater"]})
     ratings = crowd_ratings(rng, items=15, raters=6)
     left = loo.units(ratings, "rater")
-    assert loo.find_own_effect(design(ratings, model), left) is None
+    assert loo.find_own_effect(build_design(ratings, model), left) is None
     exact = loo.refit_without_unit(ratings, model, SAMPLER, left, 2, seed=1)
     assert -60.0 < exact < -15.0  # 15 ratings on five levels: log(1/5) each is -24
 
@@ -169,11 +169,11 @@ def test_a_term_of_pure_noise_is_no_gain(rng):
 
 def test_exact_density_is_the_mean_over_draws(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
-    posterior, placed = fitted(ratings, ITEM_AND_RATER)
+    posterior, design = fitted(ratings, ITEM_AND_RATER)
     left = loo.units(ratings, "rating")
-    held = log_likelihood(posterior, placed)["rating_score"].to_numpy().reshape(1000, -1)
+    held = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
-    assert loo.predict_unit(posterior, placed, left, 5) == pytest.approx(wanted, rel=1e-5)
+    assert loo.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):

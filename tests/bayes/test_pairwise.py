@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from tests.bayes.conftest import model_from, panel_ratings
 from tests.bayes.test_kernel import assert_same
 
@@ -133,7 +133,9 @@ EVERY_RUN = 10
 def test_kernel_has_the_density_of_the_graph(number):
     row, rng = ROWS[number], np.random.default_rng(number)
     spec, ratings = model_of_row(row), ratings_of_row(row, rng)
-    placed = design(ratings, spec)
+    design = build_design(ratings, spec)
     if row["power"] is not None:
-        placed = design(ratings, spec, powers={each.name: row["power"] for each in placed.terms})
-    assert_same(placed, seed=number)
+        design = build_design(
+            ratings, spec, non_centring={each.name: row["power"] for each in design.terms}
+        )
+    assert_same(design, seed=number)

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict import leave_out as loo
 from tests.bayes.conftest import crowd_ratings, model_of
 
@@ -22,7 +22,7 @@ def fit_of(items, draws):
     """Ratings, their design and draws of a posterior about as wide as theirs would be."""
     rng = np.random.default_rng(SEED)
     ratings = crowd_ratings(rng, items=items, raters=RATERS)
-    placed = design(ratings, model_of(("item",), ("rater",)))
+    design = build_design(ratings, model_of(("item",), ("rater",)))
     shape = (CHAINS, draws // CHAINS)
 
     def around(middle, sd):
@@ -32,10 +32,10 @@ def fit_of(items, draws):
     values = {
         "location_item": ("item", around(rng.normal(0, 1.5, items), 0.2)),
         "location_rater": ("rater", around(rng.normal(0, 0.8, RATERS), 0.1)),
-        "threshold_score": (placed.scales[0].cutpoint_dim, cuts),
+        "threshold_score": (design.scales[0].cutpoint_dim, cuts),
     }
     held = {name: (("chain", "draw", dim), array) for name, (dim, array) in values.items()}
-    return ratings, placed, xr.Dataset(held)
+    return ratings, design, xr.Dataset(held)
 
 
 def peak():
@@ -52,11 +52,11 @@ def main():
     print("| ratings | draws | s | processor s | peak GB before | peak GB after |")
     print("| --- | --- | --- | --- | --- | --- |")
     for items in chosen.items:
-        ratings, placed, posterior = fit_of(items, chosen.draws)
+        ratings, design, posterior = fit_of(items, chosen.draws)
         before, start, used = peak(), time.monotonic(), time.process_time()
-        loo.leave_out(posterior, placed, loo.units(ratings, loo.RATING))
+        loo.leave_out(posterior, design, loo.units(ratings, loo.RATING))
         seconds, processor = time.monotonic() - start, time.process_time() - used
-        row = (placed.ratings, chosen.draws, f"{seconds:.0f}", f"{processor:.0f}")
+        row = (design.n_ratings, chosen.draws, f"{seconds:.0f}", f"{processor:.0f}")
         print("|", *(f"{each} |" for each in row), f"{before:.2f} | {peak():.2f} |", flush=True)
 
 

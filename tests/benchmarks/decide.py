@@ -22,7 +22,7 @@ import xarray as xr
 
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.bayes.design.design import rating_dim
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import provenance, save_results
 from sharpbayes.workflows.run import read
@@ -34,27 +34,27 @@ CHAINS = 4
 WEIGHTINGS = ("sharp", "equal", "precautionary")
 
 
-def predictive(placed, draws):
+def predictive(design, draws):
     """Replicated levels of each scale over (chain, draw, rating)."""
     rng = np.random.default_rng(1)
     made = {}
-    for scale in placed.scales:
+    for scale in design.scales:
         shape = (CHAINS, draws // CHAINS, len(scale.rows))
         level = np.empty(shape, dtype=np.int16)
         for at in np.ndindex(shape[:2]):
-            moved = scale.level + rng.integers(-1, 2, len(scale.rows))
+            moved = scale.category + rng.integers(-1, 2, len(scale.rows))
             level[at] = np.clip(moved, 0, len(scale.labels) - 1)
         made[f"rating_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
     coords = {"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)}
     return xr.Dataset(made, coords)
 
 
-def posterior(placed, draws):
+def posterior(design, draws):
     """Effects near none, over (chain, draw, ...)."""
-    rng, held = np.random.default_rng(2), flat(placed, (CHAINS, draws // CHAINS))
+    rng, held = np.random.default_rng(2), flat(design, (CHAINS, draws // CHAINS))
     noise = {
         term.name: held[term.name] + rng.normal(0, 0.1, held[term.name].shape)
-        for term in placed.terms
+        for term in design.terms
     }
     return held.assign(noise)
 
@@ -86,15 +86,15 @@ def main():
         sources = '[["ratings"], ["ratings", "prompts"]]' if chosen.prompts else '["ratings"]'
         files = load_study(study, overrides=[f"uncertainty={sources}"])
         loaded = read(files)
-        placed = design(loaded.ratings, files.model.spec)
-        stored = FitData(loaded.panel, predictive(placed, draws), posterior(placed, draws))
+        design = build_design(loaded.ratings, files.model.spec)
+        stored = FitData(loaded.panel, predictive(design, draws), posterior(design, draws))
         plan, groups = profile_panel(files, loaded.panel)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)
         found = posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(
-            f"{draws} draws of {placed.ratings} ratings through the profile: {took:.1f} s", end=""
+            f"{draws} draws of {design.n_ratings} ratings through the profile: {took:.1f} s", end=""
         )
         print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)

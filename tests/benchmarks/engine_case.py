@@ -14,10 +14,10 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.fit import sample_terms, trial_powers
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.fit import sample_terms, trial_weights
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.data.ratings import Factor, Ratings
@@ -87,7 +87,7 @@ def panel(indicators, *, models=11, prompts=901, judges=3, levels=10, seed=1):
 
 def kernel_microseconds(flat, point):
     """Microseconds of one log density with its gradient, by the code that the sampler calls."""
-    slope, value, user = np.empty_like(point), np.empty(1), pack(flat.plan)
+    slope, value, user = np.empty_like(point), np.empty(1), pack(flat.kernel_data)
     call = logp_code().ctypes
     arrays = [a.ctypes.data_as(call.argtypes[n]) for n, a in enumerate((point, slope, value), 1)]
     return median_microseconds(lambda: call(len(point), *arrays, user.ctypes.data))
@@ -127,10 +127,10 @@ def kernel_case(name, seed, likelihood):
     """Kernel and loop on one set of ratings."""
     made = table(name, seed)
     model = load(find("models", "crowd_severity"), Model).spec
-    placed = design(crowd(made), model.model_copy(update={"likelihood": likelihood}))
-    flat = layout(placed)
-    ours = kernel_microseconds(flat, initial_point(placed, flat, seed=seed))
-    return {"kernel": ours, "loop": loop_microseconds(made), "ratings": placed.ratings}
+    design = build_design(crowd(made), model.model_copy(update={"likelihood": likelihood}))
+    flat = parameter_layout(design)
+    ours = kernel_microseconds(flat, initial_point(design, flat, seed=seed))
+    return {"kernel": ours, "loop": loop_microseconds(made), "ratings": design.n_ratings}
 
 
 def peak_megabytes():
@@ -147,9 +147,9 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    powers = trial_powers(design(made, model), seed=seed, step=lambda _: None)
-    placed = design(made, model, powers=powers)
-    trace = sample_terms(placed, sampler, [seed, seed], step=lambda _: None, progress=None)
+    powers = trial_weights(build_design(made, model), seed=seed, step=lambda _: None)
+    design = build_design(made, model, non_centring=powers)
+    trace = sample_terms(design, sampler, [seed, seed], step=lambda _: None, progress=None)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()
     draws = sampler.chains * sampler.draws
@@ -158,8 +158,8 @@ def fit_case(name, seed):
     found = check_convergence(trace, sampler)
     return {
         "seconds": sampled,
-        "ratings": placed.ratings,
-        "parameters": placed.parameters,
+        "ratings": design.n_ratings,
+        "parameters": design.n_parameters,
         "min_ess": float(found["ess_bulk"].min()),
         "worst": str(found["ess_bulk"].idxmin().item()),
         "max_rhat": float(found["rhat"].max()),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError
 from sharpbayes.posterior.crowd import labels_outside
 from sharpbayes.spec.load import load_study
@@ -55,8 +55,8 @@ def test_the_label_of_an_item_stands_beside_its_ratings(files):
 
 
 def test_the_term_moves_items_by_their_label_and_leaves_others(files):
-    placed = design(read(files).ratings, files.model.spec)
-    [term] = [term for term in placed.terms if term.name == "location_item_label"]
+    design = build_design(read(files).ratings, files.model.spec)
+    [term] = [term for term in design.terms if term.name == "location_item_label"]
     assert term.shape == (2,)
     assert set(term.index.tolist()) == {-1, 0, 1}
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.crowd import count_crowd, statistic_of
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.errors import SpecError
 from sharpbayes.posterior.crowd import crowd_twin
@@ -34,10 +34,10 @@ def crowd():
     """The quickstart's study and data, and draws that repeat the observed ratings."""
     files = load_study("quickstart_crowd")
     loaded = read(files)
-    placed = design(loaded.ratings, files.model.spec)
+    design = build_design(loaded.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    same = observed(placed).expand_dims(axes).copy(deep=True)
-    return files.study.spec, loaded.crowd, Draws(xr.Dataset(), same, placed, 1)
+    same = observed(design).expand_dims(axes).copy(deep=True)
+    return files.study.spec, loaded.crowd, Draws(xr.Dataset(), same, design, 1)
 
 
 def test_without_noise_the_twin_is_the_deterministic_value(crowd):

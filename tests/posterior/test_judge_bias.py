@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.panel import planned
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.judge_bias import judge_bias, people_draws, seated
@@ -30,19 +30,19 @@ def ratings(small):
     return read(small.files).ratings
 
 
-def made_up(placed, rng):
+def made_up(design, rng):
     """A posterior of numbers without meaning, thresholds growing."""
     lead, shape = ("chain", "draw"), (CHAINS, DRAWS)
     found = {}
-    for term in placed.terms:
+    for term in design.terms:
         values = rng.normal(size=(*shape, *term.shape))
-        values = np.exp(values / 2) if term.part == "discrimination" else values
+        values = np.exp(values / 2) if term.kind == "discrimination" else values
         found[term.name] = ((*lead, *term.dims), values)
         found[f"sd_{term.stem}"] = (lead, np.ones(shape))
-    for scale in placed.scales:
-        cuts = np.sort(rng.normal(0, 2, (*shape, scale.cuts)), axis=-1)
+    for scale in design.scales:
+        cuts = np.sort(rng.normal(0, 2, (*shape, scale.n_cutpoints)), axis=-1)
         found[f"threshold_{scale.name}"] = ((*lead, scale.cutpoint_dim), cuts)
-    coords = {name: list(labels) for name, labels in placed.coords.items()}
+    coords = {name: list(labels) for name, labels in design.coords.items()}
     used = {dim for dims, _ in found.values() for dim in dims}
     kept = {name: labels for name, labels in coords.items() if name in used}
     return xr.Dataset(found, kept | {"chain": range(CHAINS), "draw": range(DRAWS)})
@@ -50,18 +50,18 @@ def made_up(placed, rng):
 
 @pytest.fixture(scope="module")
 def parts(small, ratings):
-    placed = design(ratings, small.files.model.spec)
-    return placed, made_up(placed, np.random.default_rng(8))
+    design = build_design(ratings, small.files.model.spec)
+    return design, made_up(design, np.random.default_rng(8))
 
 
 def draws_of(parts, seed=4):
-    placed, posterior = parts
-    return Draws(posterior, posterior.drop_vars(list(posterior.data_vars)), placed, seed)
+    design, posterior = parts
+    return Draws(posterior, posterior.drop_vars(list(posterior.data_vars)), design, seed)
 
 
 def test_terms_of_judges_by_plain_loops(parts, ratings):
-    placed, posterior = parts
-    found = judge_bias(posterior, placed, ratings, level=0.9)
+    design, posterior = parts
+    found = judge_bias(posterior, design, ratings, level=0.9)
     cell = posterior.isel(chain=1, draw=7)
     people = cell["location_rater"].mean()
     by_dimension = cell["location_judge_dimension_scale"].isel(scale=0) - people
@@ -93,22 +93,22 @@ def test_terms_of_judges_by_plain_loops(parts, ratings):
 
 
 def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
-    placed, posterior = parts
-    found = judge_bias(posterior, placed, ratings, level=0.9)
+    design, posterior = parts
+    found = judge_bias(posterior, design, ratings, level=0.9)
     # 3 models x half of 8 prompts x 4 indicators
     assert found["shared"].to_numpy().tolist() == [48, 48, 48]
 
 
 def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     """A person in a seat has the severity, factor and thresholds of that person's own ratings."""
-    placed, posterior = parts
+    design, posterior = parts
     seats = people_draws(draws_of(parts), ratings)
     names = ("model", "prompt", "indicator")
     held = ratings.factors
     judged = held["judge"].codes >= 0
     full, sitting = (
         latent_ratings(p, d, d.scales[0])
-        for p, d in ((posterior, placed), (seats.posterior, seats.design))
+        for p, d in ((posterior, design), (seats.posterior, seats.design))
     )
     effects = posterior["location_rater"].to_numpy().reshape(-1, 4)
     taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
@@ -138,11 +138,11 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
 
 def test_everybody_sits_once_before_anyone_sits_twice(parts, ratings):
     """Two people in three seats: both sit in every draw."""
-    placed, posterior = parts
+    design, posterior = parts
     two = ratings.factors["rater"]
     fewer = {"rater": type(two)(two.labels[:2], np.minimum(two.codes, 1))}
     few = Ratings(ratings.score, ratings.factors | fewer, ratings.scales)
-    seats = people_draws(draws_of((placed, posterior.isel(rater=[0, 1]))), few)
+    seats = people_draws(draws_of((design, posterior.isel(rater=[0, 1]))), few)
     taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
     assert {len(set(row)) for row in taken.tolist()} == {2}
 
@@ -157,7 +157,7 @@ def test_new_people_are_drawn_from_their_population(parts, ratings):
 
 def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
     """Whatever the effects of judges, people in their seats score the same."""
-    placed, posterior = parts
+    design, posterior = parts
     levels = read(small.files).panel
     cells = panel_cells(levels, ratings, small.files.study.spec.panel)
     plan = planned(small.files, levels)
@@ -169,16 +169,16 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
         }
     )
     one, other = (
-        panel_twins([plan], cells, people_draws(draws_of((placed, each)), ratings), ["ratings"])[0]
+        panel_twins([plan], cells, people_draws(draws_of((design, each)), ratings), ["ratings"])[0]
         for each in (posterior, louder)
     )
     xr.testing.assert_identical(one, other)
 
 
 def test_seats_keep_the_cells_of_judges(parts, ratings):
-    placed, _ = parts
-    found = seated(placed, ratings)
-    assert found.ratings == int((ratings.factors["judge"].codes >= 0).sum())
+    design, _ = parts
+    found = seated(design, ratings)
+    assert found.n_ratings == int((ratings.factors["judge"].codes >= 0).sum())
     assert not {"judge", "own_family"} & {dim for term in found.terms for dim in term.dims}
     assert found.coords["rater"] == ("j0", "j1", "j2")
 

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes.analysis.panel import planned
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -24,10 +24,10 @@ def parts(files):
     """Levels, cells, plan and draws that replicate the observed ratings exactly."""
     loaded = read(files)
     ratings = loaded.ratings
-    placed = design(ratings, load_study("quickstart").model.spec)
+    design = build_design(ratings, load_study("quickstart").model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    same = observed(placed).expand_dims(axes).copy(deep=True)
-    draws = Draws(xr.Dataset(), same, placed, 1)
+    same = observed(design).expand_dims(axes).copy(deep=True)
+    draws = Draws(xr.Dataset(), same, design, 1)
     return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
 
 
@@ -167,19 +167,21 @@ def test_weights_have_the_moments_of_a_dirichlet():
 @pytest.fixture(scope="module")
 def posterior():
     """A posterior of the quickstart with known sds, every draw the same."""
-    placed = design(read(load_study("quickstart")).ratings, load_study("quickstart").model.spec)
+    design = build_design(
+        read(load_study("quickstart")).ratings, load_study("quickstart").model.spec
+    )
     shape, variables = (2, 400), {}
-    for term in placed.terms:
+    for term in design.terms:
         variables[term.name] = (("chain", "draw", *term.dims), np.ones((*shape, *term.shape)))
         variables[f"sd_{term.stem}"] = (("chain", "draw"), np.ones(shape))
-    return placed, xr.Dataset(variables)
+    return design, xr.Dataset(variables)
 
 
 def test_new_judges_follow_the_law_of_their_terms(posterior):
-    placed, held = posterior
-    fresh = draw_new_levels(held, placed, "judge", rng=np.random.default_rng(1))
+    design, held = posterior
+    fresh = draw_new_levels(held, design, "judge", rng=np.random.default_rng(1))
     changed = {name for name in held.data_vars if not fresh[name].equals(held[name])}
-    assert changed == {term.name for term in placed.terms if "judge" in term.dims}
+    assert changed == {term.name for term in design.terms if "judge" in term.dims}
     assert any(name.startswith("location") for name in changed)
     assert any(name.startswith("gap") for name in changed)
     for name in changed:
@@ -188,15 +190,15 @@ def test_new_judges_follow_the_law_of_their_terms(posterior):
 
 
 def test_a_new_discrimination_is_a_positive_factor(posterior):
-    placed, held = posterior
-    fresh = draw_new_levels(held, placed, "indicator", rng=np.random.default_rng(1))
+    design, held = posterior
+    fresh = draw_new_levels(held, design, "indicator", rng=np.random.default_rng(1))
     values = fresh["discrimination_indicator"].to_numpy().ravel()
     assert stats.kstest(np.log(values), "norm").pvalue > 1e-3
 
 
 def test_correlated_effects_keep_their_correlation(posterior):
-    placed, held = posterior
-    term = next(t for t in placed.terms if t.name == "location_judge_dimension")
+    design, held = posterior
+    term = next(t for t in design.terms if t.name == "location_judge_dimension")
     correlated = replace(term, correlation=object())
     rho = np.full((4, 4), 0.8) + 0.2 * np.eye(4)
     lead = (2, 400)
@@ -206,7 +208,7 @@ def test_correlated_effects_keep_their_correlation(posterior):
         correlation_judge_dimension=(names, np.broadcast_to(rho, (*lead, 4, 4))),
     )
     fresh = draw_new_levels(
-        held, replace(placed, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
+        held, replace(design, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
     )
     rows = fresh["location_judge_dimension"].transpose(..., "dimension").to_numpy().reshape(-1, 4)
     np.testing.assert_allclose(np.corrcoef(rows.T), rho, atol=0.06)

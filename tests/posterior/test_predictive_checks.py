@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.posterior.predictive_checks import frequencies, predictive_checks
 from sharpbayes.posterior.replicates import Draws
@@ -71,9 +71,9 @@ def test_a_thousand_true_checks_rarely_fail():
 def test_frequencies_by_judge_are_counts_over_counts():
     files = load_study("quickstart")
     ratings = read(files).ratings
-    placed = design(ratings, files.model.spec)
-    same = observed(placed).expand_dims(chain=[0, 1], draw=[0, 1, 2])
-    replicated, seen = frequencies(Draws(xr.Dataset(), same, placed, 1), ratings, ["judge"])
+    design = build_design(ratings, files.model.spec)
+    same = observed(design).expand_dims(chain=[0, 1], draw=[0, 1, 2])
+    replicated, seen = frequencies(Draws(xr.Dataset(), same, design, 1), ratings, ["judge"])
     judge, scale = ratings.factors["judge"], ratings.factors["scale"]
     for name, code in ((n, i) for i, n in enumerate(scale.labels)):
         for at, label in enumerate(judge.labels):

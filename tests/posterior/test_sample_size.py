@@ -9,7 +9,7 @@ from scipy import stats
 
 from sharpbayes import further
 from sharpbayes.analysis.panel import planned
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.posterior.decision import decided_by
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -28,14 +28,14 @@ CHAINS, DRAWS = 2, 100
 
 def replicates(loaded, files):
     """Draws whose ratings are levels at random."""
-    placed = design(loaded.ratings, files.model.spec)
+    design = build_design(loaded.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    made = observed(placed).expand_dims(axes).copy(deep=True)
+    made = observed(design).expand_dims(axes).copy(deep=True)
     rng = np.random.default_rng(7)
-    for scale in placed.scales:
+    for scale in design.scales:
         held = made[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, len(scale.labels), held.shape)
-    return Draws(flat(placed, (CHAINS, DRAWS)), made, placed, 3)
+    return Draws(flat(design, (CHAINS, DRAWS)), made, design, 3)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_large_studies_have_fewer_makings(panel, monkeypatch):
         raise LookupError
 
     monkeypatch.setattr(further, "made_tables", looked)
-    for most, wanted in ((10**12, 32), (10 * draws.design.ratings * 200, 10), (1, 1)):
+    for most, wanted in ((10**12, 32), (10 * draws.design.n_ratings * 200, 10), (1, 1)):
         monkeypatch.setattr(further, "MADE", most)
         with pytest.raises(LookupError):
             further_prompts(plan, cells, draws)

@@ -35,8 +35,8 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd import count_crowd, statistic_of
 from sharpbayes.analysis.panel import planned, replicated_tables
-from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, melt_crowd
@@ -133,10 +133,10 @@ def studied(folder, prompts):
 
 def fitted(ratings, model, seed):
     """Posterior draws and ratings replicated from them."""
-    placed = design(ratings, model)
-    posterior = sample_kernel(placed, layout(placed), SAMPLER, seed=seed)["posterior"]
+    design = build_design(ratings, model)
+    posterior = sample_kernel(design, parameter_layout(design), SAMPLER, seed=seed)["posterior"]
     few = thin(posterior.to_dataset(), draws=KEPT)
-    return Draws(few, posterior_predictive(few, placed, seed=seed + 1), placed, seed)
+    return Draws(few, posterior_predictive(few, design, seed=seed + 1), design, seed)
 
 
 def measures(twins):

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from sharpbayes.analysis.panel import planned
-from sharpbayes.bayes.design.indexing import design
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import thin
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.posterior.judge_bias import judge_bias, people_draws
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -39,11 +39,11 @@ def one(folder, seed):
     made = simulated(folder, seed=seed)
     loaded, study = read(made.files), made.files.study.spec
     ratings, spec = loaded.ratings, made.files.model.spec
-    placed = design(ratings, spec)
-    placed = design(ratings, spec, powers=choose_powers(placed, seed=seed))
-    trace = sample_kernel(placed, layout(placed), study.sampler, seed=seed)
+    design = build_design(ratings, spec)
+    design = build_design(ratings, spec, non_centring=choose_weights(design, seed=seed))
+    trace = sample_kernel(design, parameter_layout(design), study.sampler, seed=seed)
     posterior = trace["posterior"].to_dataset()
-    found = judge_bias(posterior, placed, ratings, level=LEVEL)
+    found = judge_bias(posterior, design, ratings, level=LEVEL)
     drawn = found[["severity", "differential_severity", "discrimination", "self_preference"]]
     rhat = float(az.rhat(drawn).to_dataarray().max())
     for name, truth in made.truth.items():
@@ -56,7 +56,7 @@ def one(folder, seed):
             yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan, rhat
     few = thin(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
-    draws = people_draws(Draws(few, empty, placed, seed), ratings)
+    draws = people_draws(Draws(few, empty, design, seed), ratings)
     plan = planned(made.files, loaded.panel)
     cells = panel_cells(loaded.panel, ratings, study.panel)
     [twin] = panel_twins([plan], cells, draws, ["ratings"])

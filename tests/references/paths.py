@@ -13,11 +13,11 @@ import numpy as np
 from arviz_stats.base import array_stats
 from scipy import stats
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.convergence import parameters
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
@@ -41,13 +41,13 @@ def posteriors(name):
     study = ROOT / "specs" / "studies" / f"{name.split()[0]}.toml"
     files = load_study(study, overrides=SETS[name])
     ratings, model = read(files).ratings, files.model.spec
-    powers = choose_powers(design(ratings, model), seed=SEEDS[0])
-    placed = design(ratings, model, powers=powers)
-    kernel = sample_kernel(placed, layout(placed), SAMPLER, seed=SEEDS[0])
-    graph = sample_graph(build(placed), SAMPLER, seed=SEEDS[1])
+    powers = choose_weights(build_design(ratings, model), seed=SEEDS[0])
+    design = build_design(ratings, model, non_centring=powers)
+    kernel = sample_kernel(design, parameter_layout(design), SAMPLER, seed=SEEDS[0])
+    graph = sample_graph(build(design), SAMPLER, seed=SEEDS[1])
     return (
         files.model.spec.title,
-        placed,
+        design,
         [each["posterior"].to_dataset() for each in (kernel, graph)],
     )
 
@@ -62,7 +62,7 @@ def moments(values):
 
 def compared(name):
     """The row of a data set."""
-    title, placed, found = posteriors(name)
+    title, design, found = posteriors(name)
     labels, ours = parameters(found[0])
     names, theirs = parameters(found[1])
     order = [list(names).index(label) for label in labels]
@@ -77,7 +77,7 @@ def compared(name):
     numbers = (bound, *apart.max(axis=1), ess, r_hat)
     forms = (".2f", ".2f", ".2f", ".0f", ".4f")
     told = [format(each, form) for each, form in zip(numbers, forms, strict=True)]
-    return (name, title, placed.ratings, int(moves.sum()), *told)
+    return (name, title, design.n_ratings, int(moves.sum()), *told)
 
 
 def main():

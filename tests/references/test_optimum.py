@@ -15,10 +15,10 @@ import pytest
 from scipy.optimize import root
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.test_kernel import kept_at
@@ -54,15 +54,18 @@ def twice(ratings):
 def at_estimates(name, model, wanted):
     """Log-likelihood and its gradient at these values of the model's variables."""
     ratings = ratings_of(name)
-    placed = design(ratings, model)
-    powers = {term.name: term.power for term in placed.terms}
-    once, double = layout(placed), layout(design(twice(ratings), model, powers=powers))
-    assert {section.name for section in once.kept} == set(wanted)
-    values = np.concatenate([np.ravel(wanted[section.name]) for section in once.kept])
+    design = build_design(ratings, model)
+    powers = {term.name: term.non_centring for term in design.terms}
+    once, double = (
+        parameter_layout(design),
+        parameter_layout(build_design(twice(ratings), model, non_centring=powers)),
+    )
+    assert {section.name for section in once.stored} == set(wanted)
+    values = np.concatenate([np.ravel(wanted[section.name]) for section in once.stored])
     # The coordinates that stand for these values, which are more where factors add up to 0.
     found = root(
         lambda point: kept_at(once, point) - values,
-        initial_point(placed, once, seed=1),
+        initial_point(design, once, seed=1),
         method="lm",
         options={"xtol": 1e-14, "ftol": 1e-14},
     )
@@ -106,16 +109,16 @@ def test_common_thresholds_by_statsmodels(link):
     holds(found, fit.llf, slope=1e-3)
 
 
-def by_group(own, *, growing):
+def by_group(own, *, ordered):
     """Our variables of thresholds of each group, (group, cut): common ones, severity, stretches."""
     gaps, pivot = np.diff(own), (own.shape[1] - 1) // 2
-    middle = np.exp(np.log(gaps).mean(0)) if growing else gaps.mean(0)
+    middle = np.exp(np.log(gaps).mean(0)) if ordered else gaps.mean(0)
     steps = np.concatenate([[0.0], np.cumsum(middle)])
     anchor = own[:, pivot].mean()
     return {
         "threshold_score": steps - steps[pivot] + anchor,
         "location_group": anchor - own[:, pivot],
-        "gap_score_group": np.log(gaps / middle) if growing else gaps - middle,
+        "gap_score_group": np.log(gaps / middle) if ordered else gaps - middle,
     }
 
 
@@ -128,7 +131,7 @@ def of_each_group(link="logit", likelihood="cumulative"):
 
 def test_thresholds_of_each_group_by_clm():
     first, more = np.reshape(ORDINAL["groups nominal"], (2, 3))
-    wanted = by_group(np.array([first, first + more]), growing=True)
+    wanted = by_group(np.array([first, first + more]), ordered=True)
     (loglik,) = ORDINAL["groups nominal_loglik"]
     holds(at_estimates("groups", of_each_group(), wanted), loglik, slope=1e-3)
 
@@ -159,5 +162,5 @@ def test_steps_of_each_group_by_vglm(likelihood, link):
     *values, loglik = STEPS[f"{likelihood} {link} own"]
     first, more = np.reshape(values, (2, 4))
     sign = -1.0 if likelihood == "adjacent" else 1.0
-    wanted = by_group(sign * np.array([first, first + more]), growing=False)
+    wanted = by_group(sign * np.array([first, first + more]), ordered=False)
     holds(at_estimates("steps", of_each_group(link, likelihood), wanted), loglik, slope=1e-3)

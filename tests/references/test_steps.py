@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.draws import labelled
 from sharpbayes.data.ratings import Ratings
@@ -58,17 +58,17 @@ def at_the_mode(likelihood, link, *, own):
         link=link,
         thresholds={"by": by, "prior": {"mean": 0.0, "sd": 1000.0}, "gap": FLAT},
     )
-    placed = design(held, model)
-    flat = layout(placed)
+    design = build_design(held, model)
+    flat = parameter_layout(design)
 
     def less(point):
         value, slope = kernel_density(flat, point)
         return -value, -slope
 
-    found = minimize(less, initial_point(placed, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
-    draws = labelled(kept_at(flat, found.x)[None, None], placed, flat)
+    found = minimize(less, initial_point(design, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
+    draws = labelled(kept_at(flat, found.x)[None, None], design, flat)
     # of single precision each, as results keep them
-    return draws, float(log_likelihood(draws, placed)["rating_score"].astype(float).sum())
+    return draws, float(log_likelihood(draws, design)["rating_score"].astype(float).sum())
 
 
 @pytest.mark.parametrize(("likelihood", "link"), LAWS)

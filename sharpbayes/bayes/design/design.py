@@ -14,11 +14,11 @@ from sharpbayes.spec.model import (
     ThresholdPrior,
 )
 
-Part = Literal["location", "gap", "discrimination"]
+TermKind = Literal["location", "gap", "discrimination"]
 
 
 # Up to this power effects are sampled about the effects that they are nested in.
-DIRECT = 0.75
+CENTRED_BELOW = 0.75
 
 
 @dataclass(frozen=True)
@@ -27,36 +27,36 @@ class Term:
 
     Attributes:
         name: Variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``.
-        part: What the effects act on: severity, gaps between thresholds, or discrimination.
+        kind: What the effects act on: severity, gaps between thresholds, or discrimination.
         dims: Dimension names of the effects.
         shape: Number of levels along each dimension.
         index: For each rating the flat position of its effect, -1 for none; of a spacing the
             level of its column; shape (rating,).
         prior: Prior of the effects.
-        power: Effects are sampled divided by their sd to this power: 0 where ratings say much of
+        non_centring: Effects are sampled divided by their sd to this power: 0 where ratings say much of
             each, 1 where they say little.
         zero_sum: Whether effects add up to 0 along every dimension.
         correlation: Prior of the correlations over the last dimension, or None.
-        block: For each effect the block whose mean is split from it, -1 for none; shape (size,).
-        held: For each scale the block whose mean its thresholds hold, -1 for none.
-        holder: Name of the term whose effects hold the means in place of thresholds, or None.
-        absorbed_by: Name of the finer term whose effects are centred at this term's, or None.
+        mean_group: For each effect the block whose mean is split from it, -1 for none; shape (size,).
+        swept_mean: For each scale the block whose mean its thresholds hold, -1 for none.
+        mean_holder: Name of the term whose effects hold the means in place of thresholds, or None.
+        child_term: Name of the finer term whose effects are centred at this term's, or None.
         scale: Position of the scale of a spacing, else -1.
     """
 
     name: str
-    part: Part
+    kind: TermKind
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     index: Index
     prior: Effects
-    power: float
-    block: Index
-    held: tuple[int, ...]
+    non_centring: float
+    mean_group: Index
+    swept_mean: tuple[int, ...]
     zero_sum: bool = False
     correlation: LKJ | None = None
-    holder: str | None = None
-    absorbed_by: str | None = None
+    mean_holder: str | None = None
+    child_term: str | None = None
     scale: int = -1
 
     @property
@@ -67,7 +67,7 @@ class Term:
     @property
     def centred(self) -> bool:
         """Whether effects are sampled about what they are nested in, rather than by themselves."""
-        return self.power < DIRECT
+        return self.non_centring < CENTRED_BELOW
 
     @property
     def stem(self) -> str:
@@ -75,50 +75,50 @@ class Term:
         return self.name.removeprefix("location_")
 
     @property
-    def sds(self) -> int:
+    def n_sds(self) -> int:
         """Number of sds with a prior of their own."""
         if isinstance(self.prior.sd, float):
             return 0
         return self.shape[-1] if self.correlation else 1
 
     @property
-    def correlations(self) -> int:
+    def n_correlations(self) -> int:
         """Number of free correlations."""
         return self.shape[-1] * (self.shape[-1] - 1) // 2 if self.correlation else 0
 
     @property
-    def coordinates(self) -> int:
+    def n_coordinates(self) -> int:
         """Number of free effects."""
         sizes = [size - 1 for size in self.shape] if self.zero_sum else self.shape
         return int(np.prod(sizes))
 
     @property
-    def hidden(self) -> str:
+    def log_suffix(self) -> str:
         """What the name of its coordinates ends with: those of factors are logarithms."""
-        return "_log" if self.part == "discrimination" else ""
+        return "_log" if self.kind == "discrimination" else ""
 
     @property
-    def blocks(self) -> int:
+    def n_mean_groups(self) -> int:
         """Number of blocks; one for each gap of a spacing, also where no effect is in it."""
-        gaps = self.shape[-1] if self.part == "gap" else 0
-        return max(int(self.block.max()) + 1, gaps)
+        gaps = self.shape[-1] if self.kind == "gap" else 0
+        return max(int(self.mean_group.max()) + 1, gaps)
 
 
 @dataclass(frozen=True)
-class ScaleBlock:
+class ScaleRatings:
     """The ratings that are on one scale.
 
     Attributes:
         name: Name of the scale.
         labels: Labels of its levels, lowest first.
         rows: Positions of its ratings; shape (n,).
-        level: Their levels, from 0; shape (n,).
+        category: Their categories, from 0; shape (n,).
     """
 
     name: str
     labels: tuple[str, ...]
     rows: Index
-    level: Index
+    category: Index
 
     @property
     def cutpoint_dim(self) -> str:
@@ -138,20 +138,20 @@ class ScaleBlock:
         )
 
     @property
-    def cuts(self) -> int:
+    def n_cutpoints(self) -> int:
         """Number of thresholds, K - 1."""
         return len(self.labels) - 1
 
     @property
-    def pivot(self) -> int:
+    def reference_cutpoint(self) -> int:
         """Position of the threshold that stretching the gaps leaves where it is: the middle."""
-        return (self.cuts - 1) // 2
+        return (self.n_cutpoints - 1) // 2
 
     @property
-    def anchor(self) -> int:
+    def median_cutpoint(self) -> int:
         """Position of the threshold nearest the median rating."""
-        share = np.cumsum(np.bincount(self.level, minlength=len(self.labels)))[:-1]
-        return int(np.argmin(np.abs(share / len(self.level) - 0.5)))
+        share = np.cumsum(np.bincount(self.category, minlength=len(self.labels)))[:-1]
+        return int(np.argmin(np.abs(share / len(self.category) - 0.5)))
 
 
 @dataclass(frozen=True)
@@ -166,38 +166,38 @@ class Design:
         likelihood: Which levels a threshold parts.
         link: ``logit`` or ``probit``.
         coords: Labels of each dimension.
-        ratings: Number of ratings.
-        left_out: Names of the terms with one level, which thresholds already hold.
+        n_ratings: Number of ratings.
+        omitted_terms: Names of the terms with one level, which thresholds already hold.
     """
 
     terms: tuple[Term, ...]
-    scales: tuple[ScaleBlock, ...]
+    scales: tuple[ScaleRatings, ...]
     thresholds: ThresholdPrior
     likelihood: Likelihood
     link: Literal["logit", "probit"]
     coords: dict[str, tuple[str, ...]]
-    ratings: int
-    left_out: tuple[str, ...]
+    n_ratings: int
+    omitted_terms: tuple[str, ...]
 
     @property
-    def parameters(self) -> int:
+    def n_parameters(self) -> int:
         """Number of free parameters."""
-        effects = sum(term.coordinates + term.sds + term.correlations for term in self.terms)
-        return effects + sum(scale.cuts for scale in self.scales)
+        effects = sum(term.n_coordinates + term.n_sds + term.n_correlations for term in self.terms)
+        return effects + sum(scale.n_cutpoints for scale in self.scales)
 
     @property
-    def growing(self) -> bool:
+    def ordered_cutpoints(self) -> bool:
         """Whether thresholds grow; else they stand in any order."""
         return self.likelihood == "cumulative"
 
     @property
-    def outside_kernel(self) -> tuple[str, ...]:
+    def unsupported_by_kernel(self) -> tuple[str, ...]:
         """Names of the terms whose prior only PyMC's own path can sample."""
         return tuple(term.name for term in self.terms if isinstance(term.prior, StudentT))
 
-    def part(self, part: Part) -> tuple[Term, ...]:
+    def terms_of(self, kind: TermKind) -> tuple[Term, ...]:
         """Return the terms that act on one part."""
-        return tuple(term for term in self.terms if term.part == part)
+        return tuple(term for term in self.terms if term.kind == kind)
 
     def sources(self, term: Term) -> list[tuple[Term, bool, Index]]:
         """Return the terms that a term's effects are centred at.
@@ -207,18 +207,18 @@ class Design:
         """
         found = []
         for other in self.terms:
-            for named, whole in ((other.absorbed_by, True), (other.holder, False)):
+            for named, whole in ((other.child_term, True), (other.mean_holder, False)):
                 if named == term.name:
-                    position = other.index if whole else _taken(other.block, other.index)
+                    position = other.index if whole else _taken(other.mean_group, other.index)
                     parent = parent_of(term.index, position, size=term.size)
                     if parent is None:
                         raise ValueError(f"{term.name} is not nested in {other.name}")
                     found.append((other, whole, parent))
         return found
 
-    def severity(self, scale: ScaleBlock, dim: str) -> tuple[str, int | None] | None:
+    def location_of(self, scale: ScaleRatings, dim: str) -> tuple[str, int | None] | None:
         """Return the location term of a column alone, and its row if it is crossed with scales."""
-        for term in self.part("location"):
+        for term in self.terms_of("location"):
             if term.dims == (dim,):
                 return term.name, None
             if term.dims == ("scale", dim):
@@ -226,7 +226,7 @@ class Design:
         return None
 
     @property
-    def ordered(self) -> tuple[Term, ...]:
+    def parents_first(self) -> tuple[Term, ...]:
         """Terms with those that others are centred at first."""
         placed: list[Term] = []
         while len(placed) < len(self.terms):

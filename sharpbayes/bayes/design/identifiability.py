@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
-from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.spec.model import Likelihood
@@ -47,7 +47,7 @@ ENOUGH = 5
 
 
 @dataclass(frozen=True)
-class Finding:
+class Issue:
     """Something that ratings cannot tell.
 
     Attributes:
@@ -63,73 +63,73 @@ class Finding:
     def __str__(self) -> str:
         """Render as one line.
 
-        >>> str(Finding("score", "level 4 is never used", "the prior places it"))
+        >>> str(Issue("score", "level 4 is never used", "the prior places it"))
         'score: level 4 is never used; the prior places it'
         """
         return f"{self.where}: {self.found}; {self.done}"
 
 
-def identify(ratings: Ratings, placed: Design) -> list[Finding]:
+def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     """Return what the ratings cannot tell, in the order of the model's terms.
 
     Args:
         ratings: Observed ratings.
-        placed: The same on the terms of a model.
+        design: Terms of a model, indexed by them.
     """
-    found = [_left_out(name, ratings) for name in placed.left_out]
-    for term in placed.terms:
-        found += [*_unrated(term, placed), *_few(term)]
-    found += _confounded(placed)
-    for scale in placed.scales:
-        found += _unused(scale, placed.likelihood)
+    found = [_left_out(name, ratings) for name in design.omitted_terms]
+    for term in design.terms:
+        found += [*_unrated(term, design), *_few(term)]
+    found += _confounded(design)
+    for scale in design.scales:
+        found += _unused(scale, design.likelihood)
         for name in WHO:
             if name in ratings.factors:
                 found += _never_varies(scale, name, ratings.factors[name])
     return found
 
 
-def _left_out(name: str, ratings: Ratings) -> Finding:
+def _left_out(name: str, ratings: Ratings) -> Issue:
     """A term that thresholds hold, or that applies to no rating."""
     held = ratings.factors.get(name)
     nobody = held is not None and not (held.codes >= 0).any()
     what = "every scale has one level of it, so that thresholds hold its effect"
-    return Finding(name, "no rating has a level of it" if nobody else what, "the term is left out")
+    return Issue(name, "no rating has a level of it" if nobody else what, "the term is left out")
 
 
-def _unrated(term: Term, placed: Design) -> Iterator[Finding]:
+def _unrated(term: Term, design: Design) -> Iterator[Issue]:
     """Levels without a rating."""
     level = term.index[term.index >= 0]
-    axis = term.shape[0] if term.part == "gap" else term.size
+    axis = term.shape[0] if term.kind == "gap" else term.size
     missing = np.setdiff1d(np.arange(axis), level)
     if len(missing) and len(term.dims) == 1:
-        names = [placed.coords[term.dims[0]][row] for row in missing]
+        names = [design.coords[term.dims[0]][row] for row in missing]
         what = f"no ratings of {format_list(names, most=3)}"
-        yield Finding(term.name, what, "their effects are drawn from the prior")
-    elif len(missing) and term.part != "gap":
+        yield Issue(term.name, what, "their effects are drawn from the prior")
+    elif len(missing) and term.kind != "gap":
         what = f"{len(missing)} of {term.size} crossings have no ratings"
-        yield Finding(term.name, what, "their effects are drawn from the prior")
+        yield Issue(term.name, what, "their effects are drawn from the prior")
 
 
-def _few(term: Term) -> Iterator[Finding]:
+def _few(term: Term) -> Iterator[Issue]:
     """Sds that too few effects tell."""
     levels = len(np.unique(term.index[term.index >= 0]))
-    if term.sds and levels < FEW:
-        yield Finding(
+    if term.n_sds and levels < FEW:
+        yield Issue(
             f"sd_{term.stem}",
             f"{levels} levels tell little of an sd",
             "its prior decides much of it: give it a fixed sd, or compare priors",
         )
 
 
-def _confounded(placed: Design) -> Iterator[Finding]:
+def _confounded(design: Design) -> Iterator[Issue]:
     """Effects of two terms that act on the same ratings."""
-    locations = placed.part("location")
+    locations = design.terms_of("location")
     for at, one in enumerate(locations):
         for other in locations[at + 1 :]:
             coarse, fine = sorted((one, other), key=_levels)
             parent = parent_of(fine.index, coarse.index, size=fine.size)
             if parent is not None:
-                yield from _alone(coarse, fine, parent, placed)
+                yield from _alone(coarse, fine, parent, design)
 
 
 def _levels(term: Term) -> int:
@@ -137,7 +137,7 @@ def _levels(term: Term) -> int:
     return len(np.unique(term.index[term.index >= 0]))
 
 
-def _alone(coarse: Term, fine: Term, parent: Index, placed: Design) -> Iterator[Finding]:
+def _alone(coarse: Term, fine: Term, parent: Index, design: Design) -> Iterator[Issue]:
     """Levels of a term with only one level of the finer term in them."""
     used = np.unique(fine.index[fine.index >= 0])
     of_used = parent[used]
@@ -148,24 +148,24 @@ def _alone(coarse: Term, fine: Term, parent: Index, placed: Design) -> Iterator[
     done = "only the sum of both effects is told; their priors split it"
     if len(alone) == _levels(coarse):
         what = f"acts on the same ratings as {fine.name}, level by level"
-        yield Finding(coarse.name, what, f"{done}: leave one out")
+        yield Issue(coarse.name, what, f"{done}: leave one out")
         return
-    names = [_name(coarse, row, placed) for row in alone]
+    names = [_name(coarse, row, design) for row in alone]
     one = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
-    yield Finding(coarse.name, f"one {one} only in {format_list(names, most=3)}", done)
+    yield Issue(coarse.name, f"one {one} only in {format_list(names, most=3)}", done)
 
 
-def _name(term: Term, row: int, placed: Design) -> str:
+def _name(term: Term, row: int, design: Design) -> str:
     """Label of an effect."""
     cell = np.unravel_index(row, term.shape)
-    labels = [placed.coords[dim][at] for dim, at in zip(term.dims, cell, strict=True)]
+    labels = [design.coords[dim][at] for dim, at in zip(term.dims, cell, strict=True)]
     return " x ".join(labels)
 
 
-def _unused(scale: ScaleBlock, likelihood: Likelihood) -> Iterator[Finding]:
+def _unused(scale: ScaleRatings, likelihood: Likelihood) -> Iterator[Issue]:
     """Levels that nobody gave."""
     below_done, above_done, middle_done = UNUSED[likelihood]
-    count = np.bincount(scale.level, minlength=len(scale.labels))
+    count = np.bincount(scale.category, minlength=len(scale.labels))
     used = np.flatnonzero(count)
     for place, inside, done in (
         ("below", np.arange(used[0]), below_done),
@@ -173,35 +173,35 @@ def _unused(scale: ScaleBlock, likelihood: Likelihood) -> Iterator[Finding]:
     ):
         if len(inside):
             what = f"{_of_levels(scale, inside)} never used, {place} all that are"
-            yield Finding(scale.name, what, done)
+            yield Issue(scale.name, what, done)
     middle = np.flatnonzero(count == 0)
     middle = middle[(middle > used[0]) & (middle < used[-1])]
     if len(middle):
         what = f"{_of_levels(scale, middle)} never used, between others that are"
-        yield Finding(scale.name, what, middle_done)
+        yield Issue(scale.name, what, middle_done)
 
 
-def _of_levels(scale: ScaleBlock, rows: NDArray[np.integer]) -> str:
+def _of_levels(scale: ScaleRatings, rows: NDArray[np.integer]) -> str:
     """Name levels."""
     names = format_list([scale.labels[row] for row in rows], most=3)
     return f"level {names} is" if len(rows) == 1 else f"levels {names} are"
 
 
-def _never_varies(scale: ScaleBlock, name: str, held: Factor) -> Iterator[Finding]:
+def _never_varies(scale: ScaleRatings, name: str, held: Factor) -> Iterator[Issue]:
     """Raters or judges who give one level only on a scale whose ratings differ."""
-    if len(np.unique(scale.level)) == 1:
+    if len(np.unique(scale.category)) == 1:
         return
     code = held.codes[scale.rows]
     size = len(held.labels)
     low, high = np.full(size, len(scale.labels)), np.full(size, -1)
     rated = code >= 0
-    np.minimum.at(low, code[rated], scale.level[rated])
-    np.maximum.at(high, code[rated], scale.level[rated])
+    np.minimum.at(low, code[rated], scale.category[rated])
+    np.maximum.at(high, code[rated], scale.category[rated])
     enough = np.bincount(code[rated], minlength=size) >= ENOUGH
     same = np.flatnonzero((low == high) & enough)
     if len(same):
         names = [f"{held.labels[row]} ({scale.labels[low[row]]})" for row in same]
-        yield Finding(
+        yield Issue(
             name,
             f"always the same level of {scale.name}: {format_list(names, most=3)}",
             "ratings bound their effects on one side only, the prior on the other",

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from sharpbayes.bayes.design.crossing import SHORT, Codes, Index, crossed, nested, parent_of
-from sharpbayes.bayes.design.design import DIRECT, Design, ScaleBlock, Term, dim_name
+from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, ScaleRatings, Term, dim_name
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.diagnostics import dotted
@@ -22,12 +22,12 @@ ANY_GROUP = "group:*"
 OPTIONAL = "own_family"
 
 
-def design(
+def build_design(
     ratings: Ratings,
     model: Model,
     *,
     path: str = "model",
-    powers: Mapping[str, float] | None = None,
+    non_centring: Mapping[str, float] | None = None,
 ) -> Design:
     """Place the terms of a model on the ratings of a study.
 
@@ -35,7 +35,7 @@ def design(
         ratings: Observed ratings in long form.
         model: The model file.
         path: Name of the model file, for messages.
-        powers: Power of each term by name, see :class:`Term`; 0 or 1 by the number of its ratings
+        non_centring: Non-centring weight of each term by name, see :class:`Term`; 0 or 1 by the number of its ratings
             where nothing is said.
 
     Returns:
@@ -44,16 +44,16 @@ def design(
     Raises:
         SpecError: A term names a column that the study does not have.
     """
-    refuse_unknown(ratings, model, path=path)
+    check_columns(ratings, model, path=path)
     model = _of_columns(ratings, model)
     scales = tuple(_scales(ratings))
     on_scale = _scale_of(ratings, scales)
     written = _locations(ratings, model)
     locations = [_location(location, ratings, on_scale) for location in written]
     free = [term for term in locations if not _held_by_thresholds(term, on_scale)]
-    kept = _as_said([_counted(term, free) for term in free], powers)
+    kept = _as_said([_counted(term, free) for term in free], non_centring)
     shapes = [*_gap_terms(ratings, model, scales), *_discriminations(ratings, model)]
-    terms = [*_absorb(_held(kept, ratings)), *_as_said(shapes, powers)]
+    terms = [*_absorb(_held(kept, ratings)), *_as_said(shapes, non_centring)]
     columns = {column for by in [each.by for each in written] for column in by}
     columns |= {column for term in model.discrimination for column in _named(term.by, ratings)}
     columns |= set(_named(model.thresholds.by, ratings)) - {"scale"}
@@ -66,12 +66,14 @@ def design(
         coords={dim_name(column): ratings.factors[column].labels for column in sorted(columns)}
         | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},
-        ratings=len(ratings.score),
-        left_out=tuple(each.stem for each in locations if each.name not in {t.name for t in free}),
+        n_ratings=len(ratings.score),
+        omitted_terms=tuple(
+            each.stem for each in locations if each.name not in {t.name for t in free}
+        ),
     )
 
 
-def refuse_unknown(ratings: Ratings, model: Model, *, path: str) -> None:
+def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
     """Refuse a model that does not fit the columns; no rating is looked at.
 
     Args:
@@ -144,7 +146,7 @@ def _on_one_scale(ratings: Ratings, column: str) -> bool:
     return parent_of(held.codes, ratings.factors["scale"].codes, size=len(held.labels)) is not None
 
 
-def _scale_of(ratings: Ratings, scales: tuple[ScaleBlock, ...]) -> Index:
+def _scale_of(ratings: Ratings, scales: tuple[ScaleRatings, ...]) -> Index:
     """Position among ``scales`` of each rating's scale."""
     position = np.zeros(len(ratings.score), dtype=SHORT)
     for code, scale in enumerate(scales):
@@ -161,28 +163,28 @@ def _location(location: Location, ratings: Ratings, on_scale: Index) -> Term:
     stem = "_".join(dim_name(name) for name in by)
     return Term(
         name=f"location_{stem}",
-        part="location",
+        kind="location",
         dims=tuple(dim_name(name) for name in by),
         shape=shape,
         index=index,
         prior=location.prior,
-        power=0.0,
-        block=block,
-        held=held,
+        non_centring=0.0,
+        mean_group=block,
+        swept_mean=held,
         zero_sum=location.zero_sum,
         correlation=location.correlation if over and shape[-1] > 1 else None,
     )
 
 
-def _as_said(terms: Iterable[Term], powers: Mapping[str, float] | None) -> list[Term]:
+def _as_said(terms: Iterable[Term], non_centring: Mapping[str, float] | None) -> list[Term]:
     """Terms that tell ratings apart, with the power that was said; 0 or 1 where it must be."""
     found = []
     for term in terms:
-        power = (powers or {}).get(term.name, term.power)
+        power = (non_centring or {}).get(term.name, term.non_centring)
         if term.zero_sum or term.correlation:
-            power = float(power >= DIRECT)
+            power = float(power >= CENTRED_BELOW)
         if term.size > 1 or (not term.zero_sum and _reference(term.index)):
-            found.append(replace(term, power=power))
+            found.append(replace(term, non_centring=power))
     return found
 
 
@@ -193,7 +195,7 @@ def _reference(index: Index) -> bool:
 
 def _counted(term: Term, terms: Sequence[Term]) -> Term:
     """Give a location term the power that its number of ratings suggests."""
-    return replace(term, power=float(_informed(term, terms) < CENTRED_FROM))
+    return replace(term, non_centring=float(_informed(term, terms) < CENTRED_FROM))
 
 
 def _informed(term: Term, terms: Sequence[Term]) -> float:
@@ -229,11 +231,11 @@ def _split(index: Index, on_scale: Index, *, size: int) -> tuple[Index, tuple[in
     )
 
 
-def _gap_terms(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) -> Iterable[Term]:
+def _gap_terms(ratings: Ratings, model: Model, scales: tuple[ScaleRatings, ...]) -> Iterable[Term]:
     """Stretches of the gaps of each scale with at least three levels, by each column."""
     for column in _named(model.thresholds.by, ratings):
         for position, scale in enumerate(scales):
-            if column == "scale" or scale.cuts < 2:  # noqa: PLR2004
+            if column == "scale" or scale.n_cutpoints < 2:  # noqa: PLR2004
                 continue
             held = ratings.factors[column]
             used = np.unique(held.codes[scale.rows])
@@ -241,19 +243,19 @@ def _gap_terms(ratings: Ratings, model: Model, scales: tuple[ScaleBlock, ...]) -
                 continue
             index = np.full(len(ratings.score), -1, dtype=SHORT)
             index[scale.rows] = held.codes[scale.rows]
-            gaps = scale.cuts - 1
+            gaps = scale.n_cutpoints - 1
             block = np.tile(np.arange(gaps), len(held.labels))
             per_gap = _ratings_a_level(index) / gaps
             yield Term(
                 name=f"gap_{scale.name}_{dim_name(column)}",
-                part="gap",
+                kind="gap",
                 dims=(dim_name(column), scale.gap_dim),
                 shape=(len(held.labels), gaps),
                 index=index,
                 prior=model.thresholds.gap,
-                power=float(per_gap < CENTRED_FROM_SHAPE),
-                block=np.full_like(block, -1) if used[0] < 0 else block,
-                held=(),
+                non_centring=float(per_gap < CENTRED_FROM_SHAPE),
+                mean_group=np.full_like(block, -1) if used[0] < 0 else block,
+                swept_mean=(),
                 scale=position,
             )
 
@@ -268,14 +270,14 @@ def _discriminations(ratings: Ratings, model: Model) -> Iterable[Term]:
             if told:
                 yield Term(
                     name=f"discrimination_{'_'.join(dims)}",
-                    part="discrimination",
+                    kind="discrimination",
                     dims=dims,
                     shape=shape,
                     index=index,
                     prior=written.prior,
-                    power=float(_ratings_a_level(index) < CENTRED_FROM_SHAPE),
-                    block=np.full(int(np.prod(shape)), -1, dtype=np.int64),
-                    held=(),
+                    non_centring=float(_ratings_a_level(index) < CENTRED_FROM_SHAPE),
+                    mean_group=np.full(int(np.prod(shape)), -1, dtype=np.int64),
+                    swept_mean=(),
                     zero_sum=written.zero_sum,
                 )
 
@@ -295,7 +297,7 @@ def _held(terms: list[Term], ratings: Ratings) -> list[Term]:
     for holder in sorted(terms, key=lambda term: term.size):
         if len(holder.dims) == 1 and holder.centred and not holder.zero_sum:
             held = [_held_by(term, holder, ratings) for term in terms]
-            if any(term.holder for term in held):
+            if any(term.mean_holder for term in held):
                 return held
     return terms
 
@@ -317,8 +319,10 @@ def _held_by(term: Term, holder: Term, ratings: Ratings) -> Term:
     cells = np.unravel_index(np.arange(term.size), term.shape)
     shape = [term.shape[position] for position in shared]
     block = np.ravel_multi_index([cells[position] for position in shared], shape)
-    unheld = (-1,) * len(term.held)
-    return replace(term, block=block.astype(np.int64), held=unheld, holder=holder.name)
+    unheld = (-1,) * len(term.swept_mean)
+    return replace(
+        term, mean_group=block.astype(np.int64), swept_mean=unheld, mean_holder=holder.name
+    )
 
 
 def _splits(code: Codes, holder: Term) -> bool:
@@ -341,14 +345,14 @@ def _absorb(terms: list[Term]) -> Iterable[Term]:
             and parent_of(other.index, term.index, size=other.size) is not None
         ]
         chosen = min(finer, key=lambda other: other.size, default=None)
-        yield replace(term, absorbed_by=chosen.name if chosen else None)
+        yield replace(term, child_term=chosen.name if chosen else None)
 
 
-def _scales(ratings: Ratings) -> Iterable[ScaleBlock]:
+def _scales(ratings: Ratings) -> Iterable[ScaleRatings]:
     """Split ratings by scale, scales without a rating left out."""
     column = ratings.factors["scale"]
     for code, name in enumerate(column.labels):
         rows = np.flatnonzero(column.codes == code).astype(SHORT)
         if rows.size:
             level = ratings.score[rows].astype(SHORT)
-            yield ScaleBlock(name, ratings.scales[name], rows, level)
+            yield ScaleRatings(name, ratings.scales[name], rows, level)

@@ -14,7 +14,7 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
 from sharpbayes.bayes.kernel.machine_code import likelihood_code, pack
-from sharpbayes.bayes.kernel.plan import Plan
+from sharpbayes.bayes.kernel.plan import KernelData
 
 Tensor = Any
 
@@ -54,7 +54,7 @@ def _in_numba(op: RatingsLikelihood, **_: Any) -> Any:  # noqa: ARG001
     return likelihood_code()
 
 
-def ratings_likelihood(plan: Plan, effects: Tensor, cuts: Tensor, gaps: Tensor) -> Tensor:
+def ratings_likelihood(plan: KernelData, effects: Tensor, cuts: Tensor, gaps: Tensor) -> Tensor:
     """Return the log-likelihood of all ratings as a node; the plan must outlive the graph."""
     user = pt.constant(pack(plan))
     return RatingsLikelihood()(user, effects, cuts, gaps)[0]

@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from sharpbayes.bayes.design.crossing import Index, combinations
-from sharpbayes.bayes.design.design import Design, ScaleBlock, rating_dim
+from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.graph.likelihoods import observed_levels
 from sharpbayes.bayes.graph.priors import (
     free_thresholds,
@@ -17,13 +17,13 @@ from sharpbayes.bayes.graph.priors import (
     unstretched,
 )
 from sharpbayes.bayes.graph.terms import Placed, place
-from sharpbayes.bayes.kernel.plan import Plan
+from sharpbayes.bayes.kernel.plan import KernelData
 
 Tensor = Any
 HIDDEN = ("_unit", "_placed", "_log")
 
 
-def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
+def build(design: Design, *, kernel_data: KernelData | None = None) -> pm.Model:
     """Return the PyMC model of a design, its dimensions labelled as in the study.
 
     eta_n = sum_t effect_t[n];  P(level_n) from a_n (c_{n,k} - eta_n), by the model's likelihood
@@ -37,8 +37,8 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
     :mod:`sharpbayes.bayes.graph.terms`).
 
     Args:
-        design: Ratings placed on the terms of a model.
-        plan: The same as flat arrays: the likelihood is then the one node ``ratings`` of
+        design: Terms of a model indexed by ratings.
+        kernel_data: The same as flat arrays: the likelihood is then the one node ``ratings`` of
             :mod:`sharpbayes.bayes.graph.kernel_op`, equal and quicker, and no level is observed.
     """
     coords = {name: list(labels) for name, labels in design.coords.items()}
@@ -49,14 +49,14 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
         placed = place(design)
         factor = _discrimination(design, placed)
         sets = [_thresholds(design, placed, *scale) for scale in enumerate(design.scales)]
-        if plan is not None:
-            pm.Potential("ratings", _one_node(plan, placed, sets))
+        if kernel_data is not None:
+            pm.Potential("ratings", _one_node(kernel_data, placed, sets))
             return model
         for scale, found in zip(design.scales, sets, strict=True):
             eta = sum(
                 placed[term.name].at(term.index[scale.rows])
-                for term in design.part("location")
-                if term.absorbed_by is None
+                for term in design.terms_of("location")
+                if term.child_term is None
             )
             a = factor[scale.rows]
             model.add_coord(rating_dim(scale.name), length=len(scale.rows))
@@ -66,7 +66,7 @@ def build(design: Design, *, plan: Plan | None = None) -> pm.Model:
                 eta=a * (eta + pt.zeros(len(scale.rows))),
                 thresholds=a[:, None] * found.cuts[found.which],
                 link=design.link,
-                level=scale.level,
+                level=scale.category,
                 dim=rating_dim(scale.name),
             )
     return model
@@ -80,7 +80,7 @@ class Sets(NamedTuple):
     which: Index
 
 
-def _one_node(plan: Plan, placed: dict[str, Placed], sets: list[Sets]) -> Tensor:
+def _one_node(kernel_data: KernelData, placed: dict[str, Placed], sets: list[Sets]) -> Tensor:
     """Log-likelihood of all ratings, from effects and thresholds one after the other."""
     # PyTensor's back end for numba takes a while to import, and the kernel needs none of it.
     from sharpbayes.bayes.graph.kernel_op import ratings_likelihood  # noqa: PLC0415
@@ -88,7 +88,7 @@ def _one_node(plan: Plan, placed: dict[str, Placed], sets: list[Sets]) -> Tensor
     effects = [part for each in placed.values() for part in (each.rest, each.means)]
     gaps = [pt.concatenate([each.gaps, pt.ones((each.gaps.shape[0], 1))], axis=1) for each in sets]
     return ratings_likelihood(
-        plan,
+        kernel_data,
         pt.concatenate([np.zeros(1), *effects]),
         pt.concatenate([each.cuts.ravel() for each in sets]),
         pt.concatenate([each.ravel() for each in gaps]),
@@ -97,8 +97,8 @@ def _one_node(plan: Plan, placed: dict[str, Placed], sets: list[Sets]) -> Tensor
 
 def _discrimination(design: Design, placed: dict[str, Placed]) -> Tensor:
     """Factor of each rating; adds ``discrimination_<term>``."""
-    log = pt.zeros(design.ratings)
-    for term in design.part("discrimination"):
+    log = pt.zeros(design.n_ratings)
+    for term in design.terms_of("discrimination"):
         values = placed[term.name].rest
         pm.Deterministic(term.name, pt.exp(values).reshape(term.shape), dims=term.dims)
         log += placed[term.name].at(term.index)
@@ -106,22 +106,22 @@ def _discrimination(design: Design, placed: dict[str, Placed]) -> Tensor:
 
 
 def _thresholds(
-    design: Design, placed: dict[str, Placed], position: int, scale: ScaleBlock
+    design: Design, placed: dict[str, Placed], position: int, scale: ScaleRatings
 ) -> Sets:
     """Thresholds on a scale, less the means that they hold; adds the variables."""
-    gap_terms = [term for term in design.part("gap") if term.scale == position]
+    gap_terms = [term for term in design.terms_of("gap") if term.scale == position]
     shift = sum(
-        placed[term.name].means[term.held[position]]
-        for term in design.part("location")
-        if term.held[position] >= 0
+        placed[term.name].means[term.swept_mean[position]]
+        for term in design.terms_of("location")
+        if term.swept_mean[position] >= 0
     ) + pt.zeros(())
-    gaps = max(scale.cuts - 1, 0)
+    gaps = max(scale.n_cutpoints - 1, 0)
     stretch = sum(placed[term.name].means for term in gap_terms) + pt.zeros(gaps)
     name = f"threshold_{scale.name}"
-    prior = ordered_thresholds if design.growing else free_thresholds
+    prior = ordered_thresholds if design.ordered_cutpoints else free_thresholds
     sampled = prior(f"{name}_placed", design.thresholds, scale, shift=shift, stretch=stretch)
-    plain = unstretched if design.growing else unmoved
-    common = plain(sampled, shift, stretch, scale.pivot)
+    plain = unstretched if design.ordered_cutpoints else unmoved
+    common = plain(sampled, shift, stretch, scale.reference_cutpoint)
     pm.Deterministic(name, common, dims=scale.cutpoint_dim)
     for term in gap_terms:
         _own_thresholds(design, scale, common, term.dims[0])
@@ -131,13 +131,15 @@ def _thresholds(
     for column, term in enumerate(gap_terms):
         stretch += _rows(placed[term.name].rest, levels[:, column], gaps)
     own = _gaps(design, sampled, stretch)
-    return Sets(spread(sampled[scale.pivot], own, scale.pivot), own, which)
+    return Sets(
+        spread(sampled[scale.reference_cutpoint], own, scale.reference_cutpoint), own, which
+    )
 
 
 def _gaps(design: Design, cuts: Tensor, stretch: Tensor) -> Tensor:
     """Gaps between thresholds, stretched; or with the stretch added, where they need not grow."""
     gaps = pt.diff(cuts)
-    return pt.exp(pt.log(gaps) + stretch) if design.growing else gaps + stretch
+    return pt.exp(pt.log(gaps) + stretch) if design.ordered_cutpoints else gaps + stretch
 
 
 def _rows(values: Tensor, level: Index, gaps: int) -> Tensor:
@@ -146,12 +148,14 @@ def _rows(values: Tensor, level: Index, gaps: int) -> Tensor:
     return rows[level]
 
 
-def _own_thresholds(design: Design, scale: ScaleBlock, common: Tensor, dim: str) -> None:
+def _own_thresholds(design: Design, scale: ScaleRatings, common: Tensor, dim: str) -> None:
     """Add the thresholds of each level of a column, other columns at their mean."""
     model = pm.modelcontext(None)
     stretch = model[f"gap_{scale.name}_{dim}"]
-    own = spread(common[scale.pivot], _gaps(design, common, stretch), scale.pivot)
-    severity = design.severity(scale, dim)
+    own = spread(
+        common[scale.reference_cutpoint], _gaps(design, common, stretch), scale.reference_cutpoint
+    )
+    severity = design.location_of(scale, dim)
     if severity is not None:
         name, row = severity
         value = model[name]

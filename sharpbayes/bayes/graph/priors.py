@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.logprob.transforms import Transform
 
-from sharpbayes.bayes.design.design import ScaleBlock
+from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.spec.model import LKJ, Exponential, HalfNormal, HalfStudentT, ThresholdPrior
 
 Tensor = Any
@@ -85,17 +85,17 @@ def spread(anchor: Tensor, gaps: Tensor, position: int) -> Tensor:
 
 
 def free_thresholds(
-    name: str, prior: ThresholdPrior, scale: ScaleBlock, *, shift: Tensor, stretch: Tensor
+    name: str, prior: ThresholdPrior, scale: ScaleRatings, *, shift: Tensor, stretch: Tensor
 ) -> Tensor:
     r"""Return thresholds in any order, c_k ~ N(mean, sd) independently.
 
     What is returned, and sampled, is c moved by -shift and with ``stretch`` added to its gaps,
     about the middle threshold.
     """
-    size = scale.cuts
+    size = scale.n_cutpoints
     below = (np.arange(size)[:, None] > np.arange(size - 1)).astype(float)
     moves = pt.dot(below, stretch) if size > 1 else pt.zeros(1)
-    centre = np.float64(prior.mean) - shift + moves - moves[scale.pivot]
+    centre = np.float64(prior.mean) - shift + moves - moves[scale.reference_cutpoint]
     return pm.Normal(name, centre, np.float64(prior.sd), dims=scale.cutpoint_dim)
 
 
@@ -105,7 +105,7 @@ def unmoved(cuts: Tensor, shift: Tensor, stretch: Tensor, pivot: int) -> Tensor:
 
 
 def ordered_thresholds(
-    name: str, prior: ThresholdPrior, scale: ScaleBlock, *, shift: Tensor, stretch: Tensor
+    name: str, prior: ThresholdPrior, scale: ScaleRatings, *, shift: Tensor, stretch: Tensor
 ) -> Tensor:
     r"""Return growing thresholds whose independent normal prior is restricted to that order.
 
@@ -113,7 +113,7 @@ def ordered_thresholds(
     normals. What is returned, and sampled, is c moved by -shift and with its gaps stretched by
     exp(stretch) about the middle threshold.
     """
-    size = scale.cuts
+    size = scale.n_cutpoints
     return pm.CustomDist(
         name,
         np.float64(prior.mean),
@@ -121,11 +121,11 @@ def ordered_thresholds(
         shift,
         stretch,
         np.zeros(size),
-        logp=_ordered_logp(scale.pivot),
-        random=_ordered_random(scale.pivot),
+        logp=_ordered_logp(scale.reference_cutpoint),
+        random=_ordered_random(scale.reference_cutpoint),
         signature="(),(),(),(g),(n)->(n)",
         dims=scale.cutpoint_dim,
-        transform=Anchored(scale.anchor),
+        transform=Anchored(scale.median_cutpoint),
         initval=np.linspace(-1.0, 1.0, size) if size > 1 else np.zeros(1),
     )
 

@@ -110,7 +110,7 @@ def gathered(values: Tensor, index: Index) -> Tensor:
 def place(design: Design) -> dict[str, Placed]:
     """Add every term to the model in context, centres before what is centred at them."""
     placed: dict[str, Placed] = {}
-    for term in design.ordered:
+    for term in design.parents_first:
         centres = [
             gathered(placed[other.name].rest if whole else placed[other.name].means, parent)
             for other, whole, parent in design.sources(term)
@@ -122,23 +122,25 @@ def place(design: Design) -> dict[str, Placed]:
 
 def _split(term: Term, value: Tensor) -> Placed:
     """Split the mean of each block from the effects."""
-    size = np.bincount(term.block[term.block >= 0], minlength=term.blocks)
+    size = np.bincount(term.mean_group[term.mean_group >= 0], minlength=term.n_mean_groups)
     if not size.size:
         return Placed(term, value, pt.zeros(0))
-    inside = term.block >= 0
-    sums = pt.inc_subtensor(pt.zeros(term.blocks)[term.block[inside]], value[inside])
+    inside = term.mean_group >= 0
+    sums = pt.inc_subtensor(pt.zeros(term.n_mean_groups)[term.mean_group[inside]], value[inside])
     means = sums / np.maximum(size, 1)
-    return Placed(term, value - gathered(means, term.block), means)
+    return Placed(term, value - gathered(means, term.mean_group), means)
 
 
 def _effects(term: Term, centre: Tensor | None) -> Tensor:
     """Add one term: its effects under its name and, where it varies, ``sd_<term>``."""
-    sd = scale_prior(f"sd_{term.stem}", term.prior.sd, dim=term.dims[-1] if term.sds > 1 else None)
+    sd = scale_prior(
+        f"sd_{term.stem}", term.prior.sd, dim=term.dims[-1] if term.n_sds > 1 else None
+    )
     if term.zero_sum:
         return _zero_sum(term, sd)
     if term.correlation:
         return _correlated(term, sd, centre)
-    transform, name = MeanFirst(term.block, term.power), f"{term.name}{term.hidden}"
+    transform, name = MeanFirst(term.mean_group, term.non_centring), f"{term.name}{term.log_suffix}"
     if centre is None:
         return _normal(term, name, 0.0, sd, transform)
     centre = centre.reshape(term.shape)
@@ -158,7 +160,7 @@ def _normal(term: Term, name: str, centre: Tensor, sd: Tensor, transform: Transf
 
 def _zero_sum(term: Term, sd: Tensor) -> Tensor:
     """Add effects that add up to 0 along every dimension."""
-    name, axes = f"{term.name}{term.hidden}", len(term.dims)
+    name, axes = f"{term.name}{term.log_suffix}", len(term.dims)
     if term.centred:
         return pm.ZeroSumNormal(name, sigma=sd, n_zerosum_axes=axes, dims=term.dims)
     unit = pm.ZeroSumNormal(f"{term.name}_unit", sigma=1.0, n_zerosum_axes=axes, dims=term.dims)
@@ -169,7 +171,7 @@ def _correlated(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:
     """Add effects with an sd each over the last dimension, correlated over it."""
     levels, dim = term.shape[-1], term.dims[-1]
     factor = cholesky_correlation(f"correlation_{term.stem}", term.correlation, levels, dim)
-    transform, rows = MeanFirst(term.block), term.size // levels
+    transform, rows = MeanFirst(term.mean_group), term.size // levels
     if not term.centred:
         unit = pm.Normal(f"{term.name}_unit", 0.0, 1.0, dims=term.dims, transform=transform)
         effects = (unit.reshape((rows, levels)) @ factor.T) * sd

@@ -12,7 +12,7 @@ from pytensor.compile.mode import Mode
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import Layout, layout
+from sharpbayes.bayes.kernel.layout import ParameterLayout, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.errors import KernelError
 
@@ -28,7 +28,7 @@ def verify(design: Design, *, seed: int) -> None:
     """Compare log density and gradient of the kernel with those of the PyMC model.
 
     Args:
-        design: Ratings placed on the terms of a model; of many, some are compared.
+        design: Terms of a model indexed by ratings; of many, some are compared.
         seed: Seed of the point, and of the choice of ratings.
 
     Raises:
@@ -36,7 +36,7 @@ def verify(design: Design, *, seed: int) -> None:
     """
     rng = np.random.default_rng(seed)
     some = _some(design, rng)
-    flat = layout(some)
+    flat = parameter_layout(some)
     point = initial_point(some, flat, seed=seed) + rng.normal(0.0, AWAY, flat.size)
     wanted = graph_density(build(some), flat, point)
     found = kernel_density(flat, point)
@@ -49,9 +49,9 @@ def verify(design: Design, *, seed: int) -> None:
             )
 
 
-def kernel_density(layout: Layout, point: Floats) -> tuple[float, Floats]:
+def kernel_density(layout: ParameterLayout, point: Floats) -> tuple[float, Floats]:
     """Return log density and gradient, by the code that the sampler calls."""
-    user, gradient, value = pack(layout.plan), np.empty_like(point), np.empty(1)
+    user, gradient, value = pack(layout.kernel_data), np.empty_like(point), np.empty(1)
     call = logp_code().ctypes
     pointers = [_pointer(call, n, array) for n, array in enumerate((point, gradient, value), 1)]
     call(len(point), *pointers, user.ctypes.data)
@@ -63,7 +63,7 @@ def _pointer(call: Any, position: int, array: Floats) -> Any:
     return array.ctypes.data_as(call.argtypes[position])
 
 
-def graph_density(model: pm.Model, layout: Layout, point: Floats) -> tuple[float, Floats]:
+def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> tuple[float, Floats]:
     """Return log density and gradient of PyMC's graph, its coordinates in the kernel's order."""
     logp = model.logp()
     slopes = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
@@ -80,7 +80,7 @@ def graph_density(model: pm.Model, layout: Layout, point: Floats) -> tuple[float
     return float(value), gradient
 
 
-def _blocks(layout: Layout, found: Any, wanted: Any) -> Any:
+def _blocks(layout: ParameterLayout, found: Any, wanted: Any) -> Any:
     """Value and every block of the gradient, by name."""
     yield "its value", found[0], wanted[0]
     for section in layout.coordinates:
@@ -95,16 +95,18 @@ def _size(values: Any) -> float:
 
 def _some(design: Design, rng: np.random.Generator) -> Design:
     """Of many ratings some of every scale, the terms as they are."""
-    if design.ratings <= COMPARED:
+    if design.n_ratings <= COMPARED:
         return design
     each = max(1, COMPARED // len(design.scales))
     chosen = [rng.permutation(scale.rows)[:each] for scale in design.scales]
     rows = np.sort(np.concatenate(chosen))
-    place = np.full(design.ratings, -1)
+    place = np.full(design.n_ratings, -1)
     place[rows] = np.arange(len(rows))
     terms = tuple(replace(term, index=term.index[rows]) for term in design.terms)
     scales = []
     for scale in design.scales:
         inside = place[scale.rows] >= 0
-        scales.append(replace(scale, rows=place[scale.rows[inside]], level=scale.level[inside]))
-    return replace(design, terms=terms, scales=tuple(scales), ratings=len(rows))
+        scales.append(
+            replace(scale, rows=place[scale.rows[inside]], category=scale.category[inside])
+        )
+    return replace(design, terms=terms, scales=tuple(scales), n_ratings=len(rows))

@@ -1,6 +1,6 @@
 """Log-density and gradient of a whole model in one pass over its ratings, by numba.
 
-The machine code knows nothing of the data: sizes and addresses come in a :class:`Plan`, so that it
+The machine code knows nothing of the data: sizes and addresses come in a :class:`KernelData`, so that it
 is compiled once a machine and read from disk ever after. The coordinates are those of the PyMC
 model of :mod:`sharpbayes.bayes.graph.model`, which is the definition.
 """

@@ -1,7 +1,7 @@
 """Terms in the kernel: coordinates to effects, their log prior, and the way back of the gradient.
 
 The arithmetic of :mod:`sharpbayes.bayes.graph.terms`, on flat arrays. Rows and columns of the tables are
-those of :class:`sharpbayes.bayes.kernel.plan.Plan`; ``AT`` has the position of each column of a term.
+those of :class:`sharpbayes.bayes.kernel.plan.KernelData`; ``AT`` has the position of each column of a term.
 """
 
 import math

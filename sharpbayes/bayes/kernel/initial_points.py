@@ -4,15 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
-from sharpbayes.bayes.design.design import Design, ScaleBlock
-from sharpbayes.bayes.kernel.layout import Layout, threshold_name
+from sharpbayes.bayes.design.design import Design, ScaleRatings
+from sharpbayes.bayes.kernel.layout import ParameterLayout, threshold_name
 
 Floats = NDArray[np.float64]
 JITTER = 0.1
 START_SD = 0.5
 
 
-def initial_point(design: Design, layout: Layout, *, seed: int) -> Floats:
+def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floats:
     """Return coordinates near the bulk of the posterior; shape (coordinate,).
 
     Args:
@@ -30,18 +30,22 @@ def initial_point(design: Design, layout: Layout, *, seed: int) -> Floats:
     return point
 
 
-def thresholds(design: Design, scale: ScaleBlock) -> Floats:
+def thresholds(design: Design, scale: ScaleRatings) -> Floats:
     """Return the coordinates of the thresholds that the shares of levels suggest.
 
     Anchor and log gaps where thresholds grow, else the thresholds. Each level is given one rating
     more than it has, so that unused ones have a gap.
     """
-    count = np.bincount(scale.level, minlength=len(scale.labels)) + 1.0
+    count = np.bincount(scale.category, minlength=len(scale.labels)) + 1.0
     if design.likelihood == "adjacent":
         return np.log(count[:-1] / count[1:])
-    if design.growing:
+    if design.ordered_cutpoints:
         share = np.cumsum(count)[:-1] / count.sum()
     else:
         share = (count / np.cumsum(count[::-1])[::-1])[:-1]
     cuts: Floats = logit(share) if design.link == "logit" else ndtri(share)
-    return np.concatenate([cuts[[scale.anchor]], np.log(np.diff(cuts))]) if design.growing else cuts
+    return (
+        np.concatenate([cuts[[scale.median_cutpoint]], np.log(np.diff(cuts))])
+        if design.ordered_cutpoints
+        else cuts
+    )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
-from sharpbayes.bayes.kernel.plan import Plan, TermRow, fill, sd_kind
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.kernel.plan import KernelData, TermRow, fill, sd_kind
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """Where each thing lies.
 
     Attributes:
@@ -42,8 +42,8 @@ class Layout:
     """
 
     coordinates: tuple[Section, ...]
-    kept: tuple[Section, ...]
-    plan: Plan
+    stored: tuple[Section, ...]
+    kernel_data: KernelData
 
     @property
     def size(self) -> int:
@@ -51,12 +51,12 @@ class Layout:
         return self.coordinates[-1].stop
 
     @property
-    def kept_size(self) -> int:
+    def stored_size(self) -> int:
         """Number of values kept of each draw."""
-        return self.kept[-1].stop
+        return self.stored[-1].stop
 
 
-def layout(design: Design) -> Layout:
+def parameter_layout(design: Design) -> ParameterLayout:
     """Return the flat arrays of a design."""
     coordinates = _placed(_coordinates(design))
     starts = {section.name: section.start for section in coordinates}
@@ -64,7 +64,7 @@ def layout(design: Design) -> Layout:
     plan = fill(
         design, _rows(design, starts), thresholds=thresholds, coordinates=coordinates[-1].stop
     )
-    return Layout(coordinates, _placed(_kept(design)), plan)
+    return ParameterLayout(coordinates, _placed(_kept(design)), plan)
 
 
 Named = tuple[str, tuple[int, ...], tuple[str, ...]]
@@ -80,28 +80,28 @@ def _placed(variables: Iterator[Named]) -> tuple[Section, ...]:
 
 def _coordinates(design: Design) -> Iterator[Named]:
     """Sds, correlations and effects of each term, then the thresholds of each scale."""
-    for term in design.ordered:
-        if term.sds:
-            yield _sd_name(term), (term.sds,) if term.correlation else (), ()
+    for term in design.parents_first:
+        if term.n_sds:
+            yield _sd_name(term), (term.n_sds,) if term.correlation else (), ()
         if term.correlation:
-            yield _correlation_name(term), (term.correlations,), ()
+            yield _correlation_name(term), (term.n_correlations,), ()
         shape = tuple(size - 1 for size in term.shape) if term.zero_sum else term.shape
         yield _effects_name(term, placed=_is_placed(design, term)), shape, ()
     for scale in design.scales:
-        yield threshold_name(design, scale), (scale.cuts,), ()
+        yield threshold_name(design, scale), (scale.n_cutpoints,), ()
 
 
 def _kept(design: Design) -> Iterator[Named]:
     """Effects of each term, thresholds of each scale, sds, correlations: as the kernel writes."""
-    for term in design.ordered:
+    for term in design.parents_first:
         yield term.name, term.shape, term.dims
     for scale in design.scales:
-        yield f"threshold_{scale.name}", (scale.cuts,), (scale.cutpoint_dim,)
-    for term in design.ordered:
-        if term.sds:
+        yield f"threshold_{scale.name}", (scale.n_cutpoints,), (scale.cutpoint_dim,)
+    for term in design.parents_first:
+        if term.n_sds:
             dims = term.dims[-1:] if term.correlation else ()
             yield f"sd_{term.stem}", term.shape[-1:] if dims else (), dims
-    for term in design.ordered:
+    for term in design.parents_first:
         if term.correlation:
             dim, levels = term.dims[-1], term.shape[-1]
             yield f"correlation_{term.stem}", (levels, levels), (dim, f"{dim}_other")
@@ -111,15 +111,15 @@ def _rows(design: Design, starts: dict[str, int]) -> dict[str, TermRow]:
     """Row of the plan of each term."""
     rows: dict[str, TermRow] = {}
     own, u, links = 0, 1, 0
-    for term in design.ordered:
+    for term in design.parents_first:
         centres = len(design.sources(term))
         rows[term.name] = TermRow(
             z=starts[_effects_name(term, placed=_is_placed(design, term))],
-            free=term.coordinates,
+            free=term.n_coordinates,
             size=term.size,
             u=u,
             means=u + term.size,
-            blocks=term.blocks,
+            blocks=term.n_mean_groups,
             own=own,
             centred=int(term.centred),
             zero_sum=len(term.shape) if term.zero_sum else 0,
@@ -129,10 +129,10 @@ def _rows(design: Design, starts: dict[str, int]) -> dict[str, TermRow]:
             corr_z=starts.get(_correlation_name(term), -1),
             links=links,
             centres=centres,
-            whole=int(term.blocks == 1 and bool((term.block == 0).all())),
+            whole=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
         )
         own += term.size
-        u += term.size + term.blocks
+        u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
 
@@ -152,15 +152,15 @@ def _correlation_name(term: Term) -> str:
     return f"correlation_{term.stem}_unit_logodds__"
 
 
-def threshold_name(design: Design, scale: ScaleBlock) -> str:
+def threshold_name(design: Design, scale: ScaleRatings) -> str:
     """Return the name of PyMC's coordinate of the thresholds of a scale."""
-    return f"threshold_{scale.name}_placed{'_anchored__' if design.growing else ''}"
+    return f"threshold_{scale.name}_placed{'_anchored__' if design.ordered_cutpoints else ''}"
 
 
 def _effects_name(term: Term, *, placed: bool) -> str:
     """Name of PyMC's coordinate of a term's effects."""
     if term.zero_sum:
-        return f"{term.name}{term.hidden if term.centred else '_unit'}_zerosum__"
+        return f"{term.name}{term.log_suffix if term.centred else '_unit'}_zerosum__"
     if term.correlation and not term.centred:
         return f"{term.name}_unit_mean_first__"
-    return f"{term.name}{'_placed' if placed else term.hidden}_mean_first__"
+    return f"{term.name}{'_placed' if placed else term.log_suffix}_mean_first__"

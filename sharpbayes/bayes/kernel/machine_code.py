@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.kernel.density import density, expand, likelihood
-from sharpbayes.bayes.kernel.plan import Plan
+from sharpbayes.bayes.kernel.plan import KernelData
 
 Floats = NDArray[np.float64]
 LOGP = types.int64(
@@ -34,7 +34,7 @@ EXPAND = types.int64(
     types.CPointer(types.double),
     types.voidptr,
 )
-FIELDS = len(Plan._fields)
+FIELDS = len(KernelData._fields)
 WIDTH = 3  # Address, rows and columns of an array.
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
@@ -46,7 +46,7 @@ def digest() -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
-def pack(plan: Plan) -> Index:
+def pack(plan: KernelData) -> Index:
     """Return the digest of the sources, then address, rows and columns of every array of a plan.
 
     The plan must outlive the result, which only points to it.
@@ -109,7 +109,7 @@ def float_table(user, n):
 @jit
 def unpack(user):
     """Return the plan that :func:`pack` packed."""
-    return Plan(
+    return KernelData(
         ints(user, 0),
         int_table(user, 1),
         int_table(user, 2),
@@ -159,7 +159,7 @@ def logp_code() -> Any:
 
 
 @cache
-def expand_code() -> Any:
+def constrain_code() -> Any:
     """Return what turns coordinates into what is kept of a draw, as C calls it."""
     sources = digest()
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, combinations
-from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ LOGIT, PROBIT, ADJACENT = range(3)
 CROWDED = 0.2
 
 
-class Plan(NamedTuple):
+class KernelData(NamedTuple):
     """Everything that the kernel reads; ``U`` is the vector of effects and block means.
 
     Attributes:
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 
 
 class TermRow(NamedTuple):
-    """Columns of ``Plan.term``: offsets in coordinates (z), in ``U`` and in own effects."""
+    """Columns of ``KernelData.term``: offsets in coordinates (z), in ``U`` and in own effects."""
 
     z: int
     free: int
@@ -106,13 +106,13 @@ def sd_kind(term: Term) -> int:
     return kinds.get(type(term.prior.sd), FIXED)
 
 
-# Position of each column of ``Plan.term``.
+# Position of each column of ``KernelData.term``.
 AT = TermRow(*range(len(TermRow._fields)))
 
 
 def fill(
     design: Design, rows: dict[str, TermRow], *, thresholds: Sequence[int], coordinates: int
-) -> Plan:
+) -> KernelData:
     """Return the arrays of a design.
 
     Args:
@@ -121,19 +121,22 @@ def fill(
         thresholds: First coordinate of the thresholds of each scale.
         coordinates: Number of coordinates.
     """
-    terms = design.ordered
+    terms = design.parents_first
     sets = _sets(design, rows)
     factor, factor_links = _factors(design, rows)
-    locations, gap_terms = design.part("location"), design.part("gap")
+    locations, gap_terms = design.terms_of("location"), design.terms_of("gap")
     scales = range(len(design.scales))
-    held = [[rows[t.name].means + t.held[n] for t in locations if t.held[n] >= 0] for n in scales]
+    held = [
+        [rows[t.name].means + t.swept_mean[n] for t in locations if t.swept_mean[n] >= 0]
+        for n in scales
+    ]
     stretches = [[rows[t.name].means for t in gap_terms if t.scale == n] for n in scales]
     prior = [design.thresholds.mean, design.thresholds.sd]
-    return Plan(
+    return KernelData(
         sizes=_sizes(design, rows, sets, coordinates=coordinates),
         term=_table([rows[term.name] for term in terms], columns=len(TermRow._fields)),
         axes=_table([term.shape for term in terms], columns=4),
-        block=_joined([term.block for term in terms]),
+        block=_joined([term.mean_group for term in terms]),
         links=_joined(_centre_links(design, rows)).astype(np.uint32),
         prior=np.array([_prior(term) for term in terms], dtype=float).reshape(-1, 4),
         scale=_table(_scale_rows(design, thresholds), columns=5),
@@ -152,17 +155,17 @@ def _sizes(design: Design, rows: dict[str, TermRow], sets: "Sets", *, coordinate
     """Numbers of coordinates, entries of ``U``, own effects, thresholds; what kernel is meant."""
     ends = [(row.means + row.blocks, row.own + row.size) for row in rows.values()]
     entries, own = np.max([*ends, (1, 0)], axis=0)
-    cuts = sum(design.scales[scale].cuts for scale in sets.scale)
+    cuts = sum(design.scales[scale].n_cutpoints for scale in sets.scale)
     kind = PROBIT if design.link == "probit" else LOGIT
     kind = ADJACENT if design.likelihood == "adjacent" else kind
-    return np.array([coordinates, entries, own, cuts, kind, int(design.growing)])
+    return np.array([coordinates, entries, own, cuts, kind, int(design.ordered_cutpoints)])
 
 
 def _factors(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index]:
     """Discrimination factor of each rating, and positions in ``U`` of its logarithms."""
-    terms = design.part("discrimination")
+    terms = design.terms_of("discrimination")
     if not terms:
-        return np.zeros(design.ratings, dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+        return np.zeros(design.n_ratings, dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
     factor, held = combinations([term.index for term in terms])
     links = [_at(rows[term.name].u, held[:, n]) for n, term in enumerate(terms)]
     return factor, np.stack(links, axis=1)
@@ -192,27 +195,27 @@ def _prior(term: Term) -> tuple[float, float, float, float]:
     sd = term.prior.sd
     eta = term.correlation.eta if term.correlation else 1.0
     if isinstance(sd, float):
-        return sd, 0.0, eta, term.power
+        return sd, 0.0, eta, term.non_centring
     if isinstance(sd, Exponential):
-        return sd.mean, 0.0, eta, term.power
-    return sd.scale, sd.df if isinstance(sd, HalfStudentT) else 0.0, eta, term.power
+        return sd.mean, 0.0, eta, term.non_centring
+    return sd.scale, sd.df if isinstance(sd, HalfStudentT) else 0.0, eta, term.non_centring
 
 
 def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
     """Positions in ``U`` of the centres of each term's effects."""
     return [
         _at(rows[other.name].u if whole else rows[other.name].means, parent)
-        for term in design.ordered
+        for term in design.parents_first
         for other, whole, parent in design.sources(term)
     ]
 
 
 def _scale_rows(design: Design, thresholds: Sequence[int]) -> list[tuple[int, ...]]:
     """First coordinate, thresholds, anchor, pivot and first threshold of each scale."""
-    cuts = [scale.cuts for scale in design.scales]
+    cuts = [scale.n_cutpoints for scale in design.scales]
     first = np.cumsum([0, *cuts[:-1]])
     return [
-        (z, scale.cuts, scale.anchor, scale.pivot, int(at))
+        (z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(at))
         for z, scale, at in zip(thresholds, design.scales, first, strict=True)
     ]
 
@@ -228,27 +231,27 @@ class Sets(NamedTuple):
 
 def _sets(design: Design, rows: dict[str, TermRow]) -> Sets:
     """Number the sets of thresholds, scale after scale."""
-    of_rating = np.zeros(design.ratings, dtype=np.int64)
+    of_rating = np.zeros(design.n_ratings, dtype=np.int64)
     scales: list[int] = []
     links: list[list[int]] = []
     for position, scale in enumerate(design.scales):
-        gap_terms = [term for term in design.part("gap") if term.scale == position]
+        gap_terms = [term for term in design.terms_of("gap") if term.scale == position]
         nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
         which, held = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
         of_rating[scale.rows] = which + len(scales)
         for levels in held:
             scales.append(position)
             links.append(_set_links(gap_terms, levels, scale, rows))
-    cuts = [design.scales[scale].cuts for scale in scales]
+    cuts = [design.scales[scale].n_cutpoints for scale in scales]
     start = np.concatenate([[0], np.cumsum(cuts)[:-1]]).astype(np.int64)
     return Sets(of_rating, np.array(scales), start, _table(links))
 
 
 def _set_links(
-    gap_terms: list[Term], levels: Index, scale: ScaleBlock, rows: dict[str, TermRow]
+    gap_terms: list[Term], levels: Index, scale: ScaleRatings, rows: dict[str, TermRow]
 ) -> list[int]:
     """Positions in ``U`` of the first stretch of each column of one set."""
-    gaps = scale.cuts - 1
+    gaps = scale.n_cutpoints - 1
     return [
         rows[term.name].u + int(level) * gaps if level >= 0 else 0
         for term, level in zip(gap_terms, levels, strict=False)
@@ -269,11 +272,11 @@ def _bounds(design: Design) -> Bounds:
     There a rating of level k has passed the thresholds before the k-th and not the k-th: as many
     yes-no ratings, each with one threshold.
     """
-    level, cuts = np.zeros((2, design.ratings), dtype=np.int64)
+    level, cuts = np.zeros((2, design.n_ratings), dtype=np.int64)
     for scale in design.scales:
-        level[scale.rows] = scale.level
-        cuts[scale.rows] = scale.cuts
-    rating = np.arange(design.ratings)
+        level[scale.rows] = scale.category
+        cuts[scale.rows] = scale.n_cutpoints
+    rating = np.arange(design.n_ratings)
     if design.likelihood != "continuation":
         return Bounds(rating, level - 1, np.where(level < cuts, level, -1))
     met = np.minimum(level + 1, cuts)
@@ -286,7 +289,7 @@ def _bounds(design: Design) -> Bounds:
 def _pairs(design: Design, bounds: Bounds, *, set_of: Index, factor: Index) -> dict[str, Any]:
     """Sets and factors that meet, and their ratings between each two thresholds."""
     which, held = combinations([set_of, factor])
-    most = max(scale.cuts for scale in design.scales)
+    most = max(scale.n_cutpoints for scale in design.scales)
     tally = np.zeros((len(held), most))
     inner = (bounds.below >= 0) & (bounds.above >= 0)
     np.add.at(tally, (which[bounds.rating[inner]], bounds.below[inner]), 1.0)
@@ -299,7 +302,7 @@ def _runs(
 ) -> dict[str, Any]:
     """Sort ratings into runs of one key, set, factor and bounds; tabulate what varies inside."""
     inner, outer = _sides(design)
-    nothing = np.zeros(design.ratings, dtype=np.int64)
+    nothing = np.zeros(design.n_ratings, dtype=np.int64)
     place, places = combinations([term.index for term in inner] or [nothing])
     cell, cells = combinations([factor, place])
     key, keys = combinations([term.index for term in outer] or [nothing])
@@ -330,16 +333,16 @@ def _sides(design: Design) -> tuple[list[Term], list[Term]]:
     The largest term makes the cells; terms that are nested in it join it, and so does a term
     that would leave runs with few ratings.
     """
-    terms = [term for term in design.part("location") if term.absorbed_by is None]
+    terms = [term for term in design.terms_of("location") if term.child_term is None]
     terms.sort(key=lambda term: -term.size)
     inner = terms[:1]
     outer: list[Term] = []
-    cell = terms[0].index if terms else np.zeros(design.ratings, dtype=np.int64)
+    cell = terms[0].index if terms else np.zeros(design.n_ratings, dtype=np.int64)
     for term in terms[1:]:
         joint, held = combinations([cell, term.index])
         keys = combinations([each.index for each in [*outer, term]])[1]
         grown = len(held) > int(cell.max()) + 1
-        if not grown or len(keys) > CROWDED * design.ratings:
+        if not grown or len(keys) > CROWDED * design.n_ratings:
             inner.append(term)
             cell = joint
         else:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.design.indexing import design as place
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.predict.replication import latent_ratings, thin
 from sharpbayes.bayes.sampling.convergence import FEW_LEVELS, check_convergence, stack_parameters
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import Arrays, MapFunction, Store, compute_parts, serial_map
@@ -87,10 +87,10 @@ def calibrate(
     Returns:
         What :func:`summarise_calibration` returns.
     """
-    placed = place(ratings, model)
+    design = build_design(ratings, model)
     sampled = fit or _sampler(sampler, cores=1 if each else None)
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    truths = sample_prior(build(placed), draws=simulations, seed=int(seeds[0]))[
+    truths = sample_prior(build(design), draws=simulations, seed=int(seeds[0]))[
         "prior"
     ].to_dataset()
     # A task that holds ``each`` itself could not be sent to a worker, which has nobody to tell.
@@ -100,9 +100,9 @@ def calibrate(
         if here and number % SAID_EVERY == 0:
             step(f"simulation {number + 1} of {simulations}")
         truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        again = replace_categories(ratings, placed, _levels(truth, placed, rng))
+        again = replace_categories(ratings, design, _levels(truth, design, rng))
         trace = sampled(again, model, int(rng.integers(2**31)))
-        found = _places(trace, truth, place(again, model), rng, metrics)
+        found = _places(trace, truth, build_design(again, model), rng, metrics)
         return {
             "quantity": np.array(list(found)),
             "pit": np.array(list(found.values())),
@@ -128,11 +128,15 @@ def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
     """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
 
     def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
-        placed = place(made, model)
-        if placed.outside_kernel:
-            return sample_graph(build(placed, plan=layout(placed).plan), sampler, seed=seed)
-        placed = place(made, model, powers=choose_powers(placed, seed=seed, cores=cores))
-        return sample_kernel(placed, layout(placed), sampler, seed=seed, cores=cores)
+        design = build_design(made, model)
+        if design.unsupported_by_kernel:
+            return sample_graph(
+                build(design, kernel_data=parameter_layout(design).kernel_data), sampler, seed=seed
+            )
+        design = build_design(
+            made, model, non_centring=choose_weights(design, seed=seed, cores=cores)
+        )
+        return sample_kernel(design, parameter_layout(design), sampler, seed=seed, cores=cores)
 
     return fit
 
@@ -158,26 +162,26 @@ def _places(
 
 
 def _levels(
-    posterior: xr.Dataset, placed: Design, rng: np.random.Generator
+    posterior: xr.Dataset, design: Design, rng: np.random.Generator
 ) -> list[NDArray[np.int16]]:
     """Levels of each scale that draws give; shape (sample, rating)."""
     return [
-        draw_categories(latent_ratings(posterior, placed, scale), rng) for scale in placed.scales
+        draw_categories(latent_ratings(posterior, design, scale), rng) for scale in design.scales
     ]
 
 
 def replace_categories(
-    ratings: Ratings, placed: Design, levels: Sequence[NDArray[np.integer]]
+    ratings: Ratings, design: Design, levels: Sequence[NDArray[np.integer]]
 ) -> Ratings:
     """Return other ratings of the same cells.
 
     Args:
         ratings: The ratings.
-        placed: Their design.
+        design: Their design.
         levels: Levels of each scale of the design; shape (1, rating).
     """
     level = ratings.score.copy()
-    for scale, own in zip(placed.scales, levels, strict=True):
+    for scale, own in zip(design.scales, levels, strict=True):
         level[scale.rows] = own[0]
     return replace(ratings, score=level)
 

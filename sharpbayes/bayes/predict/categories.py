@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, log_ndtr
 
 from sharpbayes.bayes.design.crossing import Index
-from sharpbayes.bayes.design.design import ScaleBlock
+from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.spec.model import Likelihood
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class LatentRatings:
         which: Set of each rating; shape (rating,).
     """
 
-    scale: ScaleBlock
+    scale: ScaleRatings
     likelihood: Likelihood
     link: str
     severity: Floats
@@ -42,10 +42,12 @@ class LatentRatings:
 
     def cut(self, position: Index) -> Floats:
         """Return a (c - eta) for a threshold of each rating, infinite beyond the ends."""
-        inside = np.clip(position, 0, self.scale.cuts - 1)
+        inside = np.clip(position, 0, self.scale.n_cutpoints - 1)
         cuts = self.thresholds[:, self.which, inside]
         values = self.factor * (cuts - self.severity)
-        return np.where(position < 0, -np.inf, np.where(position < self.scale.cuts, values, np.inf))
+        return np.where(
+            position < 0, -np.inf, np.where(position < self.scale.n_cutpoints, values, np.inf)
+        )
 
     def past(self, k: int) -> Floats:
         """Return a (eta - c_k) of each rating."""
@@ -69,7 +71,7 @@ def draw_categories(latent: LatentRatings, rng: np.random.Generator) -> Levels:
 
 def _cumulative(latent: LatentRatings) -> Floats:
     """Log of the probability between two thresholds."""
-    level = latent.scale.level
+    level = latent.scale.category
     upper, lower = latent.cut(level), latent.cut(level - 1)
     if latent.link == "logit":
         with np.errstate(divide="ignore"):
@@ -86,10 +88,10 @@ def _adjacent(latent: LatentRatings) -> Floats:
     """Weight of the level less the logarithm of the sum of all weights."""
     whole = np.zeros(latent.severity.shape)
     weight, own = np.zeros_like(whole), np.zeros_like(whole)
-    for k in range(latent.scale.cuts):
+    for k in range(latent.scale.n_cutpoints):
         weight += latent.past(k)
         np.logaddexp(whole, weight, out=whole)
-        np.copyto(own, weight, where=latent.scale.level == k + 1)
+        np.copyto(own, weight, where=latent.scale.category == k + 1)
     own -= whole
     return own
 
@@ -98,9 +100,9 @@ def _continuation(latent: LatentRatings) -> Floats:
     """Sum of the logarithms of passing each threshold that was passed, and of then stopping."""
     total = np.zeros(latent.severity.shape)
     log_cdf = log_expit if latent.link == "logit" else log_ndtr
-    for k in range(latent.scale.cuts):
-        met = np.flatnonzero(latent.scale.level >= k)
-        passed = np.where(latent.scale.level[met] > k, 1.0, -1.0)
+    for k in range(latent.scale.n_cutpoints):
+        met = np.flatnonzero(latent.scale.category >= k)
+        passed = np.where(latent.scale.category[met] > k, 1.0, -1.0)
         total[:, met] += log_cdf(passed * latent.past(k)[:, met])
     return total
 
@@ -109,7 +111,7 @@ def _draw_cumulative(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """The number of thresholds below eta plus noise / a."""
     reached = latent.severity + latent.noise(rng) / latent.factor
     level = np.zeros(reached.shape, dtype=np.int16)
-    for k in range(latent.scale.cuts):
+    for k in range(latent.scale.n_cutpoints):
         level += reached > latent.thresholds[:, latent.which, k]
     return level
 
@@ -119,7 +121,7 @@ def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     weight = np.zeros(latent.severity.shape)
     level = np.zeros(weight.shape, dtype=np.int16)
     largest = rng.gumbel(size=weight.shape)
-    for k in range(latent.scale.cuts):
+    for k in range(latent.scale.n_cutpoints):
         weight += latent.past(k)
         value = weight + rng.gumbel(size=weight.shape)
         level[value > largest] = k + 1
@@ -130,7 +132,7 @@ def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Levels:
 def _draw_continuation(latent: LatentRatings, rng: np.random.Generator) -> Levels:
     """The first threshold that eta plus noise / a, drawn anew at each, does not pass."""
     level = np.zeros(latent.severity.shape, dtype=np.int16)
-    for k in range(latent.scale.cuts):
+    for k in range(latent.scale.n_cutpoints):
         level += (level == k) & (latent.past(k) + latent.noise(rng) > 0.0)
     return level
 

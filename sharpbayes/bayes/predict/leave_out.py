@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, roots_hermite
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
-from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
-from sharpbayes.bayes.design.indexing import design as place
-from sharpbayes.bayes.kernel.layout import layout
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import log_probability
 from sharpbayes.bayes.predict.psis import psis_loo
 from sharpbayes.bayes.predict.replication import latent_ratings
-from sharpbayes.bayes.sampling.geometry import choose_powers
+from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import cpu_count
@@ -124,12 +124,12 @@ def _elpd_data(found: xr.Dataset, draws: int) -> ELPDDataLOO:
     )
 
 
-def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
+def leave_out(posterior: xr.Dataset, design: Design, left: Units) -> xr.Dataset:
     """Return the expected log predictive density of every unit when it is left out.
 
     Args:
         posterior: Draws of the model's variables.
-        placed: Ratings placed on the terms of the model.
+        design: Terms of the model indexed by ratings.
         left: What is left out together.
 
     Returns:
@@ -138,12 +138,12 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
         term that is integrated out, empty if none.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-    own = find_own_effect(placed, left)
+    own = find_own_effect(design, left)
     chunks = list(_chunks(left, draws=draws * (NODES if own else 1)))
-    ordered = _Ordered.of(placed, left)
+    ordered = _Ordered.of(design, left)
 
     def of_chunk(chunk: range) -> tuple[Floats, Floats, Floats]:
-        values = _unit_log_likelihood(posterior, placed, ordered, chunk, own)
+        values = _unit_log_likelihood(posterior, design, ordered, chunk, own)
         return psis_loo(values)
 
     with ThreadPoolExecutor(cpu_count()) as pool:
@@ -162,17 +162,17 @@ def leave_out(posterior: xr.Dataset, placed: Design, left: Units) -> xr.Dataset:
     return table
 
 
-def predict_unit(posterior: xr.Dataset, placed: Design, left: Units, unit: int) -> float:
+def predict_unit(posterior: xr.Dataset, design: Design, left: Units, unit: int) -> float:
     """Return log p(y_u) under draws that have not seen the unit's ratings: an exact refit's elpd.
 
     Args:
         posterior: Draws of a fit without the unit.
-        placed: The design with the unit's ratings.
+        design: The design with the unit's ratings.
         left: All units.
         unit: The unit.
     """
     chunk = range(unit, unit + 1)
-    values = _unit_log_likelihood(posterior, placed, _Ordered.of(placed, left), chunk, None)
+    values = _unit_log_likelihood(posterior, design, _Ordered.of(design, left), chunk, None)
     return float(logsumexp(values[:, 0]) - np.log(len(values)))
 
 
@@ -192,20 +192,20 @@ def refit_without_unit(
         seed: Seed of the fit.
     """
     others = ratings.of(left.code != unit)
-    whole, placed = place(ratings, model), place(others, model)
-    names = {scale.name for scale in placed.scales}
-    if placed.outside_kernel or names != {scale.name for scale in whole.scales}:
+    whole, design = build_design(ratings, model), build_design(others, model)
+    names = {scale.name for scale in design.scales}
+    if design.unsupported_by_kernel or names != {scale.name for scale in whole.scales}:
         return float("nan")
-    placed = place(others, model, powers=choose_powers(placed, seed=seed))
-    trace = sample_kernel(placed, layout(placed), sampler, seed=seed)
-    posterior = _anew(trace["posterior"].to_dataset(), placed, seed=seed)
+    design = build_design(others, model, non_centring=choose_weights(design, seed=seed))
+    trace = sample_kernel(design, parameter_layout(design), sampler, seed=seed)
+    posterior = _anew(trace["posterior"].to_dataset(), design, seed=seed)
     return predict_unit(posterior, whole, left, unit)
 
 
-def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:
+def _anew(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
     """Draw gap_terms of levels without ratings, which a fit leaves missing, from their prior."""
     rng = np.random.default_rng(seed)
-    for term in placed.part("gap"):
+    for term in design.terms_of("gap"):
         held = posterior[term.name].transpose("chain", "draw", *term.dims)
         sd = _sd(posterior, term).reshape(held.shape[:2])
         unit = xr.DataArray(rng.normal(size=held.shape), held.coords, held.dims)
@@ -214,7 +214,7 @@ def _anew(posterior: xr.Dataset, placed: Design, *, seed: int) -> xr.Dataset:
     return posterior
 
 
-def find_own_effect(placed: Design, left: Units) -> Term | None:
+def find_own_effect(design: Design, left: Units) -> Term | None:
     """Return the term that is integrated out: the one whose effects are a unit's alone.
 
     There is one if exactly one term has effects of single units, one effect each, that are
@@ -222,14 +222,14 @@ def find_own_effect(placed: Design, left: Units) -> Term | None:
     """
     if left.by == RATING:
         return None
-    own = [term for term in placed.terms if _is_own(term, left)]
+    own = [term for term in design.terms if _is_own(term, left)]
     if len(own) != 1:
         return None
     (term,) = own
     single = parent_of(left.code, term.index, size=len(left.labels)) is not None
     everywhere = bool((term.index[left.code >= 0] >= 0).all())
     plain = isinstance(term.prior, Normal) and not term.zero_sum and not term.correlation
-    return term if term.part == "location" and single and plain and everywhere else None
+    return term if term.kind == "location" and single and plain and everywhere else None
 
 
 def _is_own(term: Term, left: Units) -> bool:
@@ -241,16 +241,16 @@ def _is_own(term: Term, left: Units) -> bool:
 class _Ordered:
     """Ratings of each scale in the order of their units: rows, levels and units."""
 
-    scales: tuple[ScaleBlock, ...]
+    scales: tuple[ScaleRatings, ...]
     code: tuple[Index, ...]
 
     @classmethod
-    def of(cls, placed: Design, left: Units) -> "_Ordered":
+    def of(cls, design: Design, left: Units) -> "_Ordered":
         scales, codes = [], []
-        for scale in placed.scales:
+        for scale in design.scales:
             code = left.code[scale.rows]
             order = np.argsort(code, kind="stable")
-            scales.append(replace(scale, rows=scale.rows[order], level=scale.level[order]))
+            scales.append(replace(scale, rows=scale.rows[order], category=scale.category[order]))
             codes.append(code[order])
         return cls(tuple(scales), tuple(codes))
 
@@ -263,22 +263,22 @@ def _chunks(left: Units, *, draws: int) -> Iterator[range]:
 
 
 def _unit_log_likelihood(
-    posterior: xr.Dataset, placed: Design, ordered: _Ordered, chunk: range, own: Term | None
+    posterior: xr.Dataset, design: Design, ordered: _Ordered, chunk: range, own: Term | None
 ) -> Floats:
     """Return log p(y_u | draw) of the units of a chunk; shape (sample, unit)."""
     if own is None:
-        return _summed(posterior, placed, ordered, chunk)
+        return _summed(posterior, design, ordered, chunk)
     effect = _of_units(own, ordered, chunk)
     nodes = _nodes(posterior, own, effect)
     values = [
-        _summed(_with_effect(posterior, own, effect, node), placed, ordered, chunk) + weight
+        _summed(_with_effect(posterior, own, effect, node), design, ordered, chunk) + weight
         for node, weight in nodes
     ]
     integrated: Floats = logsumexp(np.stack(values), axis=0)
     return integrated
 
 
-def _summed(posterior: xr.Dataset, placed: Design, ordered: _Ordered, chunk: range) -> Floats:
+def _summed(posterior: xr.Dataset, design: Design, ordered: _Ordered, chunk: range) -> Floats:
     """Sum the log-likelihood of each unit's ratings; shape (sample, unit)."""
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     total = np.zeros((draws, len(chunk)))
@@ -287,8 +287,8 @@ def _summed(posterior: xr.Dataset, placed: Design, ordered: _Ordered, chunk: ran
         first, last = np.searchsorted(code, [chunk.start, chunk.stop])
         for start in range(int(first), int(last), step):
             part = slice(start, min(start + step, int(last)))
-            block = replace(scale, rows=scale.rows[part], level=scale.level[part])
-            values = log_probability(latent_ratings(posterior, placed, block))
+            block = replace(scale, rows=scale.rows[part], category=scale.category[part])
+            values = log_probability(latent_ratings(posterior, design, block))
             inside, where = np.unique(code[part], return_index=True)
             total[:, inside - chunk.start] += np.add.reduceat(values, where, axis=1)
     return total

@@ -39,7 +39,7 @@ def draw_new_levels(
     for term in design.terms:
         if column in term.dims:
             value = _effects(posterior, term, column, rng)
-            value = np.exp(value) if term.part == "discrimination" else value
+            value = np.exp(value) if term.kind == "discrimination" else value
             fresh[term.name] = (
                 posterior[term.name].transpose("chain", "draw", *term.dims).copy(data=value)
             )

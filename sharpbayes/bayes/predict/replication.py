@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, combinations
-from sharpbayes.bayes.design.design import Design, ScaleBlock, rating_dim
+from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
 
@@ -28,14 +28,14 @@ def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
     return posterior.isel(draw=np.unique(chosen))
 
 
-def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> LatentRatings:
+def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> LatentRatings:
     """Return what the ratings on one scale come from, for every draw."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
-    for term in design.part("location"):
+    for term in design.terms_of("location"):
         severity += _gathered(_flat(posterior, term.name, term.dims), term.index[scale.rows])
     log_factor = np.zeros((samples, 1))
-    for term in design.part("discrimination"):
+    for term in design.terms_of("discrimination"):
         effects = np.log(_flat(posterior, term.name, term.dims))
         log_factor = log_factor + _gathered(effects, term.index[scale.rows])
     which, thresholds = _sets(posterior, design, scale)
@@ -44,11 +44,11 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> 
     )
 
 
-def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Index, Floats]:
+def _sets(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> tuple[Index, Floats]:
     """Set of each rating, and the thresholds of every set."""
     common = posterior[f"threshold_{scale.name}"]
     gap_terms = [
-        term for term in design.part("gap") if design.scales[term.scale].name == scale.name
+        term for term in design.terms_of("gap") if design.scales[term.scale].name == scale.name
     ]
     nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
     which, levels = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
@@ -59,9 +59,9 @@ def _sets(posterior: xr.Dataset, design: Design, scale: ScaleBlock) -> tuple[Ind
         level = xr.DataArray(levels[:, column], dims="set")
         own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
         stretch = stretch + own.where(level >= 0, 0.0)
-    own = apply_gap_effects(common, stretch, scale, growing=design.growing)
+    own = apply_gap_effects(common, stretch, scale, ordered=design.ordered_cutpoints)
     flat = _flat(own, None, ("set", scale.cutpoint_dim))
-    return which, flat.reshape(len(flat), len(levels), scale.cuts)
+    return which, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
 
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
@@ -80,7 +80,7 @@ def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) ->
 def observed(design: Design) -> xr.Dataset:
     """Return the observed levels of each scale."""
     levels = {
-        f"rating_{scale.name}": (rating_dim(scale.name), scale.level.astype(np.int16))
+        f"rating_{scale.name}": (rating_dim(scale.name), scale.category.astype(np.int16))
         for scale in design.scales
     }
     return xr.Dataset(levels)

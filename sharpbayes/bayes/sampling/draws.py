@@ -6,13 +6,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.design import Design, ScaleBlock, Term
-from sharpbayes.bayes.kernel.layout import Layout
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.kernel.layout import ParameterLayout
 
 Floats = NDArray[np.float64]
 
 
-def label_draws(kept: Floats, design: Design, layout: Layout) -> xr.Dataset:
+def label_draws(kept: Floats, design: Design, layout: ParameterLayout) -> xr.Dataset:
     """Return the posterior of a design.
 
     Args:
@@ -26,8 +26,8 @@ def label_draws(kept: Floats, design: Design, layout: Layout) -> xr.Dataset:
         no rating on a scale has no thresholds there: they are missing.
     """
     variables = {}
-    unseen = {term.name: _without_ratings(term) for term in design.part("gap")}
-    for section in layout.kept:
+    unseen = {term.name: _without_ratings(term) for term in design.terms_of("gap")}
+    for section in layout.stored:
         values = kept[..., section.start : section.stop].reshape(*kept.shape[:2], *section.shape)
         if section.name.startswith("discrimination_"):
             values = np.exp(values)
@@ -54,11 +54,13 @@ def _coords(design: Design, used: set[str], shape: tuple[int, ...]) -> dict[str,
 
 def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:
     """Yield the thresholds of each level of a column, other columns at their mean."""
-    for term in design.part("gap"):
+    for term in design.terms_of("gap"):
         scale, dim = design.scales[term.scale], term.dims[0]
         common = posterior[f"threshold_{scale.name}"]
-        own = apply_gap_effects(common, posterior[term.name], scale, growing=design.growing)
-        severity = design.severity(scale, dim)
+        own = apply_gap_effects(
+            common, posterior[term.name], scale, ordered=design.ordered_cutpoints
+        )
+        severity = design.location_of(scale, dim)
         if severity is not None:
             name, row = severity
             effect = posterior[name]
@@ -70,7 +72,7 @@ def _own_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str
 
 
 def apply_gap_effects(
-    thresholds: xr.DataArray, stretch: xr.DataArray, scale: ScaleBlock, *, growing: bool
+    thresholds: xr.DataArray, stretch: xr.DataArray, scale: ScaleRatings, *, ordered: bool
 ) -> xr.DataArray:
     """Return thresholds whose gaps are apply_gap_effects about the middle one.
 
@@ -81,12 +83,12 @@ def apply_gap_effects(
         thresholds: Thresholds over the scale's ``_cutpoint`` dimension.
         stretch: Log factors, or what is added, over its ``_gap`` dimension, and any others.
         scale: The scale.
-        growing: Whether thresholds grow.
+        ordered: Whether thresholds are ordered.
     """
     cuts = thresholds.transpose(..., scale.cutpoint_dim)
     gaps = cuts.diff(scale.cutpoint_dim).rename({scale.cutpoint_dim: scale.gap_dim})
     gaps = gaps.drop_vars(scale.gap_dim, errors="ignore")
-    gaps = gaps * np.exp(stretch) if growing else gaps + stretch
+    gaps = gaps * np.exp(stretch) if ordered else gaps + stretch
     steps = gaps.cumsum(scale.gap_dim, skipna=False).pad(
         {scale.gap_dim: (1, 0)}, constant_values=0.0
     )
@@ -94,5 +96,5 @@ def apply_gap_effects(
         {scale.gap_dim: scale.cutpoint_dim}
     )
     steps = steps.assign_coords({scale.cutpoint_dim: cuts[scale.cutpoint_dim]})
-    middle = {scale.cutpoint_dim: scale.pivot}
+    middle = {scale.cutpoint_dim: scale.reference_cutpoint}
     return cuts.isel(middle, drop=True) + steps - steps.isel(middle, drop=True)

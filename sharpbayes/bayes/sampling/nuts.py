@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import Layout
-from sharpbayes.bayes.kernel.machine_code import expand_code, logp_code, pack
+from sharpbayes.bayes.kernel.layout import ParameterLayout
+from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,
     Progress,
@@ -23,12 +23,12 @@ from sharpbayes.execution.tasks import Arrays, Store
 from sharpbayes.spec.study import Sampler
 
 # Samples the chains of a seed that a store does not have.
-Elsewhere = Callable[[Design, Layout, Sampler, int, Store | None], list[Arrays]]
+Elsewhere = Callable[[Design, ParameterLayout, Sampler, int, Store | None], list[Arrays]]
 
 
 def sample_kernel(
     design: Design,
-    layout: Layout,
+    layout: ParameterLayout,
     sampler: Sampler,
     *,
     seed: int,
@@ -40,7 +40,7 @@ def sample_kernel(
     """Return ``posterior`` and ``sample_stats`` over (chain, draw); nothing is compiled.
 
     Args:
-        design: Ratings placed on the terms of a model.
+        design: Terms of a model indexed by ratings.
         layout: The same as flat arrays.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
@@ -69,7 +69,7 @@ def sample_kernel(
     )
 
 
-def sample_chain(design: Design, layout: Layout, sampler: Sampler, seed: int) -> Arrays:
+def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
     """Sample one chain through the kernel, with a seed of its own, in this process."""
     return run_chain(compiled_kernel(design, layout), sampler, seed=seed)
 
@@ -109,21 +109,21 @@ def sample_graph(
     return xr.DataTree.from_dict({"posterior": held, "sample_stats": statistics})
 
 
-def compiled_kernel(design: Design, layout: Layout) -> Any:
+def compiled_kernel(design: Design, layout: ParameterLayout) -> Any:
     """The kernel as nutpie takes models: addresses of machine code and of the plan."""
     return nutpie().compile_pymc.CompiledPyMCModel(
         _n_dim=layout.size,
         dims={},
         _coords={},
-        _shapes={"values": (layout.kept_size,)},
+        _shapes={"values": (layout.stored_size,)},
         compiled_logp_func=logp_code(),
-        compiled_expand_func=expand_code(),
+        compiled_expand_func=constrain_code(),
         initial_point_func=lambda seed: initial_point(design, layout, seed=seed),
         shared_data={},
         shared_var_keys={},
-        user_data=pack(layout.plan),
-        n_expanded=layout.kept_size,
-        shape_info=(["values"], [slice(0, layout.kept_size)], [(layout.kept_size,)]),
+        user_data=pack(layout.kernel_data),
+        n_expanded=layout.stored_size,
+        shape_info=(["values"], [slice(0, layout.stored_size)], [(layout.stored_size,)]),
         logp_func=None,
         expand_func=None,
         reparameterized_names=[],

@@ -26,8 +26,8 @@ def ratings_of(ratings):
 
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
-    from sharpbayes.bayes.design.indexing import design
-    from sharpbayes.bayes.fit import sample_terms, trial_powers
+    from sharpbayes.bayes.design.indexing import build_design
+    from sharpbayes.bayes.fit import sample_terms, trial_weights
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -35,11 +35,11 @@ def sampled(ratings, arguments):
 
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
-    first = design(ratings, model)
-    powers = trial_powers(first, seed=arguments.seed, step=lambda _: None)
-    placed = design(ratings, model, powers=powers)
+    first = build_design(ratings, model)
+    powers = trial_weights(first, seed=arguments.seed, step=lambda _: None)
+    design = build_design(ratings, model, non_centring=powers)
     seeds = [arguments.seed, arguments.seed]
-    return sample_terms(placed, settings, seeds, step=lambda _: None, progress=None)
+    return sample_terms(design, settings, seeds, step=lambda _: None, progress=None)
 
 
 def main():
@@ -50,10 +50,10 @@ def main():
     import nutpie  # noqa: F401
 
     import sharpbayes.bayes.fit  # noqa: F401
-    from sharpbayes.bayes.kernel.machine_code import expand_code, logp_code
+    from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code
 
     laps.lap("imports")
-    logp_code(), expand_code()
+    logp_code(), constrain_code()
     laps.lap("compile")
     ratings = common.read(arguments.data)
     trace = sampled(ratings_of(ratings), arguments)
