@@ -1,14 +1,14 @@
-"""Tasks that do not depend on each other: done here or elsewhere, kept, and never done twice."""
+"""Independent tasks: how they are mapped, where finished parts are kept, who hears of progress."""
 
-import ctypes
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sharpbayes.execution.progress import ProgressCallback, silent
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,24 +16,11 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 
-def cpu_count() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def trim_memory() -> None:
-    """Give memory that temporary arrays have left back to the system; glibc keeps it by itself."""
-    with suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 class Store(Protocol):
     """Where finished parts of a run are kept, by name."""
 
     def get(self, name: str) -> Arrays | None:
-        """Return a part, or None if it is not there whole."""
+        """Return a part, or None if it is missing or incomplete."""
 
     def put(self, name: str, part: Arrays) -> None:
         """Keep a part."""
@@ -49,66 +36,86 @@ class NoStore:
         """Do nothing."""
 
 
+def ignore_result(_argument: object, _result: object) -> None:
+    """Do nothing with a finished task."""
+
+
 class MapFunction(Protocol):
-    """A way to call a task with each of some arguments; it never changes a result."""
+    """A function that calls a task with each of some arguments, here or in other processes."""
 
     def __call__(
         self,
         task: Callable[[Any], Any],
         arguments: Sequence[Any],
         *,
-        done: Callable[[Any, Any], None],
+        done: Callable[[Any, Any], None] = ignore_result,
     ) -> list[Any]:
         """Return the results in the order of the arguments.
 
         Args:
-            task: What is called.
-            arguments: What it is called with.
-            done: Called in this process with an argument and its result as soon as it is there.
+            task: A function of one argument. Its result depends on the argument alone.
+            arguments: Arguments of the task.
+            done: Called in this process with an argument and its result as soon as it is ready.
         """
 
 
 def serial_map[A, B](
-    task: Callable[[A], B], arguments: Sequence[A], *, done: Callable[[A, B], None]
+    task: Callable[[A], B],
+    arguments: Sequence[A],
+    *,
+    done: Callable[[A, B], None] = ignore_result,
 ) -> list[B]:
     """Call a task with one argument after another, in this process; see :class:`MapFunction`."""
-    found = []
+    results = []
     for argument in arguments:
-        found.append(task(argument))
-        done(argument, found[-1])
-    return found
+        results.append(task(argument))
+        done(argument, results[-1])
+    return results
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a run executes its tasks; it never changes a number of the results.
+
+    Attributes:
+        map_function: Computes tasks in other processes; None: tasks run in this process.
+        store: Where finished parts are kept, and taken from when a run is resumed.
+        progress: Hears of every step and, while a sampler runs, of its chains.
+        cores: Largest number of chains that run at once in this process; None: one for each
+            processor that the process may use.
+    """
+
+    map_function: MapFunction | None = None
+    store: Store = NoStore()
+    progress: ProgressCallback = silent
+    cores: int | None = None
 
 
 def compute_parts[A](
-    task: Callable[[A], Arrays],
-    arguments: Mapping[str, A],
-    *,
-    store: Store | None = None,
-    each: MapFunction = serial_map,
+    task: Callable[[A], Arrays], arguments: Mapping[str, A], execution: Execution
 ) -> list[Arrays]:
-    """Return the parts of a task, one for each name, in the order of the names.
+    """Return one part for each name, in the order of the names; stored parts are not computed.
 
     Args:
-        task: Computes a part; it depends on its argument alone.
-        arguments: What the task is called with, by the names that parts are kept by.
-        store: Where finished parts are kept, and taken from.
-        each: Where the others are computed.
+        task: Computes a part from its argument alone.
+        arguments: Arguments of the task, by the name of their part in the store.
+        execution: Store and map function.
 
     Examples:
-        >>> compute_parts(lambda n: {"n": np.array(n)}, {"one": 1, "two": 2})
+        >>> compute_parts(lambda n: {"n": np.array(n)}, {"one": 1, "two": 2}, Execution())
         [{'n': array(1)}, {'n': array(2)}]
     """
-    kept = store or NoStore()
-    found = {name: part for name in arguments if (part := kept.get(name))}
+    parts = {name: part for name in arguments if (part := execution.store.get(name))}
 
-    def done(name: str, part: Arrays) -> None:
-        found[name] = part
-        kept.put(name, part)
+    def keep(name: str, part: Arrays) -> None:
+        parts[name] = part
+        execution.store.put(name, part)
 
-    missing = [name for name in arguments if name not in found]
+    missing = [name for name in arguments if name not in parts]
     if missing:
-        each(lambda name: task(arguments[name]), missing, done=done)
-    return [found[name] for name in arguments]
+        map_function = execution.map_function or serial_map
+        map_function(lambda name: task(arguments[name]), missing, done=keep)
+    return [parts[name] for name in arguments]
 
 
 def to_arrays(data: "xr.Dataset") -> Arrays:

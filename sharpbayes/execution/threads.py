@@ -1,0 +1,82 @@
+"""Threads of this process, as many as it may use processors, and the map function in use."""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+
+from sharpbayes.execution.tasks import MapFunction, ignore_result
+
+
+def cpu_count() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def trim_memory() -> None:
+    """Give memory that temporary arrays have left back to the system; glibc keeps it by itself."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def thread_map[A, B](
+    task: Callable[[A], B],
+    arguments: Sequence[A],
+    *,
+    done: Callable[[A, B], None] = ignore_result,
+) -> list[B]:
+    """Call a task with each argument on threads; see :class:`MapFunction`.
+
+    >>> thread_map(abs, [-1, 2])
+    [1, 2]
+    """
+
+    def run(argument: A) -> B:
+        result = task(argument)
+        done(argument, result)
+        return result
+
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        return list(pool.map(run, arguments))
+
+
+def run_both[A, B](task: Callable[[], A], background: Callable[[], B]) -> tuple[A, B]:
+    """Return the results of two tasks; the second runs on a thread while the first runs here.
+
+    >>> run_both(lambda: 1, lambda: 2)
+    (1, 2)
+    """
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(background)
+        return task(), future.result()
+
+
+_MAP: ContextVar[MapFunction] = ContextVar("map", default=thread_map)
+_RESAMPLE_MAP: ContextVar[MapFunction] = ContextVar("resample_map", default=thread_map)
+
+
+def current_map(*, resamples: bool = False) -> MapFunction:
+    """Return the map function for blocks of posterior draws, or for blocks of resamples."""
+    return (_RESAMPLE_MAP if resamples else _MAP).get()
+
+
+@contextmanager
+def use_map(map_function: MapFunction, *, resamples: MapFunction | None = None) -> Iterator[None]:
+    """Compute blocks by other map functions inside a ``with``; threads are the default.
+
+    Blocks do not depend on who computes them, so that results stay the same.
+
+    Args:
+        map_function: Computes blocks of posterior draws.
+        resamples: Computes blocks of bootstrap resamples; the same function by default.
+    """
+    tokens = _MAP.set(map_function), _RESAMPLE_MAP.set(resamples or map_function)
+    try:
+        yield
+    finally:
+        _MAP.reset(tokens[0])
+        _RESAMPLE_MAP.reset(tokens[1])
