@@ -1,7 +1,6 @@
 """The deterministic half of a crowd study: scores of raters -> groups of results."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
+from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
 from sharpbayes.metrics.crowd.contrasts import contrasts
 from sharpbayes.metrics.crowd.groups import ALL, membership, strata
@@ -90,20 +90,20 @@ def measure_crowd(study: Study, data: CrowdData) -> Groups:
     if study.crowd is None:
         raise ValueError("a crowd study has a crowd")
     spec = study.crowd
+    counted = count_crowd(spec, data)
     # Shuffles are counted by compiled code, which leaves Python free for the rest.
-    with ThreadPoolExecutor(1) as beside:
-        cohesive = beside.submit(_cohesion, study, data, _member(spec, data))
-        counted = count_crowd(spec, data)
-        raters = beside.submit(_raters, study, data, counted)
-        observed, difference = _responsiveness(study, data, counted)
+    (observed, difference), (cohesive, raters) = run_both(
+        lambda: _responsiveness(study, data, counted),
+        lambda: (_cohesion(study, data, counted.member), _raters(study, data, counted)),
+    )
     use = _scale_use(spec, counted)
     items = _items(spec, observed, counted)
     return {
         "responsiveness": observed,
         "responsiveness_difference": difference,
         "scale_use": use,
-        "cohesion": cohesive.result(),
-        "raters": raters.result(),
+        "cohesion": cohesive,
+        "raters": raters,
         "items": items,
         "contested_items": _contested_items(data, items),
         "recruiting": recruiting(

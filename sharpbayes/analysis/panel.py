@@ -1,7 +1,6 @@
 """The deterministic half of a panel study: levels of judges -> SHARP's groups of results."""
 
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,6 +15,7 @@ from sharpbayes.data.panel import (
     tabulate_normalised,
 )
 from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel.comparison import (
     admissible,
     separable,
@@ -136,10 +136,11 @@ def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     assert spec is not None  # noqa: S101 - _planned looked
     protocol, observed = plan.protocol(), plan.profile()
     # Resampling releases the interpreter, tests hold it: side by side they take less time.
-    with ThreadPoolExecutor(1) as beside:
-        tests = beside.submit(validation_group, plan.table, observed, study, weights, protocol)
-        groups = {"panel": plan.table} | _profile_groups(plan, "profile")
-        groups["validation"] = tests.result()
+    profiles, tests = run_both(
+        lambda: _profile_groups(plan, "profile"),
+        lambda: validation_group(plan.table, observed, study, weights, protocol),
+    )
+    groups = {"panel": plan.table} | profiles | {"validation": tests}
     groups["judges"] = judge_group(plan.table, every, spec, weights, protocol)
     return groups | _category_group(plan) | _answered_groups(plan, refusals)
 

@@ -1,8 +1,5 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
@@ -19,73 +16,62 @@ from sharpbayes.bayes.predict.replication import (
     posterior_predictive,
     thin,
 )
-from sharpbayes.bayes.sampling.chains import Progress
 from sharpbayes.bayes.sampling.geometry import choose_weights
-from sharpbayes.bayes.sampling.nuts import Elsewhere, sample_graph, sample_kernel
+from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.bayes.sampling.retry import sample_until_converged
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
-from sharpbayes.execution.tasks import Store, trim_memory
+from sharpbayes.execution.tasks import IN_PROCESS, Execution
+from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
-Step = Callable[[str], None]
-
-# As many findings are said before sampling; `sharpbayes check` and the results have all.
-SAID = 5
+# Progress reports so many issues; `sharpbayes check` and the results list all.
+REPORTED_ISSUES = 5
 
 
 def fit_ratings(
+    first: Design,
     ratings: Ratings,
     model: Model,
     sampler: Sampler,
     *,
     seed: int,
-    step: Step,
     retries: int = 0,
-    progress: Progress | None = None,
-    store: Store | None = None,
-    elsewhere: Elsewhere | None = None,
-    cores: int | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
     Args:
+        first: The model's design for these ratings, as
+            :func:`sharpbayes.bayes.design.indexing.build_design` builds it.
         ratings: Observed ratings; they label the rating dimensions.
         model: The model file.
         sampler: Chains, draws, and limits of convergence.
         seed: Seed of sampling, prior and replication.
-        step: Called with a few words before each step of the work.
         retries: How often a fit that has not converged is sampled again, longer.
-        progress: See :func:`sharpbayes.bayes.sampling.nuts.sample_kernel`.
-        store: As there.
-        elsewhere: As there.
-        cores: As there.
+        execution: Where chains run, where they are kept, and who hears of progress.
     """
     seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(5)]
-    first = build_design(ratings, model)
-    untold = [str(each) for each in find_issues(ratings, first)]
-    for each in untold[:SAID]:
-        step(each)
-    powers = trial_weights(first, seed=seeds[4], step=step, cores=cores)
-    del first  # two designs of many ratings need not be in memory at once
+    progress = execution.progress
+    issues = [str(issue) for issue in find_issues(ratings, first)]
+    for issue in issues[:REPORTED_ISSUES]:
+        progress(issue)
+    powers = trial_weights(first, seed=seeds[4], execution=execution)
     design = build_design(ratings, model, non_centring=powers)
-    how: dict[str, Any] = {"progress": progress, "store": store, "cores": cores}
     trace, diagnostics = sample_until_converged(
-        lambda each, own: sample_terms(
-            design, each, [own, seeds[1]], step=step, elsewhere=elsewhere, **how
-        ),
+        lambda settings, own: sample_terms(design, settings, [own, seeds[1]], execution=execution),
         sampler,
         seed=seeds[0],
         retries=retries,
-        step=step,
+        progress=progress,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
-    groups["diagnostics"] = diagnostics.assign_attrs(not_identified=untold)
+    groups["diagnostics"] = diagnostics.assign_attrs(not_identified=issues)
     groups["observed_data"] = observed(design)
     groups["posterior"].attrs |= _geometry(design)
     if sampler.predictive_draws:
-        step("replicating ratings")
+        progress("replicating ratings")
         prior = sample_prior(build(design), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
         few = thin(groups["posterior"], draws=sampler.predictive_draws)
@@ -94,14 +80,12 @@ def fit_ratings(
     return {name: _label_ratings(group, ratings, design) for name, group in groups.items()}
 
 
-def trial_weights(
-    first: Design, *, seed: int, step: Step, cores: int | None = None
-) -> dict[str, float]:
+def trial_weights(first: Design, *, seed: int, execution: Execution) -> dict[str, float]:
     """Choose by a short trial run of terms as placed at first how each is sampled."""
     if first.unsupported_by_kernel:
         return {}
-    step("a short trial run")
-    return choose_weights(first, seed=seed, cores=cores)
+    execution.progress("a short trial run")
+    return choose_weights(first, seed=seed, execution=execution)
 
 
 def _geometry(design: Design) -> dict[str, list[str]]:
@@ -114,29 +98,23 @@ def _geometry(design: Design) -> dict[str, list[str]]:
 
 
 def sample_terms(
-    design: Design,
-    sampler: Sampler,
-    seeds: list[int],
-    *,
-    step: Step,
-    elsewhere: Elsewhere | None = None,
-    **how: Any,
+    design: Design, sampler: Sampler, seeds: list[int], *, execution: Execution
 ) -> xr.DataTree:
     """Sample through the kernel where it can, after comparing it with the definition."""
     flat = parameter_layout(design)
     if design.unsupported_by_kernel:
-        step(
+        execution.progress(
             f"compiling PyMC's graph: {format_list(design.unsupported_by_kernel)} is outside the fast path"
         )
         return sample_graph(
-            build(design, kernel_data=flat.kernel_data), sampler, seed=seeds[0], **how
+            build(design, kernel_data=flat.kernel_data), sampler, seed=seeds[0], execution=execution
         )
-    step("comparing the fast density with the model's definition")
+    execution.progress("comparing the fast density with the model's definition")
     trim_memory()
     verify(design, seed=seeds[1])
     trim_memory()
-    step("sampling")
-    return sample_kernel(design, flat, sampler, seed=seeds[0], elsewhere=elsewhere, **how)
+    execution.progress("sampling")
+    return sample_kernel(design, flat, sampler, seed=seeds[0], execution=execution)
 
 
 def _label_ratings(group: xr.Dataset, ratings: Ratings, design: Design) -> xr.Dataset:

@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from sharpbayes.cli.console import (
-    announcer,
-    chain_progress,
     echo_json,
     exit_if_interrupted,
     exit_if_unsure,
@@ -25,6 +23,7 @@ from sharpbayes.cli.console import (
     read_study,
     results_path,
     say,
+    show_progress,
     show_tables,
     study_of,
     working,
@@ -130,8 +129,8 @@ def measure(
 
         files = read_study(study, set_, seed)
         target = results_path(study, out)
-        with working(files, target, resume=resume, address=cluster):
-            results = measure_study(files, step=announcer(quiet=quiet))
+        with working(files, target, resume=resume, address=cluster, quiet=quiet) as execution:
+            results = measure_study(files, progress=execution.progress)
             finish(results, target, quiet=quiet, as_json=as_json)
 
 
@@ -159,22 +158,19 @@ def fit(
         from sharpbayes.workflows.run import measure as measure_study  # noqa: PLC0415
         from sharpbayes.workflows.run import read  # noqa: PLC0415
 
-        (files, name), step = study_of(study, from_, set_, seed), announcer(quiet=quiet)
+        files, name = study_of(study, from_, set_, seed)
         target = results_path(name, out)
-        with working(files, target, resume=resume, address=cluster) as work:
+        with working(files, target, resume=resume, address=cluster, quiet=quiet) as execution:
             loaded = read(files)
-            measured = measure_study(files, loaded=loaded, step=step)
+            measured = measure_study(files, loaded=loaded, progress=execution.progress)
             try:
-                with chain_progress(quiet=quiet) as progress:
-                    results = fit_study(
-                        files,
-                        loaded=loaded,
-                        measured=measured,
-                        step=step,
-                        retries=MOST_RETRIES if retry else 0,
-                        progress=progress,
-                        **work.fits,
-                    )
+                results = fit_study(
+                    files,
+                    loaded=loaded,
+                    measured=measured,
+                    retries=MOST_RETRIES if retry else 0,
+                    execution=execution,
+                )
             except KeyboardInterrupt:
                 keep_measured(measured, target)
                 raise
@@ -230,9 +226,11 @@ def calibrate(
 
         files = read_study(study, set_, seed)
         target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
-        call, step = f" calibrate {simulations}", announcer(quiet=quiet)
-        with working(files, target, resume=resume, address=cluster, call=call) as work:
-            found = calibrate_study(files, simulations=simulations, step=step, **work.simulations)
+        call = f" calibrate {simulations}"
+        with working(
+            files, target, resume=resume, address=cluster, quiet=quiet, call=call
+        ) as execution:
+            found = calibrate_study(files, simulations=simulations, execution=execution)
             written = keep_calibration(found, None if out is None else target, tables, figures)
         if as_json:
             from sharpbayes.report.document import found_document  # noqa: PLC0415
@@ -265,7 +263,8 @@ def compare(
 
         named = named_files(results)
         target = None if out is None else results_path(out, out)
-        found = compare_results(named, by=leave_out, refits=refits, step=announcer(quiet=quiet))
+        with show_progress(quiet=quiet) as progress:
+            found = compare_results(named, by=leave_out, refits=refits, progress=progress)
         files = keep_tables(compare_tables(found), found, target, tables)
         if as_json:
             from sharpbayes.report.document import found_document  # noqa: PLC0415

@@ -4,9 +4,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import Console
 
-    from sharpbayes.execution.cluster import Cluster
+    from sharpbayes.execution.progress import ChainStatus, ProgressCallback
+    from sharpbayes.execution.tasks import Execution
     from sharpbayes.report.tables.table import Table
     from sharpbayes.spec.files import StudyFiles
-    from sharpbayes.storage.checkpoint import Checkpoint
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
 # A quantity fails whose p value, corrected for their number, is below this.
@@ -79,29 +78,16 @@ def results_path(study: Path, out: Path | None) -> Path:
     return target
 
 
-@dataclass(frozen=True)
-class Work:
-    """Where finished parts of a run are kept, and where it is computed."""
-
-    store: "Checkpoint"
-    workers: "Cluster | None"
-
-    @property
-    def simulations(self) -> dict[str, Any]:
-        """What :func:`sharpbayes.workflows.run.calibrate` takes of it."""
-        return {"store": self.store, "each": None if self.workers is None else self.workers.each}
-
-    @property
-    def fits(self) -> dict[str, Any]:
-        """What :func:`sharpbayes.workflows.run.fit` takes of it."""
-        chains = None if self.workers is None else self.workers.chains
-        return self.simulations | {"elsewhere": chains}
-
-
 @contextmanager
 def working(
-    files: "StudyFiles", target: Path, *, resume: bool, address: str | None, call: str = ""
-) -> "Iterator[Work]":
+    files: "StudyFiles",
+    target: Path,
+    *,
+    resume: bool,
+    address: str | None,
+    quiet: bool,
+    call: str = "",
+) -> "Iterator[Execution]":
     """Keep finished parts beside the results, and compute on a cluster where one is named.
 
     Args:
@@ -109,22 +95,24 @@ def working(
         target: The results file.
         resume: Whether to go on from what is kept.
         address: The cluster.
+        quiet: Whether progress is not shown.
         call: What the command was asked for beside the study.
     """
-    from sharpbayes.data.digest import digest_run  # noqa: PLC0415
-    from sharpbayes.metrics.stats.resampling import thread_map, use_map  # noqa: PLC0415
-    from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415
+    from sharpbayes.data.digest import digest_run  # noqa: PLC0415 - start-up
+    from sharpbayes.execution.tasks import Execution  # noqa: PLC0415 - start-up
+    from sharpbayes.execution.threads import thread_map, use_map  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415 - start-up
 
     run = digest_run(files) + call
-    with checkpoint(target, run=run, resume=resume) as kept, ExitStack() as opened:
-        workers = None
+    with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
+        map_function = None
         if address is not None:
             from sharpbayes.execution.cluster import cluster  # noqa: PLC0415
 
-            workers = opened.enter_context(cluster(address))
-        each = thread_map if workers is None else workers.each
-        opened.enter_context(use_map(each, kept=kept.blocks))
-        yield Work(kept, workers)
+            map_function = stack.enter_context(cluster(address)).map
+        blocks = map_function or thread_map
+        stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
+        yield Execution(map_function, store, stack.enter_context(show_progress(quiet=quiet)))
 
 
 def study_of(
@@ -344,49 +332,57 @@ def printable(text: str) -> str:
     )
 
 
-def announcer(*, quiet: bool) -> Callable[[str], None]:
-    """Return what announces the steps of a run."""
-    return (lambda _: None) if quiet else (lambda text: say(f"{text} ..."))
-
-
 @contextmanager
-def chain_progress(*, quiet: bool) -> Iterator[Callable[[Sequence[Any]], None] | None]:
-    """Show the progress of chains: a live line on a terminal, plain lines elsewhere."""
+def show_progress(*, quiet: bool) -> "Iterator[ProgressCallback]":
+    """Show steps as lines, and chains as a live line on a terminal, as plain lines elsewhere."""
+    from sharpbayes.execution.progress import silent  # noqa: PLC0415 - start-up
+
     if quiet:
-        yield None
+        yield silent
     elif sys.stderr.isatty():
-        with _live_line() as update:
+        with _terminal_progress() as update:
             yield update
     else:
-        yield _plain_lines()
+        yield _plain_progress()
 
 
 @contextmanager
-def _live_line() -> Iterator[Callable[[Sequence[Any]], None]]:
-    """Redraw one line as sampling goes on."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.status import Status  # noqa: PLC0415
+def _terminal_progress() -> "Iterator[ProgressCallback]":
+    """Redraw one line while chains run."""
+    from rich.console import Console  # noqa: PLC0415 - start-up
+    from rich.status import Status  # noqa: PLC0415 - start-up
 
-    from sharpbayes.cli.progress import summarise  # noqa: PLC0415
+    from sharpbayes.cli.progress import summarise  # noqa: PLC0415 - start-up
 
-    start = time.monotonic()
-    with Status("sampling: compiling the model", console=Console(stderr=True)) as status:
-        yield lambda chains: status.update(
-            summarise(chains, elapsed=time.monotonic() - start).line()
-        )
+    start, status = time.monotonic(), Status("sampling", console=Console(stderr=True))
+
+    def update(message: str, chains: "Sequence[ChainStatus]" = (), /) -> None:
+        if chains:
+            status.update(summarise(chains, elapsed=time.monotonic() - start).line())
+            status.start()
+        else:
+            status.stop()
+            say(f"{message} ...")
+
+    try:
+        yield update
+    finally:
+        status.stop()
 
 
-def _plain_lines() -> Callable[[Sequence[Any]], None]:
-    """Return a callback that prints a line now and then."""
-    from sharpbayes.cli.progress import summarise  # noqa: PLC0415
+def _plain_progress() -> "ProgressCallback":
+    """Return a callback that prints steps, and a line about the chains now and then."""
+    from sharpbayes.cli.progress import summarise  # noqa: PLC0415 - start-up
 
     start = time.monotonic()
     last = start - PLAIN_EVERY_SECONDS + PLAIN_FIRST_SECONDS
 
-    def update(chains: Sequence[Any]) -> None:
+    def update(message: str, chains: "Sequence[ChainStatus]" = (), /) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= PLAIN_EVERY_SECONDS:
+        if not chains:
+            say(f"{message} ...")
+        elif now - last >= PLAIN_EVERY_SECONDS:
             last = now
             say(summarise(chains, elapsed=now - start).line())
 

@@ -2,16 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class ChainState(Protocol):
-    """What a sampler tells of one chain."""
-
-    finished_draws: int
-    total_draws: int
-    divergences: int
-    step_size: float
+from sharpbayes.execution.progress import ChainStatus
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class Progress:
         )
 
 
-def summarise(chains: Sequence[ChainState], *, elapsed: float) -> Progress:
+def summarise(chains: Sequence[ChainStatus], *, elapsed: float) -> Progress:
     """Add up the chains; time left assumes that the pace so far goes on."""
     done = sum(chain.finished_draws for chain in chains)
     total = sum(chain.total_draws for chain in chains)

@@ -66,7 +66,9 @@ def cluster(address: str) -> Iterator[Cluster]:
     """
     match = ADDRESS.fullmatch(address)
     if match is None:
-        raise _address_error(address, "must be local:N or the address of a scheduler, tcp://host:port")
+        raise _address_error(
+            address, "must be local:N or the address of a scheduler, tcp://host:port"
+        )
     try:
         from distributed import Client, LocalCluster  # noqa: PLC0415 - an optional extra
     except ImportError:

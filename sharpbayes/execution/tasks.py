@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -86,9 +86,12 @@ class Execution:
     """
 
     map_function: MapFunction | None = None
-    store: Store = NoStore()
+    store: Store = field(default_factory=NoStore)
     progress: ProgressCallback = silent
     cores: int | None = None
+
+
+IN_PROCESS = Execution()
 
 
 def compute_parts[A](

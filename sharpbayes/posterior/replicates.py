@@ -15,7 +15,7 @@ from sharpbayes.bayes.design.design import Design, rating_dim
 from sharpbayes.bayes.predict.categories import draw_categories
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import latent_ratings
-from sharpbayes.metrics.stats.resampling import current_map
+from sharpbayes.execution.threads import current_map
 
 Levels = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]

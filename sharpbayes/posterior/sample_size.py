@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, labels_of, statistic_of
 from sharpbayes.analysis.panel import Plan, replicated_tables
 from sharpbayes.data.crowd import SCALE, CrowdData
+from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import areas, severity_table
 from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.resampling import current_map
 from sharpbayes.posterior.crowd import counted_makings
 from sharpbayes.posterior.panel import Cells, made_tables
 from sharpbayes.posterior.preposterior import Designs, told_apart

@@ -15,10 +15,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import StorageError
-from sharpbayes.execution.tasks import Arrays, MapFunction, compute_parts, from_arrays, to_arrays
+from sharpbayes.execution.tasks import (
+    Arrays,
+    Execution,
+    MapFunction,
+    compute_parts,
+    from_arrays,
+    ignore_result,
+    to_arrays,
+)
 from sharpbayes.storage.results import drafts
 
-Part = Callable[[int], xr.Dataset]
 SUFFIX = ".checkpoint"
 KEY = "run"
 
@@ -65,21 +72,31 @@ class Checkpoint:
             reason = error.strerror or error
             raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
 
-    def blocks(self, each: MapFunction) -> Callable[..., list[xr.Dataset]]:
-        """Return a way to compute blocks of resamples that keeps each, and takes what is kept.
+    def resample_map(self, map_function: MapFunction) -> MapFunction:
+        """Return a map function for blocks of resamples that keeps each, and takes what is kept.
 
         Args:
-            each: Computes the blocks that are not there; see
-                :func:`sharpbayes.metrics.stats.resampling.thread_map`.
+            map_function: Computes the blocks that are not stored.
         """
+        execution = Execution(map_function, self)
 
-        def kept(part: Part, starts: Sequence[int]) -> list[xr.Dataset]:
+        def compute_blocks(
+            task: Callable[[int], xr.Dataset],
+            arguments: Sequence[int],
+            *,
+            done: Callable[[int, xr.Dataset], None] = ignore_result,
+        ) -> list[xr.Dataset]:
             self._sets += 1
-            names = {f"resamples-{self._sets}-{len(starts)}-{start}": start for start in starts}
-            made = compute_parts(lambda start: to_arrays(part(start)), names, store=self, each=each)
-            return [from_arrays(each) for each in made]
+            names = {
+                f"resamples-{self._sets}-{len(arguments)}-{start}": start for start in arguments
+            }
+            parts = compute_parts(lambda start: to_arrays(task(start)), names, execution)
+            blocks = [from_arrays(part) for part in parts]
+            for start, block in zip(arguments, blocks, strict=True):
+                done(start, block)
+            return blocks
 
-        return kept
+        return compute_blocks
 
 
 @contextlib.contextmanager

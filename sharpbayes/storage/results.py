@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
-from sharpbayes.execution.tasks import trim_memory
+from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
 
 if TYPE_CHECKING:

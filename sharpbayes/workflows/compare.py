@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import xarray as xr
 from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
@@ -22,7 +23,6 @@ from sharpbayes.workflows.run import read
 if TYPE_CHECKING:
     from sharpbayes.bayes.predict.leave_out import Units
 
-Step = Callable[[str], None]
 RATING = "rating"
 
 
@@ -39,7 +39,7 @@ class Fitted:
 
 
 def compare(
-    paths: Mapping[str, Path], *, by: str, refits: int, step: Step | None = None
+    paths: Mapping[str, Path], *, by: str, refits: int, progress: ProgressCallback = silent
 ) -> xr.DataTree:
     """Compare fits by the expected log predictive density of what was left out.
 
@@ -48,7 +48,7 @@ def compare(
         by: ``rating``, or a column whose levels are left out with all their ratings.
         refits: How many units of each fit, those with the worst Pareto k above its limit, are
             left out exactly by fitting again.
-        step: Called with a few words before each step of the work.
+        progress: Called before each step of the work.
 
     Returns:
         ``comparison``: over ``model``, best first, what :func:`sharpbayes.bayes.predict.leave_out.rank_models`
@@ -59,7 +59,6 @@ def compare(
         SpecError: A file without a posterior, other ratings, or a column that is not there.
         StorageError: A file cannot be read.
     """
-    say = step or _silent
     fits = {name: _opened(path) for name, path in paths.items()}
     first = next(iter(fits.values()))
     _refuse_other_ratings(fits)
@@ -69,8 +68,8 @@ def compare(
     left = units(first.ratings, by)
     found = {}
     for name, fitted in fits.items():
-        say(f"{name}: leaving out each of {len(left.labels)} by {by}")
-        found[name] = _left_out(fitted, left, refits=refits, step=say)
+        progress(f"{name}: leaving out each of {len(left.labels)} by {by}")
+        found[name] = _left_out(fitted, left, refits=refits, progress=progress)
     sizes = {name: fit.posterior.sizes for name, fit in fits.items()}
     draws = {name: int(each["chain"] * each["draw"]) for name, each in sizes.items()}
     table = rank_models(found, draws=draws)
@@ -87,7 +86,9 @@ def compare(
     return tree
 
 
-def _left_out(fitted: Fitted, left: "Units", *, refits: int, step: Step) -> xr.Dataset:
+def _left_out(
+    fitted: Fitted, left: "Units", *, refits: int, progress: ProgressCallback
+) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
     from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415
     from sharpbayes.bayes.predict.leave_out import leave_out, refit_without_unit  # noqa: PLC0415 - PyMC
@@ -97,7 +98,7 @@ def _left_out(fitted: Fitted, left: "Units", *, refits: int, step: Step) -> xr.D
     bad = [unit for unit in np.argsort(-pareto_k) if not pareto_k[unit] <= table.attrs["good_k"]]
     done = 0
     for unit in bad[:refits]:
-        step(f"fitting again without {left.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
+        progress(f"fitting again without {left.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
         exact = refit_without_unit(
             fitted.ratings, fitted.model, fitted.sampler, left, int(unit), seed=fitted.seed
         )
@@ -167,7 +168,3 @@ def _refuse_unknown(by: str, ratings: Ratings) -> None:
 def _fault(where: str, message: str) -> SpecError:
     """One fault of a call."""
     return SpecError([Diagnostic(where, 0, "", message)])
-
-
-def _silent(_: str) -> None:
-    """Say nothing."""

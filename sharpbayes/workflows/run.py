@@ -1,6 +1,6 @@
 """Check, measure, fit: the one file that joins the deterministic and the Bayesian half."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from sharpbayes.data.panel import melt_panel, read_panel
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
-from sharpbayes.execution.tasks import MapFunction, Store
+from sharpbayes.execution.progress import ProgressCallback, silent
+from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Study
 from sharpbayes.storage.results import provenance
@@ -23,12 +24,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from sharpbayes.bayes.predict.calibration import Metrics
-    from sharpbayes.bayes.sampling.chains import Progress
-    from sharpbayes.bayes.sampling.nuts import Elsewhere
     from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 
 Groups = dict[str, "xr.Dataset"]
-Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,14 @@ def check(files: StudyFiles) -> StudySummary:
 
 
 def measure(
-    files: StudyFiles, *, loaded: Loaded | None = None, step: Step | None = None
+    files: StudyFiles, *, loaded: Loaded | None = None, progress: ProgressCallback = silent
 ) -> "xr.DataTree":
     """Compute every deterministic metric of a study, with bootstrap intervals.
 
     Args:
         files: From :func:`sharpbayes.load_study`.
         loaded: From :func:`read`, to spare reading the data again.
-        step: Called with a few words before each step of the work.
+        progress: Called before each step of the work.
 
     Returns:
         The groups ``panel``, ``profile`` and ``profile_interval`` for a panel, ``responsiveness``
@@ -119,12 +117,11 @@ def measure(
     Raises:
         DataError: Faults in the data.
     """
-    say = step or _silent
     if loaded is None:
-        say("reading data")
+        progress("reading data")
         loaded = read(files)
     _refuse_model(files, loaded)
-    say("computing metrics and bootstrap intervals")
+    progress("computing metrics and bootstrap intervals")
     attrs = provenance(files, data=describe_data(files, loaded.counts), status="measured")
     return _tree(_measured(files, loaded), attrs)
 
@@ -145,12 +142,8 @@ def fit(
     *,
     loaded: Loaded | None = None,
     measured: "xr.DataTree | None" = None,
-    step: Step | None = None,
     retries: int = 0,
-    progress: "Progress | None" = None,
-    store: "Store | None" = None,
-    elsewhere: "Elsewhere | None" = None,
-    each: MapFunction | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> "xr.DataTree":
     """Measure a study, fit its model and check convergence.
 
@@ -158,13 +151,8 @@ def fit(
         files: From :func:`sharpbayes.load_study`.
         loaded: From :func:`read`, to spare reading the data again.
         measured: Results of :func:`measure`, to spare computing them again.
-        step: Called with a few words before each step of the work.
         retries: How often a fit that has not converged is sampled again, twice as long each time.
-        progress: Called with the state of the chains a few times a second.
-        store: Where finished chains are kept, such as :class:`sharpbayes.storage.checkpoint.Checkpoint`.
-        elsewhere: Samples the chains, such as :meth:`sharpbayes.execution.cluster.Cluster.chains`.
-        each: Computes the refits of a study's ``sensitivity``, such as
-            :meth:`sharpbayes.execution.cluster.Cluster.each`.
+        execution: Where chains and refits run and are kept, and who hears of progress.
 
     Returns:
         What :func:`measure` returns, ArviZ's groups and ``diagnostics``. The root attribute
@@ -177,24 +165,24 @@ def fit(
     """
     loaded = read(files) if loaded is None else loaded
     _refuse_model(files, loaded)
-    measured = measure(files, loaded=loaded, step=step) if measured is None else measured
+    measured = (
+        measure(files, loaded=loaded, progress=execution.progress) if measured is None else measured
+    )
     if files.model is None:
         raise _without_model(files)
-    say = step or _silent
-    say("preparing the sampler (half a minute the first time on a machine)")
+    progress = execution.progress
+    progress("preparing the sampler (half a minute the first time on a machine)")
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
 
     study = files.study.spec
     groups = fit_ratings(
+        build_design(loaded.ratings, files.model.spec),
         loaded.ratings,
         files.model.spec,
         study.sampler,
         seed=study.seed,
-        step=say,
         retries=retries,
-        progress=progress,
-        store=store,
-        elsewhere=elsewhere,
+        execution=execution,
     )
     attrs = dict(measured.attrs)
     attrs["status"] = _status(groups, study)
@@ -203,21 +191,23 @@ def fit(
     attrs["posterior_sha256"] = digest(groups["posterior"])
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
-    groups |= _posterior_groups(files, loaded, groups, say)
+    groups |= _posterior_groups(files, loaded, groups, progress)
     if study.sensitivity.asked and attrs["status"] != "interrupted":
-        say("fitting again for what the study's sensitivity asks")
+        progress("fitting again for what the study's sensitivity asks")
         from sharpbayes.workflows.sensitivity import sensitivity  # noqa: PLC0415 - loads every metric
 
-        groups["sensitivity"] = sensitivity(files, loaded, groups, store=store, each=each)
+        groups["sensitivity"] = sensitivity(files, loaded, groups, execution=execution)
     return _tree(groups, attrs)
 
 
-def _posterior_groups(files: StudyFiles, loaded: Loaded, groups: Groups, say: Step) -> Groups:
+def _posterior_groups(
+    files: StudyFiles, loaded: Loaded, groups: Groups, progress: ProgressCallback
+) -> Groups:
     """Posterior twins of the metrics and the decision, and what other weights need of the data."""
     found = _calibration(files, loaded, groups)
     if "posterior_predictive" not in groups:
         return found
-    say("measuring replicated ratings")
+    progress("measuring replicated ratings")
     from sharpbayes.workflows.weigh import after_fit  # noqa: PLC0415 - loads every metric
 
     return found | after_fit(files, loaded, groups)
@@ -241,9 +231,7 @@ def calibrate(
     *,
     simulations: int,
     loaded: Loaded | None = None,
-    step: Step | None = None,
-    store: Store | None = None,
-    each: MapFunction | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> "xr.DataTree":
     """Fit ratings with known truth at a study's own design, and say where truths lie.
 
@@ -251,9 +239,7 @@ def calibrate(
         files: From :func:`sharpbayes.load_study`.
         simulations: Number of fits.
         loaded: From :func:`read`, to spare reading the data again.
-        step: Called with a few words now and then.
-        store: Where finished simulations are kept.
-        each: Computes simulations, such as :meth:`sharpbayes.execution.cluster.Cluster.each`.
+        execution: Where simulations run and are kept, and who hears of progress.
 
     Returns:
         The group ``calibration`` of :func:`sharpbayes.bayes.predict.calibration.calibrate`, with CVaR of
@@ -275,9 +261,7 @@ def calibrate(
         study.sampler,
         simulations=simulations,
         seed=study.seed,
-        step=step or _silent,
-        store=store,
-        each=each,
+        execution=execution,
         metrics=metrics_of(files, loaded),
     )
     verdict = "calibrated" if bool(found["calibrated"]) else "not calibrated"
@@ -345,10 +329,6 @@ def _status(groups: Groups, study: Study) -> str:
     if kept["chain"] < study.sampler.chains or kept["draw"] < asked:
         return "interrupted"
     return "fitted" if bool(groups["diagnostics"]["converged"]) else "not converged"
-
-
-def _silent(_: str) -> None:
-    """Say nothing."""
 
 
 def _tree(groups: Groups, attrs: Mapping[Any, Any]) -> "xr.DataTree":

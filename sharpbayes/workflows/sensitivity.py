@@ -11,15 +11,8 @@ from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.data.panel import list_pooled_judges, melt_panel
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import (
-    MapFunction,
-    Store,
-    compute_parts,
-    from_arrays,
-    serial_map,
-    to_arrays,
-)
-from sharpbayes.metrics.stats.resampling import thread_map, use_map
+from sharpbayes.execution.tasks import IN_PROCESS, Execution, compute_parts, from_arrays, to_arrays
+from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_sensitivity_weights
 from sharpbayes.spec.model import (
@@ -62,8 +55,7 @@ def sensitivity(
     loaded: Loaded,
     groups: Groups,
     *,
-    store: Store | None = None,
-    each: MapFunction | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.Dataset:
     """Fit again what the study asks for, and lay the answers side by side.
 
@@ -71,8 +63,8 @@ def sensitivity(
         files: The study; its ``sensitivity`` says what is fitted again.
         loaded: Its data.
         groups: The study's own fit.
-        store: Where finished refits are kept, and taken from.
-        each: Computes refits elsewhere, the chains of each one after another.
+        execution: Where refits run and are kept. In other processes the chains of a refit run one
+            after another.
 
     Returns:
         Over ``refit`` (the first is ``as fitted``), of a panel also over ``weights`` (the first
@@ -88,8 +80,8 @@ def sensitivity(
     own = _answers(files, loaded, groups, Case(), weights)
     todo = cases(files, loaded)
     key = hashlib.sha256(repr([(w, x.sha256) for w, x in weights.items()]).encode()).hexdigest()
-    # A task that holds ``each`` itself could not be sent to a worker.
-    cores = 1 if each else None
+    # A task that holds the map function itself could not be sent to a worker.
+    cores = 1 if execution.map_function else None
 
     def refit(case: Case) -> dict[str, Any]:
         with use_map(thread_map):
@@ -99,8 +91,7 @@ def sensitivity(
     made = compute_parts(
         refit,
         {f"refit-{number}-{key[:16]}": case for number, case in enumerate(todo)},
-        store=store,
-        each=each or serial_map,
+        execution,
     )
     every = [own, *map(from_arrays, made)]
     labels = xr.DataArray([OWN, *(case.label for case in todo)], dims="refit", name="refit")
@@ -194,7 +185,12 @@ def _fitted(files: StudyFiles, loaded: Loaded, case: Case, *, cores: int | None)
     assert changed.model is not None  # noqa: S101 - _changed looked
     ratings = _ratings(files, loaded, case)
     return fit_ratings(
-        ratings, changed.model.spec, study.sampler, seed=study.seed, step=_silent, cores=cores
+        build_design(ratings, changed.model.spec),
+        ratings,
+        changed.model.spec,
+        study.sampler,
+        seed=study.seed,
+        execution=Execution(cores=cores),
     )
 
 
@@ -266,7 +262,3 @@ def _shifted(table: xr.Dataset) -> xr.Dataset:
             for name in names
         }
     )
-
-
-def _silent(_: str) -> None:
-    """Say nothing."""

@@ -24,6 +24,7 @@ from sharpbayes.bayes.predict.calibration import (
     replace_categories,
     summarise_calibration,
 )
+from sharpbayes.execution.tasks import Execution
 from sharpbayes.report.tables.calibration import calibration_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
@@ -34,14 +35,10 @@ QUICK = Sampler(chains=2, tune=500, draws=500)
 MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
 
 
-def quiet(_):
-    pass
-
-
 def of(rng, *, simulations=40, items=8, likelihood="cumulative", **more):
     ratings = crowd_ratings(rng, items=items, raters=6)
     model = MODEL.model_copy(update={"likelihood": likelihood})
-    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, step=quiet, **more)
+    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, **more)
 
 
 def changed(change):
@@ -245,13 +242,17 @@ def test_simulations_that_are_kept_are_not_fitted_again(rng):
         get = staticmethod(kept.get)
         put = staticmethod(kept.__setitem__)
 
-    how = {"simulations": 4, "seed": 3, "step": quiet, "fit": fit}
+    how = {"simulations": 4, "seed": 3, "fit": fit}
     whole = calibrate(ratings, MODEL, QUICK, **how)
     for lost in ("simulation-0", "simulation-2"):
-        xr.testing.assert_identical(calibrate(ratings, MODEL, QUICK, store=Kept(), **how), whole)
+        xr.testing.assert_identical(
+            calibrate(ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
+        )
         del kept[lost]
     calls.clear()
-    xr.testing.assert_identical(calibrate(ratings, MODEL, QUICK, store=Kept(), **how), whole)
+    xr.testing.assert_identical(
+        calibrate(ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
+    )
     assert len(calls) == 1
 
 

@@ -9,6 +9,7 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
 from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
+from sharpbayes.execution.tasks import Execution
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.run import read
@@ -55,12 +56,17 @@ def test_chains_differ_from_each_other_and_between_seeds(design, together):
 
 def test_every_chain_tells_its_progress(design):
     seen = []
-    sample_kernel(*design, SAMPLER, seed=5, progress=seen.append)
+    sample_kernel(
+        *design,
+        SAMPLER,
+        seed=5,
+        execution=Execution(progress=lambda _, chains: seen.append(chains)),
+    )
     assert {len(states) for states in seen} == {3}
     assert [state.finished_draws for state in seen[-1]] == [110] * 3
 
 
-def ctrl_c(_):
+def ctrl_c(_, chains=()):
     raise KeyboardInterrupt
 
 
@@ -68,4 +74,4 @@ def test_ctrl_c_before_any_draw_is_told_as_that(design):
     """Not as a fault of arrays without rows."""
     endless = SAMPLER.model_copy(update={"tune": 1_000_000})
     with pytest.raises(KeyboardInterrupt):
-        sample_kernel(*design, endless, seed=5, progress=ctrl_c)
+        sample_kernel(*design, endless, seed=5, execution=Execution(progress=ctrl_c))

@@ -215,7 +215,7 @@ def test_retry_stops_at_the_first_that_converged(rng):
     sample, asked = attempts(rng, good_from=2)
     said = []
     _, table = sample_until_converged(
-        sample, Sampler(tune=300, draws=400), seed=5, retries=3, step=said.append
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=said.append
     )
     assert bool(table["converged"])
     assert asked == [(300, 400, 5), (600, 800, attempt_seed(5, 1))]
@@ -227,7 +227,7 @@ def test_retry_stops_at_the_first_that_converged(rng):
 def test_retry_ends_and_keeps_the_mark(rng):
     sample, asked = attempts(rng, good_from=99)
     _, table = sample_until_converged(
-        sample, Sampler(tune=50, draws=50), seed=5, retries=3, step=quiet
+        sample, Sampler(tune=50, draws=50), seed=5, retries=3, progress=quiet
     )
     assert not bool(table["converged"])
     assert [tune for tune, _, _ in asked] == [50, 100, 200, 400]
@@ -236,7 +236,7 @@ def test_retry_ends_and_keeps_the_mark(rng):
 
 def test_without_retry_there_is_one_attempt(rng):
     sample, asked = attempts(rng, good_from=99)
-    sample_until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, step=quiet)
+    sample_until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, progress=quiet)
     assert len(asked) == 1
 
 
@@ -247,7 +247,7 @@ def test_what_was_interrupted_is_not_tried_again(rng):
         Sampler(draws=400),
         seed=5,
         retries=3,
-        step=quiet,
+        progress=quiet,
     )
     assert len(asked) == 1
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from sharpbayes.bayes.predict.calibration import calibrate
 from sharpbayes.execution.cluster import cluster
+from sharpbayes.execution.tasks import Execution
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import read
 
@@ -30,10 +31,9 @@ def loaded(_number):
 
 def calibrated(files, ratings, simulations, **how):
     """Places of truths."""
-    quiet = {"step": lambda _: None, "seed": 7}
     study = files.study.spec
     return calibrate(
-        ratings, files.model.spec, study.sampler, simulations=simulations, **quiet, **how
+        ratings, files.model.spec, study.sampler, simulations=simulations, seed=7, **how
     )
 
 
@@ -46,13 +46,13 @@ def timed(number, files, ratings, simulations):
 
         def each(task, arguments, *, done):
             before, used = time.monotonic(), workers.client.run(time.process_time)
-            made = workers.each(task, arguments, done=done)
+            made = workers.map(task, arguments, done=done)
             after = workers.client.run(time.process_time)
             spent["wall"] = time.monotonic() - before
             spent["processor"] = sum(after.values()) - sum(used.values())
             return made
 
-        found = calibrated(files, ratings, simulations, each=each)
+        found = calibrated(files, ratings, simulations, execution=Execution(each))
     return spent["wall"], spent["processor"], found["pit"].to_numpy()
 
 

@@ -21,6 +21,7 @@ from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.execution.tasks import Execution
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
@@ -147,9 +148,9 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    powers = trial_weights(build_design(made, model), seed=seed, step=lambda _: None)
+    powers = trial_weights(build_design(made, model), seed=seed, execution=Execution())
     design = build_design(made, model, non_centring=powers)
-    trace = sample_terms(design, sampler, [seed, seed], step=lambda _: None, progress=None)
+    trace = sample_terms(design, sampler, [seed, seed], execution=Execution())
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()
     draws = sampler.chains * sampler.draws

@@ -262,12 +262,13 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()
 
 
-def ctrl_c(_):
-    raise KeyboardInterrupt
+def ctrl_c(_, chains=()):
+    if chains:
+        raise KeyboardInterrupt
 
 
 def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, monkeypatch):
-    monkeypatch.setattr("sharpbayes.cli.commands.chain_progress", lambda **_: nullcontext(ctrl_c))
+    monkeypatch.setattr("sharpbayes.cli.console.show_progress", lambda **_: nullcontext(ctrl_c))
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
     said = "interrupted before any draws were kept; the measured half is in r.nc\ninterrupted\n"

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes import replicated
 from sharpbayes.bayes.predict.calibration import _sampler, calibrate
 from sharpbayes.execution.cluster import cluster
-from sharpbayes.metrics.stats.resampling import bootstrap, use_map
+from sharpbayes.execution.tasks import Execution
+from sharpbayes.execution.threads import use_map
+from sharpbayes.metrics.stats.resampling import bootstrap
+from sharpbayes.posterior import replicates
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.run import fit
@@ -27,7 +29,7 @@ def workers():
 
 def test_results_are_in_order_and_told(workers):
     told = {}
-    assert workers.each(lambda x: x * x, range(9), done=told.__setitem__) == [
+    assert workers.map(lambda x: x * x, range(9), done=told.__setitem__) == [
         x * x for x in range(9)
     ]
     assert told == {x: x * x for x in range(9)}
@@ -39,7 +41,7 @@ def test_two_runs_of_one_machine_do_not_see_each_other(workers):
         pages = [each.client.cluster.scheduler.http_server for each in (workers, others)]
         assert {page.address for page in pages} == {"127.0.0.1"}
         assert len({page.port for page in pages}) == 2
-        assert others.each(abs, [-1]) == [1]
+        assert others.map(abs, [-1]) == [1]
 
 
 def test_a_worker_that_dies_is_survived(workers, tmp_path):
@@ -52,7 +54,7 @@ def test_a_worker_that_dies_is_survived(workers, tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return number + 1
 
-    assert workers.each(task, range(6)) == [1, 2, 3, 4, 5, 6]
+    assert workers.map(task, range(6)) == [1, 2, 3, 4, 5, 6]
     assert marker.exists()
 
 
@@ -64,7 +66,7 @@ def test_resamples_are_the_same_bytes(workers):
 
     how = {"replicates": 900, "seed": 3, "dim": "prompt", "block": 200}
     here = bootstrap(mean, x, **how)
-    with use_map(workers.each):
+    with use_map(workers.map):
         xr.testing.assert_identical(bootstrap(mean, x, **how), here)
 
 
@@ -80,8 +82,8 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
         return _sampler(sampler, cores=1)(made, model, seed)
 
     model = model_of(("item",), (["rater"], 1.0))
-    how = {"simulations": 6, "seed": 3, "step": lambda _: None, "fit": fit}
-    there = calibrate(ratings, model, sampler, each=workers.each, **how)
+    how = {"simulations": 6, "seed": 3, "fit": fit}
+    there = calibrate(ratings, model, sampler, execution=Execution(workers.map), **how)
     assert marker.exists()
     xr.testing.assert_identical(there, calibrate(ratings, model, sampler, **how))
 
@@ -91,8 +93,8 @@ def test_replications_are_the_same_bytes(workers):
     few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
     files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
     here = fit(files)
-    with use_map(workers.each), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(replicated, "BLOCK_RATINGS", 20_000)
+    with use_map(workers.map), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(replicates, "BLOCK_RATINGS", 20_000)
         there = fit(files)
     for name in here.children:
         xr.testing.assert_identical(

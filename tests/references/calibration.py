@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibration
-from sharpbayes.execution.tasks import NoStore
+from sharpbayes.execution.tasks import Execution, NoStore
 from sharpbayes.report.tables.calibration import write_calibration_figure
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint
@@ -97,9 +97,11 @@ def calibrated(name, simulations, keep, tell):
         study.sampler,
         simulations=simulations,
         seed=study.seed,
-        step=print,
         metrics=metrics_of(files, loaded),
-        store=Kept(folder, lambda made: tell(summarise_calibration(made, seed=study.seed))),
+        execution=Execution(
+            store=Kept(folder, lambda made: tell(summarise_calibration(made, seed=study.seed))),
+            progress=lambda message, _chains=(): print(message),
+        ),
     )
 
 

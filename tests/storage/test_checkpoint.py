@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from sharpbayes.bayes.sampling import chains, retry
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
+from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.library import folder
-from sharpbayes.metrics import resample
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
 from sharpbayes.storage.results import open_results
@@ -77,11 +77,11 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
 
     def noted(part, starts, *, done):
         computed.extend(starts)
-        return resample.thread_map(part, starts, done=done)
+        return thread_map(part, starts, done=done)
 
     found = []
     for _ in range(2):
-        with resample.use_map(Checkpoint(tmp_path).blocks(noted)):
+        with use_map(thread_map, resamples=Checkpoint(tmp_path).resample_map(noted)):
             found.append(measure(files))
     assert computed == ["resamples-1-2-0", "resamples-1-2-300"]
     first, second = found

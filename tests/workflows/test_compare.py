@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes import compare
 from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.spec.study import Sampler
+from sharpbayes.workflows import compare
 from tests.bayes.conftest import crowd_ratings, model_of
 
 EXACT = {3: -7.0, 1: -2.5, 4: float("nan")}
@@ -40,7 +40,7 @@ def left_out(monkeypatch):
     said = []
 
     def of(refits):
-        found = compare._left_out(fitted, left, refits=refits, step=said.append)
+        found = compare._left_out(fitted, left, refits=refits, progress=said.append)
         return found, asked, said
 
     return of

@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.cluster import cluster
+from sharpbayes.execution.tasks import Execution
 from sharpbayes.report.tables.sensitivity import sensitivity_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
@@ -99,7 +100,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         put = staticmethod(kept.__setitem__)
 
     with cluster("local:2") as workers:
-        there = sensitivity(files, read(files), groups, store=Kept(), each=workers.each)
+        there = sensitivity(files, read(files), groups, execution=Execution(workers.map, Kept()))
     xr.testing.assert_identical(
         there.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
     )
@@ -109,7 +110,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         raise AssertionError
 
     xr.testing.assert_identical(
-        there, sensitivity(files, read(files), groups, store=Kept(), each=never)
+        there, sensitivity(files, read(files), groups, execution=Execution(never, Kept()))
     )
 
 

@@ -27,13 +27,13 @@ from sharpbayes.bayes.sampling.convergence import FEW_LEVELS, check_convergence,
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import Arrays, MapFunction, Store, compute_parts, serial_map
+from sharpbayes.execution.progress import silent
+from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
 Fit = Callable[[Ratings, Model, int], xr.DataTree]
-Step = Callable[[str], None]
 Levels = dict[str, NDArray[np.integer]]
 # Metrics of ratings by name, shape (sample,), from levels of each scale, shape (sample, rating).
 Metrics = Callable[[Levels], Mapping[str, Floats]]
@@ -44,7 +44,7 @@ RANKED, AGREE = 100, 1.05
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 BAND, ERROR = 0.95, 0.05
 BAND_DRAWS = 1000
-SAID_EVERY = 25
+REPORT_EVERY = 25
 
 
 def calibrate(
@@ -54,11 +54,9 @@ def calibrate(
     *,
     simulations: int,
     seed: int,
-    step: Step,
     fit: Fit | None = None,
     metrics: Metrics | None = None,
-    store: Store | None = None,
-    each: MapFunction | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.Dataset:
     """Fit ratings with known truth many times, and say how truths lie in their posteriors.
 
@@ -75,30 +73,28 @@ def calibrate(
         sampler: Settings of each fit.
         simulations: Number of fits.
         seed: Seed of the truths, ratings and fits.
-        step: Called with a few words now and then.
         fit: What returns the posterior of ratings under a model, with a seed, in place of the
             sampler.
         metrics: Metrics of interest as functions of the ratings; where one is missing, it counts as
             less than any number.
-        store: Where finished simulations are kept, and taken from.
-        each: Computes simulations elsewhere, the chains of a fit one after another; in this
-            process by default, the chains of a fit together. The numbers are the same.
+        execution: Where simulations run and are kept. In other processes the chains of a fit run
+            one after another, in this one together.
 
     Returns:
         What :func:`summarise_calibration` returns.
     """
     design = build_design(ratings, model)
-    sampled = fit or _sampler(sampler, cores=1 if each else None)
+    sampled = fit or _sampler(sampler, cores=1 if execution.map_function else None)
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
     truths = sample_prior(build(design), draws=simulations, seed=int(seeds[0]))[
         "prior"
     ].to_dataset()
-    # A task that holds ``each`` itself could not be sent to a worker, which has nobody to tell.
-    here = each is None
+    # A task that is sent to a worker cannot hold the progress callback of this process.
+    progress = silent if execution.map_function else execution.progress
 
     def simulation(number: int) -> Arrays:
-        if here and number % SAID_EVERY == 0:
-            step(f"simulation {number + 1} of {simulations}")
+        if number % REPORT_EVERY == 0:
+            progress(f"simulation {number + 1} of {simulations}")
         truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
         again = replace_categories(ratings, design, _levels(truth, design, rng))
         trace = sampled(again, model, int(rng.integers(2**31)))
@@ -109,7 +105,7 @@ def calibrate(
         } | _fit(check_convergence(trace, sampler))
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
-    made = compute_parts(simulation, numbers, store=store, each=each or serial_map)
+    made = compute_parts(simulation, numbers, execution)
     return summarise_calibration(made, seed=seed)
 
 
@@ -126,6 +122,7 @@ def _fit(diagnostics: xr.Dataset) -> Arrays:
 
 def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
     """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
+    execution = Execution(cores=cores)
 
     def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
         design = build_design(made, model)
@@ -134,9 +131,11 @@ def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
                 build(design, kernel_data=parameter_layout(design).kernel_data), sampler, seed=seed
             )
         design = build_design(
-            made, model, non_centring=choose_weights(design, seed=seed, cores=cores)
+            made, model, non_centring=choose_weights(design, seed=seed, execution=execution)
         )
-        return sample_kernel(design, parameter_layout(design), sampler, seed=seed, cores=cores)
+        return sample_kernel(
+            design, parameter_layout(design), sampler, seed=seed, execution=execution
+        )
 
     return fit
 

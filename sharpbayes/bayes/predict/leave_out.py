@@ -13,7 +13,6 @@ Rabe-Hesketh 2019): importance sampling cannot forget an effect that the left-ou
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import arviz as az
@@ -33,7 +32,7 @@ from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.execution.tasks import cpu_count
+from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.model import Model, Normal
 from sharpbayes.spec.study import Sampler
 
@@ -146,9 +145,8 @@ def leave_out(posterior: xr.Dataset, design: Design, left: Units) -> xr.Dataset:
         values = _unit_log_likelihood(posterior, design, ordered, chunk, own)
         return psis_loo(values)
 
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        found = list(pool.map(of_chunk, chunks))
-    elpd, pareto_k, p = (np.concatenate(each) for each in zip(*found, strict=True))
+    parts = thread_map(of_chunk, chunks)
+    elpd, pareto_k, p = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     table = xr.Dataset(
         {"elpd": ("unit", elpd), "p": ("unit", p), "pareto_k": ("unit", pareto_k)},
         {"unit": list(left.labels)},

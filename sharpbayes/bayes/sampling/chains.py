@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
-from sharpbayes.execution.tasks import Arrays, NoStore, Store, cpu_count
+from sharpbayes.execution.progress import ChainStatus, ProgressCallback
+from sharpbayes.execution.tasks import Arrays, Execution
+from sharpbayes.execution.threads import cpu_count
 from sharpbayes.spec.study import Sampler
 
-Progress = Callable[[Sequence[Any]], None]
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
 # With fewer finished draws than this a chain says nothing, not even whether it has converged.
 FEWEST_DRAWS = 4
-LOOK_SECONDS, TELL_SECONDS = 0.005, 0.5
-
-
-@dataclass(frozen=True)
-class ChainStatus:
-    """Where a chain stands that does not run, as :class:`sharpbayes.cli.progress.ChainState`."""
-
-    finished_draws: int
-    total_draws: int
-    divergences: int = 0
-    step_size: float = float("nan")
+POLL_SECONDS, REPORT_SECONDS = 0.005, 0.5
 
 
 def chain_seeds(seed: int, chains: int) -> list[int]:
@@ -40,24 +30,14 @@ def chain_seeds(seed: int, chains: int) -> list[int]:
     return [int(child.generate_state(1, np.uint64)[0]) for child in children]
 
 
-def run_chains(
-    compiled: Any,
-    sampler: Sampler,
-    *,
-    seed: int,
-    progress: Progress | None = None,
-    store: Store | None = None,
-    cores: int | None = None,
-) -> list[Arrays]:
+def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Execution) -> list[Arrays]:
     """Sample every chain that is not in the store; return draws and statistics, all of one length.
 
     Args:
         compiled: A model as nutpie takes them.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed that those of the chains are made from.
-        progress: Called a few times a second with one progress object a chain.
-        store: Where finished chains are kept.
-        cores: Most chains that run at once; as many as there are processors by default.
+        execution: Store of finished chains, progress, and how many chains run at once.
 
     Returns:
         For each chain the columns of draws, flat, and of :data:`STATISTICS`; fewer draws than
@@ -66,22 +46,22 @@ def run_chains(
     Raises:
         KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
     """
-    kept = store or NoStore()
-    done = {n: part for n in range(sampler.chains) if (part := kept.get(chain_name(n, seed=seed)))}
-    total = sampler.tune + sampler.draws
-    states: list[Any] = [ChainStatus(total * (n in done), total) for n in range(sampler.chains)]
-    work = _Together(compiled, sampler, chain_seeds(seed, sampler.chains), states, cores)
+    store, total = execution.store, sampler.tune + sampler.draws
+    names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
+    finished = {number: part for number, name in enumerate(names) if (part := store.get(name))}
+    states = [ChainStatus(total * (n in finished), total) for n in range(sampler.chains)]
+    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), states, execution)
     try:
-        for number in work.finished([n for n in range(sampler.chains) if n not in done], progress):
-            done[number] = _arrays(work.running[number].wait())
-            del work.running[number]
-            kept.put(chain_name(number, seed=seed), done[number])
+        for number in pool.run([n for n in range(sampler.chains) if n not in finished]):
+            finished[number] = _arrays(pool.running[number].wait())
+            del pool.running[number]
+            store.put(names[number], finished[number])
     except KeyboardInterrupt:
-        done |= {number: _arrays(each) for number, each in work.stopped()}
+        finished |= {number: _arrays(trace) for number, trace in pool.stop()}
     finally:
         # A chain that outlives this call would read memory that is no longer there.
-        list(work.stopped())
-    return _even([done[number] for number in sorted(done)])
+        list(pool.stop())
+    return _equal_length([finished[number] for number in sorted(finished)])
 
 
 def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
@@ -100,56 +80,59 @@ def chain_name(number: int, *, seed: int) -> str:
     return f"chain-{seed}-{number}"
 
 
-class _Together:
-    """Chains that run at once in this process, as many as it has processors."""
+class _ChainPool:
+    """Chains that run at once in this process, by default one for each processor."""
 
     def __init__(
         self,
         compiled: Any,
         sampler: Sampler,
         seeds: Sequence[int],
-        states: list[Any],
-        cores: int | None,
+        states: list[ChainStatus],
+        execution: Execution,
     ) -> None:
         self.compiled = compiled
         self.sampler = sampler
         self.seeds = seeds
         self.states = states
-        self.cores = cores or cpu_count()
+        self.progress: ProgressCallback = execution.progress
+        self.cores = execution.cores or cpu_count()
         self.running: dict[int, Any] = {}
 
-    def finished(self, waiting: list[int], progress: Progress | None) -> Iterator[int]:
-        """Yield the number of each chain when it has finished; those waiting are begun."""
-        told = time.monotonic()
+    def run(self, waiting: list[int]) -> Iterator[int]:
+        """Start the waiting chains in turn; yield the number of each chain when it has finished."""
+        reported = time.monotonic()
         while waiting or self.running:
             while waiting and len(self.running) < self.cores:
-                self.begin(waiting.pop(0))
-            ended = [number for number, each in self.running.items() if _over(each)]
+                self.start(waiting.pop(0))
+            ended = [number for number, chain in self.running.items() if _has_ended(chain)]
             yield from ended
-            if progress and (ended or time.monotonic() - told > TELL_SECONDS):
-                told = time.monotonic()
-                progress(list(self.states))
+            if ended or time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                self.progress("sampling", list(self.states))
             if not ended:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
 
-    def stopped(self) -> Iterator[tuple[int, Any]]:
-        """Stop every chain that runs, and yield what it has so far."""
+    def stop(self) -> Iterator[tuple[int, Any]]:
+        """Stop every running chain, and yield the draws that it has so far."""
         while self.running:
             number = next(iter(self.running))
             trace = self.running[number].abort()
             del self.running[number]
             yield number, trace
 
-    def begin(self, number: int) -> None:
+    def start(self, number: int) -> None:
         """Start a chain."""
 
-        def note(states: Sequence[Any]) -> None:
+        def update(states: Sequence[Any]) -> None:
             self.states[number] = states[0]
 
-        self.running[number] = _start(self.compiled, self.sampler, self.seeds[number], note)
+        self.running[number] = _start(self.compiled, self.sampler, self.seeds[number], update)
 
 
-def _start(compiled: Any, sampler: Sampler, seed: int, note: Progress | None) -> Any:
+def _start(
+    compiled: Any, sampler: Sampler, seed: int, update: Callable[[Sequence[Any]], None] | None
+) -> Any:
     """One chain that runs on a thread of its own."""
     return nutpie().sample(
         compiled,
@@ -160,7 +143,7 @@ def _start(compiled: Any, sampler: Sampler, seed: int, note: Progress | None) ->
         seed=seed,
         save_warmup=False,
         progress_bar=False,
-        progress_callback=note,
+        progress_callback=update,
         progress_rate=500,
         target_accept=sampler.target_accept,
         maxdepth=sampler.max_depth,
@@ -169,10 +152,10 @@ def _start(compiled: Any, sampler: Sampler, seed: int, note: Progress | None) ->
     )
 
 
-def _over(running: Any) -> bool:
+def _has_ended(chain: Any) -> bool:
     """Tell whether a chain has ended; nutpie raises where it asks and has no answer at once."""
     try:
-        return bool(running.is_finished)
+        return bool(chain.is_finished)
     except TimeoutError:
         return False
 
@@ -192,7 +175,7 @@ def _arrays(trace: Any) -> Arrays:
     return found | {name: _column(held, name) for name in STATISTICS if name in held.column_names}
 
 
-def _even(chains: Sequence[Arrays]) -> list[Arrays]:
+def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
     """Cut chains to one length, so that the most draws are kept."""
     found = sorted((each for each in chains if each), key=lambda each: -_length(each))
     worth = [_length(each) * (rank + 1) for rank, each in enumerate(found)]

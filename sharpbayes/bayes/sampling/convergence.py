@@ -1,7 +1,6 @@
 """Whether a posterior can be trusted: R-hat, effective sample sizes, and how the sampler went."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.stats import rankdata
 
 from sharpbayes.bayes.sampling.suggestions import suggest
 from sharpbayes.errors import format_list
-from sharpbayes.execution.tasks import cpu_count
+from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
@@ -83,11 +82,10 @@ def _by_parameter(values: Floats) -> dict[str, Floats]:
     rows = np.flatnonzero(varies)
     blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
     found = {name: np.full(len(values), np.nan) for name in ("rhat", "ess_bulk", "ess_tail")}
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        numbers = pool.map(lambda block: _of_block(values[block]), blocks)
-        for block, each in zip(blocks, numbers, strict=True):
-            for name, column in zip(found, each, strict=True):
-                found[name][block] = column
+    numbers = thread_map(lambda block: _of_block(values[block]), blocks)
+    for block, columns in zip(blocks, numbers, strict=True):
+        for name, column in zip(found, columns, strict=True):
+            found[name][block] = column
     return found
 
 

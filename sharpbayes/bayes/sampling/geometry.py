@@ -7,6 +7,7 @@ from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, Term
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.nuts import sample_kernel
+from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.study import Sampler
 
 TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
@@ -16,7 +17,9 @@ WEIGHT_PER_SHARE = 1.4
 LOW = 0.05
 
 
-def choose_weights(design: Design, *, seed: int, cores: int | None = None) -> dict[str, float]:
+def choose_weights(
+    design: Design, *, seed: int, execution: Execution = IN_PROCESS
+) -> dict[str, float]:
     """Return for each term with an sd of its own the power of it that effects are divided by.
 
     Effects that keep a larger share k of their prior variance move more with their sd; divided by
@@ -29,12 +32,18 @@ def choose_weights(design: Design, *, seed: int, cores: int | None = None) -> di
     Args:
         design: Terms of a model indexed by ratings, each as its number of ratings suggests.
         seed: Seed of the trial run.
-        cores: Most chains that run at once.
+        execution: Its number of cores is used.
     """
     varying = [term for term in design.terms if term.n_sds]
     if not varying:
         return {}
-    trace = sample_kernel(design, parameter_layout(design), TRIAL, seed=seed, cores=cores)
+    trace = sample_kernel(
+        design,
+        parameter_layout(design),
+        TRIAL,
+        seed=seed,
+        execution=Execution(cores=execution.cores),
+    )
     trial = trace["posterior"].to_dataset()
     kept = {term.name: prior_variance_share(trial, term, _groups(design, term)) for term in varying}
     powers = {name: min(1.0, WEIGHT_PER_SHARE * share) for name, share in kept.items()}

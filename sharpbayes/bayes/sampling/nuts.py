@@ -1,6 +1,6 @@
 """Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph outside its families."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,15 @@ from sharpbayes.bayes.kernel.layout import ParameterLayout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,
-    Progress,
+    chain_name,
+    chain_seeds,
     run_chain,
     run_chains,
 )
 from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.bayes.sampling.nutpie_loader import nutpie
-from sharpbayes.execution.tasks import Arrays, Store
+from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.spec.study import Sampler
-
-# Samples the chains of a seed that a store does not have.
-Elsewhere = Callable[[Design, ParameterLayout, Sampler, int, Store | None], list[Arrays]]
 
 
 def sample_kernel(
@@ -32,10 +30,7 @@ def sample_kernel(
     sampler: Sampler,
     *,
     seed: int,
-    progress: Progress | None = None,
-    store: Store | None = None,
-    elsewhere: Elsewhere | None = None,
-    cores: int | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Return ``posterior`` and ``sample_stats`` over (chain, draw); nothing is compiled.
 
@@ -44,11 +39,7 @@ def sample_kernel(
         layout: The same as flat arrays.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
-        progress: Called a few times a second with one progress object a chain
-            (``finished_draws``, ``total_draws``, ``divergences``, ``step_size``).
-        store: Where finished chains are kept, and taken from.
-        elsewhere: Samples the chains in other processes; the draws are the same.
-        cores: Most chains that run at once here.
+        execution: Where chains run and are kept; the draws are the same wherever they run.
 
     Returns:
         Fewer draws than asked for after Ctrl-C: what the chains had finished.
@@ -56,17 +47,24 @@ def sample_kernel(
     Raises:
         KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
     """
-    if elsewhere is not None:
-        chains = elsewhere(design, layout, sampler, seed, store)
+    if execution.map_function is not None:
+        chains = _map_chains(design, layout, sampler, seed=seed, execution=execution)
     else:
         compiled = compiled_kernel(design, layout)
-        chains = run_chains(
-            compiled, sampler, seed=seed, progress=progress, store=store, cores=cores
-        )
+        chains = run_chains(compiled, sampler, seed=seed, execution=execution)
     kept = _taken(chains, "draw values")
     return xr.DataTree.from_dict(
         {"posterior": label_draws(kept, design, layout), "sample_stats": _statistics(chains)}
     )
+
+
+def _map_chains(
+    design: Design, layout: ParameterLayout, sampler: Sampler, *, seed: int, execution: Execution
+) -> list[Arrays]:
+    """Sample the chains that the store does not have by the map function, usually elsewhere."""
+    seeds = chain_seeds(seed, sampler.chains)
+    names = {chain_name(number, seed=seed): own for number, own in enumerate(seeds)}
+    return compute_parts(lambda own: sample_chain(design, layout, sampler, own), names, execution)
 
 
 def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
@@ -79,9 +77,7 @@ def sample_graph(
     sampler: Sampler,
     *,
     seed: int,
-    progress: Progress | None = None,
-    store: Store | None = None,
-    cores: int | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """As :func:`sample_kernel`, through PyMC's graph, which takes a minute to compile.
 
@@ -89,14 +85,12 @@ def sample_graph(
         model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build` returns.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
-        progress: See :func:`sample_kernel`.
-        store: See :func:`sample_kernel`.
-        cores: See :func:`sample_kernel`.
+        execution: Where chains run and are kept; the map function is not used.
     """
     from sharpbayes.bayes.graph.model import public_names  # noqa: PLC0415
 
     compiled = nutpie().compile_pymc_model(model, var_names=public_names(model))
-    chains = run_chains(compiled, sampler, seed=seed, progress=progress, store=store, cores=cores)
+    chains = run_chains(compiled, sampler, seed=seed, execution=execution)
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in public_names(model)}
     posterior = {}
     for name, own in dims.items():

@@ -6,17 +6,17 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.execution.progress import ProgressCallback
 from sharpbayes.spec.study import Sampler
 
 # An attempt has this many times the tuning and the draws of the one before.
 LONGER = 2
 
 Sample = Callable[[Sampler, int], xr.DataTree]
-Step = Callable[[str], None]
 
 
 def sample_until_converged(
-    sample: Sample, sampler: Sampler, *, seed: int, retries: int, step: Step
+    sample: Sample, sampler: Sampler, *, seed: int, retries: int, progress: ProgressCallback
 ) -> tuple[xr.DataTree, xr.Dataset]:
     """Return the trace and diagnostics of the first attempt that converged, or of the last.
 
@@ -28,19 +28,19 @@ def sample_until_converged(
         sampler: Settings of the first attempt.
         seed: Seed of the first attempt.
         retries: Number of further attempts.
-        step: Called with a few words before each step of the work.
+        progress: Called before each step of the work.
     """
     attempt = 0
     while True:
         trace = sample(sampler, attempt_seed(seed, attempt))
-        step("checking convergence")
+        progress("checking convergence")
         table = check_convergence(trace, sampler)
         table.attrs |= {"attempts": attempt + 1, **_length(sampler)}
         if table["converged"] or attempt >= retries or _interrupted(trace, sampler):
             return trace, table
         attempt += 1
         sampler = lengthen(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
-        step(
+        progress(
             f"not converged ({table.attrs['convergence_issues']}); attempt {attempt + 1} with "
             f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
         )

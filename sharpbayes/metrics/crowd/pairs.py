@@ -1,11 +1,9 @@
 """Counts of pairs of scores of one item, for many partitions of the raters on every thread."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
+from sharpbayes.execution.threads import thread_map
 from sharpbayes.metrics.crowd.kernels import count_pairs
 
 # Scores that each count is over.
@@ -48,8 +46,7 @@ def pairs_by_row(
         kinds = np.ascontiguousarray(flat[block].T)
         count_pairs(first, *rows, kinds, *(each[block] for each in found))
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(count, [slice(at, at + BLOCK) for at in range(0, len(flat), BLOCK)]))
+    thread_map(count, [slice(at, at + BLOCK) for at in range(0, len(flat), BLOCK)])
     return tuple(
         each.reshape(*kind.shape[:-1], *shape) for each, shape in zip(found, shapes, strict=True)
     )

@@ -1,14 +1,12 @@
 """Paired resampling of prompts or items: the same resample for every model and group."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import overload
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.panel.kernels import count_draws, count_nested
 
 # Weights held at once by a block of resamples.
@@ -19,15 +17,8 @@ FEWEST_REPLICATES = 250
 NESTED = 0x5851F42D
 # Units, or groups of units, that the jackknife leaves out one at a time.
 JACKKNIFE_GROUPS = 1000
-THREADS = 2
-
-Part = Callable[[int], xr.Dataset]
-Done = Callable[[int, xr.Dataset], None]
-MapFunction = Callable[..., list[xr.Dataset]]
-
-
-def _nothing(_start: int, _made: xr.Dataset) -> None:
-    """Do nothing with a block that is done."""
+# The number of blocks is a multiple of this, so that threads end together.
+BLOCK_MULTIPLE = 2
 
 
 def multiplicities(
@@ -108,66 +99,14 @@ def bootstrap(
         dim: Dimension that is resampled.
         block: Most replicates at once; it does not change the result.
     """
-    # As many blocks for one thread as for another.
     blocks = -(-replicates // block)
-    even = -(-replicates // (blocks + -blocks % THREADS))
+    even = -(-replicates // (blocks + -blocks % BLOCK_MULTIPLE))
 
     def part(start: int) -> xr.Dataset:
         size = min(even, replicates - start)
         return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
 
-    return _joined(_KEPT.get()(_EACH.get())(part, range(0, replicates, even)))
-
-
-def thread_map(part: Part, starts: Sequence[int], *, done: Done = _nothing) -> list[xr.Dataset]:
-    """Compute blocks of resamples on threads of this process.
-
-    Args:
-        part: Computes the block that starts at a replicate.
-        starts: First replicate of each block.
-        done: Called with each start and its block as soon as it is there.
-    """
-
-    def told(start: int) -> xr.Dataset:
-        made = part(start)
-        done(start, made)
-        return made
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(told, starts))
-
-
-def _not_kept(each: MapFunction) -> MapFunction:
-    """Compute every block."""
-    return each
-
-
-_EACH: ContextVar[MapFunction] = ContextVar("each", default=thread_map)
-_KEPT: ContextVar[Callable[[MapFunction], MapFunction]] = ContextVar("kept", default=_not_kept)
-
-
-def current_map() -> MapFunction:
-    """Return the way in which blocks are computed here."""
-    return _EACH.get()
-
-
-@contextmanager
-def use_map(
-    each: MapFunction, *, kept: Callable[[MapFunction], MapFunction] = _not_kept
-) -> Iterator[None]:
-    """Compute the blocks of every :func:`bootstrap` inside a ``with`` in another way.
-
-    Args:
-        each: As :func:`thread_map`, such as on other processes. Blocks are the same whoever
-            computes them, so that the way never changes a result.
-        kept: Makes of it one that keeps blocks of resamples, and takes those that are kept.
-    """
-    computed, keeps = _EACH.set(each), _KEPT.set(kept)
-    try:
-        yield
-    finally:
-        _EACH.reset(computed)
-        _KEPT.reset(keeps)
+    return _joined(current_map(resamples=True)(part, range(0, replicates, even)))
 
 
 def jackknife(

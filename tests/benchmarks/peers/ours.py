@@ -28,6 +28,7 @@ def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
     from sharpbayes.bayes.design.indexing import build_design
     from sharpbayes.bayes.fit import sample_terms, trial_weights
+    from sharpbayes.execution.tasks import Execution
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -36,10 +37,10 @@ def sampled(ratings, arguments):
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
     first = build_design(ratings, model)
-    powers = trial_weights(first, seed=arguments.seed, step=lambda _: None)
+    powers = trial_weights(first, seed=arguments.seed, execution=Execution())
     design = build_design(ratings, model, non_centring=powers)
     seeds = [arguments.seed, arguments.seed]
-    return sample_terms(design, settings, seeds, step=lambda _: None, progress=None)
+    return sample_terms(design, settings, seeds, execution=Execution())
 
 
 def main():
