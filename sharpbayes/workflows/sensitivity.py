@@ -8,6 +8,7 @@ from typing import Any
 import xarray as xr
 
 from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.panel import list_pooled_judges, melt_panel
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Ratings
