@@ -59,6 +59,13 @@ class _DiagnosticsError(SharpbayesError):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
 
+    @classmethod
+    def raise_any(cls, diagnostics: Iterable[Diagnostic]) -> None:
+        """Raise an error with these diagnostics, sorted, if there are any."""
+        ordered = sorted(diagnostics)
+        if ordered:
+            raise cls(ordered)
+
 
 class SpecError(_DiagnosticsError):
     """Errors in a study, weights or model file, or in how a command was called (exit 2)."""

@@ -31,7 +31,8 @@ from sharpbayes.metrics.crowd.scores import (
     score_counts,
 )
 from sharpbayes.metrics.stats.resampling import block_of, bootstrap, percentile_interval
-from sharpbayes.spec.study import Crowd, CrowdLabels, Study
+from sharpbayes.spec.crowd import Crowd, CrowdLabels
+from sharpbayes.spec.study import Study
 
 Groups = dict[str, xr.Dataset]
 

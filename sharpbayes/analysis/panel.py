@@ -38,7 +38,8 @@ from sharpbayes.metrics.stats.resampling import (
 )
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.study import Panel, Study
+from sharpbayes.spec.panel import Panel
+from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 Groups = dict[str, xr.Dataset]

@@ -21,7 +21,8 @@ from sharpbayes.metrics.panel.sweeps import (
 )
 from sharpbayes.metrics.panel.tail import value_at_risk
 from sharpbayes.metrics.panel.validation import common_prompts, friedman, two_way, wilcoxon_pairs
-from sharpbayes.spec.study import Panel, Study
+from sharpbayes.spec.panel import Panel
+from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 

@@ -27,7 +27,7 @@ from sharpbayes.data.readers.formats import read_data_files
 from sharpbayes.data.readers.parquet_stream import read_ratings, sort_rows
 from sharpbayes.data.side_tables import join_columns
 from sharpbayes.errors import DataError, Diagnostic
-from sharpbayes.spec.study import Crowd, ExpertLabels, ItemLabels
+from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
 Levels = NDArray[np.int16]

@@ -10,7 +10,7 @@ from sharpbayes.data.readers.partition import parse_partition
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.load import reload_study
-from sharpbayes.spec.people import People
+from sharpbayes.spec.panel import People
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.study import Study
 from sharpbayes.storage.results import add_file, provenance

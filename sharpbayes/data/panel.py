@@ -26,8 +26,8 @@ from sharpbayes.data.readers.files import require_columns
 from sharpbayes.data.readers.formats import read_data_files
 from sharpbayes.data.side_tables import join_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean
+from sharpbayes.spec.panel import Indicator, Panel
 from sharpbayes.spec.scales import normalised_scores
-from sharpbayes.spec.study import Indicator, Panel
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -22,8 +22,7 @@ from sharpbayes.data.panel_ratings import PEOPLE, Codes, PanelRatings
 from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.files import read_table, require_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
-from sharpbayes.spec.people import People
-from sharpbayes.spec.study import Panel
+from sharpbayes.spec.panel import Panel, People
 
 *ABOUT, _ = PEOPLE
 OWN = "own family"
@@ -97,7 +96,7 @@ def code_own_family(model: Factor, judge: Factor, panel: Panel) -> Factor:
     """Return where a judge scores a model of its own family: 0 there, -1 elsewhere.
 
     Examples:
-        >>> from sharpbayes.spec.people import Family
+        >>> from sharpbayes.spec.panel import Family
         >>> panel = Panel.model_construct(families={"x": Family(models=("m",), judges=("j",))})
         >>> model = Factor(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
         >>> judge = Factor(("j",), np.array([0, 0, -1], dtype=np.int32))

@@ -22,7 +22,7 @@ from sharpbayes.posterior.replicates import (
     together,
 )
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.study import Panel
+from sharpbayes.spec.panel import Panel
 
 
 @dataclass(frozen=True)

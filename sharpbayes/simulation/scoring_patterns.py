@@ -9,9 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
+from sharpbayes.spec.crowd import Crowd, Simulation
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.simulation import Simulation
-from sharpbayes.spec.study import Crowd
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]

@@ -1,16 +1,58 @@
-"""What every written class shares: frozen, strict about unknown keys, finite numbers only."""
+"""The base class of everything that a person writes in TOML, and the types of its fields."""
 
+import ast
+import inspect
+from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Tag,
+)
+from pydantic_core import CoreSchema
 
 
 class Spec(BaseModel):
-    """A frozen object read from TOML; unknown keys and non-finite numbers are refused."""
+    """A frozen object read from TOML; unknown keys and numbers that are not finite are refused.
+
+    The docstring below a field describes its key in the JSON Schema and in the reference pages.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, strict=True
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        """Add the docstrings of the fields to the JSON Schema."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, text in field_docs(cls).items():
+            properties[cls.model_fields[name].alias or name]["description"] = text
+        return schema
+
+
+def field_docs(cls: type[Spec]) -> dict[str, str]:
+    """Return the docstring below each field of a class, on one line, by the field's name.
+
+    Pydantic's ``use_attribute_docstrings`` reads the source of every class at import. This reads it
+    when the text is needed.
+    """
+    definition = ast.parse(inspect.getsource(cls)).body[0]
+    statements = definition.body if isinstance(definition, ast.ClassDef) else []
+    return {
+        field.target.id: " ".join(str(text.value.value).split())
+        for field, text in pairwise(statements)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
 
 
 def _sums_to_one(weights: dict[str, float]) -> dict[str, float]:
@@ -21,16 +63,32 @@ def _sums_to_one(weights: dict[str, float]) -> dict[str, float]:
     return weights
 
 
+def increases(values: tuple[float, ...]) -> tuple[float, ...]:
+    """Refuse numbers that do not increase."""
+    if any(high <= low for low, high in pairwise(values)):
+        raise ValueError("the values must increase")
+    return values
+
+
 Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+AnyNames = Annotated[tuple[Name, ...], Field(strict=False)]
+Count = Annotated[int, Field(ge=1, lt=2**63)]
+Repeats = Annotated[int, Field(ge=0, le=10_000_000)]
+Size = Annotated[int, Field(ge=1, le=10_000_000)]
+Number = Annotated[float, Field(strict=False)]
 Positive = Annotated[float, Field(gt=0, strict=False)]
 NonNegative = Annotated[float, Field(ge=0, strict=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=False)]
-Inside = Annotated[float, Field(gt=0, lt=1, strict=False)]
+InnerShare = Annotated[float, Field(gt=0, lt=1, strict=False)]
 Shares = Annotated[dict[Name, Share], Field(min_length=1), AfterValidator(_sums_to_one)]
+Increasing = Annotated[
+    tuple[Number, ...], Field(min_length=1, strict=False), AfterValidator(increases)
+]
 
 
 def _form(value: Any) -> str:
-    """Tell a table from a plain value, so that a fault is about the form that was written."""
+    """Tell a table from a plain value, so that an error is about the form that was written."""
     return "table" if isinstance(value, dict | BaseModel) else "plain"
 
 

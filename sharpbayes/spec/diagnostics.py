@@ -1,16 +1,32 @@
-"""What pydantic found -> faults in plain words, one a mistake, each on its line."""
+"""Validation errors of pydantic -> diagnostics in plain words, one a mistake, each with its line."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Diagnostic, did_you_mean, nearest
+from sharpbayes.spec.base import Spec
+from sharpbayes.spec.lines import KeyPath
 
-Path = tuple[str | int, ...]
-
-_KINDS = {
+# Keys of version /1 of the files and their present names.
+RENAMED = {
+    "panel.model": "fit",
+    "crowd.model": "fit",
+    "crowd.interval_width": "target_interval_width",
+    "crowd.roles.order": "time",
+    "panel.validation.mixed_cells": "max_mixed_model_cells",
+    "bootstrap.samples": "resample_generations",
+    "sampler.predictive": "predictive_draws",
+    "sampler.max_deepest": "max_depth_share",
+    "flips.nearly_identical": "max_mean_gap",
+    "flips.material": "min_tail_gap",
+    "thresholds.severity": "shift",
+    "thresholds.spacing": "gap",
+}
+_TYPES = {
     "string_type": "a text",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -22,197 +38,184 @@ _KINDS = {
     "tuple_type": "an array",
     "finite_number": "a finite number",
 }
+_BOUNDS = {
+    "greater_than": "larger than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "smaller than {lt}",
+    "less_than_equal": "at most {le}",
+}
+_LENGTHS = {
+    "too_short": "must have at least {min_length} of them",
+    "too_long": "must have at most {max_length} of them",
+    "string_too_short": "must not be empty",
+}
 
 
 def explain_errors(
     error: ValidationError,
-    cls: type[BaseModel],
+    cls: type[Spec],
     data: Mapping[str, Any],
-    path: str,
-    lines: Mapping[Path, int],
+    file: str,
+    lines: Mapping[KeyPath, int],
 ) -> list[Diagnostic]:
-    """Return the faults behind a validation error.
+    """Return the mistakes behind a validation error.
 
     Args:
-        error: What pydantic raised.
+        error: The error that pydantic raised.
         cls: The class that was validated.
-        data: What ``tomllib`` read.
-        path: The file, as the user named it.
+        data: The data that ``tomllib`` read.
+        file: The path of the file, as the user named it.
         lines: Line of every key, from :func:`sharpbayes.spec.lines.key_lines`.
     """
-    found = [
-        (_written(each["loc"], data, missing=each["type"] == "missing"), each)
-        for each in error.errors(include_url=False)
-        if not _echo(each)
+    errors = [
+        (_written_path(details["loc"], data, missing=details["type"] == "missing"), details)
+        for details in error.errors(include_url=False)
+        if not _follows(details)
     ]
-    misspelt = set(_misspelt(found, cls))
-    faults = [
-        Diagnostic(path, line_of(where, lines), dotted(where), _message(where, each, cls))
-        for where, each in found
-        if not (each["type"] == "missing" and where in misspelt)
-    ]
-    return sorted(set(faults))
+    unknown = [path for path, details in errors if details["type"] == "extra_forbidden"]
+    intended = {(*path[:-1], _intended(path, cls)) for path in unknown}
+    diagnostics = {
+        Diagnostic(file, line_of(path, lines), dotted(path), _message(path, details, cls))
+        for path, details in errors
+        if not (details["type"] == "missing" and path in intended)
+    }
+    return sorted(diagnostics)
 
 
-def line_of(where: Path, lines: Mapping[Path, int]) -> int:
+def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int:
     """Return the line of a path, or of the innermost table around it; 0 if there is none."""
-    for end in range(len(where), 0, -1):
-        if where[:end] in lines:
-            return lines[where[:end]]
+    for end in range(len(path), 0, -1):
+        if path[:end] in lines:
+            return lines[path[:end]]
     return 1 if lines else 0
 
 
-def dotted(where: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """Return a path as text.
 
     >>> dotted(("panel", "dimensions", 0, "name"))
     'panel.dimensions[0].name'
     """
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
-def _echo(each: Any) -> bool:
-    """Tell whether an array is only called too short because its elements are at fault."""
-    return bool(each["type"] == "too_short" and len(each["input"]) >= each["ctx"]["min_length"])
+def tables_at(cls: type[Spec], path: KeyPath) -> list[type[Spec]]:
+    """Return the classes of the tables that a path may lead to; several where kinds differ."""
+    types: list[Any] = [cls]
+    for part in path:
+        types = [inner for kind in types for inner in _types_inside(kind, part)]
+    return [kind for kind in types if _is_table(kind)]
 
 
-def _written(loc: tuple[str | int, ...], data: Any, *, missing: bool) -> Path:
-    """Return a location as it was written, the tags of unions left out."""
-    where: list[str | int] = []
-    for position, part in enumerate(loc):
-        last = position == len(loc) - 1
+def _follows(details: Any) -> bool:
+    """Tell whether an array is called too short only because its elements have errors."""
+    return bool(
+        details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
+    )
+
+
+def _written_path(location: tuple[str | int, ...], data: Any, *, missing: bool) -> KeyPath:
+    """Return the path of an error as it was written, without the tags of unions."""
+    path: list[str | int] = []
+    for position, part in enumerate(location):
         inside = isinstance(data, Mapping) and part in data
         inside |= isinstance(data, list) and isinstance(part, int) and part < len(data)
         if inside:
             data = data[part]
-            where.append(part)
-        elif last and missing:
-            where.append(part)
-    return tuple(where)
+        if inside or (missing and position == len(location) - 1):
+            path.append(part)
+    return tuple(path)
 
 
-def _misspelt(found: Iterable[tuple[Path, Any]], cls: type[BaseModel]) -> Iterable[Path]:
-    """Return the missing keys that an unknown key beside them stands for."""
-    for where, each in found:
-        if each["type"] == "extra_forbidden":
-            meant = nearest(str(where[-1]), _keys(cls, where[:-1]))
-            if meant:
-                yield (*where[:-1], meant)
+def _message(path: KeyPath, details: Any, cls: type[Spec]) -> str:
+    """Say what is wrong, what is allowed, and what was probably intended."""
+    kind, context = details["type"], details.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            return _unknown_key(path, cls)
+        case "missing":
+            return "missing, it must be given"
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return _choice(details["input"], re.findall(r"'([^']*)'", context["expected"]))
+        case "union_tag_invalid" | "union_tag_not_found":
+            return _kind(path, details, cls)
+    must = f"must be {_TYPES[kind]}" if kind in _TYPES else _LENGTHS.get(kind, "")
+    must = f"must be {_BOUNDS[kind]}" if kind in _BOUNDS else must
+    return f"found {_shown(details['input'])}, {must.format(**context) or 'is not allowed here'}"
 
 
-def _message(where: Path, each: Any, cls: type[BaseModel]) -> str:
-    """Say what is wrong, what is allowed, and what was probably meant."""
-    kind, context, value = each["type"], each.get("ctx", {}), each["input"]
-    makers: dict[str, Callable[[], str]] = {
-        "extra_forbidden": lambda: _unknown(where, cls),
-        "missing": lambda: "missing, it must be given",
-        "value_error": lambda: str(context["error"]),
-        **dict.fromkeys(
-            ("literal_error", "union_tag_invalid", "union_tag_not_found"),
-            lambda: _choice(where, each, cls),
-        ),
-    }
-    if kind in makers:
-        return makers[kind]()
-    must = f"must be {_KINDS[kind]}" if kind in _KINDS else _bound(kind, context)
-    return f"found {_shown(value)}, {must}"
-
-
-def _unknown(where: Path, cls: type[BaseModel]) -> str:
+def _unknown_key(path: KeyPath, cls: type[Spec]) -> str:
     """A key that the table does not have."""
-    keys = _keys(cls, where[:-1])
-    return f"unknown key, allowed are {', '.join(keys)}{did_you_mean(str(where[-1]), keys)}"
+    intended = _intended(path, cls)
+    hint = f"; did you mean {intended!r}?" if intended else ""
+    return f"unknown key, allowed are {', '.join(_keys(cls, path[:-1]))}{hint}"
 
 
-def _choice(where: Path, each: Any, cls: type[BaseModel]) -> str:
+def _intended(path: KeyPath, cls: type[Spec]) -> str | None:
+    """Return the key that an unknown one probably stands for."""
+    return RENAMED.get(dotted(path)) or nearest(str(path[-1]), _keys(cls, path[:-1]))
+
+
+def _kind(path: KeyPath, details: Any, cls: type[Spec]) -> str:
+    """A table of a kind that is not known."""
+    value, key = details["input"], "from" if "from" in details["ctx"]["discriminator"] else "kind"
+    allowed = [
+        name
+        for table in tables_at(cls, path)
+        for field in ("kind", "from_")
+        if field in table.model_fields
+        for name in get_args(table.model_fields[field].annotation)
+    ]
+    if not isinstance(value, Mapping):
+        return f"found {_shown(value)}, must be a table"
+    if value.get(key) is None:
+        return f"`{key}` is missing, it must be one of {', '.join(dict.fromkeys(allowed))}"
+    return _choice(value[key], list(dict.fromkeys(allowed)))
+
+
+def _choice(value: object, allowed: list[str]) -> str:
     """A value that is not one of the allowed ones."""
-    if each["type"] == "literal_error":
-        value, allowed = each["input"], _literals(cls, where)
-    else:
-        key = "from" if "from" in each["ctx"]["discriminator"] else "kind"
-        value = each["input"].get(key) if isinstance(each["input"], Mapping) else each["input"]
-        allowed = _tags(cls, where)
-        if value is None:
-            return f"`{key}` is missing, it must be one of {', '.join(allowed)}"
-        if not isinstance(each["input"], Mapping):
-            return f"found {_shown(value)}, must be a table"
-    words = ", ".join(repr(name) for name in allowed)
-    choice = f"must be {words}" if len(allowed) == 1 else f"must be one of {words}"
-    return f"found {_shown(value)}, {choice}{did_you_mean(str(value), allowed)}"
-
-
-def _bound(kind: str, context: Mapping[str, Any]) -> str:
-    """A number or a length out of its bounds."""
-    words = {
-        "greater_than": "must be larger than {gt}",
-        "greater_than_equal": "must be at least {ge}",
-        "less_than": "must be smaller than {lt}",
-        "less_than_equal": "must be at most {le}",
-        "too_short": "must have at least {min_length} of them",
-        "too_long": "must have at most {max_length} of them",
-        "string_too_short": "must not be empty",
-    }
-    return words.get(kind, "is not allowed here").format(**context)
+    names = ", ".join(repr(name) for name in allowed)
+    must = f"must be {names}" if len(allowed) == 1 else f"must be one of {names}"
+    return f"found {_shown(value)}, {must}{did_you_mean(str(value), allowed)}"
 
 
 def _shown(value: object) -> str:
     """Return a value as it might be written, cut short."""
-    text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else repr(value)
-    text = text or ""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004
 
 
-def _keys(cls: type[BaseModel], where: Path) -> list[str]:
+def _keys(cls: type[Spec], path: KeyPath) -> list[str]:
     """Return the keys allowed in a table, as they are written."""
-    tables = [each for each in _types_at(cls, where) if _is_model(each)]
-    keys = [f.alias or name for table in tables for name, f in table.model_fields.items()]
-    return list(dict.fromkeys(keys))
+    fields = [field for table in tables_at(cls, path) for field in table.model_fields.items()]
+    return list(dict.fromkeys(info.alias or name for name, info in fields))
 
 
-def _literals(cls: type[BaseModel], where: Path) -> list[str]:
-    """Return the values that a closed choice allows."""
-    found = [each for each in _types_at(cls, where) if get_origin(each) is Literal]
-    return list(dict.fromkeys(str(value) for each in found for value in get_args(each)))
-
-
-def _tags(cls: type[BaseModel], where: Path) -> list[str]:
-    """Return the names of the kinds that a table can be of."""
-    kinds: list[str] = []
-    for table in (each for each in _types_at(cls, where) if _is_model(each)):
-        for field in ("kind", "from_"):
-            if field in table.model_fields:
-                kinds += get_args(table.model_fields[field].annotation)
-    return list(dict.fromkeys(kinds))
-
-
-def _is_model(kind: Any) -> bool:
-    """Tell whether a type is one of the written classes."""
+def _is_table(kind: Any) -> bool:
+    """Tell whether a type is one of the classes of tables."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _types_at(cls: type[BaseModel], where: Path) -> list[Any]:
-    """Return every type that the value at a path may be of, unions taken apart."""
-    kinds: list[Any] = [cls]
-    for part in where:
-        kinds = [inner for kind in kinds for inner in _step(kind, part)]
-    return kinds
+def _types_inside(kind: Any, part: str | int) -> Iterator[Any]:
+    """The types one key or position further in."""
+    if _is_table(kind):
+        for name, info in kind.model_fields.items():
+            if part == (info.alias or name):
+                yield from _members(info.annotation)
+    elif get_origin(kind) in (dict, tuple):
+        yield from _members(get_args(kind)[1 if get_origin(kind) is dict else 0])
 
 
-def _step(kind: Any, part: str | int) -> list[Any]:
-    """Return the types one key or position further in."""
-    if _is_model(kind):
-        fields = {f.alias or name: f for name, f in kind.model_fields.items()}
-        return _apart(fields[str(part)].annotation) if part in fields else []
-    if get_origin(kind) in (dict, tuple):
-        return _apart(get_args(kind)[1 if get_origin(kind) is dict else 0])
-    return []
-
-
-def _apart(kind: Any) -> list[Any]:
-    """Take a type out of its annotations and unions."""
+def _members(kind: Any) -> Iterator[Any]:
+    """The types of a union, without their annotations."""
     if get_origin(kind) is Annotated:
-        return _apart(get_args(kind)[0])
-    if get_origin(kind) in (Union, UnionType):
-        return [inner for each in get_args(kind) for inner in _apart(each)]
-    return [kind]
+        yield from _members(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for member in get_args(kind):
+            yield from _members(member)
+    else:
+        yield kind

@@ -1,4 +1,4 @@
-"""A TOML file with what it says, and the files that belong to one study."""
+"""What is read from disk: one TOML file, and the files of one study."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from sharpbayes.spec.lines import Path as KeyPath
+from sharpbayes.errors import Diagnostic
+from sharpbayes.spec.diagnostics import dotted, line_of
+from sharpbayes.spec.lines import KeyPath
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -16,11 +18,11 @@ from sharpbayes.spec.weights import Weights
 
 @dataclass(frozen=True)
 class SpecFile[T: BaseModel]:
-    """A file that a person wrote, and what it says.
+    """A TOML file.
 
     Attributes:
-        spec: What it says.
-        path: Where it is.
+        spec: Its content.
+        path: Its path.
         text: Its text.
         lines: Line of every key.
     """
@@ -35,6 +37,10 @@ class SpecFile[T: BaseModel]:
         """Digest of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    def locate(self, key: KeyPath, message: str) -> Diagnostic:
+        """Return a diagnostic about a key, with its line."""
+        return Diagnostic(str(self.path), line_of(key, self.lines), dotted(key), message)
+
 
 @dataclass(frozen=True, repr=False)
 class StudyFiles:
@@ -44,8 +50,9 @@ class StudyFiles:
         study: The study.
         weights: Its weights; None for a crowd that names none.
         model: Its model; None if it names none.
-        overrides: What was put over the study, as ``key=value``.
+        overrides: Values put over the study, as ``key=value``.
 
+    >>> from sharpbayes.spec.load import load_study
     >>> load_study("quickstart_crowd")
     study      Quickstart: a crowd and five experts (quickstart_crowd.toml)
     crowd      quickstart_crowd.csv
@@ -61,25 +68,23 @@ class StudyFiles:
     overrides: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Say what the study is in a few lines."""
+        """Describe the study in a few lines."""
         return "\n".join(f"{name:10} {value}" for name, value in self._facts())
 
     def _repr_html_(self) -> str:
-        """Say the same as a table, for notebooks."""
+        """Describe the study in a table, for notebooks."""
         rows = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in self._facts())
         return f"<table>{''.join(rows)}</table>"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
-        """What the study is, by name."""
+        """Facts about the study, by name."""
         spec = self.study.spec
-        table = spec.panel or spec.crowd
         yield "study", f"{spec.title} ({self.study.path.name})"
-        if table is not None:
-            yield ("panel" if spec.panel else "crowd"), table.data
+        yield ("panel" if spec.panel else "crowd"), spec.table.data
         if spec.panel is not None:
-            yield "dimensions", ", ".join(each.name for each in spec.panel.dimensions)
+            yield "dimensions", ", ".join(dimension.name for dimension in spec.panel.dimensions)
         if spec.crowd is not None:
             yield "groups", ", ".join(" x ".join(columns) for columns in spec.crowd.groups)
-        for kind, written in (("weights", self.weights), ("model", self.model)):
-            yield kind, "none" if written is None else f"{written.spec.title} ({written.path.stem})"
+        for kind, file in (("weights", self.weights), ("model", self.model)):
+            yield kind, "none" if file is None else f"{file.spec.title} ({file.path.stem})"
         yield "set", ", ".join(self.overrides) or "nothing"

@@ -1,21 +1,11 @@
-"""How ratings come about: one ordinal model a file."""
+"""A model file: one ordinal model of how ratings come about."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import Name, Plain, PlainOrTable, Positive, Spec, Table
+from sharpbayes.spec.base import Name, Names, Number, Plain, PlainOrTable, Positive, Spec, Table
 
-# A column of ratings: ``item``, ``rater``, ``model``, ``prompt``, ``judge``, ``indicator``,
-# ``dimension``, ``scale``, ``own_family`` (a judge on a model of its own family),
-# ``group:<column>`` of raters, a column of items by its own name, or ``item_label`` (labels from a
-# column of items); ``group:*`` stands for one term for each group column of the study.
-Column = Annotated[str, Field(min_length=1)]
-Columns = Annotated[tuple[Column, ...], Field(min_length=1, strict=False)]
-
-
-# Which levels a threshold parts: all below from all above (cumulative), one from the next
-# (adjacent), one from all above (continuation).
 Likelihood = Literal["cumulative", "adjacent", "continuation"]
 
 
@@ -23,22 +13,29 @@ class HalfNormal(Spec):
     """Density 2 N(x | 0, scale) for x > 0."""
 
     kind: Literal["half_normal"] = "half_normal"
+    """Kind of the prior."""
     scale: Positive
+    """Standard deviation of the normal."""
 
 
 class Exponential(Spec):
     """Density exp(-x / mean) / mean for x > 0."""
 
     kind: Literal["exponential"]
+    """Kind of the prior."""
     mean: Positive
+    """Mean."""
 
 
 class HalfStudentT(Spec):
-    """Student's t with ``df`` degrees of freedom and this scale, for x > 0."""
+    """Positive half of Student's t about 0."""
 
     kind: Literal["half_student_t"]
+    """Kind of the prior."""
     df: Positive
+    """Degrees of freedom."""
     scale: Positive
+    """Scale of Student's t."""
 
 
 Scale = Annotated[HalfNormal | Exponential | HalfStudentT, Field(discriminator="kind")]
@@ -46,18 +43,23 @@ FixedOrScale = Annotated[Annotated[Positive, Plain] | Annotated[Scale, Table], P
 
 
 class Normal(Spec):
-    """Normal with a fixed sd (population-level) or an sd with a prior of its own (varying)."""
+    """Normal about 0."""
 
     kind: Literal["normal"] = "normal"
+    """Kind of the prior."""
     sd: FixedOrScale
+    """Standard deviation: a number (population-level), or a table with its prior (varying)."""
 
 
 class StudentT(Spec):
-    """Student's t about 0 with ``df`` degrees of freedom and scale ``sd``: some effects far off."""
+    """Student's t about 0, which lets single effects be large."""
 
     kind: Literal["student_t"]
+    """Kind of the prior."""
     df: Positive
+    """Degrees of freedom."""
     sd: FixedOrScale
+    """Scale: a number (population-level), or a table with its prior (varying)."""
 
 
 Effects = Annotated[Normal | StudentT, Field(discriminator="kind")]
@@ -67,66 +69,63 @@ class LKJ(Spec):
     """Density of a correlation matrix, proportional to its determinant to the power eta - 1."""
 
     kind: Literal["lkj"] = "lkj"
+    """Kind of the prior."""
     eta: Positive = 2.0
+    """Above 1 it favours small correlations; 1 is uniform."""
 
 
 class ThresholdPrior(Spec):
-    """Independent normals; ordered normal: restricted to growing order, as cumulative demands.
-
-    ``kind`` follows from the likelihood where it is left out.
-    """
+    """Independent normals."""
 
     kind: Literal["ordered_normal", "normal"] | None = None
-    mean: Annotated[float, Field(strict=False)] = 0.0
+    """`ordered_normal` restricts the thresholds to increasing order. Default: as the likelihood
+    needs, ordered for `cumulative` only."""
+    mean: Number = 0.0
+    """Mean, in units of the latent scale."""
     sd: Positive = 5.0
+    """Standard deviation, in units of the latent scale."""
 
 
 class Thresholds(Spec):
-    """Cutpoints of the latent scale: one set a scale, stretched and moved by further columns.
+    """Thresholds on the latent scale between the categories of a rating scale."""
 
-    Attributes:
-        by: ``"scale"`` and any columns whose levels have thresholds of their own, partially
-            pooled towards those of the scale.
-        prior: Prior of a scale's common thresholds.
-        severity: Prior of how far a level moves all thresholds, for a column without a location
-            term of its own.
-        spacing: Prior of how far a level stretches each gap between thresholds, as a logarithm;
-            of what it adds to each gap, where thresholds stand in any order.
-    """
-
-    by: Columns = ("scale",)
+    by: Names = ("scale",)
+    """`scale`, then columns that have thresholds of their own for each value, partially pooled
+    towards those of the scale."""
     prior: ThresholdPrior = ThresholdPrior()
+    """Prior of the common thresholds of a scale."""
     shift: Normal = Normal(sd=HalfNormal(scale=1.5))
+    """Prior of how far a value of a column shifts all thresholds, for a column without a location
+    term."""
     gap: Normal = Normal(sd=HalfNormal(scale=0.5))
+    """Prior of how a value of a column changes each gap between thresholds: the log of a factor for
+    ordered thresholds, an added amount for others."""
 
     @model_validator(mode="after")
-    def _scale_first(self) -> Self:
+    def _check_columns(self) -> Self:
         if self.by[0] != "scale" or len(set(self.by)) < len(self.by):
             raise ValueError('by starts with "scale" and names each further column once')
         return self
 
 
 class Location(Spec):
-    """A term of the latent severity: one effect for each level of ``by``, or each crossing.
+    """A term of the latent severity: an effect for each value of a column, or each crossing."""
 
-    Attributes:
-        by: A column, or several for an effect of each crossing of their levels.
-        prior: Prior of the effects.
-        correlated_over: One of several columns ``by``: effects of its levels have an sd each and
-            are correlated over it.
-        correlation: Prior of those correlations.
-        zero_sum: Whether effects are restricted to add up to 0 along every column. It changes the
-            posterior, and the results say so.
-    """
-
-    by: Columns
+    by: Names
+    """A column, or several for an effect of each crossing of their values."""
     prior: Effects = Normal(sd=HalfNormal(scale=1.5))
-    correlated_over: Column | None = None
+    """Prior of the effects."""
+    correlated_over: Name | None = None
+    """One of several columns in `by`. Effects have an sd for each of its values and are correlated
+    across these values. Default: independent effects."""
     correlation: LKJ = LKJ()
+    """Prior of these correlations."""
     zero_sum: bool = False
+    """Whether effects are restricted to add up to 0 along every column. This changes the posterior,
+    and the results say so."""
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _check_correlation(self) -> Self:
         over = self.correlated_over
         if len(set(self.by)) < len(self.by):
             raise ValueError("by names a column twice")
@@ -140,65 +139,75 @@ class Location(Spec):
 
 
 class Discrimination(Spec):
-    """How sharply ratings follow severity: a factor for each level, log factors adding up to 0.
+    """How sharply ratings follow severity: a factor for each value of a column, or each crossing."""
 
-    Attributes:
-        by: A column, or several for a factor of each crossing of their levels.
-        prior: Prior of the logarithm of the factors.
-        zero_sum: Whether log factors add up to 0 along every column; false where ratings to
-            which the term does not apply, with a factor of 1, fix the scale of severity.
-    """
-
-    by: Columns
+    by: Names
+    """A column, or several for a factor of each crossing of their values."""
     prior: Normal = Normal(sd=HalfNormal(scale=0.5))
+    """Prior of the logarithms of the factors."""
     zero_sum: bool = True
+    """Whether log factors add up to 0 along every column, which fixes the unit of severity. False
+    where ratings outside the term, with a factor of 1, fix it."""
 
 
 class Model(Spec):
     """A model file: likelihood, link, thresholds, location and discrimination terms, priors.
 
-    ``experts``: whether the labels of a crowd's experts are ratings too, on the scale ``label``.
+    Terms are by columns of the ratings: `item`, `rater`, `model`, `prompt`, `judge`, `indicator`,
+    `dimension`, `scale`, `own_family` (a judge scores a model of its own family), `group:COLUMN` of
+    raters, a column of items, or `item_label` (labels from a column of items). `group:*` stands for
+    one term for each group column of the study.
     """
 
     schema_: Literal["sharpbayes/model/2"] = Field(alias="schema")
+    """Kind and version of the file."""
     title: Name
+    """Title in reports."""
     reference: str = ""
+    """Where the model comes from. Reports quote it."""
     likelihood: Likelihood = "cumulative"
+    """What a threshold separates: all categories below from all above (`cumulative`), one from the
+    next (`adjacent`), or one from all above (`continuation`)."""
     link: Literal["logit", "probit"] = "logit"
+    """Distribution of the latent error: logistic or normal."""
     thresholds: Thresholds = Thresholds()
+    """Thresholds on the latent scale."""
     location: Annotated[tuple[Location, ...], Field(min_length=1, strict=False)]
+    """Terms of the latent severity, which add up."""
     discrimination: Annotated[tuple[Discrimination, ...], Field(strict=False)] = ()
+    """Factors of the discrimination, which multiply. Default: 1 for all ratings."""
     experts: bool = False
+    """Whether the labels of a crowd's experts are ratings too, on the scale `label`."""
 
     @model_validator(mode="after")
-    def _each_once(self) -> Self:
+    def _check_terms(self) -> Self:
         for name in ("location", "discrimination"):
-            written = [tuple(sorted(term.by)) for term in getattr(self, name)]
-            twice = [" x ".join(by) for by in written if written.count(by) > 1]
-            if twice:
-                raise ValueError(f"{name} has two terms by {twice[0]}")
+            terms = [tuple(sorted(term.by)) for term in getattr(self, name)]
+            repeated = [" x ".join(by) for by in terms if terms.count(by) > 1]
+            if repeated:
+                raise ValueError(f"{name} has two terms by {repeated[0]}")
         return self
 
     @model_validator(mode="after")
-    def _fits_its_likelihood(self) -> Self:
-        kind = "ordered_normal" if self.likelihood == "cumulative" else "normal"
-        found = self.thresholds.prior.kind
+    def _check_likelihood(self) -> Self:
+        expected = "ordered_normal" if self.likelihood == "cumulative" else "normal"
+        kind = self.thresholds.prior.kind
         if self.likelihood == "adjacent" and self.link != "logit":
             raise ValueError(
                 f'link = "{self.link}" has no adjacent likelihood: its thresholds are log odds of '
-                'one level to the next; link = "logit", or likelihood = "continuation"'
+                'one category to the next; use link = "logit", or likelihood = "continuation"'
             )
-        if found not in {None, kind}:
+        if kind not in {None, expected}:
             raise ValueError(
-                f'thresholds of likelihood = "{self.likelihood}" have a prior of kind "{kind}", '
-                f'found "{found}"'
+                f'thresholds of likelihood = "{self.likelihood}" have a prior of kind '
+                f'"{expected}", found "{kind}"'
             )
         return self
 
     @property
     def columns(self) -> tuple[tuple[tuple[str | int, ...], str], ...]:
         """Path of each place that names a column, and the column, in the order of the file."""
-        terms: list[tuple[tuple[str | int, ...], Columns]] = [(("thresholds",), self.thresholds.by)]
+        terms: list[tuple[tuple[str | int, ...], Names]] = [(("thresholds",), self.thresholds.by)]
         for table in ("location", "discrimination"):
             terms += [((table, at), term.by) for at, term in enumerate(getattr(self, table))]
-        return tuple(((*where, "by"), column) for where, by in terms for column in by)
+        return tuple(((*path, "by"), column) for path, by in terms for column in by)

@@ -1,4 +1,4 @@
-"""Which column of a table holds what, and what tables of other programs are known to hold."""
+"""Which column of a table holds what, and the columns of the tables that other programs write."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from sharpbayes.spec.base import Name, Spec
 
 Logs = Mapping[str, Mapping[str, str]]
 
-# Columns of the tables that logs of other programs become; a study may name others of them.
+# Roles by layout: the columns into which the readers turn logs. A study may name other columns.
 PANEL_LOGS: Logs = {
     "inspect": {
         name: name for name in ("model", "prompt", "judge", "sample", "indicator", "score")
@@ -32,59 +32,76 @@ def with_roles(value: Any, logs: Logs) -> Any:
     return value | {"roles": dict(logs[layout]) | roles}
 
 
-def roles_needed(logs: Logs, needed: tuple[str, ...]) -> Callable[[dict[str, Any]], None]:
-    """Return what makes a JSON Schema ask for roles where the layout has none of its own."""
+def require_roles(logs: Logs, required: tuple[str, ...]) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a JSON Schema that requires roles where the layout has none of its own."""
 
-    def asked(schema: dict[str, Any]) -> None:
+    def change(schema: dict[str, Any]) -> None:
         schema["required"] = [name for name in schema["required"] if name != "roles"]
         schema["if"] = {"properties": {"layout": {"enum": list(logs)}}, "required": ["layout"]}
-        roles = {"properties": {"roles": {"required": list(needed)}}}
+        roles = {"properties": {"roles": {"required": list(required)}}}
         schema["else"] = {"required": ["roles"], **roles}
 
-    return asked
+    return change
 
 
-def _none_required(schema: dict[str, Any]) -> None:
-    """Leave it to the table which roles must be given."""
+def _require_nothing(schema: dict[str, Any]) -> None:
+    """Leave it to the schema of the table which roles are required."""
     schema.pop("required", None)
 
 
 class PanelRoles(Spec):
-    """Which column holds what, in a table of judgements; columns of prompts need no role."""
+    """The columns of a table of judgements. Further columns of prompts need no role."""
 
-    model_config = ConfigDict(json_schema_extra=_none_required)
+    model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     model: Name
+    """Column with the name of the AI model that answered."""
     prompt: Name
+    """Column with the id of the prompt."""
     judge: Name
+    """Column with the name of the judge."""
     sample: Name | None = None
+    """Column that numbers repeated answers of a model to one prompt. Default: one answer each."""
     category: Name | None = None
+    """Column with the category of the prompt, to report profiles by category and to weight them."""
     indicator: Name | None = None
+    """Column with the name of the indicator, in a table with a row per score."""
     score: Name | None = None
+    """Column with the score, in a table with a row per score."""
 
 
 class CrowdRoles(Spec):
-    """Which column holds what, in a table of a crowd's ratings."""
+    """The columns of a table of a crowd's ratings, one row per rating."""
 
-    model_config = ConfigDict(json_schema_extra=_none_required)
+    model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     item: Name
+    """Column with the id of the item that was rated."""
     rater: Name
+    """Column with the id of the rater."""
     score: Name
+    """Column with the score."""
     time: Name | None = None
+    """Column with the time or the rank of a rating, to test whether a rater drifts."""
 
 
 class ExpertRoles(Spec):
-    """Which column holds what, in a table of expert labels."""
+    """The columns of a table of expert labels, one row per label."""
 
     item: Name = "item"
+    """Column with the id of the item."""
     expert: Name = "expert"
+    """Column with the id of the expert."""
     label: Name = "label"
+    """Column with the label: 1 for unsafe, 0 for safe."""
 
 
 class SideTable(Spec):
-    """A table joined on a key column; ``layout`` names the program that exported it."""
+    """A second table with columns of prompts, items or raters, joined on a key column."""
 
     data: Name
+    """Path of the file, relative to the study."""
     key: Name
+    """Column of the file whose values are the ids of the prompts, items or raters."""
     layout: Literal["table", "prolific"] = "table"
+    """`table`, or `prolific` for a demographic export of Prolific."""

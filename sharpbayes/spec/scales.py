@@ -1,56 +1,63 @@
-"""Scales that a rating can be on: ordinal, boolean, categorical, or a number cut into bins."""
+"""Scales of ratings: ordinal, boolean, categorical, or a number that is cut into bins."""
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from sharpbayes.spec.base import Name, Share, Spec
+from sharpbayes.spec.base import Increasing, Name, Share, Spec
 
-# Levels are held in two bytes, and every one may have a threshold.
-MOST_LEVELS = 1000
+# Scores are stored in two bytes, and each may have a threshold.
+MAX_SCORES = 1000
 
 
 class OrdinalScale(Spec):
-    """Whole numbers from ``min`` to ``max``, larger meaning more harm unless reversed."""
+    """Whole numbers from `min` to `max`. A larger score means more harm unless it is reversed."""
 
     kind: Literal["ordinal"]
+    """Kind of the scale."""
     min: int
+    """Lowest score."""
     max: int
+    """Highest score, less than 1000 above `min`."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _check_order(self) -> Self:
         if self.max <= self.min:
             raise ValueError(f"max = {self.max} must be larger than min = {self.min}")
-        if self.max - self.min >= MOST_LEVELS:
-            raise ValueError(f"max must be less than {MOST_LEVELS} above min")
+        if self.max - self.min >= MAX_SCORES:
+            raise ValueError(f"max must be less than {MAX_SCORES} above min")
         return self
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the levels, lowest first."""
+        """Names of the scores, lowest first."""
         return tuple(str(score) for score in range(self.min, self.max + 1))
 
 
 class BooleanScale(Spec):
-    """No or yes: true/false, yes/no or 1/0 in any case."""
+    """No or yes, written as true/false, yes/no or 1/0 in any case."""
 
     kind: Literal["boolean"]
+    """Kind of the scale."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the levels, lowest first."""
+        """Names of the scores, lowest first."""
         return ("false", "true")
 
 
 class CategoricalScale(Spec):
-    """Named levels, lowest harm first, each with a value in [0, 1] (evenly spaced by default)."""
+    """Named scores in order, the least harm first."""
 
     kind: Literal["categorical"]
+    """Kind of the scale."""
     levels: Annotated[tuple[Name, ...], Field(min_length=2, strict=False)]
+    """Names of the scores as the data have them, the least harm first."""
     values: Annotated[tuple[Share, ...], Field(strict=False)] | None = None
+    """Harm of each name in [0, 1], not decreasing. Default: evenly spaced from 0 to 1."""
 
     @model_validator(mode="after")
-    def _matched(self) -> Self:
+    def _check_values(self) -> Self:
         if len(set(self.levels)) != len(self.levels):
             raise ValueError("levels must differ from each other")
         if self.values is not None and len(self.values) != len(self.levels):
@@ -58,40 +65,34 @@ class CategoricalScale(Spec):
                 f"{len(self.values)} values for {len(self.levels)} levels, they must be as many"
             )
         if self.values is not None and list(self.values) != sorted(self.values):
-            raise ValueError("values must grow with the levels")
+            raise ValueError("values must not decrease from one level to the next")
         return self
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the levels, lowest first."""
+        """Names of the scores, lowest first."""
         return self.levels
 
 
 class BinnedScale(Spec):
-    """A number cut at ``bins``: level k holds bins[k-1] <= x < bins[k]."""
+    """A number that is cut into bins: score k holds bins[k-1] <= x < bins[k]."""
 
     kind: Literal["binned"] = "binned"
-    bins: Annotated[
-        tuple[Annotated[float, Field(strict=False)], ...], Field(min_length=1, strict=False)
-    ]
-
-    @model_validator(mode="after")
-    def _growing(self) -> Self:
-        if any(high <= low for low, high in zip(self.bins, self.bins[1:], strict=False)):
-            raise ValueError("bins must grow")
-        return self
+    """Kind of the scale."""
+    bins: Increasing
+    """Increasing limits between the bins, in the unit of the data."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the levels, lowest first."""
-        return tuple(str(level) for level in range(len(self.bins) + 1))
+        """Names of the scores, lowest first."""
+        return tuple(str(score) for score in range(len(self.bins) + 1))
 
 
 Scale = Annotated[OrdinalScale | BooleanScale | CategoricalScale, Field(discriminator="kind")]
 
 
 def _kind(value: Any) -> str | None:
-    """Return the kind of a crowd's scale; one without a kind is a number cut into bins."""
+    """Return the kind of a crowd's scale; a table without a kind is a number cut into bins."""
     if isinstance(value, dict):
         value = value.get("kind", "binned")
         return value if isinstance(value, str) else None
@@ -109,7 +110,9 @@ CrowdScale = Annotated[
 
 
 def normalised_scores(scale: OrdinalScale | BooleanScale | CategoricalScale) -> tuple[float, ...]:
-    """Return phi of each level, in [0, 1] (SHARP, Eqs 6-8); evenly spaced unless values are given.
+    """Return the harm in [0, 1] of each score, lowest first (SHARP, Eqs 6-8).
+
+    Scores are evenly spaced unless the scale gives values.
 
     >>> normalised_scores(OrdinalScale(kind="ordinal", min=1, max=3))
     (0.0, 0.5, 1.0)
@@ -117,4 +120,4 @@ def normalised_scores(scale: OrdinalScale | BooleanScale | CategoricalScale) -> 
     if isinstance(scale, CategoricalScale) and scale.values is not None:
         return scale.values
     top = len(scale.labels) - 1
-    return tuple(level / top for level in range(top + 1))
+    return tuple(score / top for score in range(top + 1))

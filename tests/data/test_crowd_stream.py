@@ -8,7 +8,7 @@ from sharpbayes.data.crowd import melt_crowd, read_crowd
 from sharpbayes.data.readers import parquet_stream
 from sharpbayes.data.readers.parquet_stream import sort_rows
 from sharpbayes.errors import DataError
-from sharpbayes.spec.study import Crowd
+from sharpbayes.spec.crowd import Crowd
 
 
 def table(seed=0, rows=300):

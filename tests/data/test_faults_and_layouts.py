@@ -12,7 +12,8 @@ from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulat
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.readers.files import read_table
 from sharpbayes.errors import DataError
-from sharpbayes.spec.study import Crowd, Panel
+from sharpbayes.spec.crowd import Crowd
+from sharpbayes.spec.panel import Panel
 
 WIDE = pd.DataFrame(
     {

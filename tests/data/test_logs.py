@@ -12,7 +12,8 @@ from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.files import matching_files
 from sharpbayes.data.readers.formats import detect_format, read_data_files
 from sharpbayes.errors import DataError
-from sharpbayes.spec.study import Crowd, Panel
+from sharpbayes.spec.crowd import Crowd
+from sharpbayes.spec.panel import Panel
 
 LOGS = Path(__file__).parent / "logs"
 INSPECT = json.loads((LOGS / "inspect_expected.json").read_text(encoding="utf-8"))

@@ -16,7 +16,8 @@ from pydantic import TypeAdapter
 from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.files import read_table
-from sharpbayes.spec.study import Crowd, Panel
+from sharpbayes.spec.crowd import Crowd
+from sharpbayes.spec.panel import Panel
 from tests.fuzz.outcomes import fuzzed, outcome
 
 CELL = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(

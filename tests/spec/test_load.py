@@ -1,8 +1,9 @@
 import pytest
 
+from sharpbayes import library
 from sharpbayes.errors import SpecError
 from sharpbayes.spec.consistency import policy_for
-from sharpbayes.spec.load import load_study
+from sharpbayes.spec.load import load_sensitivity_weights, load_study
 
 
 def test_overrides_are_read_as_toml():
@@ -12,7 +13,7 @@ def test_overrides_are_read_as_toml():
     assert files.overrides == ("sampler.draws=77", "seed=5", "title=Mine")
 
 
-def test_a_fault_of_an_override_is_told_as_its_own():
+def test_an_error_in_an_override_names_the_override():
     with pytest.raises(SpecError) as caught:
         load_study("quickstart", overrides=("sampler.drows=3",))
     assert str(caught.value) == (
@@ -21,6 +22,18 @@ def test_a_fault_of_an_override_is_told_as_its_own():
         "min_bfmi, max_depth_share; "
         "did you mean 'draws'?"
     )
+
+
+def test_an_override_is_one_value():
+    files = load_study("quickstart", overrides=("title=5\nseed=6", "weights='equal'"))
+    assert files.study.spec.title == "5\nseed=6"
+    assert files.study.spec.seed == 20260121
+    assert files.study.spec.weights == "equal"
+
+
+def test_an_override_that_is_nested_too_deeply_is_refused():
+    with pytest.raises(SpecError, match="tables and arrays are nested too deeply$"):
+        load_study("quickstart", overrides=(f"title={'[' * 60}{']' * 60}",))
 
 
 def test_an_override_must_be_key_and_value():
@@ -54,3 +67,54 @@ def test_weights_not_named_and_about_other_dimensions_give_an_equal_policy(tmp_p
         }
     )
     assert policy_for(one, files.weights.spec) == {"bias": 0.5, "fairness": 0.5}
+
+
+def study_with_weights(folder, *names):
+    """A copy of the shipped panel that asks for weights, which are copied too."""
+    listed = ", ".join(f'"./{name}.toml"' for name in names)
+    text = (library.folder("studies") / "quickstart.toml").read_text(encoding="utf-8")
+    (folder / "study.toml").write_text(f"{text}\n[sensitivity]\nweights = [{listed}]\n")
+    for name in names:
+        path = folder / f"{name}.toml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text((library.folder("weights") / "equal.toml").read_text(encoding="utf-8"))
+    return folder / "study.toml"
+
+
+def test_sensitivity_weights_are_known_by_the_names_of_their_files(tmp_path):
+    files = load_study(study_with_weights(tmp_path, "one", "two"))
+    assert list(load_sensitivity_weights(files)) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("names", "other", "index"),
+    [(("board/ours", "staff/ours"), "board/ours", 1), (("mine/sharp",), None, 0)],
+    ids=["two files of one name", "the name of the study's own weights"],
+)
+def test_sensitivity_weights_of_one_name_are_refused(tmp_path, names, other, index):
+    study = study_with_weights(tmp_path, *names)
+    first = f"{tmp_path}/{other}.toml" if other else library.find("weights", "sharp")
+    with pytest.raises(SpecError) as caught:
+        load_study(study)
+    assert str(caught.value) == (
+        f"{study}:59: sensitivity.weights[{index}]: {first} and {tmp_path}/{names[-1]}.toml have "
+        "one name in the results; rename one of them"
+    )
+
+
+def test_every_error_of_every_sensitivity_file_is_named(tmp_path):
+    study = study_with_weights(tmp_path, "one", "two")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text("colour = 1\n")
+    with pytest.raises(SpecError) as caught:
+        load_study(study)
+    assert [error.path for error in caught.value.diagnostics if error.key == "colour"] == [
+        f"{tmp_path}/one.toml",
+        f"{tmp_path}/two.toml",
+    ]
+
+
+def test_the_table_of_a_study_is_its_panel_or_its_crowd():
+    panel, crowd = (load_study(name).study.spec for name in ("quickstart", "quickstart_crowd"))
+    assert panel.table is panel.panel
+    assert crowd.table is crowd.crowd

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from sharpbayes.library import folder
-from sharpbayes.spec.schema import KINDS, json_schema
+from sharpbayes.spec.schema import KINDS, describe_field, json_schema
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"study": "studies", "weights": "weights", "model": "models"}
@@ -31,6 +31,46 @@ def test_schemas_are_current(kind):
 @pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda each: getattr(each, "stem", each))
 def test_shipped_files_are_valid(kind, path):
     jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), json_schema(kind))
+
+
+def described(schema):
+    """Every key of every table of a schema, with its description."""
+    for name, table in {"": schema, **schema["$defs"]}.items():
+        for key, value in table.get("properties", {}).items():
+            yield f"{name}.{key}", value.get("description", "")
+
+
+def test_every_key_has_a_description():
+    keys = {
+        (kind, key): text for kind in KINDS for key, text in described(json_schema(kind))
+    }
+    assert len(keys) > 190
+    assert [key for key, text in keys.items() if not text] == []
+    assert [key for key, text in keys.items() if not text.endswith(".")] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_table_has_a_description(kind):
+    schema = json_schema(kind)
+    assert all(table.get("description") for table in [schema, *schema["$defs"].values()])
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "text"),
+    [
+        ("study", "seed", "Seed of all random numbers. Equal seeds give equal results."),
+        ("study", "schema", "Kind and version of the file."),
+        ("study", "panel.scales.any.bins", None),
+        ("study", "crowd.scale.bins", "Increasing limits between the bins, in the unit of the data."),
+        ("model", "thresholds.prior.sd", "Standard deviation, in units of the latent scale."),
+    ],
+)
+def test_a_field_is_described_by_its_key(kind, key, text):
+    if text is None:
+        with pytest.raises(KeyError, match=key):
+            describe_field(kind, key)
+    else:
+        assert describe_field(kind, key) == text
 
 
 def test_a_schema_refuses_an_unknown_key():

@@ -1,0 +1,168 @@
+"""A table of a crowd's ratings: raters of many backgrounds score items (responsiveness)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from sharpbayes.spec.base import (
+    AnyNames,
+    Count,
+    Increasing,
+    InnerShare,
+    Name,
+    Names,
+    NonNegative,
+    Positive,
+    Repeats,
+    Share,
+    Size,
+    Spec,
+    increases,
+)
+from sharpbayes.spec.roles import (
+    CROWD_LOGS,
+    CrowdRoles,
+    ExpertRoles,
+    SideTable,
+    require_roles,
+    with_roles,
+)
+from sharpbayes.spec.scales import CrowdScale
+
+Distance = Literal["nominal", "ordinal", "interval"]
+Percentile = Annotated[float, Field(gt=0, lt=100, strict=False)]
+Percentiles = Annotated[
+    tuple[Percentile, ...],
+    Field(min_length=2, max_length=2, strict=False),
+    AfterValidator(increases),
+]
+
+
+class ExpertLabels(Spec):
+    """Labels by experts. An item counts once for every expert who labelled it."""
+
+    from_: Literal["experts"] = Field(alias="from")
+    """Where labels come from."""
+    data: Name
+    """Path of the file, relative to the study."""
+    roles: ExpertRoles = ExpertRoles()
+    """Which column holds what."""
+
+
+class CrowdLabels(Spec):
+    """Labels by the raters outside the group: each of their ratings is a label."""
+
+    from_: Literal["crowd"] = Field(alias="from")
+    """Where labels come from."""
+    cut: Count
+    """Lowest score that means unsafe, counted from 0 at the lowest of the scale."""
+
+
+class ItemLabels(Spec):
+    """One label per item, from a column that is constant over the item."""
+
+    from_: Literal["item"] = Field(alias="from")
+    """Where labels come from."""
+    column: Name
+    """Column with the label: 1 for unsafe, 0 for safe."""
+
+
+Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator="from_")]
+
+
+class Simulation(Spec):
+    """Constants of `sharpbayes simulate` with a scoring pattern.
+
+    A rater with bias b perceives the severity V of an item as R = V + b and scores it by
+    thresholds on R. V and b are normal with mean 0.
+    """
+
+    items: Annotated[int, Field(ge=10, le=10_000_000)] = 1000
+    """Number of items."""
+    raters: Size = 30
+    """Number of raters of each pattern."""
+    experts: Size = 30
+    """Number of experts, each of whom labels every item."""
+    severity_sd: Positive = 1.0
+    """Standard deviation of V."""
+    bias_sd: NonNegative = 0.2
+    """Standard deviation of b."""
+    thresholds: Increasing | None = None
+    """Thresholds on R between the scores. Default: quantiles of R, evenly spaced from 25% to 85%."""
+    expert_percentiles: Percentiles = (50.0, 90.0)
+    """Range of the percentiles of V above which experts call an item unsafe. Each expert has one,
+    normal around the middle of the range and inside it."""
+    shift_share: Share = 0.7
+    """Pattern `shift`: share of the scores from `shift_from` up that are lowered."""
+    shift_from: Count = 2
+    """Pattern `shift`: lowest score that may be lowered, counted from 0."""
+    shift_steps: Count = 2
+    """Pattern `shift`: most steps by which a score is lowered. The number of steps is random."""
+    conservative_percentile: Percentile = 68.0
+    """Pattern `conservative`: percentile of R above which scores are random and positive. Below it
+    they are 0."""
+
+
+class Crowd(Spec):
+    """Raters of many backgrounds score items."""
+
+    model_config = ConfigDict(
+        json_schema_extra=require_roles(CROWD_LOGS, ("item", "rater", "score"))
+    )
+
+    data: Name
+    """Path of the ratings: CSV, Parquet, JSON lines or an export, relative to the study. `*` and
+    `?` may stand for several files."""
+    layout: Literal["table", "label-studio"] = "table"
+    """`table`: a row per rating. `label-studio`: an export of Label Studio."""
+    roles: CrowdRoles
+    """Which column holds what. Label Studio has roles for `item` and `rater`."""
+    raters: SideTable | None = None
+    """A second table with columns of raters, such as gender."""
+    items: SideTable | None = None
+    """A second table with columns of items."""
+    scale: CrowdScale
+    """Scale of the score."""
+    groups: Annotated[tuple[Names, ...], Field(strict=False)] = ()
+    """Groupings of raters: each a list of columns, crossed where there are several."""
+    by: AnyNames = ()
+    """Columns of items. Metrics are also given for the items of each value."""
+    labels: Labels
+    """Which items are unsafe."""
+    min_raters: Count = 3
+    """A group with fewer raters has no metrics."""
+    min_items: Count = 10
+    """A group with fewer items has no metrics."""
+    duplicates: Literal["error", "first", "last"] = "error"
+    """What to do where a rater scored an item twice: refuse, or keep the first or last score."""
+    distance: Distance | None = None
+    """Distance between scores in measures of cohesion. Default: `nominal` for a boolean scale,
+    `ordinal` otherwise."""
+    permutations: Repeats = 1000
+    """Random permutations of raters among groups, for p values of cohesion. 0 gives none."""
+    priority: Names | None = None
+    """Grouping that weights the priority of items. Default: the last one with the most columns."""
+    target_interval_width: InnerShare = 0.05
+    """Width of the interval for which the sample size is computed, in units of the metric."""
+    simulation: Simulation = Simulation()
+    """Constants of simulated ratings."""
+    fit: Name | None = None
+    """A shipped model or the path of a model file. Default: measure only."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_roles(cls, value: Any) -> Any:
+        return with_roles(value, CROWD_LOGS)
+
+    @property
+    def full_distance(self) -> Distance:
+        """Distance between scores for cohesion: the one given, or that of the scale."""
+        return self.distance or ("nominal" if self.scale.kind == "boolean" else "ordinal")
+
+    @property
+    def priority_grouping(self) -> str:
+        """Grouping that weights the priority of items, its columns joined by commas."""
+        if self.priority is not None:
+            return ",".join(self.priority)
+        most = max((len(columns) for columns in self.groups), default=0)
+        return next((",".join(g) for g in reversed(self.groups) if len(g) == most), "all")
