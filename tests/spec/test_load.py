@@ -32,7 +32,7 @@ def test_an_override_is_one_value():
 
 
 def test_an_override_that_is_nested_too_deeply_is_refused():
-    with pytest.raises(SpecError, match="tables and arrays are nested too deeply$"):
+    with pytest.raises(SpecError, match=r"tables and arrays are nested too deeply$"):
         load_study("quickstart", overrides=(f"title={'[' * 60}{']' * 60}",))
 
 

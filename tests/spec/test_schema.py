@@ -41,9 +41,7 @@ def described(schema):
 
 
 def test_every_key_has_a_description():
-    keys = {
-        (kind, key): text for kind in KINDS for key, text in described(json_schema(kind))
-    }
+    keys = {(kind, key): text for kind in KINDS for key, text in described(json_schema(kind))}
     assert len(keys) > 190
     assert [key for key, text in keys.items() if not text] == []
     assert [key for key, text in keys.items() if not text.endswith(".")] == []
@@ -61,7 +59,11 @@ def test_every_table_has_a_description(kind):
         ("study", "seed", "Seed of all random numbers. Equal seeds give equal results."),
         ("study", "schema", "Kind and version of the file."),
         ("study", "panel.scales.any.bins", None),
-        ("study", "crowd.scale.bins", "Increasing limits between the bins, in the unit of the data."),
+        (
+            "study",
+            "crowd.scale.bins",
+            "Increasing limits between the bins, in the unit of the data.",
+        ),
         ("model", "thresholds.prior.sd", "Standard deviation, in units of the latent scale."),
     ],
 )
