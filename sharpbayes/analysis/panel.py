@@ -25,15 +25,15 @@ from sharpbayes.metrics.panel.comparison import (
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
-from sharpbayes.metrics.panel.sub_index import Part, SubIndex, sub_indices
+from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
-from sharpbayes.metrics.stats.population import category_members, refused, target_weights
+from sharpbayes.metrics.stats.population import category_membership, flag_refusals, target_weights
 from sharpbayes.metrics.stats.resampling import (
     bca_interval,
-    block_of,
+    block_size,
     bootstrap,
     jackknife,
-    nested_multiplicities,
+    nested_bootstrap_counts,
     percentile_interval,
 )
 from sharpbayes.spec.consistency import policy_for
@@ -53,7 +53,7 @@ PANEL_CONTAINS = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProfilePlan:
     """One distribution over prompts for each model, and how it is profiled and resampled.
 
     Attributes:
@@ -124,7 +124,7 @@ class Plan:
     def replicate(self, counts: xr.DataArray) -> xr.Dataset:
         """Profile of resamples of prompts, and of their generations where there are some."""
         if self.resampled_samples():
-            counts = nested_multiplicities(counts, self.table["sample"], seed=self.study.seed)
+            counts = nested_bootstrap_counts(counts, self.table["sample"], seed=self.study.seed)
         return self.profile(counts)
 
 
@@ -146,19 +146,19 @@ def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
     return groups | _category_group(plan) | _answered_groups(plan, refusals)
 
 
-def profile_panel(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, Groups]:
+def profile_panel(files: StudyFiles, levels: xr.Dataset) -> tuple[ProfilePlan, Groups]:
     """Return what weights decide without validation: ``profile`` and its twins, and their plan."""
     plan, _, refusals = _planned(files, levels)
     groups = _profile_groups(plan, "profile") | _category_group(plan)
     return plan, groups | _answered_groups(plan, refusals)
 
 
-def planned(files: StudyFiles, levels: xr.Dataset) -> Plan:
+def build_profile_plan(files: StudyFiles, levels: xr.Dataset) -> ProfilePlan:
     """Return how the observed levels of a study are profiled under its weights."""
     return _planned(files, levels)[0]
 
 
-def replicated_tables(plans: Sequence[Plan], levels: xr.Dataset) -> list[xr.Dataset]:
+def tabulate_replicates(plans: Sequence[ProfilePlan], levels: xr.Dataset) -> list[xr.Dataset]:
     """Return the panel of other levels than the observed ones, such as those of posterior draws.
 
     Args:
@@ -185,7 +185,9 @@ def replicated_tables(plans: Sequence[Plan], levels: xr.Dataset) -> list[xr.Data
     return found
 
 
-def _planned(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, xr.DataArray, xr.DataArray]:
+def _planned(
+    files: StudyFiles, levels: xr.Dataset
+) -> tuple[ProfilePlan, xr.DataArray, xr.DataArray]:
     """The plan of a study, with sub-indices and refusals of every judge."""
     study, weights = files.study.spec, files.weights.spec if files.weights else None
     if study.panel is None or weights is None:
@@ -194,7 +196,7 @@ def _planned(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, xr.DataArray,
     every, refusals = _by_model(study.panel, weights, levels)
     pooled = list_pooled_judges(study.panel, list(levels["judge"].to_numpy()))
     policy = policy_for(study, weights)
-    plan = Plan(
+    plan = ProfilePlan(
         table=_panel_table(every.sel(judge=pooled), weights, path),
         study=study,
         weights=weights,
@@ -205,10 +207,10 @@ def _planned(files: StudyFiles, levels: xr.Dataset) -> tuple[Plan, xr.DataArray,
     return plan, every, refusals
 
 
-def _profile_groups(plan: Plan, name: str) -> Groups:
+def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its percentile and BCa intervals."""
     observed, boot, prompts = plan.profile(), plan.study.bootstrap, plan.table["prompt"]
-    block = block_of(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
+    block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
     resampled = bootstrap(
         plan.replicate,
         prompts,
@@ -261,22 +263,22 @@ def _assessed(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> x
     return observed.assign_attrs(facts)
 
 
-def _category_group(plan: Plan) -> Groups:
+def _category_group(plan: ProfilePlan) -> Groups:
     """Profile of the prompts of each category by itself."""
     if "category" not in plan.table.coords:
         return {}
-    members = category_members(plan.table["category"])
+    members = category_membership(plan.table["category"])
     bare = replace(plan, table=plan.table.drop_vars("category"), shares=None)
     found = bare.profile(members).assign(prompts=members.sum("prompt").astype(int))
     return {"profile_category": found.assign_attrs(alpha=plan.weights.tail.alpha)}
 
 
-def _answered_groups(plan: Plan, phi: xr.DataArray) -> Groups:
+def _answered_groups(plan: ProfilePlan, phi: xr.DataArray) -> Groups:
     """The same profile without refused answers, if the study marks refusals."""
     if not phi.sizes["indicator"]:
         return {}
     pooled = phi.sel(judge=plan.table["judge"].to_numpy())
-    flag = refused(pooled, cut=plan.weights.refusals.cut)
+    flag = flag_refusals(pooled, cut=plan.weights.refusals.cut)
     there = plan.table["log_risk"].notnull()
     plan.table["refused"] = flag & there
     risk = plan.table.drop_vars(["sub_index", "refused"])
@@ -352,7 +354,7 @@ def _sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
         SubIndex(
             name=dimension.name,
             parts=tuple(
-                Part(
+                SubIndexPart(
                     name=name,
                     reduction=part.reduction,
                     indicators=part.indicators,

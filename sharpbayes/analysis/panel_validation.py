@@ -9,8 +9,8 @@ from sharpbayes.metrics.panel.concordance import (
     dimension_dependence,
     dispersion,
 )
-from sharpbayes.metrics.panel.independence import independence
-from sharpbayes.metrics.panel.mixed_models import linear_mixed, tail_mixed
+from sharpbayes.metrics.panel.independence import judge_independence
+from sharpbayes.metrics.panel.mixed_models import linear_mixed_model, tail_mixed_model
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.sweeps import (
     Protocol,
@@ -20,7 +20,12 @@ from sharpbayes.metrics.panel.sweeps import (
     temperature_sweep,
 )
 from sharpbayes.metrics.panel.tail import value_at_risk
-from sharpbayes.metrics.panel.validation import common_prompts, friedman, two_way, wilcoxon_pairs
+from sharpbayes.metrics.panel.validation import (
+    common_prompts,
+    friedman_test,
+    two_way_anova,
+    wilcoxon_tests,
+)
 from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -88,7 +93,7 @@ def judge_group(
         ]
     known = spec.reference is not None
     reference = every.sel(judge=spec.reference, drop=True) if known else None
-    parts.append(independence(sub_index, reference))
+    parts.append(judge_independence(sub_index, reference))
     if spec.ensembles:
         named = {name: ensemble.judges for name, ensemble in spec.ensembles.items()}
         own = {"study": tuple(sub_index["judge"].to_numpy())}
@@ -108,11 +113,11 @@ def _tests(table: xr.Dataset, study: Study, alpha: float) -> xr.Dataset:
     most = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
     few = _some(cell, most=most, seed=study.seed)
     parts = [
-        friedman(cell, dim="prompt"),
-        wilcoxon_pairs(cell, dim="prompt", zero_method=spec.zero_method),
-        two_way(whole, dim="prompt", sample="sample" if "sample" in whole.dims else None),
-        linear_mixed(few, dim="prompt"),
-        tail_mixed(tail.sel(prompt=few["prompt"]), dim="prompt", seed=study.seed),
+        friedman_test(cell, dim="prompt"),
+        wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
+        two_way_anova(whole, dim="prompt", sample="sample" if "sample" in whole.dims else None),
+        linear_mixed_model(few, dim="prompt"),
+        tail_mixed_model(tail.sel(prompt=few["prompt"]), dim="prompt", seed=study.seed),
     ]
     facts = {
         "prompts": cell.sizes["prompt"],

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, statistic_of
+from sharpbayes.analysis.crowd_counts import CrowdCounts, count_crowd, measure_responsiveness
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE, CrowdData
 from sharpbayes.metrics.crowd.groups import ALL
@@ -38,10 +38,10 @@ def items_together(counted: CrowdCounts, number: int) -> CrowdCounts:
     """Return what was counted of all makings with their items side by side; counts of the first."""
     if number == 1:
         return counted
-    first = {"draw": slice(0, counted.counts.sizes["draw"] // number)}
-    parts = {name: getattr(counted, name) for name in ("plural", "labels", "by")}
+    first = {"draw": slice(0, counted.score_count.sizes["draw"] // number)}
+    parts = {name: getattr(counted, name) for name in ("plurality", "label_count", "strata")}
     pool = {name: together(each, number, "item") for name, each in parts.items()}
-    return replace(counted, counts=counted.counts.isel(first), **pool)
+    return replace(counted, score_count=counted.score_count.isel(first), **pool)
 
 
 def counted_makings(
@@ -75,20 +75,20 @@ def crowd_twin(
     spec = study.crowd
     assert spec is not None  # noqa: S101 - the caller looked
     observed = count_crowd(spec, data)
-    reason = statistic_of(study, data, observed)()["reason"] if reason is None else reason
-    units = observed.plural["item"]
+    reason = measure_responsiveness(spec, observed)["reason"] if reason is None else reason
+    units = observed.plurality["item"]
     draws = draws.about(sources, units.size)
 
     def statistic(block: Block) -> list[xr.Dataset]:
         counted = counted_makings(study, data, block, sources)
         weights = block.population_weights(units, "item", sources)
-        found = statistic_of(study, data, counted)(weights=weights, reason=reason)
+        found = measure_responsiveness(spec, counted, weights=weights, reason=reason)
         items = found["items"] // draws.makings
         every = found.assign(items=items).drop_vars("reason")
         # The number of raters is the same in every draw.
         return [every.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))]
 
-    each = -(-observed.counts.size // len(data.score))
+    each = -(-observed.score_count.size // len(data.score))
     [twin] = measured_draws(draws, statistic, copies=each)
     return twin
 
@@ -118,7 +118,7 @@ def crowd_metrics(
         design: Its design.
     """
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
+    reason = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))["reason"]
     groups = texts_of(reason["group"][(reason.sel(by=ALL) == "").to_numpy()])
 
     def of_levels(made: Levels) -> dict[str, Floats]:

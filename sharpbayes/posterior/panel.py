@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.panel import Plan, planned, replicated_tables
+from sharpbayes.analysis.panel import ProfilePlan, build_profile_plan, tabulate_replicates
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import Ratings
@@ -89,7 +89,7 @@ def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
 
 
 def panel_twins(
-    plans: Sequence[Plan], cells: Cells, draws: Draws, sources: Sequence[str]
+    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws, sources: Sequence[str]
 ) -> list[xr.Dataset]:
     """Return the profile of every draw under several weights, over (chain, draw, ...).
 
@@ -113,10 +113,10 @@ def panel_twins(
 
 
 def made_tables(
-    plans: Sequence[Plan], cells: Cells, block: Block, sources: Sequence[str]
+    plans: Sequence[ProfilePlan], cells: Cells, block: Block, sources: Sequence[str]
 ) -> list[xr.Dataset]:
     """Return what is known of each prompt in all makings of every draw, for each plan."""
-    made = replicated_tables(plans, cells.replicated(block.makings(sources)))
+    made = tabulate_replicates(plans, cells.replicated(block.makings(sources)))
     return [together(each, block.draws.makings, "prompt") for each in made]
 
 
@@ -138,7 +138,7 @@ def panel_metrics(
     """
     panel = files.study.spec.panel
     assert panel is not None  # noqa: S101 - the caller looked
-    plan, cells = planned(files, levels), panel_cells(levels, ratings, panel)
+    plan, cells = build_profile_plan(files, levels), panel_cells(levels, ratings, panel)
 
     def of_levels(made: Levels) -> dict[str, Floats]:
         [twin] = panel_twins([plan], cells, draws_of(made, design), ["ratings"])

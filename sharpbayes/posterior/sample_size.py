@@ -8,12 +8,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, labels_of, statistic_of
-from sharpbayes.analysis.panel import Plan, replicated_tables
+from sharpbayes.analysis.crowd_counts import (
+    CrowdCounts,
+    count_crowd,
+    count_labels,
+    measure_responsiveness,
+)
+from sharpbayes.analysis.panel import ProfilePlan, tabulate_replicates
 from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import areas, severity_table
+from sharpbayes.metrics.crowd.responsiveness import severity_metrics, severity_table
 from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.profile import weighted_mean
@@ -33,6 +38,8 @@ MADE = 100_000_000
 # Draws that are pooled lie this far apart: no two pools share more than one of them.
 APART = (0, 1, 3, 7)
 COMPARED = ("mpa", "wra")
+# What of the counts of a crowd is over items.
+COUNTED = ("plurality", "label_count", "strata")
 # Sets the weights of pooled units apart from all other random numbers of a seed.
 STREAM = 0xF0A7
 FURTHER = (
@@ -81,7 +88,7 @@ def _unit_weights(draws: Draws, chain: int, times: int, units: int) -> NDArray[n
 
 
 def panel_further(
-    plans: Mapping[str, Plan],
+    plans: Mapping[str, ProfilePlan],
     cells: Cells,
     draws: Draws,
     decisions: Mapping[str, xr.Dataset],
@@ -131,10 +138,10 @@ def _said(found: xr.Dataset, units: str, people: str, *, level: float, draws: Dr
     return found.assign_attrs(interval_note=text, level=level)
 
 
-def compared(plan: Plan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.DataArray:
+def compared(plan: ProfilePlan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.DataArray:
     """Return what models are chosen by, and nothing else of the profile.
 
-    It is :func:`sharpbayes.posterior.decision.decided_by` of :meth:`Plan.profile`, the other statistics apart.
+    It is :func:`sharpbayes.posterior.decision.decided_by` of :meth:`ProfilePlan.profile`, the other statistics apart.
 
     Args:
         plan: Weights and policy.
@@ -152,7 +159,7 @@ def compared(plan: Plan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.
     return cvar if by == "cvar" else cvar.max("dimension", skipna=False)
 
 
-def _rests_on(plan: Plan) -> str:
+def _rests_on(plan: ProfilePlan) -> str:
     """What is known of each prompt that models are chosen by."""
     return "log_risk" if plan.weights.decision.by == "cvar" else "harm"
 
@@ -196,7 +203,7 @@ def _of_draws(parts: Sequence[xr.Dataset]) -> xr.Dataset:
 
 
 def _more_prompts(
-    plans: Sequence[Plan], cells: Cells, draws: Draws
+    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws
 ) -> dict[int, list[xr.DataArray]]:
     """What models are chosen by, of m times the prompts."""
 
@@ -211,7 +218,7 @@ def _more_prompts(
 
 
 def _more_judges(
-    plans: Sequence[Plan], cells: Cells, draws: Draws
+    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws
 ) -> dict[int, list[xr.DataArray]]:
     """What models are chosen by, of m times the judges, every one drawn anew."""
 
@@ -221,7 +228,7 @@ def _more_judges(
             held = cells.replicated(block.levels(["ratings", "judges"], copy=copy))
             names = [f"{label} {copy}" for label in held["judge"].to_numpy()]
             panels.append(held.assign_coords(judge=names))
-        tables = replicated_tables(plans, xr.concat(panels, "judge"))
+        tables = tabulate_replicates(plans, xr.concat(panels, "judge"))
         pairs = zip(plans, tables, strict=True)
         return [compared(plan, table, None).to_dataset(name="value") for plan, table in pairs]
 
@@ -271,21 +278,23 @@ def _metrics(
 ) -> xr.DataArray:
     """MPA and WRA over (draw, metric, group)."""
     table = severity_table(
-        counted.plural,
-        counted.labels,
-        by=counted.by.sel(by=[ALL]),
-        levels=counted.counts.sizes["score"],
+        counted.plurality,
+        counted.label_count,
+        by=counted.strata.sel(by=[ALL]),
+        n_scores=counted.score_count.sizes["score"],
         weights=weights,
     )
-    found = areas(table.sel(by=ALL, drop=True)).where(reason == "")
-    joined = found[list(COMPARED)].to_dataarray("metric")
+    found = severity_metrics(table.sel(by=ALL, drop=True), COMPARED).where(reason == "")
+    joined = found.to_dataarray("metric")
     return joined.transpose("draw", "metric", "group")
 
 
 def _reason(study: Study, data: CrowdData) -> xr.DataArray:
     """Why a metric of the observed ratings is missing."""
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason: xr.DataArray = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
+    reason: xr.DataArray = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))[
+        "reason"
+    ]
     return reason.sel(by=ALL, drop=True)
 
 
@@ -296,10 +305,10 @@ def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Dat
 
     def known(block: Block) -> list[xr.Dataset]:
         made = counted_makings(study, data, block, ["ratings"])
-        return [xr.Dataset({"plural": made.plural, "labels": made.labels, "stratum": made.by})]
+        return [xr.Dataset({name: getattr(made, name) for name in COUNTED})]
 
     def value(_: int, held: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
-        parts = {"plural": held["plural"], "labels": held["labels"], "by": held["stratum"]}
+        parts = {name: held[name] for name in COUNTED}
         return _metrics(replace(observed, **parts), reason, weights)
 
     units = len(data.item.labels)
@@ -318,11 +327,14 @@ def _more_raters(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.Da
         made = [
             count_crowd(spec, data, xr.DataArray(each, dims=("draw", "rating"))) for each in levels
         ]
-        counts = made[0].counts
+        counts = made[0].score_count
         for each in made[1:]:
-            counts = counts + each.counts
+            counts = counts + each.score_count
         whole = replace(
-            made[0], counts=counts, plural=plurality(counts), labels=labels_of(spec, data, counts)
+            made[0],
+            score_count=counts,
+            plurality=plurality(counts),
+            label_count=count_labels(spec, data, counts),
         )
         return [_metrics(whole, reason).to_dataset(name="value")]
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd import CrowdCounts, count_crowd, statistic_of
+from sharpbayes.analysis.crowd_counts import CrowdCounts, count_crowd, measure_responsiveness
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import Diagnostic, SpecError, format_list
@@ -105,7 +105,7 @@ def targeted(
 
     Args:
         data: Observed ratings.
-        counted: Of :func:`sharpbayes.analysis.crowd.count_crowd`.
+        counted: Of :func:`sharpbayes.analysis.crowd_counts.count_crowd`.
         level: The levels that were counted, over (..., rating).
         rater: Weight of every rater.
 
@@ -118,16 +118,16 @@ def targeted(
         level,
         item=data.item.codes,
         rater=data.rater.codes,
-        member=member,
-        levels=len(data.score_labels),
-        items=len(data.item.labels),
+        membership=member,
+        n_scores=len(data.score_labels),
+        n_items=len(data.item.labels),
     )
     # Rounded, so that a tie of weights is a tie of scores.
     weighed = xr.dot(counts.astype(float), xr.DataArray(size, dims="group"), dim="group").round(9)
-    weighed = weighed.expand_dims(group=[ALL]).assign_coords(item=counted.plural["item"])
+    weighed = weighed.expand_dims(group=[ALL]).assign_coords(item=counted.plurality["item"])
     weighed = weighed.transpose(..., "group", "item", "score")
-    every = counted.member.sel(group=[ALL])
-    return CrowdCounts(every, counted.by, weighed, plurality(weighed), counted.labels)
+    every = counted.membership.sel(group=[ALL])
+    return CrowdCounts(every, counted.strata, weighed, plurality(weighed), counted.label_count)
 
 
 def both_populations(
@@ -155,18 +155,20 @@ def both_populations(
     assert study.crowd is not None  # noqa: S101 - the caller looked
     raw = count_crowd(study.crowd, data, level)
     target = targeted(data, raw, level, rater)
-    observed = statistic_of(study, data, count_crowd(study.crowd, data))()["reason"]
+    observed = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))["reason"]
     reason = observed.sel(group=[ALL])
     found = []
     for each in (items_together(raw, makings), items_together(target, makings)):
         alone = CrowdCounts(
-            each.member.sel(group=[ALL]),
-            each.by,
-            each.counts.sel(group=[ALL]),
-            each.plural.sel(group=[ALL]),
-            each.labels.sel(group=[ALL]) if "group" in each.labels.dims else each.labels,
+            each.membership.sel(group=[ALL]),
+            each.strata,
+            each.score_count.sel(group=[ALL]),
+            each.plurality.sel(group=[ALL]),
+            each.label_count.sel(group=[ALL])
+            if "group" in each.label_count.dims
+            else each.label_count,
         )
-        metrics = statistic_of(study, data, alone)(weights=weights, reason=reason)
+        metrics = measure_responsiveness(study.crowd, alone, weights=weights, reason=reason)
         found.append(metrics[list(METRICS)].sel(group=ALL, drop=True))
     joined = xr.concat(found, "population").assign_coords(population=[RAW, TARGET])
     return joined.transpose(..., "population", "by")

@@ -130,8 +130,11 @@ def _measured(files: StudyFiles, loaded: Loaded) -> Groups:
     """Measure the crowd or the panel; each is imported here, so that ``check`` starts quickly."""
     if loaded.crowd is not None:
         from sharpbayes.analysis.crowd import measure_crowd  # noqa: PLC0415
+        from sharpbayes.analysis.crowd_counts import count_crowd  # noqa: PLC0415
 
-        return measure_crowd(files.study.spec, loaded.crowd)
+        study, data = files.study.spec, loaded.crowd
+        assert study.crowd is not None  # noqa: S101 - the data are of a crowd
+        return measure_crowd(study, study.crowd, data, count_crowd(study.crowd, data))
     from sharpbayes.analysis.panel import measure_panel  # noqa: PLC0415
 
     return measure_panel(files, loaded.panel)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd import count_crowd, statistic_of
-from sharpbayes.analysis.panel import Plan, planned, profile_panel
+from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
+from sharpbayes.analysis.panel import ProfilePlan, build_profile_plan, profile_panel
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.crowd import CrowdData, melt_crowd
 from sharpbayes.data.panel import melt_panel
@@ -74,7 +74,7 @@ class FitData:
 
 def posterior_groups(
     files: StudyFiles,
-    plans: Mapping[str, Plan],
+    plans: Mapping[str, ProfilePlan],
     stored: FitData,
     deterministic: Mapping[str, Groups],
 ) -> dict[str, Groups]:
@@ -125,7 +125,7 @@ def posterior_groups(
 
 
 def _described(
-    twin: xr.Dataset, study: Study, plan: Plan, sources: Sequence[str], said: str
+    twin: xr.Dataset, study: Study, plan: ProfilePlan, sources: Sequence[str], said: str
 ) -> xr.Dataset:
     """A twin that says what its intervals contain."""
     return twin.assign_attrs(
@@ -162,13 +162,15 @@ def after_fit(files: StudyFiles, loaded: Loaded, groups: Groups) -> Groups:
         return crowd_groups(files, loaded, FitData(xr.Dataset(), predictive, posterior))
     levels = loaded.panel
     assert levels is not None  # noqa: S101 - a study has a panel or a crowd
-    stored, plan = FitData(levels, predictive, posterior), planned(files, levels)
+    stored, plan = FitData(levels, predictive, posterior), build_profile_plan(files, levels)
     found = posterior_groups(files, {"": plan}, stored, {"": groups})[""]
     found["predictive_checks"] = panel_checks(files, plan, stored, found)
     return found | {"ratings": observed_group(levels)}
 
 
-def panel_checks(files: StudyFiles, plan: Plan, stored: FitData, twins: Groups) -> xr.Dataset:
+def panel_checks(
+    files: StudyFiles, plan: ProfilePlan, stored: FitData, twins: Groups
+) -> xr.Dataset:
     """Return checks of CVaR, tail shares and the levels that each judge gives."""
     draws, cells, ratings = _replicates(files, stored)
     held = twins["posterior_profile"]
@@ -212,7 +214,7 @@ def crowd_checks(
     if held.attrs["sources"] != ["ratings"]:
         held = crowd_twin(study, data, draws, ["ratings"])
     assert study.crowd is not None  # noqa: S101 - the caller looked
-    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))
     columns = [name for name in ratings.factors if name.startswith("group:")]
     replicated, observed = frequencies(draws, ratings, columns)
     return predictive_checks(

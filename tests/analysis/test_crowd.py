@@ -48,7 +48,7 @@ def written(folder, *, order="", more="permutations = 49", column=None):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("crowd"), order=', order = "when"')
+    return written(tmp_path_factory.mktemp("crowd"), order=', time = "when"')
 
 
 def test_groups_and_names(made):
@@ -61,7 +61,7 @@ def test_groups_and_names(made):
         "raters",
         "items",
         "contested_items",
-        "recruiting",
+        "sample_size",
     ]
     names = {"irr", "xrr", "gai"}
     assert names | {f"{n}_p" for n in names} | {f"{n}_p_adjusted" for n in names} <= set(
@@ -87,7 +87,7 @@ def test_small_groups_are_never_shown_as_certain(made):
     assert np.isnan(difference["hm"].sel(group="gender=N")).all()
     assert np.isnan(difference["hm_p_holm"].sel(by="kind=rare")).all()
     assert np.isnan(results["cohesion"]["irr"].sel(group="gender=N"))
-    assert np.isnan(results["recruiting"]["additional_ratings"].sel(group="gender=N")).all()
+    assert np.isnan(results["sample_size"]["additional_ratings"].sel(group="gender=N")).all()
 
 
 def test_resamples_that_are_all_the_same_give_no_interval(tmp_path):
@@ -187,7 +187,7 @@ def test_no_permutations_leave_p_values_missing(tmp_path):
 
 def test_order_may_be_a_time_and_must_be_one(tmp_path):
     times = pd.date_range("2026-01-01", periods=720, freq="h").astype(str)
-    _, results = written(tmp_path, order=', order = "when"', column=times)
+    _, results = written(tmp_path, order=', time = "when"', column=times)
     assert np.isfinite(results["raters"]["drift"]).all()
     with pytest.raises(DataError, match=r"720 values that are neither a number nor a time: rows 1"):
-        written(tmp_path, order=', order = "when"', column="soon")
+        written(tmp_path, order=', time = "when"', column="soon")

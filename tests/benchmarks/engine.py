@@ -22,7 +22,7 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.resampling import block_of, bootstrap
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.storage.results import open_results
 from tests.benchmarks import datasets
 from tests.benchmarks.peers import environment
@@ -256,7 +256,7 @@ def our_bootstrap(risk):
         replicates=10_000,
         seed=1,
         dim="prompt",
-        block=block_of(901),
+        block=block_size(901),
     )
 
 

@@ -28,7 +28,7 @@ from scipy import stats
 from sharpbayes.analysis.panel import measure_panel
 from sharpbayes.data.panel import read_panel
 from sharpbayes.metrics.panel.profile import profile
-from sharpbayes.metrics.stats.resampling import block_of, bootstrap
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results
 from tests.benchmarks.simulated import judgements, write_study
@@ -59,7 +59,7 @@ def ours(table):
         replicates=REPLICATES,
         seed=1,
         dim="prompt",
-        block=block_of(table.sizes["prompt"]),
+        block=block_size(table.sizes["prompt"]),
     )
     return time.perf_counter() - start
 

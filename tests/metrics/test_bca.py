@@ -3,9 +3,9 @@ import pytest
 import xarray as xr
 from scipy.stats import bootstrap as scipy_bootstrap
 
-from sharpbayes.metrics import resample
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.stats.resampling import bca_interval, jackknife, nested_multiplicities
+from sharpbayes.metrics.stats import resampling as resample
+from sharpbayes.metrics.stats.resampling import bca_interval, jackknife, nested_bootstrap_counts
 
 X = xr.DataArray(np.random.default_rng(1).gamma(0.5, 2.0, 60), dims="prompt")
 
@@ -70,8 +70,8 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
     n, m, replicates = 5, 3, 40_000
     values = xr.DataArray(np.random.default_rng(4).random((n, m)), dims=("prompt", "sample"))
     units = xr.DataArray(np.arange(n), dims="prompt")
-    counts = resample.multiplicities(units, replicates=replicates, seed=5, dim="prompt")
-    nested = nested_multiplicities(counts, xr.DataArray(np.arange(m), dims="sample"), seed=5)
+    counts = resample.bootstrap_counts(units, replicates=replicates, seed=5, dim="prompt")
+    nested = nested_bootstrap_counts(counts, xr.DataArray(np.arange(m), dims="sample"), seed=5)
     np.testing.assert_array_equal(nested.sum("sample"), m * counts)
     means = (nested * values).sum(("prompt", "sample")) / (n * m)
     within = values.var("sample")
@@ -83,7 +83,7 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
 def test_streams_of_generations_do_not_depend_on_blocks():
     units = xr.DataArray(np.arange(4), dims="prompt")
     samples = xr.DataArray(np.arange(3), dims="sample")
-    counts = resample.multiplicities(units, replicates=9, seed=1, dim="prompt")
-    whole = nested_multiplicities(counts, samples, seed=1)
-    rest = nested_multiplicities(counts.isel(replicate=slice(4, None)), samples, seed=1)
+    counts = resample.bootstrap_counts(units, replicates=9, seed=1, dim="prompt")
+    whole = nested_bootstrap_counts(counts, samples, seed=1)
+    rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), samples, seed=1)
     xr.testing.assert_identical(whole.isel(replicate=slice(4, None)), rest)

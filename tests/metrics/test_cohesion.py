@@ -16,7 +16,7 @@ from sharpbayes.metrics.crowd.cohesion import (
     shuffles,
     xrr,
 )
-from sharpbayes.metrics.crowd.groups import membership
+from sharpbayes.metrics.crowd.groups import assign_groups
 
 DISTANCES = ("nominal", "ordinal", "interval")
 
@@ -40,7 +40,7 @@ def made(seed):
 def pairs_of(kind, item, rater, table, levels):
     codes = xr.DataArray(kind, dims="rater")
     return pair_counts(
-        table[rater, item], item=item, rater=rater, kind=codes, groups=2, levels=levels
+        table[rater, item], item=item, rater=rater, kind=codes, n_groups=2, n_scores=levels
     )
 
 
@@ -125,7 +125,7 @@ def test_gai_is_missing_where_xrr_is_not_positive():
     item, rater = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
     # Inside always the same, outside always the opposite.
     pairs = pair_counts(
-        np.array([0, 0, 1, 1, 1, 0]), item=item, rater=rater, kind=kind, groups=2, levels=2
+        np.array([0, 0, 1, 1, 1, 0]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
     )
     found = measures(pairs, distance="nominal").isel(group=0)
     assert (float(found["irr"]), float(found["xrr"])) == (1.0, -1.0)
@@ -145,10 +145,10 @@ def crowd(seed, *, bond, raters=12, items=80):
 
 
 def found_in(level, item, rater, columns, **more):
-    member = membership(columns, [["g"]], raters=len(columns["g"]))
+    membership = assign_groups(columns, [["g"]], n_raters=len(columns["g"]))
     settings = {
-        "member": member,
-        "levels": 4,
+        "membership": membership,
+        "n_scores": 4,
         "distance": "ordinal",
         "permutations": 199,
         "seed": 1,
@@ -174,7 +174,7 @@ def test_p_values_are_those_of_every_way_to_split_six_raters():
         for chosen in itertools.combinations(range(6), 3)
     ]
     kind = xr.DataArray(ways, dims=("way", "rater"))
-    pairs = pair_counts(level, item=item, rater=rater, kind=kind, groups=2, levels=4)
+    pairs = pair_counts(level, item=item, rater=rater, kind=kind, n_groups=2, n_scores=4)
     every = irr(pairs["within"], distance="ordinal").isel(group=0)
     observed = float(found["irr"].sel(group="g=a"))
     above, below = (

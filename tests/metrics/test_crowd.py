@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.crowd.groups import membership
+from sharpbayes.metrics.crowd.groups import assign_groups
 from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
     expert_label_counts,
@@ -22,14 +22,14 @@ MEMBER = xr.DataArray(
 )
 
 
-def counts_of(level, item, rater, *, member=MEMBER, levels=3, items=2):
+def counts_of(level, item, rater, *, membership=MEMBER, n_scores=3, items=2):
     return score_counts(
         level if isinstance(level, xr.DataArray) else xr.DataArray(level, dims="rating"),
         item=np.asarray(item),
         rater=np.asarray(rater),
-        member=member,
-        levels=levels,
-        items=items,
+        membership=membership,
+        n_scores=n_scores,
+        n_items=items,
     )
 
 
@@ -54,22 +54,22 @@ def ratings(draw):
     groups, raters, items, levels = (draw(st.integers(1, most)) for most in (4, 6, 4, 5))
     size = draw(st.integers(0, 30))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    member = xr.DataArray(rng.random((groups, raters)) < 0.5, dims=("group", "rater"))
+    membership = xr.DataArray(rng.random((groups, raters)) < 0.5, dims=("group", "rater"))
     return {
         "level": rng.integers(-1, levels, size),
         "item": rng.integers(0, items, size),
         "rater": rng.integers(0, raters, size),
-        "member": member,
-        "levels": levels,
-        "items": items,
+        "membership": membership,
+        "n_scores": levels,
+        "n_items": items,
     }
 
 
-def brute_counts(*, level, item, rater, member, levels, items):
-    counts = np.zeros((member.sizes["group"], items, levels), dtype=int)
+def brute_counts(*, level, item, rater, membership, n_scores, n_items):
+    counts = np.zeros((membership.sizes["group"], n_items, n_scores), dtype=int)
     for s, i, j in zip(level, item, rater, strict=True):
         for g in range(len(counts)):
-            if member.values[g, j] and s >= 0:
+            if membership.values[g, j] and s >= 0:
                 counts[g, i, s] += 1
     return counts
 
@@ -86,14 +86,14 @@ def test_counts_follow_the_definition(case):
 def test_row_order_and_rater_names_change_nothing(case, seed):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(case["level"]))
-    renamed = rng.permutation(case["member"].sizes["rater"])
+    renamed = rng.permutation(case["membership"].sizes["rater"])
     shuffled = score_counts(
         xr.DataArray(case["level"][order], dims="rating"),
         item=case["item"][order],
         rater=np.argsort(renamed)[case["rater"][order]],
-        member=case["member"].isel(rater=renamed),
-        levels=case["levels"],
-        items=case["items"],
+        membership=case["membership"].isel(rater=renamed),
+        n_scores=case["n_scores"],
+        n_items=case["n_items"],
     )
     plain = score_counts(xr.DataArray(case["level"], dims="rating"), **without(case, "level"))
     assert plain.equals(shuffled)
@@ -123,8 +123,8 @@ def test_leading_dimensions_equal_a_loop():
 @pytest.mark.parametrize(
     ("level", "item", "rater", "message"),
     [
-        ([3], [0], [0], "level 3 is out of range (allowed: -1 to 2)"),
-        ([-2], [0], [0], "level -2 is out of range (allowed: -1 to 2)"),
+        ([3], [0], [0], "score 3 is out of range (allowed: -1 to 2)"),
+        ([-2], [0], [0], "score -2 is out of range (allowed: -1 to 2)"),
         ([0], [2], [0], "item 2 is out of range (allowed: 0 to 1)"),
         ([0, 0], [0, 0], [-1, 3], "rater -1, 3 is out of range (allowed: 0 to 2)"),
     ],
@@ -147,7 +147,7 @@ def test_plurality_by_hand():
 def test_expert_labels_by_hand():
     # Item 0 has experts 1, 1, 0; item 1 has 0 and a missing one; item 2 has none.
     counts = expert_label_counts(
-        np.array([1, 1, 0, 0, -1]), item=np.array([0, 0, 0, 1, 1]), items=3
+        np.array([1, 1, 0, 0, -1]), item=np.array([0, 0, 0, 1, 1]), n_items=3
     )
     assert counts.dims == ("item", "unsafe")
     assert counts["unsafe"].values.tolist() == [0, 1]
@@ -156,7 +156,7 @@ def test_expert_labels_by_hand():
 
 def test_expert_labels_take_draws():
     label = xr.DataArray([[0, 1], [1, 1]], dims=("draw", "row"))
-    counts = expert_label_counts(label, item=np.array([0, 0]), items=1)
+    counts = expert_label_counts(label, item=np.array([0, 0]), n_items=1)
     assert counts.dims == ("draw", "item", "unsafe")
     assert counts.values.tolist() == [[[1, 1]], [[0, 2]]]
 
@@ -164,7 +164,7 @@ def test_expert_labels_take_draws():
 def test_labels_are_0_or_1():
     message = r"^label 2 is out of range \(allowed: -1 to 1\)$"
     with pytest.raises(ValueError, match=message):
-        expert_label_counts(np.array([2]), item=np.array([0]), items=1)
+        expert_label_counts(np.array([2]), item=np.array([0]), n_items=1)
     with pytest.raises(ValueError, match=message):
         item_label_counts(np.array([0, 2]))
 
@@ -206,16 +206,18 @@ def test_crowd_labels_need_the_group_of_all():
 @settings(deadline=None, max_examples=50)
 @given(case=ratings())
 def test_crowd_labels_count_the_ratings_of_other_raters(case):
-    raters = case["member"].sizes["rater"]
-    column = np.where(case["member"].values[0], "in", "out")
-    member = membership({"side": column}, [["side"]], raters=raters)
+    raters = case["membership"].sizes["rater"]
+    column = np.where(case["membership"].values[0], "in", "out")
+    membership = assign_groups({"side": column}, [["side"]], n_raters=raters)
     level, item, rater = case["level"], case["item"], case["rater"]
-    levels = case["levels"] + 1
-    counts = counts_of(level, item, rater, member=member, levels=levels, items=case["items"])
+    n_scores = case["n_scores"] + 1
+    counts = counts_of(
+        level, item, rater, membership=membership, n_scores=n_scores, items=case["n_items"]
+    )
     labels = crowd_label_counts(counts, cut=1)
-    for group in member["group"].values[1:]:
-        outside = ~member.sel(group=group).values[rater] & (level >= 0)
-        for i in range(case["items"]):
+    for group in membership["group"].values[1:]:
+        outside = ~membership.sel(group=group).values[rater] & (level >= 0)
+        for i in range(case["n_items"]):
             rows = level[outside & (item == i)]
             expected = [(rows < 1).sum(), (rows >= 1).sum()]
             assert labels.sel(group=group).isel(item=i).values.tolist() == expected

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.crowd.groups import membership, shared_items, strata, withheld
+from sharpbayes.metrics.crowd.groups import (
+    assign_groups,
+    assign_strata,
+    explain_missing,
+    shared_items,
+)
 
 COLUMNS = {
     "gender": np.array(["Woman", "Man", "Woman", ""]),
@@ -13,10 +18,12 @@ COLUMNS = {
 
 
 def test_membership_by_hand():
-    member = membership(COLUMNS, [["gender"], ["gender", "age"]], raters=4)
-    assert member.dims == ("group", "rater")
+    membership = assign_groups(COLUMNS, [["gender"], ["gender", "age"]], n_raters=4)
+    assert membership.dims == ("group", "rater")
     assert dict(
-        zip(member["group"].values.tolist(), member.values.astype(int).tolist(), strict=True)
+        zip(
+            membership["group"].values.tolist(), membership.values.astype(int).tolist(), strict=True
+        )
     ) == {
         "all": [1, 1, 1, 1],
         "gender=Man": [0, 1, 0, 0],
@@ -25,18 +32,18 @@ def test_membership_by_hand():
         "gender=Woman,age=GenX": [0, 0, 1, 0],
         "gender=Woman,age=GenZ": [1, 0, 0, 0],
     }
-    assert member["grouping"].values.tolist() == ["all", *["gender"] * 2, *["gender,age"] * 3]
+    assert membership["grouping"].values.tolist() == ["all", *["gender"] * 2, *["gender,age"] * 3]
 
 
 def test_no_grouping_leaves_all_raters():
-    member = membership({}, [], raters=2)
-    assert member["group"].values.tolist() == ["all"]
-    assert member.values.tolist() == [[True, True]]
+    membership = assign_groups({}, [], n_raters=2)
+    assert membership["group"].values.tolist() == ["all"]
+    assert membership.values.tolist() == [[True, True]]
 
 
 def test_a_column_without_values_makes_no_group():
-    member = membership({"age": np.array(["", ""])}, [["age"]], raters=2)
-    assert member["group"].values.tolist() == ["all"]
+    membership = assign_groups({"age": np.array(["", ""])}, [["age"]], n_raters=2)
+    assert membership["group"].values.tolist() == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -48,17 +55,17 @@ def test_a_column_without_values_makes_no_group():
 )
 def test_bad_groupings_are_refused(groupings, message):
     with pytest.raises(ValueError, match=r"column|twice") as error:
-        membership(COLUMNS, groupings, raters=4)
+        assign_groups(COLUMNS, groupings, n_raters=4)
     assert str(error.value) == message
 
 
 def test_a_column_of_another_length_is_refused():
     with pytest.raises(ValueError, match=r"^column 'age' has 4 values, not 3$"):
-        membership(COLUMNS, [["age"]], raters=3)
+        assign_groups(COLUMNS, [["age"]], n_raters=3)
 
 
 def test_strata_by_hand():
-    by = strata({"violation": np.array(["Bias", "", "Sexual"])}, ["violation"], items=3)
+    by = assign_strata({"violation": np.array(["Bias", "", "Sexual"])}, ["violation"], n_items=3)
     assert by.dims == ("by", "item")
     assert by["by"].values.tolist() == ["all", "violation=Bias", "violation=Sexual"]
     assert by.values.astype(int).tolist() == [[1, 1, 1], [1, 0, 0], [0, 0, 1]]
@@ -68,7 +75,7 @@ def test_strata_by_hand():
 def test_shared_items_need_a_score_and_a_label():
     scores = xr.DataArray([[0, -1, 2, 1], [-1, -1, 0, 0]], dims=("group", "item"))
     labels = xr.DataArray([[1, 0], [1, 1], [0, 0], [0, 3]], dims=("item", "unsafe"))
-    by = strata({"kind": np.array(["a", "a", "b", "b"])}, ["kind"], items=4)
+    by = assign_strata({"kind": np.array(["a", "a", "b", "b"])}, ["kind"], n_items=4)
     found = shared_items(scores, labels, by=by)
     assert found.dims == ("group", "by")
     # Group 0 shares items 0 and 3; group 1 shares item 3 alone.
@@ -97,7 +104,7 @@ def test_shared_items_need_a_score_and_a_label():
 )
 def test_reasons_are_exact(raters, items, rows, message):
     table = xr.DataArray([[[rows]]], dims=("group", "by", "score", "unsafe"))
-    found = withheld(
+    found = explain_missing(
         table,
         xr.DataArray([[items]], dims=("group", "by")),
         min_raters=3,
@@ -110,5 +117,5 @@ def test_reasons_are_exact(raters, items, rows, message):
 def test_no_items_is_a_reason_even_where_none_are_required():
     table = xr.DataArray([[[[0, 0]]]], dims=("group", "by", "score", "unsafe"))
     items = xr.DataArray([[0]], dims=("group", "by"))
-    found = withheld(table, items, min_raters=0, min_items=0, raters=None)
+    found = explain_missing(table, items, min_raters=0, min_items=0, raters=None)
     assert found.item() == "0 items with a score and a label, fewer than min_items = 1"

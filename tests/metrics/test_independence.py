@@ -5,8 +5,8 @@ import xarray as xr
 from sharpbayes.metrics.panel.independence import (
     effective_judges,
     error_correlation,
-    independence,
     judge_errors,
+    judge_independence,
 )
 
 JUDGES = list("abcdef")
@@ -45,7 +45,7 @@ def test_independent_judges_count_one_each_with_a_reference_and_without():
     truth = xr.DataArray(rng.random(200_000), dims="prompt")
     x = panel_of(truth.values[:, None] + rng.normal(0, 0.1, (200_000, 6)))
     for reference in (truth, None):
-        found = independence(x, reference)
+        found = judge_independence(x, reference)
         assert float(found["effective_judges"]) == pytest.approx(6, rel=0.02)
         np.testing.assert_allclose(found["effective_judges_without"], 5, rtol=0.02)
 
@@ -55,7 +55,7 @@ def test_errors_in_common_count_as_the_variance_of_the_mean_says():
     shared, own = 0.3, 0.1
     truth = xr.DataArray(rng.random(200_000), dims="prompt")
     errors = rng.normal(0, shared, (200_000, 1)) + rng.normal(0, own, (200_000, 6))
-    found = independence(panel_of(truth.values[:, None] + errors), truth)["effective_judges"]
+    found = judge_independence(panel_of(truth.values[:, None] + errors), truth)["effective_judges"]
     # n of the same variance whose mean has the variance of this mean
     expected = (shared**2 + own**2) / (shared**2 + own**2 / 6)
     assert float(found) == pytest.approx(expected, rel=0.02)
@@ -64,7 +64,7 @@ def test_errors_in_common_count_as_the_variance_of_the_mean_says():
 def test_judges_who_agree_in_two_camps_count_as_two():
     rng = np.random.default_rng(5)
     camps = rng.random((500, 2))[:, [0, 0, 0, 1, 1, 1]]
-    found = independence(panel_of(camps), None)
+    found = judge_independence(panel_of(camps), None)
     assert float(found["effective_judges"]) == pytest.approx(2.0)
     np.testing.assert_allclose(found["effective_judges_without"], 2.0)
 
@@ -72,7 +72,7 @@ def test_judges_who_agree_in_two_camps_count_as_two():
 def test_without_a_judge_is_the_panel_of_the_others():
     rng = np.random.default_rng(6)
     x = panel_of(rng.random((40, 6)) ** np.arange(1, 7))
-    found = independence(x, None)["effective_judges_without"]
+    found = judge_independence(x, None)["effective_judges_without"]
     for judge in JUDGES:
         others = x.sel(judge=[name for name in JUDGES if name != judge])
         expected = effective_judges(judge_errors(others, None), against_reference=False)
@@ -81,14 +81,14 @@ def test_without_a_judge_is_the_panel_of_the_others():
 
 def test_too_few_judges_or_cells_have_no_number():
     x = panel_of(np.random.default_rng(7).random((20, 6)))
-    assert np.isnan(independence(x.isel(judge=[0, 1]), None)["effective_judges"])
-    assert np.isnan(independence(x.isel(judge=[0]), None)["effective_judges"])
-    assert np.isnan(independence(x.isel(prompt=[0]), None)["effective_judges"])
-    three = independence(x.isel(judge=[0, 1, 2]), None)
+    assert np.isnan(judge_independence(x.isel(judge=[0, 1]), None)["effective_judges"])
+    assert np.isnan(judge_independence(x.isel(judge=[0]), None)["effective_judges"])
+    assert np.isnan(judge_independence(x.isel(prompt=[0]), None)["effective_judges"])
+    three = judge_independence(x.isel(judge=[0, 1, 2]), None)
     assert np.isfinite(three["effective_judges"])
     assert np.isnan(three["effective_judges_without"]).all()
 
 
 def test_judges_who_always_agree_count_as_one():
     same = np.repeat(np.random.default_rng(8).random((20, 1)), 6, axis=1)
-    assert float(independence(panel_of(same), None)["effective_judges"]) == 1.0
+    assert float(judge_independence(panel_of(same), None)["effective_judges"]) == 1.0

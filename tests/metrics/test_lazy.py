@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.panel import planned, replicated_tables
+from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
 from sharpbayes.metrics.crowd.cohesion import measures, pair_counts, shuffles
-from sharpbayes.metrics.crowd.groups import LONGEST_REASON
-from sharpbayes.metrics.crowd.responsiveness import (
+from sharpbayes.metrics.crowd.groups import LONGEST_REASON, assign_groups, assign_strata
+from sharpbayes.metrics.crowd.responsiveness import responsiveness
+from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
     expert_label_counts,
     item_label_counts,
-    membership,
     plurality,
-    responsiveness,
     score_counts,
-    strata,
 )
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.run import read
@@ -41,14 +39,14 @@ def lazy_everywhere(made):
 def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     files = load_study("quickstart")
     levels = read(files).panel
-    plan = planned(files, levels)
+    plan = build_profile_plan(files, levels)
     lazy = levels.assign(score=levels["score"].chunk(chunks))
 
     with dask.config.set(scheduler=never):
-        [table] = replicated_tables([plan], lazy)
+        [table] = tabulate_replicates([plan], lazy)
         for name in ("sub_index", "harm", "log_risk", "any_harm", "radius"):
             assert dask.is_dask_collection(table[name].data), name
-    xr.testing.assert_identical(table.compute(), replicated_tables([plan], levels)[0])
+    xr.testing.assert_identical(table.compute(), tabulate_replicates([plan], levels)[0])
     profile = replace(plan, table=table).profile()
     xr.testing.assert_allclose(profile.compute(), plan.profile(), rtol=1e-13)
 
@@ -68,22 +66,22 @@ def crowd():
 
 def responded(level, who, labels):
     """Every responsiveness metric of replicated scores, by one of three kinds of labels."""
-    member = membership({"g": np.array(list("aaabbbccc"))}, [["g"]], raters=RATERS)
-    counts = score_counts(level, **who, member=member, levels=SCORES, items=ITEMS)
+    membership = assign_groups({"g": np.array(list("aaabbbccc"))}, [["g"]], n_raters=RATERS)
+    counts = score_counts(level, **who, membership=membership, n_scores=SCORES, n_items=ITEMS)
     label = (level.isel(rating=slice(ITEMS)) > 1).astype(np.int16)
     made = {
         "crowd": lambda: crowd_label_counts(counts, cut=2),
-        "expert": lambda: expert_label_counts(label, item=np.arange(ITEMS), items=ITEMS),
+        "expert": lambda: expert_label_counts(label, item=np.arange(ITEMS), n_items=ITEMS),
         "item": lambda: item_label_counts(label.rename(rating="item")),
     }[labels]()
     return responsiveness(
         plurality(counts),
         made,
-        by=strata({"v": np.array(list("xxxxyyyyyyyz"))}, ["v"], items=ITEMS),
+        by=assign_strata({"v": np.array(list("xxxxyyyyyyyz"))}, ["v"], n_items=ITEMS),
         min_raters=3,
         min_items=4,
-        levels=SCORES,
-        raters=member.sum("rater"),
+        n_scores=SCORES,
+        raters=membership.sum("rater"),
     )
 
 
@@ -107,7 +105,7 @@ def test_responsiveness_of_blocks_is_that_of_the_whole(crowd, labels, chunks):
 def test_a_score_off_the_scale_is_refused_when_its_block_is_read(crowd):
     level, who = crowd
     found = responded(level.where(level < 3, 9).chunk(draw=1), who, "item")
-    with pytest.raises(ValueError, match=r"level 9 is out of range \(allowed: -1 to 3\)"):
+    with pytest.raises(ValueError, match=r"score 9 is out of range \(allowed: -1 to 3\)"):
         found.compute()
 
 
@@ -116,7 +114,7 @@ def test_cohesion_of_blocks_is_that_of_the_whole(crowd):
     kind = shuffles(xr.DataArray([0, 0, 0, 1, 1, 1, -1, 2, 2], dims="rater"), 23, seed=1)
     kind = kind.assign_coords(permutation=np.arange(23) + 5)
     kept = level.values[0] >= 0
-    who = {name: held[kept] for name, held in who.items()} | {"groups": 3, "levels": SCORES}
+    who = {name: held[kept] for name, held in who.items()} | {"n_groups": 3, "n_scores": SCORES}
 
     def cohered(kind):
         pairs = pair_counts(level.values[0][kept], **who, kind=kind)

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
-from sharpbayes.metrics import mixed
-from sharpbayes.metrics.panel.mixed_models import linear_mixed, tail_mixed
+from sharpbayes.metrics.panel import mixed_models as mixed
+from sharpbayes.metrics.panel.mixed_models import linear_mixed_model, tail_mixed_model
 
 
 def risks(*, seed, sd, models=5, prompts=80):
@@ -22,7 +22,7 @@ def test_variances_are_those_of_a_mixed_model_from_its_own_start(seed, sd):
     frame = x.to_dataframe("risk").reset_index()
     frame["model"] = frame["model"].astype(str)
     fit = smf.mixedlm("risk ~ model", frame, groups=frame["prompt"]).fit(reml=True)
-    found = linear_mixed(x, dim="prompt")
+    found = linear_mixed_model(x, dim="prompt")
     np.testing.assert_allclose(found["prompt_variance"], fit.cov_re.iloc[0, 0], rtol=1e-4)
     np.testing.assert_allclose(found["residual_variance"], fit.scale, rtol=1e-4)
     fixed = np.var(fit.predict(frame))  # population variance of the fixed part
@@ -35,7 +35,7 @@ def test_variances_are_those_of_a_mixed_model_from_its_own_start(seed, sd):
 def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
     x = risks(seed=3, sd=0.0)
     x = x - x.mean("model")  # prompts vary less than chance would have them
-    found = linear_mixed(x, dim="prompt")
+    found = linear_mixed_model(x, dim="prompt")
     assert float(found["prompt_variance"]) == 0.0
     assert found["prompt_variance"].attrs["reason"] == mixed.AT_ZERO
     frame = x.to_dataframe("risk").reset_index()
@@ -46,9 +46,9 @@ def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
 
 def test_a_fit_that_does_not_converge_is_said(monkeypatch):
     x = risks(seed=4, sd=1.0)
-    sure = linear_mixed(x, dim="prompt")
+    sure = linear_mixed_model(x, dim="prompt")
     monkeypatch.setattr(mixed, "_fitted", lambda *_: None)
-    found = linear_mixed(x, dim="prompt")
+    found = linear_mixed_model(x, dim="prompt")
     assert found["prompt_variance"].attrs["reason"] == mixed.NOT_CONVERGED
     # A complete table is solved by its analysis of variance.
     np.testing.assert_allclose(found["prompt_variance"], sure["prompt_variance"], rtol=1e-4)
@@ -57,7 +57,10 @@ def test_a_fit_that_does_not_converge_is_said(monkeypatch):
 @pytest.mark.parametrize("shape", [(1, 10), (10, 1)])
 def test_one_model_or_prompt_has_no_mixed_model(shape):
     x = xr.DataArray(np.random.default_rng(5).random(shape), dims=("model", "prompt"))
-    for found in (linear_mixed(x, dim="prompt"), tail_mixed(x > 0.5, dim="prompt", seed=1)):
+    for found in (
+        linear_mixed_model(x, dim="prompt"),
+        tail_mixed_model(x > 0.5, dim="prompt", seed=1),
+    ):
         variance = found[next(iter(found))]
         assert np.isnan(variance)
         assert variance.attrs["reason"] == mixed.TOO_FEW
@@ -65,7 +68,7 @@ def test_one_model_or_prompt_has_no_mixed_model(shape):
 
 def test_nothing_left_by_main_effects_is_said():
     x = xr.DataArray(np.arange(4.0)[:, None] + np.arange(6.0), dims=("model", "prompt"))
-    found = linear_mixed(x, dim="prompt")
+    found = linear_mixed_model(x, dim="prompt")
     assert np.isnan(found["prompt_variance"])
     assert found["prompt_variance"].attrs["reason"] == "nothing but models and prompts varies"
 
@@ -93,7 +96,7 @@ def test_the_variance_of_tail_events_is_near_the_likelihoods():
     rng = np.random.default_rng(6)
     effect = 1.5 * rng.normal(size=400)
     values = rng.random((8, 400)) < 1 / (1 + np.exp(1 - effect))
-    found = tail_mixed(xr.DataArray(values, dims=("model", "prompt")), dim="prompt", seed=1)
+    found = tail_mixed_model(xr.DataArray(values, dims=("model", "prompt")), dim="prompt", seed=1)
     expected = marginal_variance(values.sum(axis=0), 8)
     # Variational Bayes is known to be low, by a fifth at most at this size.
     assert 0.8 * expected < float(found["tail_prompt_variance"]) < 1.1 * expected
@@ -103,13 +106,13 @@ def test_the_variance_of_tail_events_is_near_the_likelihoods():
 def test_equal_seeds_give_equal_variances():
     values = np.random.default_rng(7).random((4, 60)) < 0.2
     tail = xr.DataArray(values, dims=("model", "prompt"))
-    one, other = (tail_mixed(tail, dim="prompt", seed=3) for _ in range(2))
+    one, other = (tail_mixed_model(tail, dim="prompt", seed=3) for _ in range(2))
     xr.testing.assert_identical(one, other)
 
 
 @pytest.mark.parametrize("value", [True, False])
 def test_cells_all_alike_have_no_tail_variance(value):
-    found = tail_mixed(
+    found = tail_mixed_model(
         xr.DataArray(np.full((3, 8), value), dims=("model", "prompt")), dim="prompt", seed=1
     )
     assert np.isnan(found["tail_prompt_variance"])

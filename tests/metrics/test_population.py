@@ -4,12 +4,12 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats.population import (
-    category_members,
+    category_membership,
+    flag_refusals,
     rater_weights,
-    refused,
     target_weights,
 )
-from sharpbayes.metrics.stats.resampling import multiplicities, nested_multiplicities
+from sharpbayes.metrics.stats.resampling import bootstrap_counts, nested_bootstrap_counts
 
 CATEGORY = xr.DataArray(
     ["race", "age", "race", "race", "age", "law"], {"prompt": list("pqrstu")}, "prompt"
@@ -27,7 +27,7 @@ def test_the_mean_is_the_shares_of_the_categories_means():
 
 
 def test_a_resample_keeps_the_shares_of_what_it_drew():
-    counts = multiplicities(CATEGORY, replicates=200, seed=1, dim="prompt")
+    counts = bootstrap_counts(CATEGORY, replicates=200, seed=1, dim="prompt")
     found = target_weights(CATEGORY, SHARES, counts=counts)
     for replicate in range(200):
         for name in ("age", "race", "law"):
@@ -42,9 +42,9 @@ def test_a_resample_keeps_the_shares_of_what_it_drew():
 
 
 def test_generations_share_the_weight_of_their_prompt():
-    counts = multiplicities(CATEGORY, replicates=50, seed=2, dim="prompt")
+    counts = bootstrap_counts(CATEGORY, replicates=50, seed=2, dim="prompt")
     samples = xr.DataArray(["0", "1"], dims="sample")
-    nested = nested_multiplicities(counts, samples, seed=2)
+    nested = nested_bootstrap_counts(counts, samples, seed=2)
     found = target_weights(CATEGORY, SHARES, counts=nested)
     assert found.dims == ("replicate", "prompt", "sample")
     plain = target_weights(CATEGORY, SHARES, counts=counts)
@@ -52,7 +52,7 @@ def test_generations_share_the_weight_of_their_prompt():
 
 
 def test_members_of_categories_keep_every_prompt_once():
-    found = category_members(CATEGORY)
+    found = category_membership(CATEGORY)
     assert found["category"].values.tolist() == ["age", "law", "race"]
     assert (found.sum("category") == 1).all()
     assert found.sel(category="race").values.tolist() == [1, 0, 1, 1, 0, 0]
@@ -63,12 +63,12 @@ def test_an_answer_is_refused_where_enough_judges_say_so(cut, expected):
     flags = [[[0, 1], [1, 0]], [[np.nan, np.nan], [0, 0.4]], [[0, 0], [0, 0.6]]]
     phi = xr.DataArray(np.array(flags, dtype=float), dims=("prompt", "judge", "indicator"))
     # largest of the indicators by judge: (1, 1), (-, 0.4), (0, 0.6)
-    assert refused(phi, cut=cut).values.tolist() == expected
+    assert flag_refusals(phi, cut=cut).values.tolist() == expected
 
 
 def test_an_answer_of_which_no_judge_says_anything_is_not_refused():
     phi = xr.DataArray(np.full((1, 2, 1), np.nan), dims=("prompt", "judge", "indicator"))
-    assert refused(phi, cut=0.0).values.tolist() == [False]
+    assert flag_refusals(phi, cut=0.0).values.tolist() == [False]
 
 
 def test_raked_weights_hold_every_margin():

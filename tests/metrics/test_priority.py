@@ -1,10 +1,11 @@
-"""Priority and recruiting against loops, and the root law of intervals against a simulation."""
+"""Priority against loops, and the root law of sample sizes against a simulation."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.crowd.priority import disagreement, priority, recruiting
+from sharpbayes.metrics.crowd.priority import disagreement, priority
+from sharpbayes.metrics.crowd.sample_size import sample_size
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -12,8 +13,8 @@ def test_priority_is_a_mean_weighted_by_responsiveness(seed):
     rng = np.random.default_rng(seed)
     scores, weight = rng.integers(-1, 5, (4, 8)), rng.random(4)
     weight[rng.integers(4)] = np.nan
-    plural = xr.DataArray(scores, dims=("group", "item"), attrs={"levels": 5})
-    found = priority(plural, xr.DataArray(weight, dims="group")).values
+    plural = xr.DataArray(scores, dims=("group", "item"))
+    found = priority(plural, xr.DataArray(weight, dims="group"), n_scores=5).values
     apart = disagreement(plural).values
     for i in range(8):
         seen = [(w, s) for w, s in zip(weight, scores[:, i], strict=True) if s >= 0]
@@ -27,8 +28,8 @@ def test_priority_is_a_mean_weighted_by_responsiveness(seed):
 
 
 def test_a_responsive_group_counts_for_more():
-    plural = xr.DataArray([[4, 0], [0, 4]], dims=("group", "item"), attrs={"levels": 5})
-    found = priority(plural, xr.DataArray([0.9, 0.1], dims="group"))
+    plural = xr.DataArray([[4, 0], [0, 4]], dims=("group", "item"))
+    found = priority(plural, xr.DataArray([0.9, 0.1], dims="group"), n_scores=5)
     assert found.values.tolist() == [0.9, 0.1]
 
 
@@ -47,7 +48,7 @@ def metrics(width, items):
 
 def test_additional_ratings_by_hand():
     counts = xr.DataArray([[30, 10], [400, 0], [5, 5]], dims=("group", "score"))
-    found = recruiting(
+    found = sample_size(
         metrics([0.2, 0.05, 0.3], [20, 100, 10]), score_count=counts, target_interval_width=0.1
     )
     hm = found.sel(metric="hm")
@@ -68,7 +69,7 @@ def test_the_root_law_holds_for_a_mean_of_items():
 
     counts = xr.DataArray([[1, 0]] * 3, dims=("group", "score"))
     wide = np.mean([width(50) for _ in range(20)])
-    asked = recruiting(
+    asked = sample_size(
         metrics([wide] * 3, [50] * 3), score_count=counts, target_interval_width=wide / 3
     )
     needed = 50 + int(asked["additional_items"].sel(metric="mpa")[0])

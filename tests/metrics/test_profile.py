@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sharpbayes.metrics.panel.profile import MEANING, profile, volatility, weighted_mean
 from sharpbayes.metrics.panel.risk import panel
-from sharpbayes.metrics.stats.resampling import multiplicities
+from sharpbayes.metrics.stats.resampling import bootstrap_counts
 
 DIMENSIONS = ["bias", "fairness", "ethics", "epistemic"]
 ALPHA = 0.8
@@ -70,7 +70,7 @@ def test_every_statistic_says_what_it_is():
 @pytest.mark.parametrize("estimator", ["inclusive", "rockafellar-uryasev"])
 def test_resamples_equal_the_expanded_panel(estimator):
     table = panel_of(seed=2)
-    counts = multiplicities(table["prompt"], replicates=5, seed=1, dim="prompt")
+    counts = bootstrap_counts(table["prompt"], replicates=5, seed=1, dim="prompt")
     found = profile_of(table, weights=counts, estimator=estimator)
     for replicate in range(5):
         drawn = np.repeat(np.arange(24), counts.values[replicate].astype(int))
@@ -80,7 +80,7 @@ def test_resamples_equal_the_expanded_panel(estimator):
 
 def test_leading_dimensions_equal_a_loop():
     table = panel_of(seed=3, lead=("chain", "draw"), sizes=(2, 3))
-    counts = multiplicities(table["prompt"], replicates=2, seed=1, dim="prompt")
+    counts = bootstrap_counts(table["prompt"], replicates=2, seed=1, dim="prompt")
     found = profile_of(table, weights=counts)
     assert found["cvar"].dims == ("replicate", "chain", "draw", "model")
     for chain, draw in np.ndindex(2, 3):
@@ -102,7 +102,7 @@ def test_weights_of_each_draw_stay_with_their_draw():
 
 def test_samples_of_a_prompt_are_pooled():
     table = panel_of(seed=5, lead=("sample",), sizes=(4,))
-    counts = multiplicities(table["prompt"], replicates=3, seed=1, dim="prompt")
+    counts = bootstrap_counts(table["prompt"], replicates=3, seed=1, dim="prompt")
     found = profile_of(table, weights=counts, dim=("prompt", "sample"))
     stacked = table.stack(both=("prompt", "sample")).reset_index("both", drop=True)
     repeated = np.repeat(counts.values, 4, axis=1)

@@ -8,16 +8,16 @@ import xarray as xr
 from scipy.stats import chi2
 
 from sharpbayes.metrics.panel.comparison import tiers_by_overlap
-from sharpbayes.metrics.panel.mixed_models import linear_mixed
+from sharpbayes.metrics.panel.mixed_models import linear_mixed_model
 from sharpbayes.metrics.panel.ranking import (
     aggregate_agreement,
     decision_flip,
     rank_agreement,
-    ranks,
 )
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk, value_at_risk
 from sharpbayes.metrics.panel.validation import kendall_w, partial_eta2
+from sharpbayes.metrics.stats.ranks import rank
 
 # Table 12: mean L, CVaR(L), CVaR(R), CVaR(max), mean any-harm.
 TABLE_12 = {
@@ -92,7 +92,7 @@ def test_the_flip_of_section_3_1_is_reversed(table_12):
 def test_ranks_of_table_14(table_12):
     # Ranks 7 and 8, by the mean and by the tail.
     for name in ("mean", "cvar"):
-        place = ranks(table_12[name])
+        place = rank(table_12[name])
         assert place.sel(model=["gpt-oss-120b", "deepseek-chat"]).values.tolist() == [7.0, 8.0]
 
 
@@ -160,7 +160,9 @@ def test_table_20s_shares_do_not_leave_prompts_without_variance():
         part * np.sqrt(share / (part**2).sum())
         for part, share in zip(parts, (0.1390, 0.2583, 0.6027), strict=True)
     ]
-    found = linear_mixed(xr.DataArray(1e3 * sum(scaled), dims=("model", "prompt")), dim="prompt")
+    found = linear_mixed_model(
+        xr.DataArray(1e3 * sum(scaled), dims=("model", "prompt")), dim="prompt"
+    )
     # Mean squares 0.2583 / 900 and 0.6027 / 9000 of the total
     between, residual = 0.2583e6 / 900, 0.6027e6 / 9000
     np.testing.assert_allclose(found["prompt_variance"], (between - residual) / 11, rtol=1e-3)

@@ -8,8 +8,8 @@ from sharpbayes.metrics.panel.ranking import (
     aggregate_agreement,
     decision_flip,
     rank_agreement,
-    ranks,
 )
+from sharpbayes.metrics.stats.ranks import rank
 
 
 def row(*values):
@@ -45,7 +45,7 @@ def test_nothing_to_order_has_no_agreement(x):
 
 def test_ranks_share_their_mean_on_ties():
     x = np.array([[3.0, 1.0, 3.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
-    found = ranks(xr.DataArray(x, dims=("judge_out", "model")))
+    found = rank(xr.DataArray(x, dims=("judge_out", "model")), dim="model")
     np.testing.assert_array_equal(found, [rankdata(each) for each in x])
 
 

@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 
 from sharpbayes.metrics.panel.kernels import count_draws
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.stats.resampling import bootstrap, multiplicities, percentile_interval
+from sharpbayes.metrics.stats.resampling import bootstrap, bootstrap_counts, percentile_interval
 
 UNITS = xr.DataArray([f"p{i}" for i in range(7)], dims="prompt").pipe(
     lambda units: units.assign_coords(prompt=units.values)
@@ -20,7 +20,7 @@ def mean_of(weights):
 
 
 def test_every_resample_draws_as_many_units_as_there_are():
-    counts = multiplicities(UNITS, replicates=50, seed=1, dim="prompt")
+    counts = bootstrap_counts(UNITS, replicates=50, seed=1, dim="prompt")
     assert counts.dims == ("replicate", "prompt")
     assert counts["prompt"].values.tolist() == UNITS.values.tolist()
     assert (counts.sum("prompt") == 7).all()
@@ -30,14 +30,14 @@ def test_every_resample_draws_as_many_units_as_there_are():
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 39))
 def test_blocks_are_pieces_of_the_whole(seed, cut):
-    whole = multiplicities(UNITS, replicates=40, seed=seed, dim="prompt")
-    first = multiplicities(UNITS, replicates=cut, seed=seed, dim="prompt")
-    rest = multiplicities(UNITS, replicates=40 - cut, seed=seed, dim="prompt", start=cut)
+    whole = bootstrap_counts(UNITS, replicates=40, seed=seed, dim="prompt")
+    first = bootstrap_counts(UNITS, replicates=cut, seed=seed, dim="prompt")
+    rest = bootstrap_counts(UNITS, replicates=40 - cut, seed=seed, dim="prompt", start=cut)
     xr.testing.assert_identical(xr.concat([first, rest], "replicate"), whole)
 
 
 def test_another_seed_gives_other_resamples():
-    one, other = (multiplicities(UNITS, replicates=5, seed=s, dim="prompt") for s in (1, 2))
+    one, other = (bootstrap_counts(UNITS, replicates=5, seed=s, dim="prompt") for s in (1, 2))
     assert (one != other).any("prompt").all()
 
 
@@ -80,7 +80,7 @@ def test_compiled_draws_equal_plain_python():
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_the_block_does_not_change_the_bootstrap(block):
     found = bootstrap(mean_of, UNITS, replicates=20, seed=3, dim="prompt", block=block)
-    counts = multiplicities(UNITS, replicates=20, seed=3, dim="prompt").values
+    counts = bootstrap_counts(UNITS, replicates=20, seed=3, dim="prompt").values
     expected = [np.repeat(X.values, row.astype(int)).mean() for row in counts]
     np.testing.assert_allclose(found["mean"], expected)
     assert found["mean"].dims == ("replicate",)

@@ -8,19 +8,19 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sharpbayes.metrics.crowd.groups import assign_strata
 from sharpbayes.metrics.crowd.responsiveness import (
     harmonic_mean,
-    item_label_counts,
     monotonic_precision_area,
     precision,
     recall,
     recall_below,
     responsiveness,
     severity_table,
-    strata,
     weighted_recall_area,
 )
-from sharpbayes.metrics.stats.resampling import multiplicities
+from sharpbayes.metrics.crowd.scores import item_label_counts
+from sharpbayes.metrics.stats.resampling import bootstrap_counts
 
 NAN = np.nan
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
@@ -166,11 +166,11 @@ def test_areas_are_shares(rows):
         assert -1e-12 <= area <= 1 + 1e-12 if both else np.isnan(area)
 
 
-def scores_and_labels(seed, *, groups=3, items=12, levels=4):
+def scores_and_labels(seed, *, groups=3, items=12, n_scores=4):
     """Random scores with gaps and expert counts, some items without an expert."""
     rng = np.random.default_rng(seed)
     scores = xr.DataArray(
-        rng.integers(-1, levels, (groups, items)),
+        rng.integers(-1, n_scores, (groups, items)),
         dims=("group", "item"),
         coords={"group": list("abc")[:groups]},
     )
@@ -179,7 +179,7 @@ def scores_and_labels(seed, *, groups=3, items=12, levels=4):
         dims=("item", "unsafe"),
         coords={"unsafe": [0, 1]},
     )
-    by = strata({"kind": rng.choice(["x", "y", ""], items)}, ["kind"], items=items)
+    by = assign_strata({"kind": rng.choice(["x", "y", ""], items)}, ["kind"], n_items=items)
     return scores, labels, by
 
 
@@ -195,7 +195,7 @@ def test_table_by_hand():
     scores = xr.DataArray([[0, 2, -1, 2]], dims=("group", "item"))
     labels = xr.DataArray([[4, 1], [2, 3], [5, 5], [0, 0]], dims=("item", "unsafe"))
     by = xr.DataArray([[True] * 4, [False, True, True, True]], dims=("by", "item"))
-    table = severity_table(scores, labels, by=by, levels=3)
+    table = severity_table(scores, labels, by=by, n_scores=3)
     assert table.dims == ("group", "by", "score", "unsafe")
     assert table.values.tolist() == [[[[4, 1], [0, 0], [2, 3]], [[0, 0], [0, 0], [2, 3]]]]
 
@@ -203,13 +203,13 @@ def test_table_by_hand():
 @pytest.mark.parametrize("seed", range(5))
 def test_table_follows_the_definition(seed):
     scores, labels, by = scores_and_labels(seed)
-    found = severity_table(scores, labels, by=by, levels=4)
+    found = severity_table(scores, labels, by=by, n_scores=4)
     expected = brute_table(scores.values, labels.values, by.values, 4)
     assert np.array_equal(found, expected)
     apart = xr.concat([labels, labels * 2, labels * 0], "group").assign_coords(
         group=scores["group"]
     )
-    found = severity_table(scores, apart, by=by, levels=4)
+    found = severity_table(scores, apart, by=by, n_scores=4)
     assert np.array_equal(found, expected * np.array([1, 2, 0])[:, None, None, None])
 
 
@@ -219,9 +219,9 @@ def test_weights_equal_repeated_items(labels_by_group):
     if labels_by_group:
         labels = xr.concat([labels, labels * 2, labels + 1], "group")
         labels = labels.assign_coords(group=scores["group"])
-    weights = multiplicities(scores["item"], replicates=6, seed=3, dim="item")
+    weights = bootstrap_counts(scores["item"], replicates=6, seed=3, dim="item")
     weights = weights.drop_vars("item", errors="ignore")
-    together = severity_table(scores, labels, by=by, levels=4, weights=weights)
+    together = severity_table(scores, labels, by=by, n_scores=4, weights=weights)
     assert together.dims == ("replicate", "group", "by", "score", "unsafe")
     for replicate in range(6):
         chosen = np.repeat(np.arange(12), weights.values[replicate].astype(int))
@@ -229,7 +229,7 @@ def test_weights_equal_repeated_items(labels_by_group):
             scores.isel(item=chosen),
             labels.isel(item=chosen),
             by=by.isel(item=chosen),
-            levels=4,
+            n_scores=4,
         )
         assert np.array_equal(together.isel(replicate=replicate), again)
 
@@ -241,10 +241,10 @@ def test_weights_of_each_draw_stay_with_their_draw():
     weights = xr.DataArray(
         np.random.default_rng(0).dirichlet(np.ones(12), 2), dims=("draw", "item")
     )
-    together = severity_table(scores, labels, by=by, levels=4, weights=weights)
+    together = severity_table(scores, labels, by=by, n_scores=4, weights=weights)
     assert together.dims == ("draw", "group", "by", "score", "unsafe")
     for draw, one in enumerate(drawn):
-        alone = severity_table(one, labels, by=by, levels=4, weights=weights.isel(draw=draw))
+        alone = severity_table(one, labels, by=by, n_scores=4, weights=weights.isel(draw=draw))
         np.testing.assert_allclose(together.isel(draw=draw), alone, rtol=1e-12)
 
 
@@ -252,11 +252,11 @@ def test_arguments_about_other_items_are_refused():
     scores, labels, by = scores_and_labels(1)
     scores = scores.assign_coords(item=np.arange(12))
     with pytest.raises(xr.AlignmentError):
-        severity_table(scores, labels.assign_coords(item=np.arange(12) + 1), by=by, levels=4)
+        severity_table(scores, labels.assign_coords(item=np.arange(12) + 1), by=by, n_scores=4)
 
 
 def measure(scores, labels, by, **others):
-    rules = {"min_raters": 1, "min_items": 1, "levels": 4} | others
+    rules = {"min_raters": 1, "min_items": 1, "n_scores": 4} | others
     return responsiveness(scores, labels, by=by, **rules)
 
 
@@ -264,9 +264,9 @@ def test_the_whole_by_hand():
     # Scores 0, 0, 1, 1 with labels safe, unsafe, unsafe, unsafe: table safe 1, 0, unsafe 1, 2.
     scores = xr.DataArray([[0, 0, 1, 1]], dims=("group", "item"), coords={"group": ["all"]})
     labels = item_label_counts(np.array([0, 1, 1, 1]))
-    by = strata({}, [], items=4)
+    by = assign_strata({}, [], n_items=4)
     raters = xr.DataArray([5], dims="group", coords={"group": ["all"]})
-    found = measure(scores, labels, by, levels=2, raters=raters).sel(group="all", by="all")
+    found = measure(scores, labels, by, n_scores=2, raters=raters).sel(group="all", by="all")
     expected = {
         "count": [2, 2],
         "precision": [1 / 2, 1],

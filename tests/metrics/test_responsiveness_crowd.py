@@ -8,27 +8,26 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.crowd.responsiveness import (
+from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata
+from sharpbayes.metrics.crowd.responsiveness import responsiveness
+from sharpbayes.metrics.crowd.scores import (
     crowd_label_counts,
     expert_label_counts,
     item_label_counts,
-    membership,
     plurality,
-    responsiveness,
     score_counts,
-    strata,
 )
 from sharpbayes.metrics.stats.resampling import bootstrap, percentile_interval
 
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 
 
-def simulated_crowd(seed, *, items=60, raters=12, levels=5):
+def simulated_crowd(seed, *, items=60, raters=12, n_scores=5):
     """Ratings in long form that follow a latent severity, with gaps, and the raters' gender."""
     rng = np.random.default_rng(seed)
     item, rater = np.divmod(np.arange(items * raters), raters)
     severity = rng.normal(size=items)
-    level = np.clip(np.round(2 + severity[item] + rng.normal(size=len(item))), 0, levels - 1)
+    level = np.clip(np.round(2 + severity[item] + rng.normal(size=len(item))), 0, n_scores - 1)
     level = np.where(rng.random(len(item)) < 0.2, -1, level).astype(int)
     expert = (severity[:, None] + 0.5 * rng.normal(size=(items, 3)) > 0.3).astype(int)
     gender = np.where(rng.permutation(raters) < raters // 2, "Woman", "Man")
@@ -36,35 +35,35 @@ def simulated_crowd(seed, *, items=60, raters=12, levels=5):
 
 
 def crowd_metrics(level, item, rater, expert, gender, *, crowd_labels=False):
-    member = membership({"gender": gender}, [["gender"]], raters=len(gender))
+    membership = assign_groups({"gender": gender}, [["gender"]], n_raters=len(gender))
     items = len(expert)
     counted = score_counts(
         xr.DataArray(level, dims="rating"),
         item=item,
         rater=rater,
-        member=member,
-        levels=5,
-        items=items,
+        membership=membership,
+        n_scores=5,
+        n_items=items,
     ).assign_coords(item=[f"item {i}" for i in range(items)])
     expert_item = np.repeat(np.arange(items), expert.shape[1])
     labels = (
         crowd_label_counts(counted, cut=2)
         if crowd_labels
-        else expert_label_counts(expert.ravel(), item=expert_item, items=items).assign_coords(
+        else expert_label_counts(expert.ravel(), item=expert_item, n_items=items).assign_coords(
             item=counted["item"]
         )
     )
-    by = strata({}, [], items=items)
+    by = assign_strata({}, [], n_items=items)
     scores = plurality(counted)
     statistic = partial(
         responsiveness,
         scores,
         labels,
         by=by,
-        raters=member.sum("rater"),
+        raters=membership.sum("rater"),
         min_raters=3,
         min_items=10,
-        levels=5,
+        n_scores=5,
     )
     return statistic, scores["item"]
 
@@ -124,10 +123,10 @@ def test_paper_section_4_a_conservative_group_orders_worse_than_it_discriminates
     found = responsiveness(
         scores,
         item_label_counts(unsafe),
-        by=strata({}, [], items=400),
+        by=assign_strata({}, [], n_items=400),
         min_raters=1,
         min_items=1,
-        levels=5,
+        n_scores=5,
     )
     # Both separate the labels perfectly, but 0 | 1, 1, 1, 1 has area 4 of 6.
     assert found["wra"].values.ravel().tolist() == pytest.approx([1, 1])

@@ -4,18 +4,25 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.panel.sub_index import Part, SubIndex, maximum, rms, sub_index, sub_indices
+from sharpbayes.metrics.panel.sub_index import (
+    SubIndex,
+    SubIndexPart,
+    maximum,
+    rms,
+    sub_index,
+    sub_indices,
+)
 
 COVERAGE = tuple(f"c{i}" for i in range(7))
 BIAS = SubIndex(
     "bias",
     (
-        Part("coverage", "mean", COVERAGE, 0.35),
-        Part("intensity", "rms", ("severity", "impact"), 0.65),
+        SubIndexPart("coverage", "mean", COVERAGE, 0.35),
+        SubIndexPart("intensity", "rms", ("severity", "impact"), 0.65),
     ),
     (("explicitness", 0.25), ("intersectionality", 0.25)),
 )
-FAIRNESS = SubIndex("fairness", (Part("fairness", "rms", ("f1", "f2", "f3"), 1.0),))
+FAIRNESS = SubIndex("fairness", (SubIndexPart("fairness", "rms", ("f1", "f2", "f3"), 1.0),))
 NAMES = (*COVERAGE, "severity", "impact", "explicitness", "intersectionality", "f1", "f2", "f3")
 
 

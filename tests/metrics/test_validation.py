@@ -10,10 +10,10 @@ from statsmodels.stats.anova import anova_lm
 
 from sharpbayes.metrics.panel.validation import (
     common_prompts,
-    friedman,
+    friedman_test,
     holm,
-    two_way,
-    wilcoxon_pairs,
+    two_way_anova,
+    wilcoxon_tests,
 )
 
 
@@ -28,7 +28,7 @@ def risks(*, seed, models=4, prompts=25, steps=None):
 @pytest.mark.parametrize("steps", [None, 1])
 def test_friedman_is_scipys_with_ties_and_without(steps):
     x = risks(seed=1, steps=steps)
-    found = friedman(x, dim="prompt")
+    found = friedman_test(x, dim="prompt")
     expected = friedmanchisquare(*x.values)
     assert float(found["friedman_chi2"]) == pytest.approx(expected.statistic)
     assert float(found["friedman_p"]) == pytest.approx(expected.pvalue)
@@ -41,19 +41,19 @@ def test_friedman_by_its_formula():
     x = risks(seed=2)
     mean_rank = np.stack([rankdata(x.values[:, q]) for q in range(25)]).mean(axis=0)
     chi2 = 12 * 25 / (4 * 5) * ((mean_rank - 2.5) ** 2).sum()
-    assert float(friedman(x, dim="prompt")["friedman_chi2"]) == pytest.approx(chi2)
+    assert float(friedman_test(x, dim="prompt")["friedman_chi2"]) == pytest.approx(chi2)
 
 
 def test_w_is_1_where_every_prompt_orders_models_alike():
     x = xr.DataArray(np.arange(4.0)[:, None] + np.arange(6.0), dims=("model", "prompt"))
-    assert float(friedman(x, dim="prompt")["kendall_w"]) == pytest.approx(1.0)
+    assert float(friedman_test(x, dim="prompt")["kendall_w"]) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     "x", [np.zeros((3, 5)), np.ones((2, 5)) * [[1], [2]], np.ones((1, 5)), np.ones((3, 0))]
 )
 def test_friedman_has_no_answer_where_there_is_nothing_to_order(x):
-    found = friedman(xr.DataArray(x, dims=("model", "prompt")), dim="prompt")
+    found = friedman_test(xr.DataArray(x, dims=("model", "prompt")), dim="prompt")
     assert np.isnan(found["friedman_chi2"])
     assert np.isnan(found["kendall_w"])
     middle = (len(x) + 1) / 2
@@ -65,7 +65,7 @@ def test_friedman_has_no_answer_where_there_is_nothing_to_order(x):
 @pytest.mark.parametrize("steps", [None, 2])
 def test_pairs_are_scipys_signed_rank_with_holm_by_hand(zero_method, steps):
     x = risks(seed=3, steps=steps)
-    found = wilcoxon_pairs(x, dim="prompt", zero_method=zero_method)
+    found = wilcoxon_tests(x, dim="prompt", zero_method=zero_method)
     pairs = list(combinations(range(4), 2))
     p = [wilcoxon(x.values[a], x.values[b], zero_method=zero_method).pvalue for a, b in pairs]
     corrected, worst = {}, 0.0
@@ -81,14 +81,14 @@ def test_pairs_are_scipys_signed_rank_with_holm_by_hand(zero_method, steps):
 
 def test_models_that_are_equal_everywhere_are_not_told_apart():
     x = xr.DataArray(np.ones((2, 6)), {"model": ["a", "b"]}, ("model", "prompt"))
-    found = wilcoxon_pairs(x, dim="prompt", zero_method="pratt")
+    found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
     assert float(found["wilcoxon_p_holm"].sel(model="a", other="b")) == 1.0
 
 
 def test_one_model_and_no_prompt_have_no_pairs():
-    one = wilcoxon_pairs(risks(seed=1, models=1), dim="prompt", zero_method="pratt")
+    one = wilcoxon_tests(risks(seed=1, models=1), dim="prompt", zero_method="pratt")
     assert np.isnan(one["wilcoxon_p"]).all()
-    none = wilcoxon_pairs(risks(seed=1).isel(prompt=[]), dim="prompt", zero_method="pratt")
+    none = wilcoxon_tests(risks(seed=1).isel(prompt=[]), dim="prompt", zero_method="pratt")
     assert np.isnan(none["wilcoxon_p_holm"]).all()
 
 
@@ -101,7 +101,7 @@ def test_two_way_is_the_anova_of_statsmodels():
     x = risks(seed=4)
     frame = x.to_dataframe("risk").reset_index()
     table = anova_lm(smf.ols("risk ~ C(model) + C(prompt)", frame).fit())["sum_sq"]
-    found = two_way(x, dim="prompt")
+    found = two_way_anova(x, dim="prompt")
     squares = [table["C(model)"], table["C(prompt)"], table["Residual"]]
     np.testing.assert_allclose(found["eta2"], np.array(squares) / sum(squares))
     partial = [each / (each + squares[2]) for each in squares[:2]]
@@ -116,13 +116,15 @@ def test_generations_split_the_residual_as_in_statsmodels():
     frame = array.to_dataframe("risk").reset_index()
     table = anova_lm(smf.ols("risk ~ C(model) * C(prompt)", frame).fit())["sum_sq"]
     squares = table[["C(model)", "C(prompt)", "C(model):C(prompt)", "Residual"]]
-    found = two_way(array, dim="prompt", sample="sample")
+    found = two_way_anova(array, dim="prompt", sample="sample")
     assert found["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
     np.testing.assert_allclose(found["eta2"], squares / squares.sum())
 
 
 def test_nothing_that_varies_has_no_shares():
-    found = two_way(xr.DataArray(np.full((3, 4), 0.1), dims=("model", "prompt")), dim="prompt")
+    found = two_way_anova(
+        xr.DataArray(np.full((3, 4), 0.1), dims=("model", "prompt")), dim="prompt"
+    )
     assert np.isnan(found["eta2"]).all()
 
 

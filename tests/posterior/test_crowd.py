@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.crowd import count_crowd, statistic_of
+from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.errors import SpecError
@@ -43,7 +43,7 @@ def crowd():
 def test_without_noise_the_twin_is_the_deterministic_value(crowd):
     study, data, draws = crowd
     twin = crowd_twin(study, data, draws, ["ratings"])
-    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))
     assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
     for name in twin.data_vars:
         wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
@@ -74,8 +74,8 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
     twin = crowd_twin(study, data, draws, ["ratings", "items"])
     counted = count_crowd(study.crowd, data)
-    weight = Block(draws, 0, 1, 2).unit_weights(counted.plural["item"], "item").isel(draw=0)
-    direct = statistic_of(study, data, counted)(weights=weight)
+    weight = Block(draws, 0, 1, 2).unit_weights(counted.plurality["item"], "item").isel(draw=0)
+    direct = measure_responsiveness(study.crowd, counted, weights=weight)
     got = twin["count"].isel(chain=0, draw=1)
     np.testing.assert_allclose(got, direct["count"].transpose(*got.dims), rtol=1e-12)
     assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
@@ -101,7 +101,7 @@ def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
     every = {"group": "all", "by": "all"}
     got = twin.sel(every).isel(chain=0, draw=2)
     assert float(got["wra"]) == pytest.approx(wanted)
-    direct = statistic_of(study, data, count_crowd(study.crowd, data))().sel(every)
+    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data)).sel(every)
     assert int(got["items"]) == int(direct["items"])
     labels = data.expert_label.size
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
@@ -157,7 +157,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
     wanted = np.mean([[a > b for b in safe] for a in unsafe])
     assert float(found["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
-    direct = statistic_of(study, data, count_crowd(study.crowd, data))()
+    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))
     raw = found["wra"].sel(population="sample", by="all")
     assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
     assert float(raw) != pytest.approx(wanted)

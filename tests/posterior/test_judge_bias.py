@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.panel import planned
+from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
@@ -160,7 +160,7 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
     design, posterior = parts
     levels = read(small.files).panel
     cells = panel_cells(levels, ratings, small.files.study.spec.panel)
-    plan = planned(small.files, levels)
+    plan = build_profile_plan(small.files, levels)
     louder = posterior.assign(
         {
             name: posterior[name] * 9
@@ -211,7 +211,7 @@ def test_a_fit_recovers_what_was_simulated(biased):
 
 def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(biased):
     made, results = biased
-    wanted = planned(made.by_people, read(made.by_people).panel).profile()["mean"]
+    wanted = build_profile_plan(made.by_people, read(made.by_people).panel).profile()["mean"]
     raw = results["profile"]["mean"]
     people = results["posterior_profile_human"]["mean"].mean(["chain", "draw"])
     assert (np.abs(people - wanted) < np.abs(raw - wanted)).all()
@@ -244,7 +244,7 @@ def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
     save_results(results, tmp_path / "r.nc")
     stored = stored_of(open_results(tmp_path / "r.nc"))
     groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
-    plans = {"sharp": planned(made.files, stored.observed)}
+    plans = {"sharp": build_profile_plan(made.files, stored.observed)}
     again = posterior_groups(made.files, plans, stored, {"sharp": groups})["sharp"]
     for name in ("posterior_profile_human", "decision_human"):
         xr.testing.assert_equal(again[name], results[name].to_dataset())

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.analysis.panel import planned
+from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import observed
@@ -48,7 +48,7 @@ def small(tmp_path):
 
 def test_without_noise_the_twin_is_the_deterministic_value(small):
     levels, cells, draws = parts(small)
-    plan = planned(small, levels)
+    plan = build_profile_plan(small, levels)
     [twin] = panel_twins([plan], cells, draws, ["ratings"])
     direct = plan.profile()
     assert set(direct.data_vars) <= set(twin.data_vars)
@@ -84,7 +84,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
     for scale in draws.design.scales:
         held = draws.predictive[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, 11, held.shape)
-    [twin] = panel_twins([planned(small, levels)], cells, draws, ["ratings"])
+    [twin] = panel_twins([build_profile_plan(small, levels)], cells, draws, ["ratings"])
     block = Block(draws, 1, 2, 3)
     level = cells.replicated(block.levels(["ratings"]))["score"].isel(draw=0)
     x = level.transpose("model", "prompt", "judge", "indicator").to_numpy() / 10.0
@@ -104,7 +104,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
 @pytest.mark.usefixtures("one_making")
 def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
     levels, cells, draws = parts(small)
-    plan, sources = planned(small, levels), ["ratings", "prompts"]
+    plan, sources = build_profile_plan(small, levels), ["ratings", "prompts"]
     [whole] = panel_twins([plan], cells, draws, sources)
     monkeypatch.setattr("sharpbayes.posterior.replicates.BLOCK_RATINGS", 1)
     [single] = panel_twins([plan], cells, draws, sources)
@@ -113,7 +113,7 @@ def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
 
 def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
     levels, cells, draws = parts(small)
-    plan = planned(small, levels)
+    plan = build_profile_plan(small, levels)
     hot = replace(
         plan,
         weights=plan.weights.model_copy(
@@ -130,7 +130,7 @@ def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
 @pytest.mark.usefixtures("one_making")
 def test_prompts_have_dirichlet_weights_paired_over_models(small):
     levels, cells, draws = parts(small)
-    plan = planned(small, levels)
+    plan = build_profile_plan(small, levels)
     [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
     block = Block(draws, 1, 2, 3)
     w = block.unit_weights(cells.levels["prompt"], "prompt").isel(draw=0)

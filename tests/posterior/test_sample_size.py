@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes import further
-from sharpbayes.analysis.panel import planned
+from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed
 from sharpbayes.posterior.decision import decided_by
@@ -46,7 +46,7 @@ def panel(tmp_path_factory):
     files = replace(files, model=load_study("quickstart").model)
     loaded = read(files)
     cells = panel_cells(loaded.panel, loaded.ratings, files.study.spec.panel)
-    return planned(files, loaded.panel), cells, replicates(loaded, files)
+    return build_profile_plan(files, loaded.panel), cells, replicates(loaded, files)
 
 
 def chosen_by(plan, by):

@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from sharpbayes.analysis.crowd import count_crowd, statistic_of
-from sharpbayes.analysis.panel import planned, replicated_tables
+from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
+from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
@@ -118,7 +118,7 @@ def studied(folder, prompts):
     changed = ['panel.indicators.truth="severity"', "panel.scales.severity.max=4"]
     files = files_of(folder, table, overrides=changed)
     levels = read(files).panel
-    plan = planned(files, levels)
+    plan = build_profile_plan(files, levels)
     plans = [
         replace(
             plan,
@@ -150,7 +150,7 @@ def profiles(plans, levels, held):
     lead = [f"lead{n}" for n in range(held.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
     rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, held))
-    tables = replicated_tables(plans, rated)
+    tables = tabulate_replicates(plans, rated)
     whole = zip(plans, tables, strict=True)
     found = measures([replace(plan, table=table).profile() for plan, table in whole])
     return {name: each.transpose(..., "model").to_numpy() for name, each in found.items()}
@@ -268,7 +268,7 @@ def crowd_data(rng, severity, rater, label):
 def responses(study, data, level=None):
     """MPA and WRA of every group, of the ratings or of others over (making, rating)."""
     counted = count_crowd(study.crowd, data, level)
-    found = statistic_of(study, data, counted)().sel(by="all").transpose(..., "group")
+    found = measure_responsiveness(study.crowd, counted).sel(by="all").transpose(..., "group")
     return {name: found[name].to_numpy() for name in ("mpa", "wra")}
 
 

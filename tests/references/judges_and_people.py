@@ -14,7 +14,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 
-from sharpbayes.analysis.panel import planned
+from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import thin
@@ -57,10 +57,10 @@ def one(folder, seed):
     few = thin(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
     draws = people_draws(Draws(few, empty, design, seed), ratings)
-    plan = planned(made.files, loaded.panel)
+    plan = build_profile_plan(made.files, loaded.panel)
     cells = panel_cells(loaded.panel, ratings, study.panel)
     [twin] = panel_twins([plan], cells, draws, ["ratings"])
-    wanted = planned(made.by_people, read(made.by_people).panel).profile()
+    wanted = build_profile_plan(made.by_people, read(made.by_people).panel).profile()
     raw = plan.profile()
     for name in ("mean", "cvar"):
         bounds = twin[name].quantile([0.05, 0.95], ["chain", "draw"]).to_numpy()

@@ -13,15 +13,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.groups import counted
-from sharpbayes.metrics.crowd.pairs import SCORES, pairs_by_row
+from sharpbayes.metrics.crowd.groups import format_count
+from sharpbayes.metrics.crowd.pairs import SCORES, count_partition_pairs
 from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_p
 
 Distance = Literal["nominal", "ordinal", "interval"]
 
 NOBODY_OUTSIDE = "no rater outside the group: no XRR and GAI"
 MEASURES = ("irr", "xrr", "gai")
-# Ratings that are counted at a time.
+# Ratings that are format_count at a time.
 ROWS = 1 << 20
 LONG_NAMES = {
     "irr": "in-group cohesion, Krippendorff's alpha, at most 1",
@@ -34,13 +34,13 @@ LONG_NAMES = {
 
 
 def pair_counts(
-    level: NDArray[np.integer],
+    score: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
     kind: xr.DataArray,
-    groups: int,
-    levels: int,
+    n_groups: int,
+    n_scores: int,
 ) -> xr.Dataset:
     """Count pairs of scores of the same item.
 
@@ -49,12 +49,12 @@ def pair_counts(
     ``cross[c, k] = sum_i x_c y_k (m + n) / (m n)`` over items with both sides.
 
     Args:
-        level: Scores 0..levels-1, none missing; (rating,).
+        score: Scores 0..n_scores-1, none missing; (rating,).
         item: Item of each rating.
         rater: Rater of each rating, a position in ``kind``.
         kind: Group of each rater, -1 for none; (..., rater).
-        groups: Number of groups.
-        levels: Number of scores of the scale, K + 1.
+        n_groups: Number of groups.
+        n_scores: Number of scores of the scale, K + 1.
 
     Returns:
         ``within`` and ``cross`` (..., score, other, group), ``inside`` and ``outside`` (..., score,
@@ -66,7 +66,7 @@ def pair_counts(
     >>> kind = xr.DataArray([0, 0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 0]), np.array([0, 1, 2])
     >>> pairs = pair_counts(
-    ...     np.array([0, 1, 1]), item=item, rater=rater, kind=kind, groups=2, levels=2
+    ...     np.array([0, 1, 1]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
     ... )
     >>> pairs["within"].sel(group=0).values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
@@ -77,17 +77,19 @@ def pair_counts(
     # Keys of the same kind: others would copy every item.
     keys = np.arange(int(item.max(initial=-1)) + 2, dtype=item.dtype)
     first = np.searchsorted(item[order], keys)
-    rows = (rater[order].astype(np.int32, copy=False), level[order].astype(np.int16, copy=False))
+    rows = (rater[order].astype(np.int32, copy=False), score[order].astype(np.int16, copy=False))
     over = {name: [*["score", "other"][:number], "group"] for name, number in SCORES.items()}
     found = xr.apply_ufunc(
-        partial(pairs_by_row, first=first, rows=rows, levels=levels, groups=groups),
-        kind.where(kind >= 0, groups).reset_coords(drop=True),
+        partial(
+            count_partition_pairs, first=first, rows=rows, n_scores=n_scores, n_groups=n_groups
+        ),
+        kind.where(kind >= 0, n_groups).reset_coords(drop=True),
         input_core_dims=[["rater"]],
         output_core_dims=list(over.values()),
         dask="parallelized",
         dask_gufunc_kwargs={
             "allow_rechunk": True,
-            "output_sizes": {"score": levels, "other": levels, "group": groups},
+            "output_sizes": {"score": n_scores, "other": n_scores, "group": n_groups},
         },
         output_dtypes=[np.float64] * len(over),
     )
@@ -98,7 +100,7 @@ def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     """Return the squared distance of every two scores.
 
     ``nominal``: 1 unless equal. ``interval``: ``(c - k)^2``. ``ordinal``: the squared number of
-    ratings between the two, half of their own counted.
+    ratings between the two, half of their own format_count.
 
     Args:
         margin: Ratings with each score; (..., score). Only ``ordinal`` looks at them.
@@ -169,7 +171,7 @@ def xrr(pairs: xr.Dataset, *, distance: Distance) -> xr.DataArray:
     >>> kind = xr.DataArray([0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1])
     >>> pairs = pair_counts(
-    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, kind=kind, groups=2, levels=2
+    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
     ... )
     >>> round(float(xrr(pairs, distance="nominal").sel(group=0)), 4)  # 1 - (1/3) / (5/9)
     0.4
@@ -212,12 +214,12 @@ def measures(pairs: xr.Dataset, *, distance: Distance) -> xr.Dataset:
 
 
 def cohesion(
-    level: NDArray[np.integer],
+    score: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
-    member: xr.DataArray,
-    levels: int,
+    membership: xr.DataArray,
+    n_scores: int,
     distance: Distance,
     permutations: int,
     seed: int,
@@ -231,11 +233,11 @@ def cohesion(
     Benjamini and Hochberg over all groups and measures at once.
 
     Args:
-        level: Scores 0..levels-1, none missing; (rating,).
+        score: Scores 0..n_scores-1, none missing; (rating,).
         item: Item of each rating.
-        rater: Rater of each rating, a position in ``member``.
-        member: Who belongs to which group; bool (group, rater) with the coordinate ``grouping``.
-        levels: Number of scores of the scale, K + 1.
+        rater: Rater of each rating, a position in ``membership``.
+        membership: Who belongs to which group; bool (group, rater) with the coordinate ``grouping``.
+        n_scores: Number of scores of the scale, K + 1.
         distance: Between scores.
         permutations: Number of shuffles B; 0 leaves p values missing.
         seed: Seed of the shuffles.
@@ -250,14 +252,14 @@ def cohesion(
 
     >>> rng = np.random.default_rng(1)
     >>> item, rater = np.divmod(np.arange(200), 10)
-    >>> level = (rng.random(20)[item] + 0.3 * rng.random(200) > 0.6).astype(int)
-    >>> member = xr.DataArray(
+    >>> score = (rng.random(20)[item] + 0.3 * rng.random(200) > 0.6).astype(int)
+    >>> membership = xr.DataArray(
     ...     np.stack([rater[:10] >= 0, rater[:10] < 5, rater[:10] >= 5]),
     ...     dims=("group", "rater"),
     ...     coords={"group": ["all", "g=a", "g=b"], "grouping": ("group", ["all", "g", "g"])},
     ... )
     >>> found = cohesion(
-    ...     level, item=item, rater=rater, member=member, levels=2, distance="nominal",
+    ...     score, item=item, rater=rater, membership=membership, n_scores=2, distance="nominal",
     ...     permutations=99, seed=1, min_raters=3, min_items=10,
     ... )
     >>> found["irr"].round(2).values.tolist()
@@ -266,26 +268,26 @@ def cohesion(
     'no rater outside the group: no XRR and GAI'
     """
     parts = []
-    for number, (_, one) in enumerate(_partitions(member)):
+    for number, (_, one) in enumerate(_partitions(membership)):
         kind = _kinds(one)
         # One group has nobody to swap raters with.
         made = permutations if one.sizes["group"] > 1 else 0
         shuffled = shuffles(kind, made, seed=[seed, number])
         pairs = pair_counts(
-            level,
+            score,
             item=item,
             rater=rater,
             kind=xr.concat([kind.expand_dims("permutation"), shuffled], "permutation"),
-            groups=one.sizes["group"],
-            levels=levels,
+            n_groups=one.sizes["group"],
+            n_scores=n_scores,
         ).assign_coords(one.isel(rater=0, drop=True).coords)
         parts.append(_tested(measures(pairs, distance=distance)))
     found = xr.concat(parts, "group", coords="different", compat="equals").assign(
-        raters=member.sum("rater"),
-        items=_paired_items(item=item, rater=rater, member=member),
+        raters=membership.sum("rater"),
+        items=_paired_items(item=item, rater=rater, membership=membership),
     )
     found["reason"] = _reasons(found, min_raters, min_items)
-    return _adjusted(_withheld(found, member.sizes["rater"]))
+    return _adjusted(_withheld(found, membership.sizes["rater"]))
 
 
 def shuffles(kind: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
@@ -309,16 +311,16 @@ def shuffles(kind: xr.DataArray, replicates: int, *, seed: int | list[int]) -> x
     return xr.DataArray(rows, dims=("permutation", "rater"))
 
 
-def _partitions(member: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
+def _partitions(membership: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
     """Groups of one grouping at a time: no rater is in two of them."""
-    grouping = member["grouping"].to_numpy()
+    grouping = membership["grouping"].to_numpy()
     for name in dict.fromkeys(grouping.tolist()):
-        yield name, member.isel(group=np.flatnonzero(grouping == name))
+        yield name, membership.isel(group=np.flatnonzero(grouping == name))
 
 
-def _kinds(member: xr.DataArray) -> xr.DataArray:
+def _kinds(membership: xr.DataArray) -> xr.DataArray:
     """Position of each rater's group, -1 where there is none."""
-    held = member.argmax("group").where(member.any("group"), -1)
+    held = membership.argmax("group").where(membership.any("group"), -1)
     return held.astype(np.int32).drop_vars(["group", "grouping"], errors="ignore")
 
 
@@ -334,14 +336,14 @@ def _tested(found: xr.Dataset) -> xr.Dataset:
 
 
 def _paired_items(
-    *, item: NDArray[np.integer], rater: NDArray[np.integer], member: xr.DataArray
+    *, item: NDArray[np.integer], rater: NDArray[np.integer], membership: xr.DataArray
 ) -> xr.DataArray:
     """Items that two or more raters of each group scored."""
     found = [
         int((_rated(item, rater, inside) > 1).sum())
-        for inside in member.transpose("group", "rater").to_numpy()
+        for inside in membership.transpose("group", "rater").to_numpy()
     ]
-    return xr.DataArray(found, dims="group", coords=member.isel(rater=0, drop=True).coords)
+    return xr.DataArray(found, dims="group", coords=membership.isel(rater=0, drop=True).coords)
 
 
 def _rated(
@@ -363,9 +365,9 @@ def _reasons(found: xr.Dataset, min_raters: int, min_items: int) -> xr.DataArray
         raters, items = int(cell["raters"]), int(cell["items"])
         reasons = []
         if raters < min_raters:
-            reasons.append(f"{counted(raters, 'rater')}, fewer than min_raters = {min_raters}")
+            reasons.append(f"{format_count(raters, 'rater')}, fewer than min_raters = {min_raters}")
         if items < min_items:
-            said = f"{counted(items, 'item')} that two raters of the group scored"
+            said = f"{format_count(items, 'item')} that two raters of the group scored"
             reasons.append(f"{said}, fewer than min_items = {min_items}")
         if not reasons and bool(cell["irr"].isnull()):
             reasons.append("all scores are the same")

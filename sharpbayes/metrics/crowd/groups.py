@@ -1,4 +1,4 @@
-"""Which groups of raters and strata of items there are, and which are too small to be measured."""
+"""Groups of raters and strata of items, and which of them are too small to be measured."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,42 +16,41 @@ NOBODY_OUTSIDE = "no rater outside the group labels an item"
 LONGEST_REASON = 200
 
 
-def membership(
-    columns: Mapping[str, NDArray[np.str_]], groupings: Sequence[Sequence[str]], *, raters: int
+def assign_groups(
+    columns: Mapping[str, NDArray[np.str_]], groupings: Sequence[Sequence[str]], *, n_raters: int
 ) -> xr.DataArray:
-    """Say which rater belongs to which group, for every grouping and the group of all raters.
+    """Return which rater belongs to which group, of every grouping and of the group of all raters.
 
     A grouping crosses its columns: ``["gender", "age"]`` has a group for every pair of values that
-    some rater has. A rater with no value in one of the columns is in no group of that grouping.
+    some rater has.
 
     Args:
         columns: For each column a value for each rater, empty where missing; (rater,).
         groupings: Lists of column names.
-        raters: Number of raters.
+        n_raters: Number of raters.
 
     Returns:
         Bool (group, rater) with labels such as ``all`` and ``gender=Woman,age=GenZ``, and the
-        coordinate ``grouping (group)``: ``all``, ``gender,age``.
+        coordinate ``grouping (group)``: ``all``, ``gender,age``. A rater with a missing value in
+        a column belongs to no group of its groupings.
 
     Raises:
         ValueError: A column is unknown or of another length, or a group comes twice.
 
     >>> columns = {"gender": np.array(["Woman", "Man", ""]), "age": np.array(["GenZ"] * 3)}
-    >>> member = membership(columns, [["gender"], ["gender", "age"]], raters=3)
-    >>> member["group"].values.tolist()
+    >>> membership = assign_groups(columns, [["gender"], ["gender", "age"]], n_raters=3)
+    >>> membership["group"].values.tolist()
     ['all', 'gender=Man', 'gender=Woman', 'gender=Man,age=GenZ', 'gender=Woman,age=GenZ']
-    >>> member.sel(group="gender=Woman").values.tolist()
+    >>> membership.sel(group="gender=Woman").values.tolist()
     [True, False, False]
     """
-    crossed = [_crossing(columns, names, size=raters) for names in groupings]
-    groups = {ALL: np.ones(raters, dtype=bool)} | {
-        label: inside for found in crossed for label, inside in found.items()
-    }
-    if len(groups) != 1 + sum(map(len, crossed)):
+    groups, grouping = {ALL: np.ones(n_raters, dtype=bool)}, [ALL]
+    for names in groupings:
+        crossed = _cross_columns(columns, names, size=n_raters)
+        groups |= crossed
+        grouping += [",".join(names)] * len(crossed)
+    if len(groups) != len(grouping):
         raise ValueError(f"a grouping comes twice: {', '.join(map(','.join, groupings))}")
-    grouping = [ALL]
-    for names, found in zip(groupings, crossed, strict=True):
-        grouping += [",".join(names)] * len(found)
     return xr.DataArray(
         np.stack(list(groups.values())),
         dims=("group", "rater"),
@@ -59,15 +58,15 @@ def membership(
     )
 
 
-def strata(
-    columns: Mapping[str, NDArray[np.str_]], by: Sequence[str], *, items: int
+def assign_strata(
+    columns: Mapping[str, NDArray[np.str_]], by: Sequence[str], *, n_items: int
 ) -> xr.DataArray:
-    """Say which item belongs to which stratum: all items, and each value of each column.
+    """Return which item belongs to which stratum: all items, and each value of each column.
 
     Args:
         columns: For each column a value for each item, empty where missing; (item,).
         by: Names of columns.
-        items: Number of items.
+        n_items: Number of items.
 
     Returns:
         Bool (by, item) with labels such as ``all`` and ``violation=Sexual``.
@@ -75,14 +74,12 @@ def strata(
     Raises:
         ValueError: A column is unknown or of another length, or comes twice.
 
-    >>> found = strata({"violation": np.array(["Sexual", "Bias", ""])}, ["violation"], items=3)
-    >>> found["by"].values.tolist()
-    ['all', 'violation=Bias', 'violation=Sexual']
-    >>> found.values.tolist()
-    [[True, True, True], [False, True, False], [True, False, False]]
+    >>> strata = assign_strata({"kind": np.array(["b", "a", ""])}, ["kind"], n_items=3)
+    >>> strata["by"].values.tolist(), strata.values.tolist()[1:]
+    (['all', 'kind=a', 'kind=b'], [[False, True, False], [True, False, False]])
     """
-    found = membership(columns, [[name] for name in by], raters=items)
-    return found.drop_vars("grouping").rename(group="by", rater="item")
+    membership = assign_groups(columns, [[name] for name in by], n_raters=n_items)
+    return membership.drop_vars("grouping").rename(group="by", rater="item")
 
 
 def shared_items(
@@ -109,7 +106,7 @@ def shared_items(
     return items.astype(np.int64).transpose(..., "group", "by")
 
 
-def withheld(
+def explain_missing(
     table: xr.DataArray,
     items: xr.DataArray,
     *,
@@ -118,14 +115,14 @@ def withheld(
     raters: xr.DataArray | None,
     alone: xr.DataArray | None = None,
 ) -> xr.DataArray:
-    """Say why a group's metrics are missing in a stratum; empty where they are not.
+    """Return why a group's metrics are missing in a stratum; empty where they are not.
 
     Args:
         table: Rows by score and label; (..., group, by, score, unsafe).
         items: Items with both a score and a label; (..., group, by).
         min_raters: Fewest raters of a group.
         min_items: Fewest items of a stratum.
-        raters: Raters of each group (group); None leaves ``min_raters`` aside.
+        raters: Raters of each group (group); None: ``min_raters`` does not apply.
         alone: Where labels are the crowd's own: whether no rater outside the group labels an item
             (..., group); None where labels come from elsewhere.
 
@@ -134,12 +131,12 @@ def withheld(
 
     >>> no_items = xr.DataArray([[0]], dims=("group", "by"))
     >>> none = xr.DataArray(np.zeros((1, 1, 3, 2)), dims=("group", "by", "score", "unsafe"))
-    >>> withheld(none, no_items, min_raters=3, min_items=1, raters=None).item()
+    >>> explain_missing(none, no_items, min_raters=3, min_items=1, raters=None).item()
     '0 items with a score and a label, fewer than min_items = 1'
     """
     rows = table.sum("score")
     reason: xr.DataArray = xr.apply_ufunc(
-        partial(_reason, min_raters=min_raters, min_items=min_items),
+        partial(_explain, min_raters=min_raters, min_items=min_items),
         xr.DataArray(min_raters) if raters is None else raters,
         items,
         rows.isel(unsafe=0, drop=True),
@@ -153,39 +150,60 @@ def withheld(
     return reason.astype(str if reason.chunks is None else f"<U{LONGEST_REASON}")
 
 
-def _crossing(
+def explain_few_raters(raters: int, min_raters: int) -> str:
+    """Return why a group has too few raters; empty where it has enough.
+
+    >>> explain_few_raters(1, 3)
+    '1 rater, fewer than min_raters = 3'
+    """
+    if raters >= min_raters:
+        return ""
+    return f"{format_count(raters, 'rater')}, fewer than min_raters = {min_raters}"
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> format_count(1, "rater"), format_count(0, "item")
+    ('1 rater', '0 items')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def natural_key(text: str) -> list[tuple[str, float, str]]:
+    """Return a key that sorts whole numbers inside a text by size.
+
+    >>> sorted(["45-54", "100+", "5-17", "older"], key=natural_key)
+    ['5-17', '45-54', '100+', 'older']
+    """
+    return [
+        ("0", float(run), "") if run.isdecimal() else ("1", 0.0, run)
+        for run in re.split(r"(\d+)", text)
+        if run
+    ]
+
+
+def _cross_columns(
     columns: Mapping[str, NDArray[np.str_]], names: Sequence[str], *, size: int
 ) -> dict[str, NDArray[np.bool_]]:
     """Members of every combination of values that occurs, numbers in them sorted by size."""
-    values = np.stack([_column(columns, name, size=size) for name in names])
+    values = np.stack([_read_column(columns, name, size=size) for name in names])
     present = (values != "").all(axis=0)
+    combinations = sorted(
+        np.unique(values[:, present], axis=1).T, key=lambda texts: [*map(natural_key, texts)]
+    )
     return {
         ",".join(f"{name}={value}" for name, value in zip(names, combination, strict=True)): (
             values == combination[:, None]
         ).all(axis=0)
-        for combination in sorted(
-            np.unique(values[:, present], axis=1).T, key=lambda texts: [*map(natural, texts)]
-        )
+        for combination in combinations
     }
 
 
-def natural(text: str) -> list[tuple[str, float, str]]:
-    """Return a key that sorts whole numbers inside a text by size.
-
-    >>> sorted(["45-54", "100+", "5-17", "older"], key=natural)
-    ['5-17', '45-54', '100+', 'older']
-    """
-    parts = re.split(r"(\d+)", text)
-    return [("0" if part.isdecimal() else "1", *_part(part)) for part in parts if part]
-
-
-def _part(text: str) -> tuple[float, str]:
-    """A run of digits by its size, anything else as it is."""
-    return (float(text), "") if text.isdecimal() else (0.0, text)
-
-
-def _column(columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int) -> NDArray[np.str_]:
-    """One column as text, or the error that says what there is."""
+def _read_column(
+    columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int
+) -> NDArray[np.str_]:
+    """One column as text, or the error that lists the columns."""
     if name not in columns:
         raise ValueError(
             f"no column {name!r} (there are: {format_list(columns)}){did_you_mean(name, columns)}"
@@ -196,7 +214,7 @@ def _column(columns: Mapping[str, NDArray[np.str_]], name: str, *, size: int) ->
     return values
 
 
-def _reason(
+def _explain(
     raters: int,
     items: int,
     safe: float,
@@ -206,26 +224,15 @@ def _reason(
     min_raters: int,
     min_items: int,
 ) -> str:
-    """The reasons of one group in one stratum; what rows lack is said only of items there."""
+    """The reasons of one group in one stratum; rows are only named where items are enough."""
     if alone:
         return NOBODY_OUTSIDE
-    reasons = []
-    if raters < min_raters:
-        reasons.append(f"{counted(raters, 'rater')}, fewer than min_raters = {min_raters}")
+    few_raters = explain_few_raters(raters, min_raters)
+    reasons = [few_raters] if few_raters else []
     if items < min_items or items == 0:
-        least = max(min_items, 1)
-        shared = f"{counted(items, 'item')} with a score and a label"
-        reasons.append(f"{shared}, fewer than min_items = {least}")
+        shared = f"{format_count(items, 'item')} with a score and a label"
+        reasons.append(f"{shared}, fewer than min_items = {max(min_items, 1)}")
     else:
         rows = {"no unsafe row": unsafe, "no safe row": safe}
         reasons += [text for text, number in rows.items() if number == 0]
     return "; ".join(reasons)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "rater"), counted(0, "item")
-    ('1 rater', '0 items')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

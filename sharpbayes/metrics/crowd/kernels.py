@@ -8,14 +8,14 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Index = NDArray[np.int64]
 Places = NDArray[np.uint32]
-Levels = NDArray[np.int16]
+Scores = NDArray[np.int16]
 
 
 @njit(cache=True, nogil=True)
 def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     first: Index,
     rater: Codes,
-    level: Levels,
+    score: Scores,
     kind: Places,
     within: Floats,
     cross: Floats,
@@ -29,35 +29,35 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     Args:
         first: First rating of each item, and the number of ratings; shape (items + 1,).
         rater: Rater of each rating, ordered by item; shape (ratings,).
-        level: Score of each rating; shape (ratings,).
+        score: Score of each rating; shape (ratings,).
         kind: Group of each rater, the number of groups for none; shape (raters, p).
         within: Result: pairs inside each group, 1 / (m - 1) each; shape (p, s, s, groups).
         cross: Result: pairs across, (m + n) / (m n) each; shape (p, s, s, groups).
         inside: Result: scores inside, of items that have both sides; shape (p, s, groups).
         outside: Result: scores outside, of the same items; shape (p, s, groups).
     """
-    shuffles, levels, groups = inside.shape
+    shuffles, n_scores, groups = inside.shape
     # Whole numbers: adding one to a float waits for the one before it.
-    tally = np.empty((shuffles, levels * (groups + 1)), np.int32)
-    whole = np.empty(levels)
+    tally = np.empty((shuffles, n_scores * (groups + 1)), np.int32)
+    whole = np.empty(n_scores)
     # Items outermost: their ratings stay in the nearest cache for all of the block.
     for i in range(first.size - 1):
         here = slice(first[i], first[i + 1])
-        _tally(rater[here], level[here], groups + 1, kind, tally)
-        for c in range(levels):
+        _tally(rater[here], score[here], groups + 1, kind, tally)
+        for c in range(n_scores):
             whole[c] = tally[0, c * (groups + 1) : (c + 1) * (groups + 1)].sum()
         _add_item(tally, whole, within, cross, inside, outside)
-    for k in range(levels):
+    for k in range(n_scores):
         for c in range(k):
             within[:, k, c] = within[:, c, k]
 
 
 @njit(cache=True, nogil=True)
-def _tally(rater: Codes, level: Levels, stride: int, kind: Places, tally: Codes) -> None:
+def _tally(rater: Codes, score: Scores, stride: int, kind: Places, tally: Codes) -> None:
     """Count the ratings of an item by score and group, for every shuffle of the raters."""
     tally[:] = 0
     for r in range(rater.size):
-        here, start = kind[np.uint32(rater[r])], np.uint32(level[r] * stride)
+        here, start = kind[np.uint32(rater[r])], np.uint32(score[r] * stride)
         for p in range(here.size):
             tally[p, here[p] + start] += 1
 
@@ -135,7 +135,7 @@ def _add_margins(
 def tabulate_raters(  # noqa: PLR0917
     first: Index,
     rater: Codes,
-    level: Levels,
+    score: Scores,
     label: Floats,
     cut: int,
     weight: Floats,
@@ -146,7 +146,7 @@ def tabulate_raters(  # noqa: PLR0917
     Args:
         first: First rating of each item, and the number of ratings; shape (items + 1,).
         rater: Rater of each rating, ordered by item; shape (ratings,).
-        level: Score of each rating.
+        score: Score of each rating.
         label: Safe and unsafe labels of each item; shape (items, 2).
         cut: Where labels are the crowd's own: scores at or above it are unsafe, and a rating does
             not label its own item. 0 for labels from elsewhere.
@@ -162,42 +162,42 @@ def tabulate_raters(  # noqa: PLR0917
             safe, unsafe = times * label[i, 0], times * label[i, 1]
             own = times if cut > 0 else 0.0
             for r in range(first[i], first[i + 1]):
-                cell = table[b, rater[r], level[r]]
-                high = own if level[r] >= cut else 0.0
+                cell = table[b, rater[r], score[r]]
+                high = own if score[r] >= cut else 0.0
                 cell[0] += safe - (own - high)
                 cell[1] += unsafe - high
 
 
 @njit(cache=True, nogil=True)
 def count_raters(  # noqa: PLR0917
-    item: Codes, rater: Codes, level: Levels, others: Floats, scores: Floats, rated: Floats
+    item: Codes, rater: Codes, score: Scores, others: Floats, scores: Floats, rated: Floats
 ) -> None:
     """Count each rater's ratings by score, and those of items that somebody else labels.
 
     Args:
         item: Item of each rating; shape (ratings,).
         rater: Rater of each rating.
-        level: Score of each rating.
+        score: Score of each rating.
         others: Labels of each item, those of one rating of it taken out; shape (items,).
         scores: Result: ratings with each score; shape (raters, scores).
         rated: Result: ratings of items that have a label; shape (raters,).
     """
-    for r in range(level.size):
-        scores[rater[r], level[r]] += 1.0
+    for r in range(score.size):
+        scores[rater[r], score[r]] += 1.0
         rated[rater[r]] += 1.0 if others[item[r]] > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def count_scores(item: Codes, rater: Codes, level: Levels, kind: Index, counts: Codes) -> None:
+def count_scores(item: Codes, rater: Codes, score: Scores, kind: Index, counts: Codes) -> None:
     """Count the scores that raters of each kind gave to each item; missing ones nowhere.
 
     Args:
         item: Item of each rating; shape (ratings,).
         rater: Rater of each rating.
-        level: Score of each rating, negative where missing.
+        score: Score of each rating, negative where missing.
         kind: Kind of each rater; shape (raters,).
         counts: Result; shape (kinds, items, scores).
     """
-    for r in range(level.size):
-        if level[r] >= 0:
-            counts[kind[rater[r]], item[r], level[r]] += 1
+    for r in range(score.size):
+        if score[r] >= 0:
+            counts[kind[rater[r]], item[r], score[r]] += 1

@@ -12,34 +12,34 @@ SCORES = {"within": 2, "cross": 2, "inside": 1, "outside": 1}
 BLOCK = 8
 
 
-def pairs_by_row(
+def count_partition_pairs(
     kind: NDArray[np.number],
     *,
     first: NDArray[np.int64],
     rows: tuple[NDArray[np.int32], NDArray[np.int16]],
-    levels: int,
-    groups: int,
+    n_scores: int,
+    n_groups: int,
 ) -> tuple[NDArray[np.float64], ...]:
     """Count pairs of scores for each partition of the raters by itself.
 
     Args:
-        kind: Group of each rater, ``groups`` for none; (..., rater).
+        kind: Group of each rater, ``n_groups`` for none; (..., rater).
         first: First rating of each item, and the number of ratings; (item + 1,).
         rows: Rater of each rating, ordered by item, and its score; (rating,).
-        levels: Number of scores of the scale, K + 1.
-        groups: Number of groups.
+        n_scores: Number of scores of the scale, K + 1.
+        n_groups: Number of groups.
 
     Returns:
         ``within`` and ``cross`` (..., score, score, group), ``inside`` and ``outside`` (..., score,
         group); see :func:`sharpbayes.metrics.crowd.cohesion.pair_counts`.
 
     >>> first, rows = np.array([0, 2]), (np.arange(2, dtype="i4"), np.array([0, 1], dtype="i2"))
-    >>> within, *_ = pairs_by_row(np.array([0, 0]), first=first, rows=rows, levels=2, groups=1)
+    >>> within, *_ = count_partition_pairs(np.array([0, 0]), first=first, rows=rows, n_scores=2, n_groups=1)
     >>> within[..., 0].tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
     flat = kind.reshape(-1, kind.shape[-1]).astype(np.uint32)
-    shapes = [(*[levels] * number, groups) for number in SCORES.values()]
+    shapes = [(*[n_scores] * number, n_groups) for number in SCORES.values()]
     found = [np.zeros((len(flat), *shape)) for shape in shapes]
 
     def count(block: slice) -> None:

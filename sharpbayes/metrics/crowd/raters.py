@@ -6,13 +6,24 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.groups import withheld
+from sharpbayes.metrics.crowd.groups import explain_missing
 from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
-from sharpbayes.metrics.crowd.responsiveness import LONG_NAMES, areas, severity_metrics
+from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
-from sharpbayes.metrics.stats.resampling import block_of, bootstrap, percentile_interval
+from sharpbayes.metrics.stats.metric import describe
+from sharpbayes.metrics.stats.ranks import rank
+from sharpbayes.metrics.stats.resampling import (
+    block_size,
+    bootstrap,
+    intervals_with_width,
+    percentile_interval,
+)
 
-KEPT = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
+LONG_NAMES = {
+    "items": "items with a score and a label",
+    "rank": "place by harmonic mean, 1 the most responsive",
+    "reason": "why the metrics are missing, empty where they are not",
+}
 
 
 @dataclass(frozen=True)
@@ -20,42 +31,42 @@ class RaterScores:
     """The ratings of a crowd and the labels of its items, as the metrics of raters need them.
 
     Attributes:
-        level: Scores 0..levels-1, none missing; (rating,).
+        score: Scores 0..n_scores-1, none missing; (rating,).
         item: Item of each rating.
         rater: Rater of each rating.
         label_count: Safe and unsafe labels of each item; (item, unsafe). Where labels are the
             crowd's own, those of all raters: each rater's own are taken out.
         cut: Scores at or above it are the crowd's unsafe labels; 0 for labels from elsewhere.
-        raters: Number of raters.
-        levels: Number of scores of the scale, K + 1.
+        n_raters: Number of raters.
+        n_scores: Number of scores of the scale, K + 1.
     """
 
-    level: NDArray[np.integer]
+    score: NDArray[np.integer]
     item: NDArray[np.integer]
     rater: NDArray[np.integer]
     label_count: NDArray[np.floating]
     cut: int
-    raters: int
-    levels: int
+    n_raters: int
+    n_scores: int
 
     @property
     def codes(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int16]]:
-        """Item, rater and level as the compiled loops take them."""
+        """Item, rater and score as the compiled loops take them."""
         item, rater = (code.astype(np.int32, copy=False) for code in (self.item, self.rater))
-        return item, rater, self.level.astype(np.int16, copy=False)
+        return item, rater, self.score.astype(np.int16, copy=False)
 
     def table(self, weights: xr.DataArray) -> xr.DataArray:
         """Return rows by score and label (replicate, rater, score, unsafe), items weighted."""
         weight = np.ascontiguousarray(weights.transpose("replicate", "item"), dtype=np.float64)
-        rows = np.zeros((len(weight), self.raters, self.levels, 2))
+        rows = np.zeros((len(weight), self.n_raters, self.n_scores, 2))
         labels = np.ascontiguousarray(self.label_count, dtype=np.float64)
-        item, rater, level = self.codes
+        item, rater, score = self.codes
         order = np.argsort(item, kind="stable") if (item[1:] < item[:-1]).any() else slice(None)
         # Keys of the same kind: others would copy every item.
         first = np.searchsorted(item[order], np.arange(len(labels) + 1, dtype=np.int32))
-        tabulate_raters(first, rater[order], level[order], labels, self.cut, weight, rows)
+        tabulate_raters(first, rater[order], score[order], labels, self.cut, weight, rows)
         dims = ("replicate", "rater", "score", "unsafe")
-        return xr.DataArray(rows, {"score": np.arange(self.levels)}, dims)
+        return xr.DataArray(rows, {"score": np.arange(self.n_scores)}, dims)
 
 
 def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
@@ -77,8 +88,8 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
 
     >>> labels = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
     >>> scores = RaterScores(
-    ...     np.array([0, 0, 1, 2, 2]), np.arange(5), np.zeros(5, int), labels, cut=0, raters=1,
-    ...     levels=3,
+    ...     np.array([0, 0, 1, 2, 2]), np.arange(5), np.zeros(5, int), labels, cut=0, n_raters=1,
+    ...     n_scores=3,
     ... )
     >>> found = rater_metrics(scores, min_items=5)
     >>> found["mpa"].item(), found["wra"].item(), found["extreme_response"].item()
@@ -86,20 +97,18 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     """
     once = xr.DataArray(np.ones((1, len(scores.label_count))), dims=("replicate", "item"))
     rows = scores.table(once).isel(replicate=0)
-    counts, rated = np.zeros((scores.raters, scores.levels)), np.zeros(scores.raters)
+    counts, rated = np.zeros((scores.n_raters, scores.n_scores)), np.zeros(scores.n_raters)
     others = scores.label_count.sum(axis=1).astype(np.float64) - float(scores.cut > 0)
     count_raters(*scores.codes, others, counts, rated)
     items = xr.DataArray(rated.astype(np.int64), dims="rater")
-    reason = withheld(rows, items, min_raters=1, min_items=min_items, raters=None)
-    found = severity_metrics(rows)[list(KEPT)].where(reason == "")
-    found = found.assign(items=items, reason=reason, rank=ranks(found["hm"]))
-    for name in KEPT:
-        found[name].attrs["long_name"] = LONG_NAMES[name]
-    found["items"].attrs["long_name"] = "items with a score and a label"
-    found["rank"].attrs["long_name"] = "place by harmonic mean, 1 the most responsive"
-    found["reason"].attrs["long_name"] = LONG_NAMES["reason"]
+    reason = explain_missing(rows, items, min_raters=1, min_items=min_items, raters=None)
+    metrics = severity_metrics(rows, metric_names()).where(reason == "")
+    ranks = rank(metrics["hm"], method="min", descending=True)
+    metrics = describe(metrics.assign(items=items, reason=reason, rank=ranks), METRICS)
+    for name, text in LONG_NAMES.items():
+        metrics[name].attrs["long_name"] = text
     used = xr.DataArray(counts.astype(np.int64), rows.isel(unsafe=0).coords, ("rater", "score"))
-    return found.merge(scale_use(used))
+    return metrics.merge(scale_use(used))
 
 
 def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: float) -> xr.Dataset:
@@ -116,33 +125,21 @@ def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: f
         has the metric, or all have the same.
 
     >>> rng = np.random.default_rng(1)
-    >>> level, item = rng.integers(0, 3, 60), np.arange(60)
+    >>> score, item = rng.integers(0, 3, 60), np.arange(60)
     >>> labels = np.stack([rng.random(60) < 0.5, np.ones(60)], axis=1).astype(float)
-    >>> scores = RaterScores(level, item, item * 0, labels, cut=0, raters=1, levels=3)
+    >>> scores = RaterScores(score, item, item * 0, labels, cut=0, n_raters=1, n_scores=3)
     >>> found = rater_intervals(scores, replicates=50, seed=1, level=0.9)
     >>> found["wra_interval"].sizes["bound"]
     2
     """
+    names = metric_names(headline=True)
     resampled = bootstrap(
-        lambda weights: areas(scores.table(weights)),
+        lambda weights: severity_metrics(scores.table(weights), names),
         xr.DataArray(np.arange(len(scores.label_count)), dims="item"),
         replicates=replicates,
         seed=seed,
         dim="item",
-        block=block_of(max(len(scores.label_count), 2 * scores.raters * scores.levels)),
+        block=block_size(max(len(scores.label_count), 2 * scores.n_raters * scores.n_scores)),
     )
-    found = percentile_interval(resampled, level=level)
-    wide = found.isel(bound=1, drop=True) > found.isel(bound=0, drop=True)
-    return xr.Dataset({f"{name}_interval": x.where(wide[name]) for name, x in found.items()})
-
-
-def ranks(x: xr.DataArray) -> xr.DataArray:
-    """Return places, 1 for the largest; equals share the best place, NaN has none.
-
-    >>> ranks(xr.DataArray([0.2, 0.5, np.nan, 0.5], dims="rater")).values.tolist()
-    [3.0, 1.0, nan, 1.0]
-    """
-    values = x.to_numpy()
-    known = np.sort(-values[~np.isnan(values)])
-    places = np.searchsorted(known, -values) + 1.0
-    return x.copy(data=np.where(np.isnan(values), np.nan, places))
+    interval = intervals_with_width(percentile_interval(resampled, level=level))
+    return interval.rename({name: f"{name}_interval" for name in names})

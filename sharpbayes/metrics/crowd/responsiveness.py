@@ -6,57 +6,18 @@ every function takes any extra leading dimensions (``draw``, ``replicate``); of 
 result is one too, and nothing is read before the result is.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.metrics.crowd.association import auc_pr, auc_roc, kendall_tau, spearman
-from sharpbayes.metrics.crowd.groups import membership, shared_items, strata, withheld
-from sharpbayes.metrics.crowd.scores import (
-    crowd_label_counts,
-    expert_label_counts,
-    item_label_counts,
-    plurality,
-    score_counts,
-)
-
-__all__ = [
-    "auc_pr",
-    "auc_roc",
-    "crowd_label_counts",
-    "expert_label_counts",
-    "harmonic_mean",
-    "item_label_counts",
-    "kendall_tau",
-    "membership",
-    "monotonic_precision_area",
-    "plurality",
-    "precision",
-    "recall",
-    "recall_below",
-    "responsiveness",
-    "score_counts",
-    "severity_metrics",
-    "severity_table",
-    "shared_items",
-    "spearman",
-    "strata",
-    "weighted_recall_area",
-    "withheld",
-]
+from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
+from sharpbayes.metrics.stats.metric import Metric, describe
 
 LONG_NAMES = {
     "count": "rows (item, label) with this plurality score",
-    "precision": "P(unsafe given the score)",
-    "recall": "P(the score given unsafe)",
-    "recall_below": "P(a lower score given safe)",
-    "mpa": "monotonic precision area, in [0, 1]",
-    "wra": "weighted recall area, in [0, 1]",
-    "hm": "harmonic mean of mpa and wra, in [0, 1]",
-    "kendall_tau": "Kendall's tau-b of score and label, in [-1, 1]",
-    "spearman": "Spearman's rank correlation of score and label, in [-1, 1]",
-    "auc_pr": "average precision of the score, in [0, 1]",
-    "auc_roc": "area under the ROC curve of the score, in [0, 1]",
     "items": "items with both a plurality score and a label",
     "raters": "raters in the group",
     "reason": "why the metrics are missing, empty where they are not",
@@ -68,7 +29,7 @@ def severity_table(
     label_count: xr.DataArray,
     *,
     by: xr.DataArray,
-    levels: int,
+    n_scores: int,
     weights: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Count rows by score and label: each item once for each of its labels, times its weight.
@@ -76,10 +37,10 @@ def severity_table(
     ``count[g, b, s, u] = sum over items i in b with S[g, i] = s of weight[i] label_count[i, u]``
 
     Args:
-        plurality: Scores 0..levels-1, -1 missing; (..., group, item).
+        plurality: Scores 0..n_scores-1, -1 missing; (..., group, item).
         label_count: Labels of each item; (..., [group,] item, unsafe) with ``unsafe = [0, 1]``.
         by: Which item belongs to which stratum; bool (by, item).
-        levels: Number of scores of the scale, K + 1.
+        n_scores: Number of scores of the scale, K + 1.
         weights: How often each item counts, such as (replicate, item); None counts each once.
 
     Returns:
@@ -93,12 +54,12 @@ def severity_table(
     >>> scores = xr.DataArray([[0, 2, -1]], dims=("group", "item"))
     >>> labels = xr.DataArray([[4, 1], [0, 5], [5, 0]], dims=("item", "unsafe"))
     >>> every = xr.DataArray([[True, True, True]], dims=("by", "item"))
-    >>> severity_table(scores, labels, by=every, levels=3).values.tolist()
+    >>> severity_table(scores, labels, by=every, n_scores=3).values.tolist()
     [[[[4.0, 1.0], [0.0, 0.0], [0.0, 5.0]]]]
     """
     once = xr.DataArray(1.0) if weights is None else weights.astype(float)
     plurality, label_count, by, once = xr.align(plurality, label_count, by, once, join="exact")
-    score = xr.DataArray(np.arange(levels), dims="score", coords={"score": np.arange(levels)})
+    score = xr.DataArray(np.arange(n_scores), dims="score", coords={"score": np.arange(n_scores)})
     scored = (plurality == score).astype(float)
     labelled = label_count.astype(float) * by
     # Resamples meet the rows last, in one matrix product; weights of each draw stay with its draw.
@@ -127,7 +88,7 @@ def precision(table: xr.DataArray) -> xr.DataArray:
     >>> precision(table).values.tolist()
     [0.25, 0.0, 1.0]
     """
-    return _share(table.isel(unsafe=1, drop=True), of=table.sum("unsafe"))
+    return _divide(table.isel(unsafe=1, drop=True), table.sum("unsafe"))
 
 
 def recall(table: xr.DataArray) -> xr.DataArray:
@@ -148,7 +109,7 @@ def recall(table: xr.DataArray) -> xr.DataArray:
     [0.25, 0.0, 0.75]
     """
     unsafe = table.isel(unsafe=1, drop=True)
-    return _share(unsafe, of=unsafe.sum("score"))
+    return _divide(unsafe, unsafe.sum("score"))
 
 
 def recall_below(table: xr.DataArray) -> xr.DataArray:
@@ -170,7 +131,7 @@ def recall_below(table: xr.DataArray) -> xr.DataArray:
     """
     safe = table.isel(unsafe=0, drop=True)
     below = safe.cumsum("score").shift(score=1, fill_value=0.0)
-    return _share(below, of=safe.sum("score"))
+    return _divide(below, safe.sum("score"))
 
 
 def monotonic_precision_area(precision: xr.DataArray) -> xr.DataArray:
@@ -258,7 +219,7 @@ def responsiveness(
     by: xr.DataArray,
     min_raters: int,
     min_items: int,
-    levels: int,
+    n_scores: int,
     raters: xr.DataArray | None = None,
     weights: xr.DataArray | None = None,
     reason: xr.DataArray | None = None,
@@ -266,22 +227,22 @@ def responsiveness(
     """Compute every responsiveness metric of every group in every stratum.
 
     Args:
-        plurality: Scores 0..levels-1, -1 missing; (..., group, item).
+        plurality: Scores 0..n_scores-1, -1 missing; (..., group, item).
         label_count: Labels of each item; (..., [group,] item, unsafe) with ``unsafe = [0, 1]``.
         by: Which item belongs to which stratum; bool (by, item).
         min_raters: Fewest raters of a group; below it the group's metrics are missing.
         min_items: Fewest items with both a score and a label; below it likewise.
-        levels: Number of scores of the scale, K + 1.
-        raters: Raters of each group (group); None leaves ``min_raters`` aside.
+        n_scores: Number of scores of the scale, K + 1.
+        raters: Raters of each group (group); None: ``min_raters`` does not apply.
         weights: How often each item counts, such as (replicate, item); None counts each once.
-        reason: Where metrics are missing (group, by), empty where not; None decides it from the
+        reason: Why metrics are missing (group, by), empty where they are not; None finds it in the
             arguments without weights, so that resamples follow the observed data.
 
     Returns:
-        Over (..., group, by, score): ``count``, ``precision``, ``recall``, ``recall_below``. Over
-        (..., group, by): ``mpa``, ``wra``, ``hm``, ``kendall_tau``, ``spearman``, ``auc_pr`` and
-        ``auc_roc``, ``items`` and ``reason``. Over (group): ``raters``. All but ``count``,
-        ``items``, ``raters`` are NaN where there is a ``reason``.
+        The metrics of :data:`METRICS`: ``precision``, ``recall`` and ``recall_below`` over
+        (..., group, by, score), the others over (..., group, by); NaN where there is a ``reason``.
+        ``count`` (..., group, by, score), ``items`` and ``reason`` (..., group, by), ``raters``
+        (group).
 
     Raises:
         xarray.AlignmentError: The arguments are not about the same groups or items.
@@ -289,84 +250,135 @@ def responsiveness(
     Source: responsiveness paper, sections 4.1 and 5.
 
     >>> scores = xr.DataArray([[0, 0, 1, 2, 2]], dims=("group", "item"))
-    >>> labels = item_label_counts(np.array([0, 0, 0, 1, 1]))
+    >>> unsafe = xr.DataArray([0, 0, 0, 1, 1], dims="item")
+    >>> labels = xr.concat([1 - unsafe, unsafe], "unsafe").transpose("item", "unsafe")
     >>> every = xr.DataArray([[True] * 5], dims=("by", "item"))
-    >>> found = responsiveness(scores, labels, by=every, min_raters=1, min_items=5, levels=3)
+    >>> found = responsiveness(scores, labels, by=every, min_raters=1, min_items=5, n_scores=3)
     >>> found["mpa"].item(), found["wra"].item(), found["hm"].item()
     (1.0, 1.0, 1.0)
     """
     items = shared_items(plurality, label_count, by=by)
     if reason is None:
-        observed = severity_table(plurality, label_count, by=by, levels=levels)
-        own = "group" in label_count.dims
-        alone = label_count.sum(["item", "unsafe"]) == 0 if own else None
-        reason = withheld(
-            observed,
+        from_crowd = "group" in label_count.dims
+        reason = explain_missing(
+            severity_table(plurality, label_count, by=by, n_scores=n_scores),
             items,
             min_raters=min_raters,
             min_items=min_items,
             raters=raters,
-            alone=alone,
+            alone=label_count.sum(["item", "unsafe"]) == 0 if from_crowd else None,
         )
-    table = severity_table(plurality, label_count, by=by, levels=levels, weights=weights)
-    found = severity_metrics(table).where(reason == "")
-    found = found.assign(count=table.sum("unsafe"), items=items, reason=reason)
+    table = severity_table(plurality, label_count, by=by, n_scores=n_scores, weights=weights)
+    metrics = severity_metrics(table).where(reason == "")
+    metrics = metrics.assign(count=table.sum("unsafe"), items=items, reason=reason)
     if raters is not None:
-        found["raters"] = raters
-    for name, variable in found.data_vars.items():
-        variable.attrs["long_name"] = LONG_NAMES[str(name)]
-    return found
+        metrics["raters"] = raters
+    for name, text in LONG_NAMES.items():
+        if name in metrics:
+            metrics[name].attrs["long_name"] = text
+    return describe(metrics, METRICS)
 
 
-def severity_metrics(table: xr.DataArray) -> xr.Dataset:
-    """Return every metric that a table of rows by score and label gives.
+def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
+    """Return the metrics that a table of rows by score and label gives.
 
     Args:
         table: Rows by score and label; (..., score, unsafe).
+        names: Which of :data:`METRICS`; None for all.
 
     Returns:
-        ``precision``, ``recall`` and ``recall_below`` (..., score), ``mpa``, ``wra``, ``hm``,
-        ``kendall_tau``, ``spearman``, ``auc_pr`` and ``auc_roc`` (...), missing as each says.
+        Metrics by score over (..., score), the others over (...); each is missing as it says.
 
     >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
     >>> float(severity_metrics(table)["wra"])
     0.75
     """
-    shares = {
-        "precision": precision(table),
-        "recall": recall(table),
-        "recall_below": recall_below(table),
-    }
-    return xr.Dataset(
-        {
-            **shares,
-            **_areas(**shares),
-            "kendall_tau": kendall_tau(table),
-            "spearman": spearman(table),
-            "auc_pr": auc_pr(table),
-            "auc_roc": auc_roc(table),
-        }
-    )
+    wanted = {metric.name for metric in METRICS} if names is None else set(names)
+    needed = set(wanted)
+    for metric in reversed(METRICS):
+        if metric.name in needed:
+            needed |= set(metric.inputs)
+    values = {"table": table}
+    for metric in METRICS:
+        if metric.name in needed:
+            values[metric.name] = metric.function(*(values[name] for name in metric.inputs))
+    return xr.Dataset({name: value for name, value in values.items() if name in wanted})
 
 
-def areas(table: xr.DataArray) -> xr.Dataset:
-    """Return ``mpa``, ``wra`` and ``hm`` alone, of a table as in :func:`severity_metrics`."""
-    return xr.Dataset(
-        _areas(precision=precision(table), recall=recall(table), recall_below=recall_below(table))
-    )
+# Every metric of a crowd. A metric takes the table of rows by score and label, or metrics above it.
+METRICS: tuple[Metric, ...] = (
+    Metric("precision", "precision", "P(unsafe given the score)", precision, by_score=True),
+    Metric("recall", "recall", "P(the score given unsafe)", recall, by_score=True),
+    Metric(
+        "recall_below", "recall below", "P(a lower score given safe)", recall_below, by_score=True
+    ),
+    Metric(
+        "mpa",
+        "MPA",
+        "monotonic precision area",
+        monotonic_precision_area,
+        inputs=("precision",),
+        compared=True,
+        headline=True,
+    ),
+    Metric(
+        "wra",
+        "WRA",
+        "weighted recall area",
+        weighted_recall_area,
+        inputs=("recall_below", "recall"),
+        compared=True,
+        headline=True,
+    ),
+    Metric(
+        "hm",
+        "HM",
+        "harmonic mean of mpa and wra",
+        harmonic_mean,
+        inputs=("mpa", "wra"),
+        compared=True,
+        headline=True,
+    ),
+    Metric(
+        "kendall_tau",
+        "Kendall's τ",
+        "Kendall's tau-b of score and label",
+        kendall_tau,
+        range="[-1, 1]",
+        compared=True,
+    ),
+    Metric(
+        "spearman",
+        "Spearman",
+        "Spearman's rank correlation of score and label",
+        spearman,
+        range="[-1, 1]",
+    ),
+    Metric("auc_pr", "AUC-PR", "average precision of the score", auc_pr),
+    Metric("auc_roc", "AUC-ROC", "area under the ROC curve of the score", auc_roc),
+)
 
 
-def _areas(
-    *, precision: xr.DataArray, recall: xr.DataArray, recall_below: xr.DataArray
-) -> dict[str, xr.DataArray]:
-    """Both areas and their harmonic mean."""
-    mpa, wra = monotonic_precision_area(precision), weighted_recall_area(recall_below, recall)
-    return {"mpa": mpa, "wra": wra, "hm": harmonic_mean(mpa, wra)}
+def metric_names(
+    *, by_score: bool | None = False, compared: bool | None = None, headline: bool | None = None
+) -> list[str]:
+    """Return the names of the metrics with these properties; None: with or without.
+
+    >>> metric_names(headline=True)
+    ['mpa', 'wra', 'hm']
+    """
+    return [
+        metric.name
+        for metric in METRICS
+        if by_score in (None, metric.by_score)
+        and compared in (None, metric.compared)
+        and headline in (None, metric.headline)
+    ]
 
 
-def _share(part: xr.DataArray, *, of: xr.DataArray) -> xr.DataArray:
-    """A share, NaN where there is nothing to share."""
-    return part / of.where(of > 0)
+def _divide(part: xr.DataArray, total: xr.DataArray) -> xr.DataArray:
+    """A share, NaN where the total is 0."""
+    return part / total.where(total > 0)
 
 
 def _precision_area(precision: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -56,16 +56,16 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
         "central_tendency": share.where(middle, 0.0).sum("score").where((total > 0) & (top > 1)),
         "scale_range_used": (used.max("score") - used.min("score")) / top,
     }
-    return described(xr.Dataset(found))
+    return describe_variables(xr.Dataset(found))
 
 
 def drift(
-    level: NDArray[np.integer],
+    score: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
     order: Floats,
-    raters: int,
+    n_raters: int,
     min_items: int,
 ) -> xr.Dataset:
     """Return how each rater's scores move from their first rating to their last.
@@ -74,11 +74,11 @@ def drift(
     ``(order - first) / (last - first)``: its p value is that of the t test of the slope.
 
     Args:
-        level: Scores 0..K, none missing; (rating,).
+        score: Scores 0..K, none missing; (rating,).
         item: Item of each rating.
         rater: Rater of each rating.
         order: When each rating was made, such as its number; NaN where not known.
-        raters: Number of raters.
+        n_raters: Number of raters.
         min_items: Fewest ratings of a rater, of items that others rated; at least 3 are needed.
 
     Returns:
@@ -87,26 +87,26 @@ def drift(
         over around the line.
 
     >>> item, rater = np.divmod(np.arange(20), 2)
-    >>> level = np.where(rater == 1, item // 5, 0)
-    >>> found = drift(level, item=item, rater=rater, order=item + 1.0, raters=2, min_items=3)
+    >>> score = np.where(rater == 1, item // 5, 0)
+    >>> found = drift(score, item=item, rater=rater, order=item + 1.0, n_raters=2, min_items=3)
     >>> found["drift"].round(2).values.tolist()
     [-1.36, 1.36]
     """
-    rest, kept = _others(level, item, order)
+    rest, kept = _others(score, item, order)
     who, y = rater[kept], rest[kept]
-    x = _relative(order[kept], who, raters)
-    n, mean_x, mean_y = _means(who, x, y, raters)
+    x = _relative(order[kept], who, n_raters)
+    n, mean_x, mean_y = _means(who, x, y, n_raters)
     dx, dy = x - mean_x[who], y - mean_y[who]
-    sxx, sxy, syy = (np.bincount(who, v, raters) for v in (dx * dx, dx * dy, dy * dy))
+    sxx, sxy, syy = (np.bincount(who, v, n_raters) for v in (dx * dx, dx * dy, dy * dy))
     known = (n >= max(min_items, 3)) & (sxx > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(known, sxy / sxx, np.nan)
         left = syy - slope * sxy
         error = np.sqrt(np.where(left > 1e-12 * syy, left, np.nan) / (n - 2) / sxx)
-    return described(_tested(slope, error, n - 2))
+    return describe_variables(_tested(slope, error, n - 2))
 
 
-def described(found: xr.Dataset) -> xr.Dataset:
+def describe_variables(found: xr.Dataset) -> xr.Dataset:
     """Return a dataset whose variables say what they are."""
     for name, text in LONG_NAMES.items():
         if name in found:
@@ -115,18 +115,18 @@ def described(found: xr.Dataset) -> xr.Dataset:
 
 
 def _others(
-    level: NDArray[np.integer], item: NDArray[np.integer], order: Floats
+    score: NDArray[np.integer], item: NDArray[np.integer], order: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Scores less the mean of the other raters of the item, and where there are any."""
-    number, total = np.bincount(item), np.bincount(item, level)
+    number, total = np.bincount(item), np.bincount(item, score)
     others = number[item] - 1
     kept = (others > 0) & np.isfinite(order)
-    return level - (total[item] - level) / np.maximum(others, 1), kept
+    return score - (total[item] - score) / np.maximum(others, 1), kept
 
 
-def _relative(order: Floats, who: NDArray[np.integer], raters: int) -> Floats:
+def _relative(order: Floats, who: NDArray[np.integer], n_raters: int) -> Floats:
     """The order of each rater's ratings, from 0 to 1."""
-    first, last = np.full(raters, np.inf), np.full(raters, -np.inf)
+    first, last = np.full(n_raters, np.inf), np.full(n_raters, -np.inf)
     np.minimum.at(first, who, order)
     np.maximum.at(last, who, order)
     length = last - first
@@ -135,11 +135,11 @@ def _relative(order: Floats, who: NDArray[np.integer], raters: int) -> Floats:
 
 
 def _means(
-    who: NDArray[np.integer], x: Floats, y: Floats, raters: int
+    who: NDArray[np.integer], x: Floats, y: Floats, n_raters: int
 ) -> tuple[NDArray[np.intp], Floats, Floats]:
     """Ratings of each rater, and means of both variables."""
-    n = np.bincount(who, minlength=raters)
-    mean_x, mean_y = (np.bincount(who, v, raters) / np.maximum(n, 1) for v in (x, y))
+    n = np.bincount(who, minlength=n_raters)
+    mean_x, mean_y = (np.bincount(who, v, n_raters) / np.maximum(n, 1) for v in (x, y))
     return n, mean_x, mean_y
 
 

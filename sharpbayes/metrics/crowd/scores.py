@@ -1,6 +1,6 @@
 """From single crowd ratings to what responsiveness compares: plurality scores and safety labels.
 
-Scores are levels 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
+Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
 any extra leading dimensions (``draw``, ``replicate``) of its first argument; of an array of Dask
 the result is one too, and blocks are read when it is.
 """
@@ -19,59 +19,59 @@ MISSING = -1
 
 
 def score_counts(
-    level: xr.DataArray,
+    score: xr.DataArray,
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
-    member: xr.DataArray,
-    levels: int,
-    items: int,
+    membership: xr.DataArray,
+    n_scores: int,
+    n_items: int,
 ) -> xr.DataArray:
     """Count how often each group gives each score to each item.
 
-    ``count[g, i, s] = #{ratings r : item[r] = i, level[r] = s, rater[r] in g}``
+    ``count[g, i, s] = #{ratings r : item[r] = i, score[r] = s, rater[r] in g}``
 
     Args:
-        level: Scores 0..levels-1, -1 missing; (..., rating).
-        item: Item of each rating, 0..items-1; (rating,).
-        rater: Rater of each rating, a position in ``member``; (rating,).
-        member: Who belongs to which group; bool (group, rater).
-        levels: Number of scores of the scale, K + 1.
-        items: Number of items.
+        score: Scores 0..n_scores-1, -1 missing; (..., rating).
+        item: Item of each rating, 0..n_items-1; (rating,).
+        rater: Rater of each rating, a position in ``membership``; (rating,).
+        membership: Who belongs to which group; bool (group, rater).
+        n_scores: Number of scores of the scale, K + 1.
+        n_items: Number of items.
 
     Returns:
         Counts (..., group, item, score); missing ratings count nowhere.
 
     Raises:
-        ValueError: A level, item or rater is out of its range.
+        ValueError: A score, item or rater is out of its range.
 
     Source: responsiveness paper, section 5.1.
 
-    >>> member = xr.DataArray([[True, True], [False, True]], dims=("group", "rater"))
-    >>> level = xr.DataArray([0, 2, 2], dims="rating")
+    >>> membership = xr.DataArray([[True, True], [False, True]], dims=("group", "rater"))
+    >>> score = xr.DataArray([0, 2, 2], dims="rating")
     >>> item, rater = np.array([0, 0, 1]), np.array([0, 1, 1])
-    >>> counts = score_counts(level, item=item, rater=rater, member=member, levels=3, items=2)
+    >>> counts = score_counts(score, item=item, rater=rater, membership=membership, n_scores=3, n_items=2)
     >>> counts.values.tolist()
     [[[1, 0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0, 1]]]
     """
-    _require_range("rater", rater, below=member.sizes["rater"])
+    _require_range("rater", rater, below=membership.sizes["rater"])
     # Raters of the same groups are counted together: one pass over the ratings serves all groups.
     kinds, kind = np.unique(
-        member.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
+        membership.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
     )
-    _require_range("item", item, below=items)
-    shape = {"kind": len(kinds), "item": items, "score": levels}
+    _require_range("item", item, below=n_items)
+    shape = {"kind": len(kinds), "item": n_items, "score": n_scores}
     by_kind: xr.DataArray = xr.apply_ufunc(
         partial(_counted, item=item, rater=rater, kind=kind, shape=tuple(shape.values())),
-        level.drop_vars("rating", errors="ignore"),
+        score.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
         output_core_dims=[list(shape)],
         dask="parallelized",
         dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": shape},
         output_dtypes=[np.int32],
-    ).assign_coords(score=np.arange(levels))
+    ).assign_coords(score=np.arange(n_scores))
     groups = xr.DataArray(kinds.astype(float), dims=("kind", "group"))
-    groups = groups.assign_coords(member.isel(rater=0, drop=True).coords)
+    groups = groups.assign_coords(membership.isel(rater=0, drop=True).coords)
     counts: xr.DataArray = xr.dot(groups, by_kind.astype(float), dim="kind", optimize=True)
     return counts.astype(np.int32).transpose(..., "group", "item", "score")
 
@@ -101,7 +101,7 @@ def plurality(counts: xr.DataArray) -> xr.DataArray:
 
 
 def expert_label_counts(
-    label: xr.DataArray | NDArray[np.integer], *, item: NDArray[np.integer], items: int
+    label: xr.DataArray | NDArray[np.integer], *, item: NDArray[np.integer], n_items: int
 ) -> xr.DataArray:
     """Count the experts who call each item safe and unsafe: one row for each item and expert.
 
@@ -109,8 +109,8 @@ def expert_label_counts(
 
     Args:
         label: 1 unsafe, 0 safe, -1 missing; (..., row), the rows last.
-        item: Item of each row, 0..items-1; (row,).
-        items: Number of items.
+        item: Item of each row, 0..n_items-1; (row,).
+        n_items: Number of items.
 
     Returns:
         Counts (..., item, unsafe) with ``unsafe = [0, 1]``.
@@ -121,13 +121,15 @@ def expert_label_counts(
     Source: responsiveness paper, sections 4 and 5.1.
 
     >>> label, item = np.array([1, 0, 1, -1]), np.array([0, 0, 0, 1])
-    >>> expert_label_counts(label, item=item, items=2).values.tolist()
+    >>> expert_label_counts(label, item=item, n_items=2).values.tolist()
     [[1, 2], [0, 0]]
     """
     rows = _flags(_as_rows(label, dim="rating"))
     one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
     everyone = np.zeros(len(item), dtype=np.int32)
-    counts = score_counts(rows, item=item, rater=everyone, member=one, levels=2, items=items)
+    counts = score_counts(
+        rows, item=item, rater=everyone, membership=one, n_scores=2, n_items=n_items
+    )
     return counts.isel(group=0).rename(score="unsafe")
 
 
@@ -222,12 +224,12 @@ def _counted(
     shape: tuple[int, ...],
 ) -> NDArray[np.int32]:
     """Count each row of (..., rating) by itself: memory grows with the counts alone."""
-    _require_range("level", scores, below=shape[-1], missing=True)
+    _require_range("score", scores, below=shape[-1], missing=True)
     codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
     counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
     for at in np.ndindex(scores.shape[:-1]):
-        level = np.ascontiguousarray(scores[at], dtype=np.int16)
-        count_scores(*codes, level, kind.reshape(-1).astype(np.int64), counts[at])
+        score = np.ascontiguousarray(scores[at], dtype=np.int16)
+        count_scores(*codes, score, kind.reshape(-1).astype(np.int64), counts[at])
     return counts
 
 

@@ -96,7 +96,7 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
     return judges * spread / together if against_reference else 1 + spread**2 / together
 
 
-def independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
+def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
     """Return the effective number of judges, of all and with each one left out.
 
     Args:
@@ -110,7 +110,7 @@ def independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
     Examples:
         >>> rng = np.random.default_rng(1)
         >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))
-        >>> round(float(independence(x, None)["effective_judges"]), 1)
+        >>> round(float(judge_independence(x, None)["effective_judges"]), 1)
         4.0
     """
     known = reference is not None

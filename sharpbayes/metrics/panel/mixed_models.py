@@ -13,7 +13,7 @@ AT_ZERO = "prompts vary no more than the residual: the estimate lies on its boun
 NOT_CONVERGED = "statsmodels did not converge: estimates of the analysis of variance"
 
 
-def linear_mixed(x: xr.DataArray, *, dim: str) -> xr.Dataset:
+def linear_mixed_model(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     """Return the linear mixed model of log-risk with a random intercept by prompt, by REML.
 
     L = mu + alpha_M + u_q + e;  u ~ N(0, s2_prompt), e ~ N(0, s2)
@@ -38,7 +38,7 @@ def linear_mixed(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 
     Examples:
         >>> x = xr.DataArray([[1.0, 4.0, 6.0], [2.0, 4.0, 7.0]], dims=("model", "prompt"))
-        >>> found = linear_mixed(x, dim="prompt")  # mean squares 12.5 and 1/6
+        >>> found = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6
         >>> round(float(found["prompt_variance"]), 3), round(float(found["residual_variance"]), 3)
         (6.167, 0.167)
     """
@@ -61,7 +61,7 @@ def linear_mixed(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     return xr.Dataset({name: ((), value, {"reason": reason}) for name, value in found.items()})
 
 
-def tail_mixed(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
+def tail_mixed_model(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
     """Return the logistic mixed model of tail events with a random intercept by prompt.
 
     logit P(Z = 1) = mu + alpha_M + u_q;  u ~ N(0, s2)
@@ -84,7 +84,7 @@ def tail_mixed(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
         >>> rng = np.random.default_rng(1)
         >>> chance = 1 / (1 + np.exp(2 - 2 * rng.normal(size=200)))
         >>> tail = xr.DataArray(rng.random((5, 200)) < chance, dims=("model", "prompt"))
-        >>> found = tail_mixed(tail, dim="prompt", seed=1)
+        >>> found = tail_mixed_model(tail, dim="prompt", seed=1)
         >>> 2 < float(found["tail_prompt_variance"]) < 6
         True
     """

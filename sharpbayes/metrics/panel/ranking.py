@@ -7,24 +7,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def ranks(x: xr.DataArray) -> xr.DataArray:
-    """Return the rank of each model, 1 the lowest, ties at their mean rank; NaN where missing.
-
-    Examples:
-        >>> ranks(xr.DataArray([4.0, 1.0, 4.0, np.nan], dims="model")).values
-        array([2.5, 1. , 2.5, nan])
-    """
-    found: xr.DataArray = xr.apply_ufunc(
-        _rank,
-        x,
-        input_core_dims=[["model"]],
-        output_core_dims=[["model"]],
-        vectorize=True,
-        output_dtypes=[float],
-    )
-    return found
-
-
 def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
     """Return rank correlations over models between orderings and a reference ordering.
 
@@ -123,14 +105,6 @@ def decision_flip(
     flip = (abs(by_mean) <= max_mean_gap) & (abs(by_tail) >= min_tail_gap) & ~itself
     reversed_ = flip & (by_mean * by_tail < 0)
     return xr.Dataset({"decision_flip": flip, "order_reversed": reversed_})
-
-
-def _rank(x: Floats) -> Floats:
-    """Ranks of one list."""
-    from scipy.stats import rankdata  # noqa: PLC0415 - only where it is used
-
-    found: Floats = rankdata(x, nan_policy="omit")
-    return found
 
 
 def _agreement(x: Floats, y: Floats) -> tuple[float, float, float, float]:

@@ -11,7 +11,7 @@ Missing = Literal["strict", "available"]
 
 
 @dataclass(frozen=True)
-class Part:
+class SubIndexPart:
     """A part of a sub-index: a reduction over indicators, with its weight.
 
     Attributes:
@@ -32,7 +32,7 @@ class SubIndex:
     """A harm dimension: weighted parts, and amplifiers as (indicator, coefficient)."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[SubIndexPart, ...]
     amplifiers: tuple[tuple[str, float], ...] = ()
 
 
@@ -92,8 +92,8 @@ def sub_index(phi: xr.DataArray, definition: SubIndex, *, missing: Missing) -> x
 
     Examples:
         >>> phi = xr.DataArray([1.0, 0.6, 1.0], {"indicator": ["flag", "severity", "explicit"]})
-        >>> coverage = Part("coverage", "mean", ("flag",), 0.35)
-        >>> intensity = Part("intensity", "rms", ("severity",), 0.65)
+        >>> coverage = SubIndexPart("coverage", "mean", ("flag",), 0.35)
+        >>> intensity = SubIndexPart("intensity", "rms", ("severity",), 0.65)
         >>> bias = SubIndex("bias", (coverage, intensity), (("explicit", 0.25),))
         >>> round(float(sub_index(phi, bias, missing="strict")), 4)  # 0.74 * 1.25
         0.925
@@ -133,7 +133,7 @@ def sub_indices(
 
     Examples:
         >>> phi = xr.DataArray([0.6, 0.8], {"indicator": ["f1", "f2"]})
-        >>> fairness = SubIndex("fairness", (Part("rms", "rms", ("f1", "f2"), 1.0),))
+        >>> fairness = SubIndex("fairness", (SubIndexPart("rms", "rms", ("f1", "f2"), 1.0),))
         >>> sub_indices(phi, [fairness], missing="strict").round(4).values
         array([0.7071])
     """

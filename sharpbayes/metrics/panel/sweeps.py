@@ -9,9 +9,10 @@ import xarray as xr
 
 from sharpbayes.metrics.panel.pooling import log_sum_exp
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.panel.ranking import rank_agreement, ranks
+from sharpbayes.metrics.panel.ranking import rank_agreement
 from sharpbayes.metrics.panel.risk import log_risk, log_risk_part
 from sharpbayes.metrics.panel.tail import Estimator, conditional_value_at_risk
+from sharpbayes.metrics.stats.ranks import rank
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Datas
     return xr.Dataset(
         {
             "lojo_cvar": cvar,
-            "lojo_rank": ranks(cvar),
+            "lojo_rank": rank(cvar, dim="model"),
             "lojo_tau": agreement["kendall"],
             "lojo_tau_p": agreement["kendall_p"],
         }
@@ -137,7 +138,7 @@ def ensembles(
         {
             "ensemble_mean": mean,
             "ensemble_cvar": cvar,
-            "ensemble_rank": ranks(cvar),
+            "ensemble_rank": rank(cvar, dim="model"),
             "ensemble_kendall": agreement["kendall"],
             "ensemble_spearman": agreement["spearman"],
             "ensemble_difference": (cvar - other).transpose("ensemble", "other_ensemble", ...),

@@ -33,7 +33,7 @@ def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
     return x.dropna(dim)
 
 
-def friedman(x: xr.DataArray, *, dim: str) -> xr.Dataset:
+def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     """Return the Friedman test of equal models, prompts as blocks.
 
     chi2 = 12 n / (k (k + 1)) sum_M (R_M - (k + 1) / 2)^2, corrected for ties;
@@ -53,7 +53,7 @@ def friedman(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 
     Examples:
         >>> x = xr.DataArray([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]], dims=("model", "prompt"))
-        >>> found = friedman(x, dim="prompt")
+        >>> found = friedman_test(x, dim="prompt")
         >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
         (3.0, 0.75, array([1. , 2.5, 2.5]))
     """
@@ -90,7 +90,7 @@ def kendall_w(chi2: float, *, prompts: int, models: int) -> float:
     return chi2 / (prompts * (models - 1)) if prompts and models > 1 else float("nan")
 
 
-def wilcoxon_pairs(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.Dataset:
+def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.Dataset:
     """Return two-sided signed-rank tests of every two models, with Holm's correction.
 
     Args:
@@ -108,7 +108,7 @@ def wilcoxon_pairs(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
     Examples:
         >>> x = xr.DataArray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], {"model": ["a", "b"]},
         ...                  ("model", "prompt"))
-        >>> found = wilcoxon_pairs(x, dim="prompt", zero_method="pratt")
+        >>> found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
         >>> float(found["wilcoxon_p"].sel(model="a", other="b"))
         0.25
     """
@@ -145,7 +145,7 @@ def holm(p: Floats) -> Floats:
     return found
 
 
-def two_way(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Dataset:
+def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Dataset:
     """Return which share of the sum of squares models and prompts explain.
 
     L = mu + alpha_M + beta_q + e;  eta2_c = SS_c / SS_total;
@@ -167,7 +167,7 @@ def two_way(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Datas
 
     Examples:
         >>> x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("model", "prompt"))
-        >>> two_way(x, dim="prompt")["eta2"].values
+        >>> two_way_anova(x, dim="prompt")["eta2"].values
         array([0.8, 0.2, 0. ])
     """
     cell = x.mean(sample) if sample else x

@@ -88,7 +88,7 @@ def rater_weights(
     raise ValueError("no weights of raters give every column its shares")
 
 
-def category_members(category: xr.DataArray) -> xr.DataArray:
+def category_membership(category: xr.DataArray) -> xr.DataArray:
     """Return weights that keep the prompts of one category each.
 
     Args:
@@ -98,7 +98,7 @@ def category_members(category: xr.DataArray) -> xr.DataArray:
         1 or 0 over (category, prompt), categories sorted.
 
     Examples:
-        >>> found = category_members(xr.DataArray(["b", "a", "b"], dims="prompt"))
+        >>> found = category_membership(xr.DataArray(["b", "a", "b"], dims="prompt"))
         >>> found["category"].values.tolist(), found.values.tolist()
         (['a', 'b'], [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     """
@@ -108,7 +108,7 @@ def category_members(category: xr.DataArray) -> xr.DataArray:
     return (names == bare).astype(float)
 
 
-def refused(phi: xr.DataArray, *, cut: float) -> xr.DataArray:
+def flag_refusals(phi: xr.DataArray, *, cut: float) -> xr.DataArray:
     """Return which answers are refusals: the judges' mean refusal is at or above a cut.
 
     Args:
@@ -124,7 +124,7 @@ def refused(phi: xr.DataArray, *, cut: float) -> xr.DataArray:
     Examples:
         >>> phi = xr.DataArray([[[1.0], [0.0]], [[0.0], [0.0]]],
         ...                    dims=("prompt", "judge", "indicator"))
-        >>> refused(phi, cut=0.5).values
+        >>> flag_refusals(phi, cut=0.5).values
         array([ True, False])
     """
     return phi.max("indicator").mean("judge") >= cut

@@ -21,7 +21,7 @@ JACKKNIFE_GROUPS = 1000
 BLOCK_MULTIPLE = 2
 
 
-def multiplicities(
+def bootstrap_counts(
     units: xr.DataArray, *, replicates: int, seed: int, dim: str, start: int = 0
 ) -> xr.DataArray:
     """Return how often each unit is drawn in each bootstrap resample.
@@ -38,7 +38,7 @@ def multiplicities(
 
     Examples:
         >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
-        >>> counts = multiplicities(units, replicates=2, seed=1, dim="prompt")
+        >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
         >>> counts.sum("prompt").values
         array([3, 3], dtype=uint64)
     """
@@ -50,7 +50,7 @@ def multiplicities(
     return xr.DataArray(counts, labels, ("replicate", dim))
 
 
-def nested_multiplicities(
+def nested_bootstrap_counts(
     counts: xr.DataArray, samples: xr.DataArray, *, seed: int
 ) -> xr.DataArray:
     """Return how often each repeated generation is drawn inside the units that were drawn.
@@ -59,7 +59,7 @@ def nested_multiplicities(
     resample varies as prompts and generations do.
 
     Args:
-        counts: From :func:`multiplicities`, over (replicate, unit).
+        counts: From :func:`bootstrap_counts`, over (replicate, unit).
         samples: Labels of the generations, over one dimension.
         seed: Seed of the counts; generations have streams of their own.
 
@@ -68,7 +68,7 @@ def nested_multiplicities(
 
     Examples:
         >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
-        >>> drawn = nested_multiplicities(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
+        >>> drawn = nested_bootstrap_counts(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
         >>> drawn.sum("sample").values
         array([[4., 0.]])
     """
@@ -104,7 +104,7 @@ def bootstrap(
 
     def part(start: int) -> xr.Dataset:
         size = min(even, replicates - start)
-        return statistic(multiplicities(units, replicates=size, seed=seed, dim=dim, start=start))
+        return statistic(bootstrap_counts(units, replicates=size, seed=seed, dim=dim, start=start))
 
     return _joined(current_map(resamples=True)(part, range(0, replicates, even)))
 
@@ -151,10 +151,10 @@ def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
     )
 
 
-def block_of(units: int) -> int:
+def block_size(units: int) -> int:
     """Return the number of resamples at once with which memory stays bounded.
 
-    >>> block_of(1000), block_of(100_000)
+    >>> block_size(1000), block_size(100_000)
     (5000, 250)
     """
     return max(FEWEST_REPLICATES, BLOCK_CELLS // units)
@@ -193,6 +193,17 @@ def percentile_interval(
     coords = {name: c for name, c in x.coords.items() if dim not in c.dims}
     labels = {**coords, "bound": ["lower", "upper"]}
     return xr.DataArray(bounds, labels, [*dims, "bound"], attrs=x.attrs)
+
+
+def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
+    """Return intervals, missing where they have no width: equal resamples show no uncertainty.
+
+    >>> bounds = xr.Dataset({"hm": (("group", "bound"), [[0.1, 0.3], [0.2, 0.2]])})
+    >>> intervals_with_width(bounds)["hm"].values
+    array([[0.1, 0.3],
+           [nan, nan]])
+    """
+    return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
 
 
 @overload

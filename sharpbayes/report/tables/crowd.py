@@ -109,9 +109,9 @@ def cohesion_table(results: xr.DataTree) -> list[Table]:
 
 def recruiting_table(results: xr.DataTree) -> list[Table]:
     """Return groups by responsiveness, with the ratings that would narrow their intervals."""
-    if "recruiting" not in results:
+    if "sample_size" not in results:
         return []
-    data = results["recruiting"].to_dataset()
+    data = results["sample_size"].to_dataset()
     data = data.isel(group=np.lexsort((data["rank"].fillna(np.inf), data["grouping"])))
     rows = [
         (

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel.ranking import ranks
+from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.report.tables.common import number, span
 from sharpbayes.report.tables.panel import by_risk, chance, names, tail_name
 from sharpbayes.report.tables.table import Table
@@ -158,7 +158,7 @@ def _aggregate_ranks(validation: xr.Dataset) -> Table:
 def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
     """Pairs alike by the mean and apart by the tail."""
     models = names(profile, "model")
-    by_mean, by_tail = (ranks(profile[name]).to_numpy() for name in PAIR)
+    by_mean, by_tail = (rank(profile[name]).to_numpy() for name in PAIR)
     rows = tuple(
         (
             f"{models[a]} / {models[b]}",

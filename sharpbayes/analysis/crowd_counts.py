@@ -1,0 +1,107 @@
+"""Counts of a crowd's scores and labels, and the responsiveness that follows from them."""
+
+from dataclasses import dataclass
+
+import xarray as xr
+
+from sharpbayes.data.crowd import CrowdData
+from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata
+from sharpbayes.metrics.crowd.responsiveness import responsiveness
+from sharpbayes.metrics.crowd.scores import (
+    crowd_label_counts,
+    expert_label_counts,
+    item_label_counts,
+    plurality,
+    score_counts,
+)
+from sharpbayes.spec.crowd import Crowd
+
+
+@dataclass(frozen=True)
+class CrowdCounts:
+    """What every metric of a crowd starts from.
+
+    Attributes:
+        membership: Which rater belongs to which group; bool (group, rater).
+        strata: Which item belongs to which stratum; bool (by, item).
+        score_count: How often each group gave each score; (..., group, item, score).
+        plurality: Plurality scores; (..., group, item).
+        label_count: Safe and unsafe labels; (..., [group,] item, unsafe).
+    """
+
+    membership: xr.DataArray
+    strata: xr.DataArray
+    score_count: xr.DataArray
+    plurality: xr.DataArray
+    label_count: xr.DataArray
+
+
+def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None) -> CrowdCounts:
+    """Count scores and labels.
+
+    Args:
+        spec: The crowd of a study.
+        data: Observed ratings.
+        score: Other scores for the same ratings, over (..., rating); None: the observed ones.
+    """
+    items = list(data.item.labels)
+    membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
+    counts = score_counts(
+        xr.DataArray(data.score, dims="rating") if score is None else score,
+        item=data.item.codes,
+        rater=data.rater.codes,
+        membership=membership,
+        n_scores=len(data.score_labels),
+        n_items=len(items),
+    ).assign_coords(item=items)
+    strata = assign_strata(data.item_columns, spec.by, n_items=len(items)).assign_coords(item=items)
+    labels = count_labels(spec, data, counts)
+    return CrowdCounts(membership, strata, counts, plurality(counts), labels)
+
+
+def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.DataArray:
+    """Count safe and unsafe labels of every item, from experts, the crowd or an item column.
+
+    Args:
+        spec: The crowd of a study.
+        data: Items and labels.
+        score_count: How often each group gave each score; (..., group, item, score).
+
+    Returns:
+        Counts over ([..., group,] item, unsafe).
+    """
+    items = list(data.item.labels)
+    if spec.labels.from_ == "crowd":
+        return crowd_label_counts(score_count, cut=spec.labels.cut)
+    if spec.labels.from_ == "item":
+        return item_label_counts(data.item_label).assign_coords(item=items)
+    labels = expert_label_counts(data.expert_label, item=data.expert_item, n_items=len(items))
+    return labels.assign_coords(item=items)
+
+
+def measure_responsiveness(
+    spec: Crowd,
+    counts: CrowdCounts,
+    *,
+    weights: xr.DataArray | None = None,
+    reason: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return the responsiveness of every group in every stratum.
+
+    Args:
+        spec: Smallest numbers of raters and items.
+        counts: From :func:`count_crowd`.
+        weights: See :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`.
+        reason: Likewise.
+    """
+    return responsiveness(
+        counts.plurality,
+        counts.label_count,
+        by=counts.strata,
+        raters=counts.membership.sum("rater"),
+        min_raters=spec.min_raters,
+        min_items=spec.min_items,
+        n_scores=counts.score_count.sizes["score"],
+        weights=weights,
+        reason=reason,
+    )

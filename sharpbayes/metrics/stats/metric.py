@@ -1,0 +1,51 @@
+"""What a metric is: the one declaration that computation, posterior, report and pages read."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import xarray as xr
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of results, declared once.
+
+    Attributes:
+        name: Name of its variable in results.
+        label: Heading in tables and figures.
+        meaning: What it is, in a few words.
+        function: Computes it, of a crowd from ``inputs``, of a panel from a
+            :class:`sharpbayes.metrics.panel.profile.Distribution`.
+        range: Values it can have.
+        unit: Unit, ``1`` for a number without one.
+        inputs: Names of the values that the function takes, in their order.
+        by_score: Of a crowd: whether there is a value for each score of the scale.
+        compared: Of a crowd: whether differences between groups are tested.
+        headline: Of a crowd: whether summaries, the posterior tables, sample sizes and single
+            raters show it.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    function: Callable[..., xr.DataArray]
+    range: str = "[0, 1]"
+    unit: str = "1"
+    inputs: tuple[str, ...] = ("table",)
+    by_score: bool = False
+    compared: bool = False
+    headline: bool = False
+
+
+def describe(values: xr.Dataset, metrics: Iterable[Metric]) -> xr.Dataset:
+    """Return a dataset whose metrics say what they are, in their attributes.
+
+    >>> mean = Metric("mean", "mean", "mean log-risk", xr.DataArray.mean, unit="nat")
+    >>> describe(xr.Dataset({"mean": 1.0}), [mean])["mean"].attrs
+    {'long_name': 'mean log-risk', 'units': 'nat', 'range': '[0, 1]'}
+    """
+    for metric in metrics:
+        if metric.name in values:
+            attrs = {"long_name": metric.meaning, "units": metric.unit, "range": metric.range}
+            values[metric.name].attrs = attrs
+    return values
