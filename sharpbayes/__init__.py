@@ -1,41 +1,31 @@
-"""Risk profiles of AI models from ratings: two papers' metrics and Bayesian ordinal models.
+"""Risk profiles of AI models from ratings: the metrics of two papers and Bayesian ordinal models.
 
-The public names load on first use, so that ``import sharpbayes`` costs nothing.
+The public names are imported on first use, so that ``import sharpbayes`` is quick.
 """
 
 from importlib import import_module
 from typing import Any
 
-_HOMES = {
+_MODULES = {
     "check": "sharpbayes.workflows.run",
     "fit": "sharpbayes.workflows.run",
     "load_study": "sharpbayes.spec.load",
+    "load_weights": "sharpbayes.spec.load",
     "measure": "sharpbayes.workflows.run",
     "open_results": "sharpbayes.storage.results",
     "save_results": "sharpbayes.storage.results",
     "summary": "sharpbayes.report.summary",
     "weigh": "sharpbayes.workflows.weigh",
-    "load_weights": "sharpbayes.spec.load",
 }
 
-__all__ = [
-    "check",
-    "fit",
-    "load_study",
-    "load_weights",
-    "measure",
-    "open_results",
-    "save_results",
-    "summary",
-    "weigh",
-]
+__all__ = [*_MODULES]  # noqa: PLE0604 - the names are those keys
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home on first use."""
-    if name not in _HOMES:
+    """Import a public name on first use."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'sharpbayes' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

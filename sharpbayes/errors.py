@@ -1,7 +1,7 @@
-"""What can go wrong, said so that the reader can mend it.
+"""Errors that a user can cause, each with a text that tells how to fix it.
 
-Every error that a user can cause derives from :class:`SharpbayesError`, carries the exit status of
-the command line (documented in ``docs/errors.md``) and prints as sentences, never as a traceback.
+All of them derive from :class:`SharpbayesError`. They carry the exit status of the command line
+(see ``docs/errors.md``) and print as sentences, never as a traceback.
 """
 
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ class Diagnostic:
 
     Attributes:
         path: The file, as the user named it.
-        line: Line of the file, counted from 1; 0 where no line can be named.
-        key: Dotted key or column name; empty where the whole file is at fault.
-        message: What is wrong, what is allowed, and the nearest right name.
+        line: Line of the file, counted from 1; 0 where no line is known.
+        key: Dotted key or column name; empty for the whole file.
+        message: What is wrong, what is allowed, and the nearest allowed name.
     """
 
     path: str
@@ -35,29 +35,21 @@ class Diagnostic:
 
 
 class SharpbayesError(Exception):
-    """Base of every error that a user can cause.
-
-    Attributes:
-        exit_status: What the command line exits with.
-    """
+    """Base of every error that a user can cause; the command line exits with ``exit_status``."""
 
     exit_status = 1
 
 
 class KernelError(SharpbayesError):
-    """A fast log density that differs from the definition of its model; nothing was sampled."""
+    """The fast log density differs from the definition of the model; nothing was sampled."""
 
 
 class _DiagnosticsError(SharpbayesError):
-    """An error that lists every problem found, one a line.
-
-    Attributes:
-        diagnostics: The problems, in the order in which they are printed.
-    """
+    """An error that prints all of its ``diagnostics``, one a line."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n".join(str(diagnostic) for diagnostic in self.diagnostics))
+        super().__init__("\n".join(map(str, self.diagnostics)))
 
     @classmethod
     def raise_any(cls, diagnostics: Iterable[Diagnostic]) -> None:
@@ -68,19 +60,19 @@ class _DiagnosticsError(SharpbayesError):
 
 
 class SpecError(_DiagnosticsError):
-    """Errors in a study, weights or model file, or in how a command was called (exit 2)."""
+    """Errors in a study, weights or model file, or in how a command was called."""
 
     exit_status = 2
 
 
 class DataError(_DiagnosticsError):
-    """Errors in a data file, or a data file that is not there (exit 3)."""
+    """Errors in a data file, or a data file that does not exist."""
 
     exit_status = 3
 
 
 class StorageError(SharpbayesError):
-    """A results file that cannot be read or written (exit 5)."""
+    """A results file that cannot be read or written."""
 
     exit_status = 5
 
@@ -91,14 +83,14 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
     >>> nearest("temprature", ["temperature", "epsilon"])
     'temperature'
     """
-    import difflib  # noqa: PLC0415 - of use only where something is wrong
+    import difflib  # noqa: PLC0415 - start-up: needed only where something is wrong
 
-    match = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)
-    return match[0] if match else None
+    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)
+    return matches[0] if matches else None
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
-    """Return ``"; did you mean 'X'?"``, or an empty string if nothing is near.
+    """Return ``"; did you mean 'X'?"``, or an empty string if no allowed name is near.
 
     >>> did_you_mean("judgee", ["judge", "model"])
     "; did you mean 'judge'?"
@@ -119,7 +111,7 @@ def format_list(values: Iterable[object], *, most: int = 5) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text, or its kind where it has none.
+    """Return the first line of an error's text, or its class where it has none.
 
     >>> first_line(ValueError("one" + chr(10) + "two")), first_line(KeyError())
     ('one', 'KeyError')

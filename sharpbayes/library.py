@@ -1,4 +1,4 @@
-"""The shipped studies, weights and models: inside the installed package, or in the checkout."""
+"""The shipped studies, weights and models, in the installed package or in the checkout."""
 
 from pathlib import Path
 
@@ -6,16 +6,12 @@ from sharpbayes.errors import did_you_mean
 
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = {"studies": "specs/studies", "weights": "specs/weights", "models": "models"}
+_SINGULAR = {"studies": "study", "weights": "weights file", "models": "model"}
 KINDS = tuple(_CHECKOUT)
-_ONE = {"studies": "study", "weights": "weights file", "models": "model"}
 
 
 def folder(kind: str) -> Path:
-    """Return the folder that holds the shipped files of a kind.
-
-    Args:
-        kind: ``studies``, ``weights`` or ``models``.
-    """
+    """Return the folder of the shipped ``studies``, ``weights`` or ``models``."""
     installed = _PACKAGE / "_library" / kind
     return installed if installed.is_dir() else _PACKAGE.parent / _CHECKOUT[kind]
 
@@ -33,10 +29,10 @@ def find(kind: str, name: str) -> Path:
     """Return the path of a shipped file.
 
     Raises:
-        FileNotFoundError: Nothing of that name is shipped; the message names what is.
+        FileNotFoundError: No file of that name is shipped; the message lists those that are.
     """
-    path = folder(kind) / f"{name}.toml"
-    if name not in names(kind):
-        message = f"no shipped {_ONE[kind]} {name!r}, there are {', '.join(names(kind))}"
-        raise FileNotFoundError(message + did_you_mean(name, names(kind)))
-    return path
+    shipped = names(kind)
+    if name not in shipped:
+        message = f"no shipped {_SINGULAR[kind]} {name!r}, there are {', '.join(shipped)}"
+        raise FileNotFoundError(message + did_you_mean(name, shipped))
+    return folder(kind) / f"{name}.toml"

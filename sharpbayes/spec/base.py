@@ -3,7 +3,7 @@
 import ast
 import inspect
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -70,6 +70,9 @@ def increases(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
+Plain = TypeVar("Plain")
+Table = TypeVar("Table")
+
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
 AnyNames = Annotated[tuple[Name, ...], Field(strict=False)]
@@ -92,6 +95,7 @@ def _form(value: Any) -> str:
     return "table" if isinstance(value, dict | BaseModel) else "plain"
 
 
-Plain = Tag("plain")
-Table = Tag("table")
-PlainOrTable = Discriminator(_form)
+# A plain value or a table, such as ``PlainOr[bool, Indicator]``.
+PlainOr = Annotated[
+    Annotated[Plain, Tag("plain")] | Annotated[Table, Tag("table")], Discriminator(_form)
+]

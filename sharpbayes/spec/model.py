@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import Name, Names, Number, Plain, PlainOrTable, Positive, Spec, Table
+from sharpbayes.spec.base import Name, Names, Number, PlainOr, Positive, Spec
 
 Likelihood = Literal["cumulative", "adjacent", "continuation"]
 
@@ -39,7 +39,7 @@ class HalfStudentT(Spec):
 
 
 Scale = Annotated[HalfNormal | Exponential | HalfStudentT, Field(discriminator="kind")]
-FixedOrScale = Annotated[Annotated[Positive, Plain] | Annotated[Scale, Table], PlainOrTable]
+FixedOrScale = PlainOr[Positive, Scale]
 
 
 class Normal(Spec):

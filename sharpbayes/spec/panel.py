@@ -9,14 +9,14 @@ from sharpbayes.spec.base import (
     InnerShare,
     Name,
     Names,
-    Plain,
-    PlainOrTable,
+    PlainOr,
     Positive,
     Spec,
-    Table,
 )
 from sharpbayes.spec.roles import PANEL_LOGS, PanelRoles, SideTable, require_roles, with_roles
 from sharpbayes.spec.scales import Scale
+
+Contrast = Annotated[dict[Name, bool | int | str], Field(min_length=1, max_length=1)]
 
 
 class Indicator(Spec):
@@ -26,11 +26,7 @@ class Indicator(Spec):
     """Name of a scale of the study."""
     column: Name | None = None
     """Column of the score, or its name in the indicator column. Default: the key itself."""
-    reverse: Annotated[
-        Annotated[bool, Plain]
-        | Annotated[dict[Name, bool | int | str], Field(min_length=1, max_length=1), Table],
-        PlainOrTable,
-    ] = False
+    reverse: PlainOr[bool, Contrast] = False
     """Whether a high score means little harm; or a column of prompts with the value for which it
     does, such as `{ contrast = true }`."""
     refusal: bool = False
@@ -187,13 +183,7 @@ class Panel(Spec):
     """A second table with columns of prompts."""
     scales: Annotated[dict[Name, Scale], Field(min_length=1)]
     """Scales by name."""
-    indicators: Annotated[
-        dict[
-            Name,
-            Annotated[Annotated[Name, Plain] | Annotated[Indicator, Table], PlainOrTable],
-        ],
-        Field(min_length=1),
-    ]
+    indicators: Annotated[dict[Name, PlainOr[Name, Indicator]], Field(min_length=1)]
     """Indicators by name: the name of a scale, or a table with more."""
     dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1, strict=False)]
     """Dimensions of harm."""
