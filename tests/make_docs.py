@@ -1,7 +1,7 @@
-"""The parts of the pages that are made from code: ``python -m tests.make_docs`` writes them.
+"""The blocks of the pages that are generated from code: ``python -m tests.make_docs`` writes them.
 
-A page holds them between ``<!-- made: KIND NAME -->`` and ``<!-- end -->``; the rest of it is
-written by hand. ``tests/docs/test_docs.py`` fails where a part is not what this makes.
+A block is between ``<!-- generated: KIND NAME -->`` and ``<!-- end -->``. The rest of a page is
+written by hand. ``tests/docs/test_docs.py`` fails where a block is out of date.
 """
 
 import ast
@@ -26,21 +26,21 @@ from sharpbayes.workflows.run import fit
 from tests.model_diagram import diagram
 
 DOCS = Path(__file__).parents[1] / "docs"
-PART = re.compile(r"^<!-- made: (\w+) (\S+) -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^<!-- generated: (\w+) (\S+) -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 SECTIONS = ("Args", "Returns", "Raises", "Source", "Examples")
-KINDS = {
+VARIABLE_KINDS = {
     "f": "number",
     "b": "true or false",
     **dict.fromkeys("iu", "whole number"),
     **dict.fromkeys("UOT", "text"),
 }
-WORDS = {
+JSON_TYPES = {
     "string": "text",
     "integer": "whole number",
     "number": "number",
     "boolean": "`true` or `false`",
 }
-# Fits small enough for a test; what they hold does not depend on the number of draws.
+# Fits small enough for a test. The names of their variables do not depend on the number of draws.
 SMALL = (
     *("bootstrap.replicates=20", "sampler.chains=2", "sampler.tune=50", "sampler.draws=50"),
     "sampler.predictive_draws=20",
@@ -48,86 +48,85 @@ SMALL = (
 
 
 def small_fits() -> dict[str, xr.DataTree]:
-    """Results of both shipped studies by the kind of table they are about."""
+    """Fit both shipped studies, by the table that they have."""
     return {
         "panel": fit(load_study("quickstart", overrides=SMALL)),
         "crowd": fit(load_study("quickstart_crowd", overrides=(*SMALL, "crowd.permutations=9"))),
     }
 
 
-def pages() -> list[Path]:
-    """Every page that holds a part made from code."""
-    return [path for path in sorted(DOCS.rglob("*.md")) if PART.search(path.read_text("utf-8"))]
+def generated_pages() -> list[Path]:
+    """List the pages that have a generated block."""
+    return [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text("utf-8"))]
 
 
-def filled(text: str, fits: Mapping[str, xr.DataTree]) -> str:
-    """A page with its parts made anew."""
+def update_page(text: str, fits: Mapping[str, xr.DataTree]) -> str:
+    """Return a page with its generated blocks written again."""
 
-    def made(found: re.Match[str]) -> str:
-        kind, name = found.groups()
-        part = results(fits[name]) if kind == "results" else MAKERS[kind](name)
-        return f"<!-- made: {kind} {name} -->\n{part}\n<!-- end -->"
+    def update_block(match: re.Match[str]) -> str:
+        kind, name = match.groups()
+        block = results_table(fits[name]) if kind == "results" else GENERATORS[kind](name)
+        return f"<!-- generated: {kind} {name} -->\n{block}\n<!-- end -->"
 
-    return PART.sub(made, text)
+    return BLOCK.sub(update_block, text)
 
 
-def metric(name: str) -> str:
-    """What the docstring of a function says, by heading, and its example as a reader types it."""
-    home, _, function = name.rpartition(".")
-    module = importlib.import_module(f"sharpbayes.metrics.{home}")
-    head, sections = parsed(inspect.getdoc(getattr(module, function)) or "")
+def describe_metric(name: str) -> str:
+    """Write the docstring of a function by heading, and its example as a reader types it."""
+    module_name, _, function = name.rpartition(".")
+    module = importlib.import_module(f"sharpbayes.metrics.{module_name}")
+    head, sections = split_docstring(inspect.getdoc(getattr(module, function)) or "")
     lines = [f"### `{name}`", "", *head]
     for title, label in (("Args", "takes"), ("Returns", "gives"), ("Raises", "refuses")):
         if title in sections:
-            entries = "\n".join(f"- {entry}" for entry in entries_of(sections[title], title))
+            entries = "\n".join(f"- {entry}" for entry in list_entries(sections[title], title))
             lines += ["", f"**What it {label}**", "", entries]
     if "Source" in sections:
         lines += ["", f"**Source**: {' '.join(sections['Source'])}"]
     example = sections.get("Examples", [])
-    lines += ["", "```pycon", *imports(example, module), *example, "```"] if example else []
+    lines += ["", "```pycon", *list_imports(example, module), *example, "```"] if example else []
     return "\n".join(lines)
 
 
-def parsed(doc: str) -> tuple[list[str], dict[str, list[str]]]:
-    """The first lines of a docstring, equations as code, and its sections."""
+def split_docstring(doc: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Split a docstring into its first lines, with equations as code, and its sections."""
     head: list[str] = []
     sections: dict[str, list[str]] = {}
-    held = head
+    section = head
     for line in doc.splitlines():
         title, colon, rest = line.partition(":")
         if colon and title in SECTIONS and (not rest or title == "Source"):
-            held = sections.setdefault(title, [rest.strip()] if rest else [])
-        elif line.startswith(">>> ") and held is not sections.get("Examples"):
-            held = sections.setdefault("Examples", [])
-            held.append(line)
+            section = sections.setdefault(title, [rest.strip()] if rest else [])
+        elif line.startswith(">>> ") and section is not sections.get("Examples"):
+            section = sections.setdefault("Examples", [])
+            section.append(line)
         else:
-            held.append(line)
-    trimmed = {title: inspect.cleandoc("\n".join(lines)) for title, lines in sections.items()}
-    return equations(head), {title: text.splitlines() for title, text in trimmed.items()}
+            section.append(line)
+    dedented = {title: inspect.cleandoc("\n".join(lines)) for title, lines in sections.items()}
+    return mark_equations(head), {title: text.splitlines() for title, text in dedented.items()}
 
 
-def equations(head: list[str]) -> list[str]:
-    """Paragraphs with those that are an equation as a block of code."""
-    paragraphs = inspect.cleandoc("\n".join(head)).split("\n\n")
-    made = []
-    for text in paragraphs:
+def mark_equations(head: list[str]) -> list[str]:
+    """Return the lines of paragraphs, with each paragraph that is an equation as a code block."""
+    paragraphs = []
+    for text in inspect.cleandoc("\n".join(head)).split("\n\n"):
         bare = text.strip("`") if text.startswith("``") and text.endswith("``") else text
         formula = bare != text or (" = " in text and not text.rstrip().endswith((".", ":")))
-        made.append(f"```text\n{bare}\n```" if formula else linked(text))
-    return "\n\n".join(made).splitlines()
+        paragraphs.append(f"```text\n{bare}\n```" if formula else to_markdown(text))
+    return "\n\n".join(paragraphs).splitlines()
 
 
-def linked(text: str) -> str:
-    """Names of other functions as code."""
+def to_markdown(text: str) -> str:
+    """Turn references to functions, and code in double backticks, into Markdown code."""
     return re.sub(r":\w+:`~?\.?(?:sharpbayes\.metrics\.)?([^`]+)`", r"`\1`", text).replace(
         "``", "`"
     )
 
 
-def entries_of(lines: list[str], title: str) -> list[str]:
-    """One text for each argument, or all of what is returned as one."""
+def list_entries(lines: list[str], title: str) -> list[str]:
+    """Return one text for each argument, or the text about what is returned."""
     if title == "Returns":
-        return [linked(" ".join(line.strip() for line in lines))]
+        return [to_markdown(" ".join(line.strip() for line in lines))]
     entries: list[str] = []
     for line in lines:
         if line.startswith(" ") and entries:
@@ -135,92 +134,93 @@ def entries_of(lines: list[str], title: str) -> list[str]:
         elif line:
             name, _, rest = line.partition(":")
             entries.append(f"`{name}`:{rest}")
-    return [linked(entry) for entry in entries]
+    return [to_markdown(entry) for entry in entries]
 
 
-def imports(example: list[str], module: Any) -> list[str]:
-    """The lines that bring in what an example uses of the module that it stands in."""
+def list_imports(example: list[str], module: Any) -> list[str]:
+    """Write the imports of what an example uses of the module that contains it."""
     source = "\n".join(line[4:] for line in example if line.startswith((">>> ", "... ")))
-    tree = ast.parse(source)
-    loaded = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - set(dir(builtins))
-    own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    own |= {n.asname or n.name for n in ast.walk(tree) if isinstance(n, ast.alias)}
+    nodes = list(ast.walk(ast.parse(source)))
+    used = {n.id for n in nodes if isinstance(n, ast.Name)} - set(dir(builtins))
+    used -= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    used -= {n.arg for n in nodes if isinstance(n, ast.arg)}
+    used -= {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
     lines = []
-    for name in sorted(loaded - own):
+    for name in sorted(used):
         value = getattr(module, name)
         if inspect.ismodule(value):
             lines.append(f">>> import {value.__name__} as {name}")
         else:
-            home = getattr(value, "__module__", module.__name__)
-            lines.append(f">>> from {home} import {name}")
+            origin = getattr(value, "__module__", module.__name__)
+            lines.append(f">>> from {origin} import {name}")
     return sorted(lines, key=lambda line: (line.startswith(">>> from"), line))
 
 
-def priors(name: str) -> str:
-    """A table of every prior of a shipped model."""
+def prior_table(name: str) -> str:
+    """Write a table of every prior of a shipped model."""
     rows = [line.split(": ", 1) for line in prior_lines(load(find("models", name), Model).spec)]
     return table(("part", "prior"), [(part, f"`{law}`") for part, law in rows])
 
 
-def file(name: str) -> str:
-    """The text of a shipped model file."""
+def model_file(name: str) -> str:
+    """Write the text of a shipped model file."""
     return f"```toml\n{find('models', name).read_text('utf-8').rstrip()}\n```"
 
 
-def commands(_: str) -> str:
-    """Every command with its arguments and options."""
-    parts = []
+def describe_commands(_: str) -> str:
+    """Write every command with its arguments and options."""
+    sections = []
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
-        parts += [f"## `{name}`", str(command.help)]
         rows = [
-            (_written(option), option.help or "", _default(option))
+            (_syntax(option), option.help or "", _option_default(option))
             for option in command.params
             if option.name not in {"help", "install_completion", "show_completion"}
         ]
-        parts.append(table(("argument or option", "is", "default"), rows))
-    return "\n\n".join(parts)
+        options = table(("argument or option", "meaning", "default"), rows)
+        sections += [f"## `{name}`", str(command.help), options]
+    return "\n\n".join(sections)
 
 
-def _written(option: Any) -> str:
+def _syntax(option: Any) -> str:
     """An option as it is typed, or an argument in capitals."""
     if option.param_type_name == "argument":
         return f"`{option.name.upper()}`"
     return f"`{', '.join(option.opts)}{'' if option.is_flag else ' VALUE'}`"
 
 
-def _default(option: Any) -> str:
+def _option_default(option: Any) -> str:
     """The default of an option that has one."""
     value = option.default
     return "" if value is None or value is False or callable(value) else f"`{value}`"
 
 
-def fields(kind: str) -> str:
-    """Every key of a kind of file, table by table."""
+def describe_keys(kind: str) -> str:
+    """Write every key of a kind of file, table by table."""
     schema = json_schema(kind)
-    parts = [_keys(schema, schema)]
+    sections = [_key_table(schema)]
     for name, inner in schema["$defs"].items():
-        parts += [f"### {name}", first_paragraph(inner), _keys(inner, schema)]
-    return "\n\n".join(parts)
+        text = " ".join(to_markdown(inner["description"]).split())
+        sections += [f"### {name}", text, _key_table(inner)]
+    return "\n\n".join(sections)
 
 
-def first_paragraph(schema: Mapping[str, Any]) -> str:
-    """What a class says of itself."""
-    return " ".join(linked(str(schema.get("description", ""))).split())
-
-
-def _keys(owner: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """One row a key."""
+def _key_table(owner: Mapping[str, Any]) -> str:
+    """One row per key."""
     required = owner.get("required", [])
     rows = [
-        (f"`{key}`", _type(value), "needed" if key in required else _shown(value.get("default")))
+        (
+            f"`{key}`",
+            value["description"],
+            _type(value),
+            "required" if key in required else _key_default(value.get("default")),
+        )
         for key, value in owner.get("properties", {}).items()
     ]
-    return table(("key", "value", "default"), rows)
+    return table(("key", "meaning", "value", "default"), rows)
 
 
-def _shown(value: Any) -> str:
-    """A default as it is written in TOML; tables have defaults of their own."""
+def _key_default(value: Any) -> str:
+    """A default as it is written in TOML. Tables have defaults of their own."""
     if value is None or isinstance(value, dict):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else repr(value)}`".replace("'", '"')
@@ -228,48 +228,53 @@ def _shown(value: Any) -> str:
 
 def _type(value: Mapping[str, Any]) -> str:
     """A JSON Schema in words."""
-    several = value.get("anyOf") or value.get("oneOf")
-    if several:
-        return " or ".join(_type(each) for each in several if each.get("type") != "null")
-    if "type" in value and value["type"] not in WORDS:
+    options = value.get("anyOf") or value.get("oneOf")
+    if options:
+        return " or ".join(_type(option) for option in options if option.get("type") != "null")
+    if "type" in value and value["type"] not in JSON_TYPES:
         inner = value.get("items") or value.get("additionalProperties") or {}
         return f"{'list of' if value['type'] == 'array' else 'table by name of:'} {_type(inner)}"
-    return _single(value)
+    return _single_type(value)
 
 
-def _single(value: Mapping[str, Any]) -> str:
-    """A value that holds no others, or a table that is described under its own name."""
+def _single_type(value: Mapping[str, Any]) -> str:
+    """A value that contains no others, or a link to the table that it is."""
     if "$ref" in value:
         name = value["$ref"].rsplit("/", 1)[-1]
         return f"table [{name}](#{name.lower()})"
     if "const" in value:
         return f'`"{value["const"]}"`'
     if "enum" in value:
-        return "one of " + ", ".join(f'`"{each}"`' for each in value["enum"])
-    return WORDS[value["type"]] + _limits(value)
+        return "one of " + ", ".join(f'`"{name}"`' for name in value["enum"])
+    return JSON_TYPES[value["type"]] + _limits(value)
 
 
 def _limits(value: Mapping[str, Any]) -> str:
-    """Smallest and largest value, where there are any that a person meets."""
+    """Smallest and largest value, where a person could reach them."""
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    said = [
+    limits = [
         f"{sign} {value[key]:g}" for key, sign in signs.items() if abs(value.get(key, 1e9)) < 1e8
     ]
-    return f" {', '.join(said)}" if said else ""
+    return f" {', '.join(limits)}" if limits else ""
 
 
-def results(found: xr.DataTree) -> str:
-    """Every variable of a results file with its dimensions and kind."""
+def results_table(results: xr.DataTree) -> str:
+    """Write every variable of a results file with its dimensions and kind."""
     rows = [
-        (f"`/{group}`", f"`{name}`", ", ".join(map(str, array.dims)), KINDS[array.dtype.kind])
-        for group, node in sorted(found.children.items())
+        (
+            f"`/{group}`",
+            f"`{name}`",
+            ", ".join(map(str, array.dims)),
+            VARIABLE_KINDS[array.dtype.kind],
+        )
+        for group, node in sorted(results.children.items())
         for name, array in sorted(node.data_vars.items())
     ]
     return table(("group", "variable", "dimensions", "kind"), rows)
 
 
 def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A Markdown table."""
+    """Write a Markdown table."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(map(_cell, row)) + " |" for row in lines)
 
@@ -279,26 +284,26 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;") if "`<" not in text else text
 
 
-MAKERS: dict[str, Callable[[str], str]] = {
-    "metric": metric,
-    "priors": priors,
-    "file": file,
-    "commands": commands,
-    "fields": fields,
+GENERATORS: dict[str, Callable[[str], str]] = {
+    "metric": describe_metric,
+    "priors": prior_table,
+    "file": model_file,
+    "commands": describe_commands,
+    "fields": describe_keys,
 }
 
 
 def diagrams() -> Iterator[tuple[Path, str]]:
-    """The diagram of every shipped model and where it stands."""
+    """Draw the diagram of every shipped model, with its path."""
     for name in names("models"):
         yield DOCS / "models" / f"{name}.svg", diagram(load(find("models", name), Model).spec)
 
 
 def main() -> None:
-    """Write every part and every diagram."""
+    """Write every generated block and every diagram."""
     fits = small_fits()
-    for path in pages():
-        path.write_text(filled(path.read_text("utf-8"), fits), encoding="utf-8")
+    for path in generated_pages():
+        path.write_text(update_page(path.read_text("utf-8"), fits), encoding="utf-8")
     for path, text in diagrams():
         path.write_text(text, encoding="utf-8")
 

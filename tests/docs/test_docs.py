@@ -28,7 +28,7 @@ from sharpbayes.spec.schema import KINDS
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.run import check
-from tests.make_docs import PART, diagrams, filled, pages, small_fits
+from tests.make_docs import BLOCK, diagrams, generated_pages, small_fits, update_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOGS = Path(__file__).parents[1] / "data" / "logs"
@@ -179,21 +179,21 @@ def called(words):
     return done.stdout + done.stderr
 
 
-def test_parts_made_from_code_are_up_to_date(fits):
-    """``python -m tests.make_docs`` makes them again."""
+def test_generated_blocks_are_up_to_date(fits):
+    """``python -m tests.make_docs`` writes them again."""
     opened = {table: open_results(path) for table, path in fits.items()}
-    for path in pages():
+    for path in generated_pages():
         text = path.read_text(encoding="utf-8")
-        assert filled(text, opened) == text, path
+        assert update_page(text, opened) == text, path
     described = (DOCS / "results.md").read_text("utf-8") + (DOCS / "weighing.md").read_text("utf-8")
     groups = {group for results in opened.values() for group in results.children}
     assert not [group for group in groups if f"/{group}`" not in described]
 
 
-def test_a_stale_part_is_seen():
-    text = "<!-- made: priors judge_severity -->\nold\n<!-- end -->\n"
-    assert "normal(0, 5) in growing order" in filled(text, {})
-    assert filled("no part\n", {}) == "no part\n"
+def test_a_stale_block_is_seen():
+    text = "<!-- generated: priors judge_severity -->\nold\n<!-- end -->\n"
+    assert "normal(0, 5) in growing order" in update_page(text, {})
+    assert update_page("no block\n", {}) == "no block\n"
 
 
 @pytest.mark.parametrize(("path", "text"), [*diagrams()], ids=lambda v: getattr(v, "stem", ""))
@@ -206,7 +206,9 @@ def test_diagrams_are_up_to_date_and_shown(path, text):
 def test_every_shipped_model_and_metric_has_a_page():
     models = {path.stem for path in (DOCS / "models").glob("*.md")}
     assert models == {path.stem for path in folder("models").glob("*.toml")}
-    shown = {name for path in pages() for _, name in PART.findall(path.read_text("utf-8"))}
+    shown = {
+        name for path in generated_pages() for _, name in BLOCK.findall(path.read_text("utf-8"))
+    }
     listed = (DOCS / "metrics.md").read_text(encoding="utf-8")
     rooms = DOCS.parent / "sharpbayes" / "metrics"
     homes = {f"{path.parent.name}.{path.stem}" for path in rooms.glob("*/*.py")}
