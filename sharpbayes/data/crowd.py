@@ -172,14 +172,20 @@ class _Spread(Factor):
 
 
 def _spread(values: NDArray[np.str_], owner: Factor) -> Factor:
-    """A value of each rater or item as a column of ratings."""
-    return _Spread(make_factor(pd.Series(values)), owner)
+    """Spread values of raters or items over ratings; an empty value is no level (code -1)."""
+    present = np.flatnonzero(values != "")
+    factor = make_factor(pd.Series(values[present]))
+    codes = np.full(len(values), -1, dtype=np.int32)
+    codes[present] = factor.codes
+    return _Spread(Factor(factor.labels, codes), owner)
 
 
 def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
-    """Return the ratings in long form, with a column for each rater group and item column.
+    """Return the ratings in long form, with a factor for each rater group and item column.
 
-    Labels from a column of items are the column ``item_label``: ``safe``, ``unsafe``, or none.
+    A rater or an item without a value has no level of that factor, and so no effect of it. A factor
+    without any level is left out. Labels from a column of items are the factor ``item_label``:
+    ``safe``, ``unsafe``, or none.
 
     Args:
         data: Ratings and labels.
@@ -220,10 +226,12 @@ def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
 def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
     """The ratings of the crowd alone."""
     columns = {"item": data.item, "rater": data.rater}
-    for name in _group_columns(crowd):
-        columns[f"group:{name}"] = _spread(data.rater_columns[name], data.rater)
-    for name in crowd.by:
-        columns[name] = _spread(data.item_columns[name], data.item)
+    beside = {f"group:{n}": (data.rater_columns[n], data.rater) for n in _group_columns(crowd)}
+    beside |= {name: (data.item_columns[name], data.item) for name in crowd.by}
+    for name, (values, owner) in beside.items():
+        factor = _spread(values, owner)
+        if factor.labels:
+            columns[name] = factor
     if data.item_label.size:
         columns[ITEM_LABEL] = _Spread(Factor(LABELS, data.item_label.astype(np.int32)), data.item)
     nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.score.shape)

@@ -125,7 +125,7 @@ def test_crossings_without_ratings_are_counted(rng):
     fewer = replace(
         ratings,
         score=ratings.score[kept],
-        columns={
+        factors={
             name: replace(each, codes=each.codes[kept]) for name, each in ratings.factors.items()
         },
     )
