@@ -6,6 +6,8 @@ All of them derive from :class:`SharpbayesError`. They carry the exit status of 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 
 @dataclass(frozen=True, order=True)
@@ -58,6 +60,11 @@ class _DiagnosticsError(SharpbayesError):
         if ordered:
             raise cls(ordered)
 
+    @classmethod
+    def at(cls, path: Path | str, message: str, *, key: str = "", line: int = 0) -> Self:
+        """Return the error of one problem in one place."""
+        return cls([Diagnostic(str(path), line, key, message)])
+
 
 class SpecError(_DiagnosticsError):
     """Errors in a study, weights or model file, or in how a command was called."""
@@ -108,6 +115,15 @@ def format_list(values: Iterable[object], *, most: int = 5) -> str:
     texts = [str(value) for value in values]
     shown = ", ".join(texts[:most])
     return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number and what it counts.
+
+    >>> format_count(1, "row"), format_count(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A table of a crowd's ratings, and labels by experts, the crowd or an item column."""
+"""A table of a crowd's ratings, and labels by experts, the crowd or a column of items."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,29 +10,30 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     ROWS,
+    Scores,
     find_duplicates,
     find_empty_keys,
-    format_count,
+    format_rows,
     make_factor,
     parse_flags,
     parse_numbers,
     parse_scores,
-    rows,
     take_chunked,
-    take_constant,
 )
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.data.readers.files import read_table, require_columns
-from sharpbayes.data.readers.formats import read_data_files
-from sharpbayes.data.readers.parquet_stream import read_ratings, sort_rows
+from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.readers.parquet import PARQUET, read_batches
+from sharpbayes.data.readers.paths import find_files
+from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.errors import DataError, Diagnostic, format_count
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
-Levels = NDArray[np.int16]
 SCALE, LABEL, ITEM_LABEL = "score", "label", "item_label"
 LABELS = ("safe", "unsafe")
+# From this number of ratings on, a compiled sort is worth its start.
+COMPILED_FROM = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,17 @@ class CrowdData:
         item: Item of each rating.
         rater: Rater of each rating.
         score_labels: Labels of the scores, least harm first.
-        item_columns: For each column of items its value for every item, empty where missing.
-        rater_columns: For each column of raters its value for every rater, empty where missing.
+        item_columns: Columns of items: a value for every item, empty where missing.
+        rater_columns: Columns of raters: a value for every rater, empty where missing.
         expert_item: Item of each expert label; empty without experts.
-        expert: Expert of each; None without experts.
-        expert_label: Label 0 or 1 of each; empty without experts.
+        expert: Expert of each label; None without experts.
+        expert_label: Each expert label, 0 or 1; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
-        time: When each rating was made; None where no column says so.
+        time: Time of each rating; None where no column has it.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
     """
 
-    score: Levels
+    score: Scores
     item: Factor
     rater: Factor
     score_labels: tuple[str, ...]
@@ -62,8 +63,8 @@ class CrowdData:
     rater_columns: dict[str, NDArray[np.str_]]
     expert_item: Codes
     expert: Factor | None
-    expert_label: Levels
-    item_label: Levels
+    expert_label: Scores
+    item_label: Scores
     time: NDArray[np.float64] | None
     counts: dict[str, int]
 
@@ -76,32 +77,38 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
         base: Folder that its paths start from.
 
     Raises:
-        DataError: Every fault of a file, with its column and first rows.
+        DataError: Every problem of a file, with its column and first rows.
     """
     path = str(base / crowd.data)
-    table = _table(crowd, base)
+    table = _read_ratings_table(crowd, base)
     keys = [crowd.roles.item, crowd.roles.rater]
-    level, faults = parse_scores(table[crowd.roles.score], crowd.scale, path=path)
-    time, found = _read_times(table, crowd.roles.time, path=path)
-    faults += found + find_empty_keys(table, keys, path=path)
+    score, problems = parse_scores(table[crowd.roles.score], crowd.scale, path=path)
+    time, wrong = _parse_times(table, crowd.roles.time, path=path)
+    problems += wrong + find_empty_keys(table, keys, path=path)
     item, rater = (make_factor(table[column]) for column in keys)
-    rows, repeated = _by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
+    rows, repeated = _order_by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
     if crowd.duplicates == "error" and repeated.any():
-        faults += find_duplicates(
-            table[keys].astype(str), path=path, what="a rating of an item by a rater"
-        )
-    if faults:
-        raise DataError(faults)
-    side = partial(join_columns, table=table, base=base, path=path)
-    item_columns = side(list(crowd.by), owner=item, side=crowd.items, what="item")
-    rater_columns = side(_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
-    item_label = _item_labels(crowd, table, item, base)
-    del table, side
-    missing = int((level < 0).sum())
-    kept = rows if not missing and not repeated.any() else rows[(level[rows] >= 0) & ~repeated]
-    expert_item, expert, expert_label = _expert_labels(crowd, base, item)
+        what = "a rating of an item by a rater"
+        problems += find_duplicates(table[keys].astype(str), path=path, what=what)
+    if problems:
+        raise DataError(problems)
+    join = partial(join_columns, table=table, base=base, path=path)
+    item_columns = join(list(crowd.by), owner=item, side=crowd.items, what="item")
+    rater_columns = join(_list_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
+    item_label = np.empty(0, np.int16)
+    if isinstance(crowd.labels, ItemLabels):
+        name = crowd.labels.column
+        side = None if name in table.columns else crowd.items
+        values = join([name], owner=item, side=side, what="item")[name]
+        item_label, problems = parse_flags(pd.Series(values, name=name), path=path)
+        if problems:
+            raise DataError(problems)
+    del table, join
+    missing = int((score < 0).sum())
+    kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
+    expert_item, expert, expert_label = _read_expert_labels(crowd, base, item)
     return CrowdData(
-        score=take_chunked(level, kept),
+        score=take_chunked(score, kept),
         item=Factor(item.labels, take_chunked(item.codes, kept)),
         rater=Factor(rater.labels, take_chunked(rater.codes, kept)),
         score_labels=crowd.scale.labels,
@@ -121,63 +128,116 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
     )
 
 
-def _table(crowd: Crowd, base: Path) -> pd.DataFrame:
-    """Read the table of ratings, which has the columns that the roles name."""
-    if crowd.layout == "table":
-        return read_ratings(base, crowd.data, roles=_roles(crowd), columns=_further(crowd))
-    table = read_data_files(base, crowd.data, crowd.layout)
-    require_columns(table, _roles(crowd), path=str(base / crowd.data))
+def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
+    """Read the table of ratings; of Parquet only the columns of the study, batch by batch."""
+    roles = [(role, str(name)) for role, name in crowd.roles.model_dump(exclude_none=True).items()]
+    paths = find_files(base, crowd.data)
+    if crowd.layout == "table" and all(path.suffix == PARQUET for path in paths):
+        labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
+        columns = [*_list_group_columns(crowd), *crowd.by, *labels]
+        return read_batches(base, crowd.data, paths, roles=roles, columns=columns)
+    table = read_table(base, crowd.data, crowd.layout)
+    require_columns(table, roles, path=str(base / crowd.data))
     return table
 
 
-def _by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return rows by item and rater, and which of them are left out for another of the same."""
+def _parse_times(
+    table: pd.DataFrame, column: str | None, *, path: str
+) -> tuple[NDArray[np.float64] | None, list[Diagnostic]]:
+    """Parse the time of each rating, a number or a date; missing where the cell is empty."""
+    if column is None:
+        return None, []
+    times, wrong = parse_numbers(table[column])
+    if not wrong.size:
+        return times, []
+    message = (
+        f"{format_count(wrong.size, 'value')} that are neither a number nor a time: "
+        f"{format_rows(wrong)}; the first is {table[column].iloc[wrong[0]]!r}"
+    )
+    return times, [Diagnostic(path, 0, column, message)]
+
+
+def _order_by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
+    """Order rows by item and rater, and mark those that repeat another; one of them counts."""
     rows = sort_rows(item, rater)
     same = np.empty(max(rows.size - 1, 0), dtype=bool)
     for start in range(0, same.size, ROWS):
-        some = rows[start : start + ROWS + 1]
-        alike = [code[some[1:]] == code[some[:-1]] for code in (item, rater)]
+        chunk = rows[start : start + ROWS + 1]
+        alike = [code[chunk[1:]] == code[chunk[:-1]] for code in (item, rater)]
         same[start : start + ROWS] = alike[0] & alike[1]
     return rows, np.append(same, False) if last else np.append(False, same)
 
 
-def _further(crowd: Crowd) -> list[str]:
-    """Columns that may stand in the table of ratings or beside it."""
-    labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
-    return [*_group_columns(crowd), *crowd.by, *labels]
+def sort_rows(item: Codes, rater: Codes) -> Codes:
+    """Return the rows by item, then rater; equal ones in the order of the file.
+
+    >>> sort_rows(np.array([1, 0, 1], np.int32), np.array([1, 5, 0], np.int32)).tolist()
+    [1, 2, 0]
+    """
+    if item.size < COMPILED_FROM:
+        return np.lexsort((rater, item)).astype(np.int32)
+    from sharpbayes.data.readers import counting_sort  # noqa: PLC0415 - loads a compiler
+
+    rows: Codes = np.arange(item.size, dtype=np.int32)
+    for code in (rater, item):
+        rows = counting_sort.sort_by_code(code, rows, int(code.max(initial=0)) + 1)
+    return rows
 
 
-def _roles(crowd: Crowd) -> list[tuple[str, str]]:
-    """Return the roles of columns that the table must have."""
-    roles = crowd.roles.model_dump(exclude_none=True)
-    return [(role, str(column)) for role, column in roles.items()]
+def _list_group_columns(crowd: Crowd) -> list[str]:
+    """List the columns of raters that make up the groups, each once."""
+    return list(dict.fromkeys(column for grouping in crowd.groups for column in grouping))
 
 
-class _Spread(Factor):
-    """A column of raters or items, spread over ratings only when a model asks for it."""
+def _read_expert_labels(
+    crowd: Crowd, base: Path, item: Factor
+) -> tuple[Codes, Factor | None, Scores]:
+    """Read item, expert and label of each label of an item that the crowd rated."""
+    if not isinstance(crowd.labels, ExpertLabels):
+        return np.empty(0, np.int32), None, np.empty(0, np.int16)
+    path, roles = str(base / crowd.labels.data), crowd.labels.roles
+    table = read_table(base, crowd.labels.data)
+    require_columns(table, list(roles.model_dump().items()), path=path)
+    label, problems = parse_flags(table[roles.label], path=path)
+    problems += find_duplicates(table[[roles.item, roles.expert]], path=path, what="a label")
+    code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
+    if (code < 0).all():
+        problems.append(Diagnostic(path, 0, roles.item, "no item here was rated by the crowd"))
+    if problems:
+        raise DataError(problems)
+    kept = np.flatnonzero((code >= 0) & (label >= 0))
+    expert = make_factor(table[roles.expert].iloc[kept])
+    # By item, then expert: the answer of a fit must not depend on the order of rows.
+    order = np.lexsort((expert.codes, code[kept]))
+    expert = Factor(expert.labels, expert.codes[order])
+    return code[kept][order].astype(np.int32), expert, label[kept][order]
 
-    _held: Codes
+
+class _SpreadFactor(Factor):
+    """A factor of raters or items, spread over ratings only when a model asks for it."""
+
+    _of_owner: Codes
     _owner: Factor
 
-    def __init__(self, held: Factor, owner: Factor) -> None:
-        object.__setattr__(self, "labels", held.labels)
-        object.__setattr__(self, "_held", held.codes)
+    def __init__(self, of_owner: Factor, owner: Factor) -> None:
+        object.__setattr__(self, "labels", of_owner.labels)
+        object.__setattr__(self, "_of_owner", of_owner.codes)
         object.__setattr__(self, "_owner", owner)
 
     @property
     def codes(self) -> Codes:
-        """For each rating the position of its label."""
-        codes: Codes = self._held[self._owner.codes]
+        """Position of each rating's label."""
+        codes: Codes = self._of_owner[self._owner.codes]
         return codes
 
 
-def _spread(values: NDArray[np.str_], owner: Factor) -> Factor:
-    """Spread values of raters or items over ratings; an empty value is no level (code -1)."""
+def spread_factor(values: NDArray[np.str_], owner: Factor) -> Factor:
+    """Spread a value of each rater or item over ratings; an empty value is no level (code -1)."""
     present = np.flatnonzero(values != "")
     factor = make_factor(pd.Series(values[present]))
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[present] = factor.codes
-    return _Spread(Factor(factor.labels, codes), owner)
+    return _SpreadFactor(Factor(factor.labels, codes), owner)
 
 
 def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratings:
@@ -191,112 +251,45 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
         data: Ratings and labels.
         crowd: Names of the columns.
         experts: Whether labels of experts are ratings too: on the scale ``label``, by raters
-            called ``expert <name>`` who are of no group.
+            called ``expert <name>`` who are in no group.
     """
-    ratings = _of_crowd(data, crowd)
-    return _with_experts(ratings, data) if experts and data.expert is not None else ratings
+    factors = {"item": data.item, "rater": data.rater}
+    columns = {
+        f"group:{n}": (data.rater_columns[n], data.rater) for n in _list_group_columns(crowd)
+    }
+    columns |= {name: (data.item_columns[name], data.item) for name in crowd.by}
+    spread = {name: spread_factor(values, owner) for name, (values, owner) in columns.items()}
+    factors |= {name: factor for name, factor in spread.items() if factor.labels}
+    if data.item_label.size:
+        of_item = Factor(LABELS, data.item_label.astype(np.int32))
+        factors[ITEM_LABEL] = _SpreadFactor(of_item, data.item)
+    zeros = np.broadcast_to(np.zeros(1, dtype=np.int32), data.score.shape)
+    factors["scale"] = Factor((SCALE,), zeros)
+    ratings = Ratings(data.score, factors, {SCALE: data.score_labels})
+    if not experts or data.expert is None:
+        return ratings
+    return _append_expert_labels(ratings, data, data.expert)
 
 
-def _with_experts(ratings: Ratings, data: CrowdData) -> Ratings:
-    """Add the labels of experts below the ratings of the crowd."""
-    if data.expert is None:
-        raise ValueError("a crowd without experts")
+def _append_expert_labels(ratings: Ratings, data: CrowdData, expert: Factor) -> Ratings:
+    """Append the labels of experts to the ratings of the crowd."""
     count = data.expert_label.size
     item = Factor(data.item.labels, data.expert_item)
-    names = tuple(f"expert {label}" for label in data.expert.labels)
-    labels = {"rater": (*data.rater.labels, *names), "scale": (SCALE, LABEL)}
-    codes = {
+    raters = (*data.rater.labels, *(f"expert {name}" for name in expert.labels))
+    labels = {"rater": raters, "scale": (SCALE, LABEL)}
+    codes = {name: spread_factor(v, item).codes for name, v in data.item_columns.items()}
+    codes |= {
         "item": data.expert_item,
-        "rater": data.expert.codes + len(data.rater.labels),
+        "rater": expert.codes + len(data.rater.labels),
         "scale": np.ones(count, dtype=np.int32),
     }
-    codes |= {name: _spread(values, item).codes for name, values in data.item_columns.items()}
-    nobody = np.full(count, -1, dtype=np.int32)
-    columns = {
+    none = np.full(count, -1, dtype=np.int32)
+    factors = {
         name: Factor(
-            labels.get(name, held.labels),
-            np.concatenate([held.codes, codes.get(name, nobody)]).astype(np.int32),
+            labels.get(name, factor.labels),
+            np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
         )
-        for name, held in ratings.factors.items()
+        for name, factor in ratings.factors.items()
     }
-    level = np.concatenate([ratings.score, data.expert_label])
-    return Ratings(level, columns, ratings.scales | {LABEL: LABELS})
-
-
-def _of_crowd(data: CrowdData, crowd: Crowd) -> Ratings:
-    """The ratings of the crowd alone."""
-    columns = {"item": data.item, "rater": data.rater}
-    beside = {f"group:{n}": (data.rater_columns[n], data.rater) for n in _group_columns(crowd)}
-    beside |= {name: (data.item_columns[name], data.item) for name in crowd.by}
-    for name, (values, owner) in beside.items():
-        factor = _spread(values, owner)
-        if factor.labels:
-            columns[name] = factor
-    if data.item_label.size:
-        columns[ITEM_LABEL] = _Spread(Factor(LABELS, data.item_label.astype(np.int32)), data.item)
-    nothing = np.broadcast_to(np.zeros(1, dtype=np.int32), data.score.shape)
-    columns["scale"] = Factor((SCALE,), nothing)
-    return Ratings(data.score, columns, {SCALE: data.score_labels})
-
-
-def _read_times(
-    table: pd.DataFrame, column: str | None, *, path: str
-) -> tuple[NDArray[np.float64] | None, list[Diagnostic]]:
-    """Read when each rating was made: numbers or times, missing where the cell is empty."""
-    if column is None:
-        return None, []
-    times, wrong = parse_numbers(table[column])
-    if not wrong.size:
-        return times, []
-    first = table[column].iloc[wrong[0]]
-    message = (
-        f"{format_count(wrong.size, 'value')} that are neither a number nor a time: {rows(wrong)}; "
-        f"the first is {first!r}"
-    )
-    return times, [Diagnostic(path, 0, column, message)]
-
-
-def _group_columns(crowd: Crowd) -> list[str]:
-    """Names of the columns of raters that the groups are made of, each once."""
-    return list(dict.fromkeys(column for grouping in crowd.groups for column in grouping))
-
-
-def _expert_labels(crowd: Crowd, base: Path, item: Factor) -> tuple[Codes, Factor | None, Levels]:
-    """Read item, expert and label of each label of an item that the crowd rated."""
-    if not isinstance(crowd.labels, ExpertLabels):
-        return np.empty(0, np.int32), None, np.empty(0, np.int16)
-    path, roles = str(base / crowd.labels.data), crowd.labels.roles
-    table = read_table(base, crowd.labels.data)
-    named = [("item", roles.item), ("expert", roles.expert), ("label", roles.label)]
-    require_columns(table, named, path=path)
-    label, faults = parse_flags(table[roles.label], path=path)
-    faults += find_duplicates(table[[roles.item, roles.expert]], path=path, what="a label")
-    code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
-    if (code < 0).all():
-        faults.append(Diagnostic(path, 0, roles.item, "no item here was rated by the crowd"))
-    if faults:
-        raise DataError(faults)
-    kept = np.flatnonzero((code >= 0) & (label >= 0))
-    expert = make_factor(table[roles.expert].iloc[kept])
-    # By item, then expert: what a fit says must not hang on the order of rows.
-    order = np.lexsort((expert.codes, code[kept]))
-    expert = Factor(expert.labels, expert.codes[order])
-    return code[kept][order].astype(np.int32), expert, label[kept][order]
-
-
-def _item_labels(crowd: Crowd, table: pd.DataFrame, item: Factor, base: Path) -> Levels:
-    """Read one label an item from a column of items."""
-    if not isinstance(crowd.labels, ItemLabels):
-        return np.empty(0, np.int16)
-    column, path = crowd.labels.column, str(base / crowd.data)
-    if column in table.columns:
-        held, faults = take_constant(table[column], item, path=path, what="item")
-    else:
-        values = join_columns(
-            [column], owner=item, table=table, side=crowd.items, base=base, path=path, what="item"
-        )
-        held, faults = values[column], []
-    label, found = parse_flags(pd.Series(held, name=column), path=path)
-    if faults or found:
-        raise DataError([*faults, *found])
-    return label
+    score = np.concatenate([ratings.score, data.expert_label])
+    return Ratings(score, factors, ratings.scales | {LABEL: LABELS})

@@ -5,8 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sharpbayes.data.readers.files import matching_files
-from sharpbayes.data.readers.partition import parse_partition
+from sharpbayes.data.readers.paths import find_files, parse_partition
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.load import reload_study
@@ -31,7 +30,7 @@ def digest_data(files: StudyFiles) -> str:
     digest = hashlib.sha256()
     for name in data_files(files.study.spec):
         base = files.study.path.parent
-        for path in matching_files(base, name):
+        for path in find_files(base, name):
             digest.update("".join(parse_partition(base, name, path).values()).encode())
             add_file(digest, path, size=path.stat().st_size)
     return digest.hexdigest()

@@ -13,19 +13,18 @@ from sharpbayes.data.columns import (
     MISSING,
     find_duplicates,
     find_empty_keys,
-    format_count,
+    format_rows,
     make_factor,
     parse_flags,
     parse_scores,
-    rows,
 )
 from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
 from sharpbayes.data.people import code_own_family, join_people, refuse_unknown_families
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.data.readers.files import require_columns
-from sharpbayes.data.readers.formats import read_data_files
+from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic, did_you_mean
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count
 from sharpbayes.spec.panel import Indicator, Panel
 from sharpbayes.spec.scales import normalised_scores
 
@@ -46,7 +45,7 @@ def read_panel(panel: Panel, base: Path) -> PanelRatings:
         DataError: Every fault of the file, with its column and first rows.
     """
     path = str(base / panel.data)
-    table = read_data_files(base, panel.data, panel.layout, compact=True)
+    table = read_table(base, panel.data, panel.layout, compact=True)
     of_log = {str(name): count for name, count in table.attrs.items()}
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
     require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
@@ -306,7 +305,9 @@ def _reversed_prompts(
         flags, faults = parse_flags(held, path="prompts")
         bad = np.flatnonzero(flags < 0)
         if faults or bad.size:
-            message = f"{format_count(bad.size, 'prompt')} with neither yes nor no: {rows(bad)}"
+            message = (
+                f"{format_count(bad.size, 'prompt')} with neither yes nor no: {format_rows(bad)}"
+            )
             raise DataError([Diagnostic("prompts", 0, column, message)])
         flagged: np.ndarray = flags == int(value)
         return flagged

@@ -13,15 +13,15 @@ from sharpbayes.data.columns import (
     factorize,
     find_duplicates,
     find_empty_keys,
-    format_count,
+    format_rows,
     make_factor,
     parse_scores,
-    rows,
 )
 from sharpbayes.data.panel_ratings import PEOPLE, Codes, PanelRatings
 from sharpbayes.data.ratings import Factor
-from sharpbayes.data.readers.files import read_table, require_columns
-from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
+from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.readers.text_table import require_columns
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People
 
 *ABOUT, _ = PEOPLE
@@ -163,7 +163,7 @@ def _unknown(
     where = values.index.to_numpy()[values.isin(odd).to_numpy()]
     message = (
         f"{format_count(len(odd), role)} that the judges' table does not have: {format_list(odd)} "
-        f"({rows(where)}); there are {format_list(there)}"
+        f"({format_rows(where)}); there are {format_list(there)}"
     )
     yield Diagnostic(path, 0, str(values.name), message + did_you_mean(odd[0], there))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.data.readers.files import matching_files
-from sharpbayes.data.readers.formats import detect_format, read_data_files
+from sharpbayes.data.readers.formats import detect_format, read_table
 from sharpbayes.data.readers.label_studio import FACTS
+from sharpbayes.data.readers.paths import find_files
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.scaffold.inference import guess_roles, infer_scale, is_constant
 from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
@@ -61,7 +61,7 @@ def read_log(path: Path, name: str) -> Table | None:
     Raises:
         DataError: A log that cannot be read, or that holds no ratings.
     """
-    layout = detect_format(matching_files(Path(), str(path))[0])
+    layout = detect_format(find_files(Path(), str(path))[0])
     if layout is None:
         return None
     if layout == "prolific":
@@ -70,7 +70,7 @@ def read_log(path: Path, name: str) -> Table | None:
             f'raters = {{ data = "{path.name}", key = "Participant id", layout = "prolific" }}'
         )
         raise DataError([Diagnostic(str(path), 0, "", message)])
-    table = Table(name, read_data_files(Path(), str(path), layout), layout)
+    table = Table(name, read_table(Path(), str(path), layout), layout)
     return _annotated(table) if layout == "label-studio" else _scored(table)
 
 

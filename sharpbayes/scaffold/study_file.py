@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.data.readers.files import KINDS, read_table
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.label_studio import FACTS
+from sharpbayes.data.readers.paths import TABLE_ENDINGS
 from sharpbayes.errors import (
     DataError,
     Diagnostic,
@@ -172,7 +173,7 @@ def _name(path: Path, folder: Path) -> str:
 def _beside(path: Path, folder: Path) -> list[Table]:
     """Tables named alike, itself too: ``x_raters.csv`` beside ``x_ratings.csv``."""
     start = path.stem.rsplit("_", 1)[0] + "_"
-    names = sorted(p for p in path.parent.iterdir() if p.suffix in KINDS and p.is_file())
+    names = sorted(p for p in path.parent.iterdir() if p.suffix in TABLE_ENDINGS and p.is_file())
     return [_table(each, folder) for each in names if each.stem.startswith(start)]
 
 

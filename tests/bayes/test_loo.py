@@ -16,7 +16,7 @@ from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_kernel
-from sharpbayes.data.crowd import _spread
+from sharpbayes.data.crowd import spread_factor
 from sharpbayes.spec.study import Sampler
 from tests.bayes.conftest import crowd_ratings, model_of, panel_ratings, with_experts
 
@@ -179,7 +179,7 @@ def test_exact_density_is_the_mean_over_draws(rng):
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
     """Columns of raters and items of a crowd study are looked up through their owner."""
     ratings = crowd_ratings(rng, items=6, raters=4)
-    gender = _spread(np.array(["b", "a", "b", "a"]), ratings.factors["rater"])
+    gender = spread_factor(np.array(["b", "a", "b", "a"]), ratings.factors["rater"])
     held = replace(ratings, factors=ratings.factors | {"group:gender": gender})
     kept = ratings.factors["rater"].codes > 0
     fewer = held.of(kept)

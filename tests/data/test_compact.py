@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.data.panel import read_panel
-from sharpbayes.data.readers.files import read_table
+from sharpbayes.data.readers.formats import read_table
 from tests.panels import files_of, frame
 
 COLUMNS = {

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sharpbayes.data.crowd import melt_crowd, read_crowd
-from sharpbayes.data.readers import parquet_stream
-from sharpbayes.data.readers.parquet_stream import sort_rows
+from sharpbayes.data.crowd import melt_crowd, read_crowd, sort_rows
+from sharpbayes.data.readers import parquet
 from sharpbayes.errors import DataError
 from sharpbayes.spec.crowd import Crowd
 
@@ -58,7 +57,7 @@ def assert_same(one, two):
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("duplicates", ["first", "last"])
 def test_parquet_in_batches_is_csv(tmp_path, monkeypatch, duplicates, categories):
-    monkeypatch.setattr(parquet_stream, "BATCH", 37)
+    monkeypatch.setattr(parquet, "BATCH", 37)
     made = pd.concat([table(), table().iloc[5:25].assign(score=1)], ignore_index=True)
     made.to_csv(tmp_path / "r.csv", index=False)
     if categories:
@@ -83,7 +82,7 @@ def test_many_labels_outgrow_small_codes(tmp_path):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_are_sorted_as_numpy_does(seed, monkeypatch):
-    monkeypatch.setattr(parquet_stream, "COMPILED_FROM", 0)
+    monkeypatch.setattr("sharpbayes.data.crowd.COMPILED_FROM", 0)
     rng = np.random.default_rng(seed)
     item, rater = (rng.integers(0, n, 200).astype(np.int32) for n in (9, 5))
     assert sort_rows(item, rater).tolist() == np.lexsort((rater, item)).tolist()

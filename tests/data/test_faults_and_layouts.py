@@ -10,7 +10,7 @@ from sharpbayes.data.columns import sort_labels
 from sharpbayes.data.crowd import melt_crowd, read_crowd
 from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulate_normalised
 from sharpbayes.data.panel_ratings import PanelRatings
-from sharpbayes.data.readers.files import read_table
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel

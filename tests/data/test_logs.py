@@ -9,8 +9,8 @@ import pytest
 
 from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.panel import read_panel
-from sharpbayes.data.readers.files import matching_files
-from sharpbayes.data.readers.formats import detect_format, read_data_files
+from sharpbayes.data.readers.formats import detect_format, read_table
+from sharpbayes.data.readers.paths import find_files
 from sharpbayes.errors import DataError
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
@@ -37,7 +37,7 @@ def expected(name):
 
 @pytest.mark.parametrize("name", INSPECT)
 def test_inspect_logs_hold_what_inspect_reads_in_them(name):
-    table = read_data_files(LOGS, name, "inspect")
+    table = read_table(LOGS, name, "inspect")
     keys = table[["prompt", "sample", "scorer", "indicator"]].itertuples(index=False, name=None)
     found = dict(zip(keys, table["score"], strict=True))
     assert len(found) == len(table)
@@ -127,21 +127,21 @@ def test_graders_come_from_the_scorer_or_from_the_role_that_it_names(tmp_path):
         scorers=scorers,
         model_roles={"grader": {"model": "two"}},
     )
-    table = read_data_files(tmp_path, "log.json", "inspect")
+    table = read_table(tmp_path, "log.json", "inspect")
     own = {"model_graded_qa": "model_graded_qa"}
     judges = dict(zip(table["scorer"], table["judge"], strict=True))
     assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c", **own}
 
 
 def test_the_grader_of_a_run_is_the_judge():
-    table = read_data_files(LOGS, "chunked.eval", "inspect")
+    table = read_table(LOGS, "chunked.eval", "inspect")
     assert set(table["judge"]) == {"harm", "mockllm/grader-3"}
 
 
 def test_prompts_of_several_tasks_are_told_apart_and_lists_are_numbered(tmp_path):
     log_of(tmp_path, "x.json", task="t", samples=[sample(1, s=[3, float("nan")])])
     log_of(tmp_path, "y.json", task="u", samples=[sample(1, s=None), sample(2, s=1.0)])
-    table = read_data_files(tmp_path, "*.json", "inspect")
+    table = read_table(tmp_path, "*.json", "inspect")
     columns = ["prompt", "indicator", "score"]
     assert table[columns].to_numpy().tolist() == [
         ["t/1", "value.1", "3"],
@@ -154,7 +154,7 @@ def test_prompts_of_several_tasks_are_told_apart_and_lists_are_numbered(tmp_path
 def test_what_was_declared_invalid_is_missing(tmp_path):
     wrong = sample(2, s=1) | {"invalidation": {"reason": "leaked"}}
     log_of(tmp_path, samples=[sample(1, s=1), wrong])
-    table = read_data_files(tmp_path, "log.json", "inspect")
+    table = read_table(tmp_path, "log.json", "inspect")
     assert table["score"].tolist() == ["1", ""]
     assert table.attrs == {"unscored_samples": 1}
 
@@ -173,7 +173,7 @@ def test_two_logs_of_one_model_repeat_cells_unless_logs_are_the_models(tmp_path)
 
 def test_lm_eval_samples_have_the_means_that_lm_eval_found():
     means = json.loads((LOGS / "lm_eval" / "expected.json").read_text(encoding="utf-8"))
-    table = read_data_files(LOGS, "lm_eval/*/samples_*.jsonl", "lm-eval")
+    table = read_table(LOGS, "lm_eval/*/samples_*.jsonl", "lm-eval")
     table["score"] = table["score"].astype(float)
     found = table.groupby(["model", "task", "indicator", "judge"])["score"].agg(["mean", "size"])
     assert len(found) == 8
@@ -203,7 +203,7 @@ def test_lm_eval_is_a_panel_of_filters():
 def test_what_lm_eval_did_not_write_is_refused(tmp_path, name):
     (tmp_path / name).write_text('{"a": 1}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"not named samples_|no sample of lm_eval"):
-        read_data_files(tmp_path, name, "lm-eval")
+        read_table(tmp_path, name, "lm-eval")
 
 
 def crowd(name, **more):
@@ -255,14 +255,14 @@ def test_texts_without_annotations_are_passed_over(tmp_path):
     }
     held = [task, task | {"id": 2, "annotations": [rated]}]
     (tmp_path / "x.json").write_text(json.dumps(held), encoding="utf-8")
-    table = read_data_files(tmp_path, "x.json", "label-studio")
+    table = read_table(tmp_path, "x.json", "label-studio")
     assert table[["id", "annotator", "s"]].to_numpy().tolist() == [
         ["2", "a@example.org", '["a", "b"]']
     ]
 
 
 def test_prolific_keeps_the_best_submission_and_drops_what_was_withheld():
-    table = read_data_files(LOGS, "prolific.csv", "prolific").set_index("Participant id")
+    table = read_table(LOGS, "prolific.csv", "prolific").set_index("Participant id")
     assert table["Submission id"].to_dict() == {"1": "s01", "2": "s03", "3": "s04", "4": "s05"}
     assert table["Ethnicity simplified"].tolist() == ["White", "Black", "", "Asian"]
     assert table.loc["3", ["Age", "Sex"]].tolist() == ["", "Female"]
@@ -272,7 +272,7 @@ def test_of_equal_submissions_the_last_counts_over_all_files(tmp_path):
     head = "Submission id,Participant id,Status,Sex"
     for name, rows in (("x.csv", "s1,1,APPROVED,a\ns2,1,RETURNED,b"), ("y.csv", "s3,1,approved,c")):
         (tmp_path / name).write_text(f"{head}\n{rows}\n", encoding="utf-8")
-    table = read_data_files(tmp_path, "*.csv", "prolific")
+    table = read_table(tmp_path, "*.csv", "prolific")
     assert table.to_numpy().tolist() == [["s3", "1", "approved", "c"]]
 
 
@@ -309,10 +309,10 @@ def test_a_pattern_may_be_of_folders_beside_each_other(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.csv").touch()
-    found = matching_files(tmp_path, "*/x.csv")
+    found = find_files(tmp_path, "*/x.csv")
     assert [path.parent.name for path in found] == ["a", "b"]
     with pytest.raises(DataError, match=r"not '\*\*'"):
-        matching_files(tmp_path, "**/x.csv")
+        find_files(tmp_path, "**/x.csv")
 
 
 WRONG = {
@@ -336,6 +336,6 @@ def test_what_is_something_else_is_refused_by_name(tmp_path, name):
     layout, text, said = WRONG[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
-        read_data_files(tmp_path, name, layout)
+        read_table(tmp_path, name, layout)
     assert said in str(raised.value)
     assert name in str(raised.value)

@@ -10,7 +10,7 @@ from sharpbayes.data.crowd import melt_crowd, read_crowd
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.study import Crowd
+from sharpbayes.spec.crowd import Crowd
 
 CROWD = {
     "data": "t.csv",

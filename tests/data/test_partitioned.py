@@ -5,8 +5,8 @@ import pytest
 
 from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.digest import digest_run
-from sharpbayes.data.readers import parquet_stream
-from sharpbayes.data.readers.files import read_table
+from sharpbayes.data.readers import parquet
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
 from tests.data.test_crowd_stream import assert_same, spec, table
@@ -24,7 +24,7 @@ def whole(tmp_path):
 
 
 def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, whole, monkeypatch):
-    monkeypatch.setattr(parquet_stream, "BATCH", 37)
+    monkeypatch.setattr(parquet, "BATCH", 37)
     one = read_crowd(spec("one.parquet", duplicates="first"), tmp_path)
     for name in ("parts", "parts/"):
         assert_same(one, read_crowd(spec(name, duplicates="first"), tmp_path))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sharpbayes.data.readers.formats import FORMATS, detect_format, read_data_files
+from sharpbayes.data.readers.formats import FORMATS, detect_format, read_table
 from sharpbayes.scaffold.study_file import draft_study
 from tests.fuzz.outcomes import fuzzed, outcome
 
@@ -35,8 +35,8 @@ VALUE = st.recursive(
 def read(path):
     """Read a file as every layout that takes its ending, and write a study for it."""
     for layout, how in FORMATS.items():
-        if path.suffix in how.endings:
-            outcome(lambda: read_data_files(path.parent, path.name, layout), place=[str(path)])  # noqa: B023
+        if path.suffix in how.readers:
+            outcome(lambda: read_table(path.parent, path.name, layout), place=[str(path)])  # noqa: B023
     names = [path.name, "init"]
     outcome(lambda: draft_study(path, folder=path.parent, copy="c.csv", roles={}), place=names)
 

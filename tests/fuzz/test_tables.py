@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.panel import read_panel
-from sharpbayes.data.readers.files import read_table
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 from tests.fuzz.outcomes import fuzzed, outcome

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.data.readers import archive
 from sharpbayes.data.readers.archive import open_archive
-from sharpbayes.data.readers.formats import read_data_files
+from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 
 HEAD = json.dumps({"eval": {"task": "t", "model": "m"}})
@@ -40,7 +40,7 @@ def patched(path, before, after, *, count=-1):
 def refused(path, *said):
     """What a user sees: exit 3, a message that names the file, no traceback."""
     with pytest.raises(DataError) as raised:
-        read_data_files(path.parent, path.name, "inspect")
+        read_table(path.parent, path.name, "inspect")
     assert raised.value.exit_status == 3
     for each in (str(path), *said):
         assert each in str(raised.value)
@@ -74,12 +74,12 @@ def zstandard(path):
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_an_archive_in_order_is_read(tmp_path, method):
     path = written(tmp_path, PLAIN, method=method)
-    assert read_data_files(tmp_path, path.name, "inspect")["score"].tolist() == ["3"]
+    assert read_table(tmp_path, path.name, "inspect")["score"].tolist() == ["3"]
 
 
 def test_zstandard_in_one_frame_and_in_several(tmp_path):
     path = zstandard(written(tmp_path, PLAIN))
-    assert read_data_files(tmp_path, path.name, "inspect")["score"].tolist() == ["3"]
+    assert read_table(tmp_path, path.name, "inspect")["score"].tolist() == ["3"]
     frames = b"".join(pa.Codec("zstd").compress(part, asbytes=True) for part in (b"ab", b"cd"))
     with pa.CompressedInputStream(pa.BufferReader(frames), "zstd") as stream:
         assert stream.read(5) == b"abcd"
@@ -110,7 +110,7 @@ def test_no_more_is_unpacked_than_a_byte_beyond_what_is_declared(tmp_path, monke
 
     path = zstandard(written(tmp_path, PLAIN))
     monkeypatch.setattr(pa, "CompressedInputStream", Watched)
-    read_data_files(tmp_path, path.name, "inspect")
+    read_table(tmp_path, path.name, "inspect")
     assert asked == [len(HEAD) + 1, len(SAMPLE) + 1]
 
 
@@ -122,17 +122,17 @@ def test_a_checksum_that_is_not_that_of_the_content(tmp_path, pack):
 
 
 def test_a_member_above_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST_BYTES", 100)
+    monkeypatch.setattr(archive, "MAX_BYTES", 100)
     refused(written(tmp_path, PLAIN | {"summaries.json": "x" * 101}), "101 bytes when unpacked")
 
 
 def test_members_that_are_too_many_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST_TOTAL", 50)
+    monkeypatch.setattr(archive, "MAX_TOTAL", 50)
     refused(written(tmp_path, PLAIN), "bytes when unpacked, at most 50 are read")
 
 
 def test_too_many_members(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
     refused(written(tmp_path, PLAIN), "2 members, at most 1 are read")
 
 
@@ -188,12 +188,12 @@ def test_of_two_members_of_one_name_the_last_counts_as_for_inspect(tmp_path):
         warnings.simplefilter("ignore")
         with zipfile.ZipFile(path, "a") as held:
             held.writestr("samples/1_epoch_1.json", SAMPLE.replace("3", "5"))
-    assert read_data_files(tmp_path, path.name, "inspect")["score"].tolist() == ["5"]
+    assert read_table(tmp_path, path.name, "inspect")["score"].tolist() == ["5"]
 
 
 def test_a_log_that_was_cut_short_is_read_as_far_as_it_goes(tmp_path):
     path = written(tmp_path, {"_journal/start.json": HEAD, "samples/1_epoch_1.json": SAMPLE})
-    assert read_data_files(tmp_path, path.name, "inspect")["model"].tolist() == ["m"]
+    assert read_table(tmp_path, path.name, "inspect")["model"].tolist() == ["m"]
 
 
 def test_nothing_is_unpacked_onto_the_disk(tmp_path):

@@ -1,7 +1,7 @@
-"""Zip archives of others, read with bounds on members, sizes and compression; never unpacked."""
+"""Zip archives of other programs: members, sizes and compression are bounded, nothing is unpacked."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path, PurePosixPath
@@ -9,35 +9,38 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
-from sharpbayes.data.columns import format_count
-from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.errors import DataError, Diagnostic, format_count
 
 ZSTANDARD = 93
 METHODS = (ZIP_STORED, ZIP_DEFLATED, ZSTANDARD)
-MOST_MEMBERS = 200_000
-MOST_BYTES = 1 << 29
-MOST_TOTAL = 1 << 35
-# Texts that repeat themselves are compressed a hundredfold; a bomb a hundred thousandfold. What is
-# small may be compressed at will.
-MOST_RATIO, FREE = 1000, 1 << 20
-BOMB = f"compressed more than {MOST_RATIO} times, as a bomb is"
+MAX_MEMBERS = 200_000
+MAX_BYTES = 1 << 29
+MAX_TOTAL = 1 << 35
+# Repetitive text is compressed a hundredfold, a decompression bomb a hundred thousandfold. Members
+# of at most FREE_BYTES may be compressed at will.
+MAX_RATIO, FREE_BYTES = 1000, 1 << 20
+BOMB = f"compressed more than {MAX_RATIO} times, as a bomb is"
 ENCRYPTED = 1
 ARCHIVES = (".zip", ".eval", ".gz", ".zst", ".tar")
+# An error lists at most this many members.
+MAX_SHOWN = 5
 
 
 class Archive:
-    """The members of an open archive by name; of two of one name the last, as zip readers do."""
+    """The members of an open archive by name; of two with one name the last, as zip readers do."""
 
-    def __init__(self, held: ZipFile, path: Path) -> None:
-        """Take an open archive, and its file for messages."""
-        self._held = held
+    def __init__(self, file: ZipFile, path: Path) -> None:
+        """Take an open archive, and its path for messages."""
+        self._file = file
         self._path = path
-        self._members = {each.filename: each for each in held.infolist() if not each.is_dir()}
+        self._members = {
+            member.filename: member for member in file.infolist() if not member.is_dir()
+        }
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> KeysView[str]:
         """Names of the members, in the order of the archive."""
-        return list(self._members)
+        return self._members.keys()
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a member.
@@ -46,75 +49,75 @@ class Archive:
             DataError: It has another checksum than the archive declares.
         """
         member = self._members[name]
-        # One byte more than declared shows a member that is longer.
         if member.compress_type == ZSTANDARD:
-            content = self._zstandard(member)
+            content = self._decompress_zstandard(member)
         else:
-            with self._held.open(member) as stream:
+            with self._file.open(member) as stream:
+                # One byte more than declared shows a member that is longer.
                 content = stream.read(member.file_size + 1)
         if zlib.crc32(content) != member.CRC:
             message = "its content is not the one that the archive declares, by its checksum"
-            raise DataError([Diagnostic(str(self._path), 0, name, message)])
+            raise DataError.at(self._path, message, key=name)
         return content
 
-    def _zstandard(self, member: ZipInfo) -> bytes:
-        """Decompress by Arrow what zipfile hands out as it is stored."""
+    def _decompress_zstandard(self, member: ZipInfo) -> bytes:
+        """Decompress with Arrow the bytes that zipfile returns as they are stored."""
         if not pa.Codec.is_available("zstd"):
             message = "compressed by zstandard, which this build of PyArrow cannot read"
-            raise DataError([Diagnostic(str(self._path), 0, member.filename, message)])
+            raise DataError.at(self._path, message, key=member.filename)
         raw = copy(member)
         raw.compress_type, raw.file_size = ZIP_STORED, member.compress_size
-        # The checksum is that of the content; zipfile looks at none where there is none.
+        # The checksum is of the content; without one zipfile checks none.
         del raw.CRC
-        with self._held.open(raw) as stored, pa.CompressedInputStream(stored, "zstd") as stream:
+        with self._file.open(raw) as stored, pa.CompressedInputStream(stored, "zstd") as stream:
             content: bytes = stream.read(member.file_size + 1)
             return content
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive, after a look at what it declares.
+    """Open an archive, after a look at its declared members.
 
     Raises:
         DataError: Too many members, one that is too large, compressed beyond reason, encrypted,
             an archive itself, or has a name that leads elsewhere.
     """
-    with ZipFile(path) as held:
-        faults = list(_faults(held.infolist(), path))
-        if faults:
-            raise DataError(faults)
-        yield Archive(held, path)
+    with ZipFile(path) as file:
+        wrong = list(_check_members(file.infolist(), path))
+        if wrong:
+            raise DataError(wrong)
+        yield Archive(file, path)
 
 
-def _faults(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
-    """What is wrong with an archive, the first few of it."""
-    if len(members) > MOST_MEMBERS:
-        message = f"{format_count(len(members), 'member')}, at most {MOST_MEMBERS} are read"
+def _check_members(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
+    """Check an archive as a whole, then its members; the first few wrong ones are listed."""
+    if len(members) > MAX_MEMBERS:
+        message = f"{format_count(len(members), 'member')}, at most {MAX_MEMBERS} are read"
         yield Diagnostic(str(path), 0, "", message)
         return
     total = sum(member.file_size for member in members)
-    if total > MOST_TOTAL:
-        message = f"{total} bytes when unpacked, at most {MOST_TOTAL} are read"
+    if total > MAX_TOTAL:
+        message = f"{total} bytes when unpacked, at most {MAX_TOTAL} are read"
         yield Diagnostic(str(path), 0, "", message)
     if sum(member.compress_size for member in members) > path.stat().st_size:
         yield Diagnostic(str(path), 0, "", "its members are larger than the file: some overlap")
-    wrong = ((member, said) for member in members if (said := _wrong(member)))
-    for _, (member, said) in zip(range(5), wrong, strict=False):
-        yield Diagnostic(str(path), 0, repr(member.orig_filename), said)
+    wrong = ((member, message) for member in members if (message := _check_member(member)))
+    for _, (member, message) in zip(range(MAX_SHOWN), wrong, strict=False):
+        yield Diagnostic(str(path), 0, repr(member.orig_filename), message)
 
 
-def _wrong(member: ZipInfo) -> str:
-    """Say what is wrong with a member as it is declared; nothing for one that is in order."""
+def _check_member(member: ZipInfo) -> str:
+    """Return what is wrong with a member as it is declared; empty if nothing is."""
     method, size = member.compress_type, member.file_size
-    found = (
+    checks = (
         (_escapes(member.orig_filename), "a name that leads out of the archive"),
         (member.orig_filename.lower().endswith(ARCHIVES), "an archive inside an archive"),
         (bool(member.flag_bits & ENCRYPTED), "encrypted"),
         (method not in METHODS, f"method {method} is none of stored, deflate and zstandard"),
-        (size > MOST_BYTES, f"{size} bytes when unpacked, at most {MOST_BYTES} are read"),
-        (size > max(FREE, MOST_RATIO * member.compress_size), BOMB),
+        (size > MAX_BYTES, f"{size} bytes when unpacked, at most {MAX_BYTES} are read"),
+        (size > max(FREE_BYTES, MAX_RATIO * member.compress_size), BOMB),
     )
-    return next((said for wrong, said in found if wrong), "")
+    return next((message for wrong, message in checks if wrong), "")
 
 
 def _escapes(name: str) -> bool:

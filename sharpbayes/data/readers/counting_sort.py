@@ -1,4 +1,4 @@
-"""A sort that is compiled, apart from the rest so that only large data load the compiler."""
+"""A compiled sort; a module of its own, so that only large data load the compiler."""
 
 import numpy as np
 from numba import njit
@@ -10,13 +10,13 @@ Codes = NDArray[np.int32]
 @njit(cache=True, nogil=True)
 def sort_by_code(code: Codes, rows: Codes, codes: int) -> Codes:
     """Sort rows by code, stably, by counting."""
-    place = np.zeros(codes + 1, dtype=np.int64)
+    position = np.zeros(codes + 1, dtype=np.int64)
     for row in rows:
-        place[code[row] + 1] += 1
-    for at in range(codes):
-        place[at + 1] += place[at]
-    found = np.empty_like(rows)
+        position[code[row] + 1] += 1
+    for value in range(codes):
+        position[value + 1] += position[value]
+    sorted_rows = np.empty_like(rows)
     for row in rows:
-        found[place[code[row]]] = row
-        place[code[row]] += 1
-    return found
+        sorted_rows[position[code[row]]] = row
+        position[code[row]] += 1
+    return sorted_rows

@@ -1,14 +1,17 @@
-"""JSON that others wrote -> plain values; what is no JSON, or says a thing twice, is refused."""
+"""JSON of other programs -> plain values and tables of text; repeated keys are refused."""
 
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sharpbayes.errors import DataError, Diagnostic
+import pandas as pd
+
+from sharpbayes.data.readers.text_table import refuse_names, refuse_texts, write_as_text
+from sharpbayes.errors import DataError
 
 
-class _TwiceError(Exception):
+class _RepeatedKeyError(Exception):
     """A key that stands twice in one JSON object."""
 
 
@@ -25,56 +28,66 @@ def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str =
         DataError: It is not JSON, nests too deep, or an object has a key twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=_once)
-    except _TwiceError as error:
+        return json.loads(text, object_pairs_hook=_make_object)
+    except _RepeatedKeyError as error:
         message = str(error)
     except (ValueError, RecursionError):
         message = "not JSON"
-    raise DataError([Diagnostic(str(path), line, key, message)])
+    raise DataError.at(path, message, line=line, key=key)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of pairs of which no two have one key."""
-    held = dict(pairs)
-    if len(held) != len(pairs):
-        twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
-        raise _TwiceError(f"key {twice!r} stands twice")
-    return held
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of pairs; no two may have one key."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise _RepeatedKeyError(f"key {repeated!r} stands twice")
+    return made
 
 
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; empty lines are passed over.
+def read_objects(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; empty lines are skipped.
 
     Raises:
         DataError: A line that holds no JSON object.
     """
-    found = []
+    rows = []
     # A line ends at a line feed only: other separators may stand inside a text.
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 row = parse_json(line, path, line=number)
                 if not isinstance(row, dict):
-                    raise DataError([Diagnostic(str(path), number, "", "not a JSON object")])
-                found.append(row)
-    return found
+                    raise DataError.at(path, "not a JSON object", line=number)
+                rows.append(row)
+    return rows
 
 
-def plain(value: object) -> object:
+def read_json_lines(path: Path) -> pd.DataFrame:
+    """Read one JSON object a line and write its values as text."""
+    rows = read_objects(path)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    refuse_names(names, path)
+    table = write_as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))
+    refuse_texts(table, path)
+    return table
+
+
+def to_cell(value: object) -> object:
     """Return a value as a cell holds it: lists and objects as their JSON.
 
-    >>> plain(3), plain(["a", 1])
+    >>> to_cell(3), to_cell(["a", 1])
     (3, '["a", 1]')
     """
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
-def pick_scalars(held: object, prefix: str) -> dict[str, Any]:
+def pick_scalars(value: object, prefix: str) -> dict[str, Any]:
     """Return the entries of an object that are numbers, texts or flags, their names prefixed.
 
     >>> pick_scalars({"topic": "a", "steps": [1, 2]}, "metadata.")
     {'metadata.topic': 'a'}
     """
-    if not isinstance(held, dict):
+    if not isinstance(value, dict):
         return {}
-    return {f"{prefix}{key}": v for key, v in held.items() if not isinstance(v, dict | list)}
+    return {f"{prefix}{key}": v for key, v in value.items() if not isinstance(v, dict | list)}

@@ -1,0 +1,101 @@
+"""Files that a path, a pattern or a folder stands for, and columns in the names of folders."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sharpbayes.errors import DataError, did_you_mean, first_line
+
+TABLE_ENDINGS = (".csv", ".parquet", ".jsonl")
+# A message shows at most this many characters of a file name.
+MAX_NAME = 200
+# Hive and programs like it write this where a column of folders has no value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def find_files(base: Path, name: str) -> list[Path]:
+    """Return the files that a path, a pattern or a folder stands for, in the order of their names.
+
+    For a folder these are all tables in it and in its inner folders, except files with a name that
+    begins with a point or an underscore.
+
+    Args:
+        base: Folder that a relative name starts from.
+        name: The path, pattern or folder.
+
+    Raises:
+        DataError: There is no such file.
+    """
+    path = base / name
+    try:
+        files = sorted(_match_pattern(base, Path(name))) if _is_pattern(name) else [path]
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if _is_table(file))
+        files = [file for file in files if file.is_file()]
+    except (OSError, ValueError) as error:
+        raise DataError.at(str(path)[:MAX_NAME], first_line(error)[:80]) from None
+    if not files:
+        siblings = [file.name for file in path.parent.glob("*.*")] if path.parent.is_dir() else []
+        raise DataError.at(path, f"no such file{did_you_mean(path.name, siblings)}")
+    return files
+
+
+def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
+    """Return the columns in the names of the inner folders of a partitioned table.
+
+    Hive and programs like it name these folders ``column=value``.
+
+    Args:
+        base: Folder that a relative name starts from.
+        name: The name in the study; only a folder has partitions.
+        path: One of its files.
+
+    Raises:
+        DataError: An inner folder has another name than ``column=value``.
+
+    Examples:
+        >>> parse_partition(Path("studies"), "x.csv", Path("studies/x.csv"))
+        {}
+    """
+    folder = base / name
+    if not folder.is_dir():
+        return {}
+    pairs = [part.partition("=") for part in path.relative_to(folder).parent.parts]
+    for column, sign, _ in pairs:
+        if not (column and sign):
+            message = f"folders inside it must be named column=value, found {column!r}"
+            raise DataError.at(folder, message)
+    columns = {_unquote(column): _unquote(value) for column, _, value in pairs}
+    return {column: "" if value == NO_VALUE else value for column, value in columns.items()}
+
+
+def _is_table(path: Path) -> bool:
+    """Tell whether a file in a folder is part of a table."""
+    return path.suffix in TABLE_ENDINGS and not path.name.startswith((".", "_"))
+
+
+def _is_pattern(name: str) -> bool:
+    """Tell whether a name stands for several files, in folders at one depth."""
+    if "**" in name:
+        raise ValueError("a pattern may name files of folders beside each other, not '**'")
+    return "*" in name or "?" in name
+
+
+def _match_pattern(base: Path, name: Path) -> Iterator[Path]:
+    """Find the files of a pattern; its folder may be a pattern too, such as one folder a model."""
+    folder, above = name.parent.name, base / name.parent.parent
+    folders = above.glob(folder) if _is_pattern(folder) else [base / name.parent]
+    return (file for folder in folders for file in folder.glob(name.name))
+
+
+def _unquote(text: str) -> str:
+    """Decode characters that are written as their UTF-8 bytes, such as ``%2F`` for ``/``.
+
+    >>> _unquote("W%2F%C3%B6 100%")
+    'W/ö 100%'
+    """
+    return re.sub(
+        r"(?:%[0-9A-Fa-f]{2})+",
+        lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"),
+        text,
+    )

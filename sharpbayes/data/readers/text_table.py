@@ -1,0 +1,116 @@
+"""Tables of text, which every reader returns: values as text, names and characters checked."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
+
+# A file with more columns is no table of ratings, and its names would flood every message.
+MAX_COLUMNS = 10_000
+MAX_SHOWN = 40
+
+
+def write_as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Write every value as text: whole numbers without a point, missing values as empty text."""
+    columns = {str(name): _write_column(table[name]) for name in table.columns}
+    return pd.DataFrame(columns, dtype=str)
+
+
+def _write_column(column: pd.Series) -> pd.Series:
+    """Write one column as text."""
+    return column.astype(object).map(_write_value).where(column.notna(), "").astype(str)
+
+
+def _write_value(value: object) -> str:
+    """Write one value as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def join_tables(tables: Sequence[pd.DataFrame], path: Path) -> pd.DataFrame:
+    """Join the rows of several files; categories stay categories.
+
+    Raises:
+        DataError: The columns differ; cells would be missing without a word.
+    """
+    first = tables[0]
+    odd = sorted({str(name) for table in tables for name in set(table) ^ set(first)})
+    if odd:
+        raise DataError.at(path, f"columns that not all of the files have: {format_list(odd)}")
+    return first if len(tables) == 1 else pd.DataFrame({n: _join(tables, n) for n in first.columns})
+
+
+def _join(tables: Sequence[pd.DataFrame], name: str) -> pd.Series:
+    """Join one column of several tables."""
+    columns = [table[name] for table in tables]
+    if all(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
+        return pd.Series(union_categoricals(columns))
+    return pd.concat([column.astype(object) for column in columns], ignore_index=True)
+
+
+def refuse_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns that share a name, and more columns than a table of ratings has."""
+    repeated = sorted(name for name, number in Counter(names).items() if number > 1)
+    if repeated:
+        shown = format_list(repeated, most=MAX_SHOWN)
+        message = f"{len(repeated)} column names stand more than once: {shown}"
+        raise DataError.at(path, message, line=1)
+    if len(names) > MAX_COLUMNS:
+        raise DataError.at(path, f"{len(names)} columns, at most {MAX_COLUMNS} are read", line=1)
+
+
+def refuse_texts(table: pd.DataFrame, path: Path) -> None:
+    """Refuse characters that no results file can hold: NUL, and halves of pairs of UTF-16."""
+    for name in table.columns:
+        texts = table[name].cat.categories if hasattr(table[name], "cat") else table[name].unique()
+        bad = next((text for text in [name, *texts] if is_unwritable(text)), None)
+        if bad is not None:
+            message = f"{bad!r} has a character that is no text (NUL or half a pair)"
+            raise DataError.at(path, message, key=repr(name))
+
+
+def is_unwritable(text: str) -> bool:
+    r"""Tell whether a text has a character that UTF-8 text files cannot hold.
+
+    >>> is_unwritable("a"), is_unwritable("a\0"), is_unwritable("\ud800")
+    (False, True, True)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return "\0" in text
+
+
+def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, path: str) -> None:
+    """Raise for every role with a column that the table does not have.
+
+    Args:
+        table: The table.
+        columns: Pairs of a role and the column that it names.
+        path: The file, for messages.
+
+    Raises:
+        DataError: Each role with its column, the columns of the table, and the nearest of them.
+    """
+    names = [str(name) for name in table.columns]
+    missing = [
+        Diagnostic(
+            path,
+            0,
+            column,
+            f"no such column for {role}, the columns are {format_list(names, most=MAX_SHOWN)}"
+            + did_you_mean(column, names),
+        )
+        for role, column in columns
+        if column not in names
+    ]
+    if missing:
+        raise DataError(missing)
