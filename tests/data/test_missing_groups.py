@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from sharpbayes.bayes.design.indexing import design
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.crowd import melt_crowd, read_crowd
 from sharpbayes.library import find
+from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.crowd import Crowd
 
 CROWD = {
     "data": "t.csv",
@@ -24,7 +24,7 @@ GROUPS = ["10", "9", "", "10", "9", ""]
 KINDS = ["b", "", "a", "b"]
 
 
-def ratings_of(tmp_path, groups=GROUPS):
+def melt_table(tmp_path, groups=GROUPS):
     """Four items by six raters, in long form."""
     item, rater = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     table = {
@@ -40,22 +40,22 @@ def ratings_of(tmp_path, groups=GROUPS):
 
 
 def test_a_rater_without_a_group_has_no_level_of_it(tmp_path):
-    ratings = ratings_of(tmp_path)
+    ratings = melt_table(tmp_path)
     group = ratings.factors["group:g"]
     assert group.labels == ("9", "10")
     assert group.codes[:6].tolist() == [1, 0, -1, 1, 0, -1]
 
 
 def test_an_item_without_a_value_has_no_level_of_it(tmp_path):
-    kind = ratings_of(tmp_path).factors["kind"]
+    kind = melt_table(tmp_path).factors["kind"]
     assert kind.labels == ("a", "b")
     assert kind.codes[::6].tolist() == [1, -1, 0, 1]
 
 
 @pytest.mark.parametrize("name", ["crowd_severity", "rater_thresholds", "crowd_thresholds"])
 def test_no_effect_of_a_group_reaches_a_rater_without_one(tmp_path, name):
-    ratings = ratings_of(tmp_path)
-    placed = design(ratings, load(find("models", name), Model).spec)
+    ratings = melt_table(tmp_path)
+    placed = build_design(ratings, load(find("models", name), Model).spec)
     terms = [term for term in placed.terms if "g" in term.dims]
     assert terms or name == "rater_thresholds"
     for term in terms:
@@ -64,4 +64,4 @@ def test_no_effect_of_a_group_reaches_a_rater_without_one(tmp_path, name):
 
 
 def test_a_column_without_any_value_is_no_factor(tmp_path):
-    assert "group:g" not in ratings_of(tmp_path, groups=[""] * 6).factors
+    assert "group:g" not in melt_table(tmp_path, groups=[""] * 6).factors
