@@ -1,6 +1,6 @@
 """Time and peak memory of ``measure`` and ``fit`` by number of ratings, with the growth exponents.
 
-    uv run python -m tests.benchmarks.size --page docs/size.md
+    uv run python -m tests.benchmarks.size --page docs/benchmarks/size.md
 
 Every row is a process of its own that starts, reads Parquet, computes and writes its results, one
 after another. Data are made in the folder for temporary files and deleted; the largest takes 2 GB

@@ -19,7 +19,7 @@ of 0.5, ``far apart`` of 1. Crowds have labels of items or of experts, outside a
 model. Studies that were finished are kept in ``--raw`` and are not made again: several processes
 take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the files
 joined under one header give the table with ``--studies 0``; ``--page`` prints it as
-docs/weighing.md holds it.
+docs/benchmarks/coverage.md holds it.
 """
 
 import argparse

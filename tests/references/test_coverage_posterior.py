@@ -1,4 +1,4 @@
-"""The coverage study runs; its committed table says what the page of twins says."""
+"""The coverage study runs; the page on coverage shows its committed table."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.references import coverage_posterior
 TABLE = Path(__file__).with_name("coverage_posterior.csv")
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "weighing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "coverage.md"
 
 
 def rows_of(path):

@@ -11,7 +11,7 @@ from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.study import Sampler
 
 TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
-# Measured: of 0, 0.25, 0.5, 0.75 and 1 the powers nearest to this mixed best (docs/decisions.md).
+# Measured: of 0, 0.25, 0.5, 0.75 and 1 the powers nearest to this mixed best (docs/adr/0003).
 WEIGHT_PER_SHARE = 1.4
 # The sd is taken low: where it may be near 0, direct sampling gets stuck in the neck of a funnel.
 LOW = 0.05
