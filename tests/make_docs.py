@@ -23,6 +23,7 @@ from sharpbayes.spec.load import load, load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.schema import json_schema
 from sharpbayes.workflows.run import fit
+from tests.architecture_diagram import picture, rooms_table
 from tests.model_diagram import diagram
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -284,17 +285,24 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;") if "`<" not in text else text
 
 
+def rooms(_: str) -> str:
+    """Make a table of every room and sub-room of the package."""
+    return table(("room", "holds"), rooms_table())
+
+
 GENERATORS: dict[str, Callable[[str], str]] = {
     "metric": describe_metric,
     "priors": prior_table,
     "file": model_file,
     "commands": describe_commands,
     "fields": describe_keys,
+    "rooms": rooms,
 }
 
 
 def diagrams() -> Iterator[tuple[Path, str]]:
-    """Draw the diagram of every shipped model, with its path."""
+    """Draw the rooms of the package and every shipped model, each with its path."""
+    yield DOCS / "architecture.svg", picture()
     for name in names("models"):
         yield DOCS / "models" / f"{name}.svg", diagram(load(find("models", name), Model).spec)
 
