@@ -1,8 +1,8 @@
 """A table of a crowd's ratings: raters of many backgrounds score items (responsiveness)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from sharpbayes.spec.base import (
     AnyNames,
@@ -19,14 +19,7 @@ from sharpbayes.spec.base import (
     Spec,
     increases,
 )
-from sharpbayes.spec.roles import (
-    CROWD_LOGS,
-    CrowdRoles,
-    ExpertRoles,
-    SideTable,
-    require_roles,
-    with_roles,
-)
+from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles, ExpertRoles, RatingTable, SideTable
 from sharpbayes.spec.scales import CrowdScale
 
 Distance = Literal["nominal", "ordinal", "interval"]
@@ -99,20 +92,17 @@ class Simulation(Spec):
     shift_steps: Count = 2
     """Pattern `shift`: most steps by which a score is lowered. The number of steps is random."""
     conservative_percentile: Percentile = 68.0
-    """Pattern `conservative`: percentile of R above which scores are random and positive. Below it
-    they are 0."""
+    """Pattern `conservative`: percentile of R up to which scores are 0; above, they are random."""
 
 
-class Crowd(Spec):
+class Crowd(RatingTable):
     """Raters of many backgrounds score items."""
 
-    model_config = ConfigDict(
-        json_schema_extra=require_roles(CROWD_LOGS, ("item", "rater", "score"))
-    )
+    LOGS = CROWD_LOGS
 
     data: Name
-    """Path of the ratings: CSV, Parquet, JSON lines or an export, relative to the study. `*` and
-    `?` may stand for several files."""
+    """Path of the ratings, relative to the study: CSV, Parquet, JSON lines or an export. `*` and
+    `?` match several files."""
     layout: Literal["table", "label-studio"] = "table"
     """`table`: a row per rating. `label-studio`: an export of Label Studio."""
     roles: CrowdRoles
@@ -136,8 +126,7 @@ class Crowd(Spec):
     duplicates: Literal["error", "first", "last"] = "error"
     """What to do where a rater scored an item twice: refuse, or keep the first or last score."""
     distance: Distance | None = None
-    """Distance between scores in measures of cohesion. Default: `nominal` for a boolean scale,
-    `ordinal` otherwise."""
+    """Distance of scores in cohesion. Default: `nominal` for a boolean scale, else `ordinal`."""
     permutations: Repeats = 1000
     """Random permutations of raters among groups, for p values of cohesion. 0 gives none."""
     priority: Names | None = None
@@ -148,11 +137,6 @@ class Crowd(Spec):
     """Constants of simulated ratings."""
     fit: Name | None = None
     """A shipped model or the path of a model file. Default: measure only."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _add_roles(cls, value: Any) -> Any:
-        return with_roles(value, CROWD_LOGS)
 
     @property
     def full_distance(self) -> Distance:

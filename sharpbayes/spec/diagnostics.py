@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from sharpbayes.errors import Diagnostic, did_you_mean, nearest
 from sharpbayes.spec.base import Spec
-from sharpbayes.spec.lines import KeyPath
+from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 
 # Keys of version /1 of the files and their present names.
 RENAMED = {
@@ -26,25 +26,21 @@ RENAMED = {
     "thresholds.severity": "shift",
     "thresholds.spacing": "gap",
 }
-_TYPES = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "tuple_type": "an array",
-    "finite_number": "a finite number",
-}
-_BOUNDS = {
-    "greater_than": "larger than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "smaller than {lt}",
-    "less_than_equal": "at most {le}",
-}
-_LENGTHS = {
+_REQUIREMENTS = {
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "tuple_type": "must be an array",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be larger than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be smaller than {lt}",
+    "less_than_equal": "must be at most {le}",
     "too_short": "must have at least {min_length} of them",
     "too_long": "must have at most {max_length} of them",
     "string_too_short": "must not be empty",
@@ -52,20 +48,15 @@ _LENGTHS = {
 
 
 def explain_errors(
-    error: ValidationError,
-    cls: type[Spec],
-    data: Mapping[str, Any],
-    file: str,
-    lines: Mapping[KeyPath, int],
+    error: ValidationError, cls: type[Spec], data: Mapping[str, Any], source: SourceText
 ) -> list[Diagnostic]:
     """Return the mistakes behind a validation error.
 
     Args:
         error: The error that pydantic raised.
         cls: The class that was validated.
-        data: The data that ``tomllib`` read.
-        file: The path of the file, as the user named it.
-        lines: Line of every key, from :func:`sharpbayes.spec.lines.key_lines`.
+        data: The data that was validated.
+        source: The text of the data.
     """
     errors = [
         (_written_path(details["loc"], data, missing=details["type"] == "missing"), details)
@@ -75,29 +66,11 @@ def explain_errors(
     unknown = [path for path, details in errors if details["type"] == "extra_forbidden"]
     intended = {(*path[:-1], _intended(path, cls)) for path in unknown}
     diagnostics = {
-        Diagnostic(file, line_of(path, lines), dotted(path), _message(path, details, cls))
+        source.locate(path, _message(path, details, cls))
         for path, details in errors
         if not (details["type"] == "missing" and path in intended)
     }
     return sorted(diagnostics)
-
-
-def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int:
-    """Return the line of a path, or of the innermost table around it; 0 if there is none."""
-    for end in range(len(path), 0, -1):
-        if path[:end] in lines:
-            return lines[path[:end]]
-    return 1 if lines else 0
-
-
-def dotted(path: KeyPath) -> str:
-    """Return a path as text.
-
-    >>> dotted(("panel", "dimensions", 0, "name"))
-    'panel.dimensions[0].name'
-    """
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
 
 
 def tables_at(cls: type[Spec], path: KeyPath) -> list[type[Spec]]:
@@ -142,9 +115,8 @@ def _message(path: KeyPath, details: Any, cls: type[Spec]) -> str:
             return _choice(details["input"], re.findall(r"'([^']*)'", context["expected"]))
         case "union_tag_invalid" | "union_tag_not_found":
             return _kind(path, details, cls)
-    must = f"must be {_TYPES[kind]}" if kind in _TYPES else _LENGTHS.get(kind, "")
-    must = f"must be {_BOUNDS[kind]}" if kind in _BOUNDS else must
-    return f"found {_shown(details['input'])}, {must.format(**context) or 'is not allowed here'}"
+    requirement = _REQUIREMENTS.get(kind, "is not allowed here").format(**context)
+    return f"found {_shown(details['input'])}, {requirement}"
 
 
 def _unknown_key(path: KeyPath, cls: type[Spec]) -> str:

@@ -1,45 +1,27 @@
 """What is read from disk: one TOML file, and the files of one study."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
-from pydantic import BaseModel
-
-from sharpbayes.errors import Diagnostic
-from sharpbayes.spec.diagnostics import dotted, line_of
-from sharpbayes.spec.lines import KeyPath
+from sharpbayes.spec.base import Spec
+from sharpbayes.spec.lines import SourceText
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 
 @dataclass(frozen=True)
-class SpecFile[T: BaseModel]:
-    """A TOML file.
-
-    Attributes:
-        spec: Its content.
-        path: Its path.
-        text: Its text.
-        lines: Line of every key.
-    """
+class SpecFile[T: Spec](SourceText):
+    """A TOML file and its content, ``spec``."""
 
     spec: T
-    path: Path
-    text: str
-    lines: Mapping[KeyPath, int]
 
     @property
     def sha256(self) -> str:
         """Digest of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
-
-    def locate(self, key: KeyPath, message: str) -> Diagnostic:
-        """Return a diagnostic about a key, with its line."""
-        return Diagnostic(str(self.path), line_of(key, self.lines), dotted(key), message)
 
 
 @dataclass(frozen=True, repr=False)

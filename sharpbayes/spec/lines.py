@@ -3,14 +3,20 @@
 import re
 import tomllib
 from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
+from pathlib import Path
+
+from sharpbayes.errors import Diagnostic
 
 KeyPath = tuple[str | int, ...]
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _COMMA = re.compile(_SPACE.pattern + ",?")
 _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|' r"'''(?:.)*?'{3,5}|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'"
-_KEY = re.compile(rf"[A-Za-z0-9_-]+|{_STRING}", re.DOTALL)
+_KEY = rf"[ \t]*(?:[A-Za-z0-9_-]+|{_STRING})[ \t]*"
+_DOTTED_KEY = re.compile(rf"{_KEY}(?:\.{_KEY})*", re.DOTALL)
 _SCALAR = re.compile(rf"{_STRING}|[^,\]}}\n#]+", re.DOTALL)
 
 
@@ -28,6 +34,38 @@ def key_lines(text: str) -> dict[KeyPath, int]:
         2
     """
     return _Scanner(text).scan()
+
+
+def dotted(path: KeyPath) -> str:
+    """Return a path as text.
+
+    >>> dotted(("panel", "dimensions", 0, "name"))
+    'panel.dimensions[0].name'
+    """
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """The text of a TOML file and its path."""
+
+    path: Path
+    text: str
+
+    @cached_property
+    def lines(self) -> dict[KeyPath, int]:
+        """Line of every key."""
+        return key_lines(self.text)
+
+    def locate(self, key: KeyPath, message: str) -> Diagnostic:
+        """Return a diagnostic with the line of a key, or of the innermost table around it."""
+        around = (
+            self.lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self.lines
+        )
+        return Diagnostic(
+            str(self.path), next(around, 1 if self.lines else 0), dotted(key), message
+        )
 
 
 class _Scanner:
@@ -88,18 +126,12 @@ class _Scanner:
 
     def keys(self) -> list[str]:
         """Read a dotted key."""
-        keys = [self.key()]
-        while self.text.startswith(".", self.position):
-            self.position += 1
-            keys.append(self.key())
+        table = tomllib.loads(f"{self.take(_DOTTED_KEY)} = 0")
+        keys: list[str] = []
+        while isinstance(table, dict):
+            ((key, table),) = table.items()
+            keys.append(key)
         return keys
-
-    def key(self) -> str:
-        """Read one bare or quoted key, and the space around it."""
-        self.take(_SPACE)
-        key = self.take(_KEY)
-        self.take(_SPACE)
-        return next(iter(tomllib.loads(f"{key} = 0"))) if key[:1] in {'"', "'"} else key
 
     def pair(self, table: KeyPath) -> None:
         """Read ``key = value``."""

@@ -15,9 +15,9 @@ from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.library import find, folder
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.consistency import check_files
-from sharpbayes.spec.diagnostics import dotted, explain_errors, line_of
+from sharpbayes.spec.diagnostics import explain_errors
 from sharpbayes.spec.files import SpecFile, StudyFiles
-from sharpbayes.spec.lines import KeyPath, key_lines
+from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -114,12 +114,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
 
 
 def load[T: Spec](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> SpecFile[T]:
-    """Read one file as one class.
-
-    Args:
-        path: The file.
-        cls: ``Study``, ``Weights`` or ``Model``.
-        overrides: ``key=value`` to put over the file.
+    """Read one file as a ``Study``, ``Weights`` or ``Model``, with ``key=value`` put over it.
 
     Raises:
         SpecError: Every error in the file.
@@ -131,27 +126,23 @@ def parse[T: Spec](
     text: str, path: Path, cls: type[T], *, overrides: Sequence[str] = ()
 ) -> SpecFile[T]:
     """Read the text of one file, such as results store it, as one class; see :func:`load`."""
-    data = _read_toml(text, path)
-    lines = key_lines(text)
+    source = SourceText(path, text)
+    data = _read_toml(source)
     overridden = _override(data, overrides)
     message = "a text must not have the character U+0000"
     SpecError.raise_any(
-        Diagnostic(str(path), line_of(key, lines), repr(dotted(key)), message)
-        for key, value in _values(data, path)
+        replace(source.locate(key, message), key=repr(dotted(key)))
+        for key, value in _values(data, source)
         if isinstance(value, str) and "\0" in value
     )
     try:
-        return SpecFile(cls.model_validate(data), path, text, lines)
-    except ValidationError as error:
-        diagnostics = explain_errors(error, cls, data, str(path), lines)
-    raise SpecError(
-        sorted(
-            replace(error, path=f"--set {overridden[error.key]}", line=0)
-            if error.key in overridden
-            else error
-            for error in diagnostics
-        )
-    )
+        return SpecFile(path, text, cls.model_validate(data))
+    except ValidationError as errors:
+        diagnostics = explain_errors(errors, cls, data, source)
+    for index, error in enumerate(diagnostics):
+        if error.key in overridden:
+            diagnostics[index] = replace(error, path=f"--set {overridden[error.key]}", line=0)
+    raise SpecError(sorted(diagnostics))
 
 
 def load_weights(name: str) -> SpecFile[Weights]:
@@ -215,32 +206,28 @@ def _read_text(path: Path) -> str:
     raise SpecError([Diagnostic(str(path)[:MAX_NAME], 0, "", message)])
 
 
-def _read_toml(text: str, path: Path) -> dict[str, Any]:
+def _read_toml(source: SourceText) -> dict[str, Any]:
     """Return the data of a TOML text."""
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(source.text)
     except RecursionError:
-        raise _nesting_error(path) from None
+        raise _nesting_error(source) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line = int(place.group(1)) if place else text.count("\n") + 1
+        line = int(place.group(1)) if place else source.text.count("\n") + 1
         message = str(error).split(" (at ")[0]
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
-        raise SpecError([Diagnostic(str(path), line, "", message)]) from None
-    _values(data, path)
+        raise SpecError([Diagnostic(str(source.path), line, "", message)]) from None
+    _values(data, source)
     return data
 
 
-def _values(data: dict[str, Any], path: Path) -> list[tuple[KeyPath, object]]:
-    """Return every key and value of a file with its path.
-
-    Raises:
-        SpecError: Tables and arrays are nested deeper than any file needs.
-    """
+def _values(data: dict[str, Any], source: SourceText) -> list[tuple[KeyPath, object]]:
+    """Return every key and value with its path; refuse data nested deeper than any file needs."""
     try:
         return list(_walk(data, ()))
     except RecursionError:
-        raise _nesting_error(path) from None
+        raise _nesting_error(source) from None
 
 
 def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
@@ -257,9 +244,10 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
             yield from _walk(inner, (*path, index))
 
 
-def _nesting_error(path: Path) -> SpecError:
+def _nesting_error(source: SourceText) -> SpecError:
     """The error of a file whose tables and arrays are nested too deeply."""
-    return SpecError([Diagnostic(str(path), 0, "", "tables and arrays are nested too deeply")])
+    message = "tables and arrays are nested too deeply"
+    return SpecError([Diagnostic(str(source.path), 0, "", message)])
 
 
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:

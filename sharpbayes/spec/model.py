@@ -78,8 +78,7 @@ class ThresholdPrior(Spec):
     """Independent normals."""
 
     kind: Literal["ordered_normal", "normal"] | None = None
-    """`ordered_normal` restricts the thresholds to increasing order. Default: as the likelihood
-    needs, ordered for `cumulative` only."""
+    """`ordered_normal`: in increasing order. Default: ordered for a `cumulative` likelihood only."""
     mean: Number = 0.0
     """Mean, in units of the latent scale."""
     sd: Positive = 5.0
@@ -90,16 +89,14 @@ class Thresholds(Spec):
     """Thresholds on the latent scale between the categories of a rating scale."""
 
     by: Names = ("scale",)
-    """`scale`, then columns that have thresholds of their own for each value, partially pooled
-    towards those of the scale."""
+    """`scale`, then columns with thresholds for each value, pooled towards those of the scale."""
     prior: ThresholdPrior = ThresholdPrior()
     """Prior of the common thresholds of a scale."""
     shift: Normal = Normal(sd=HalfNormal(scale=1.5))
-    """Prior of how far a value of a column shifts all thresholds, for a column without a location
-    term."""
+    """Prior of the shift of all thresholds, for each value of a column without a location term."""
     gap: Normal = Normal(sd=HalfNormal(scale=0.5))
-    """Prior of how a value of a column changes each gap between thresholds: the log of a factor for
-    ordered thresholds, an added amount for others."""
+    """Prior of the change of each gap between thresholds, for each value of a column: the log of a
+    factor for ordered thresholds, an added amount for others."""
 
     @model_validator(mode="after")
     def _check_columns(self) -> Self:
@@ -116,13 +113,12 @@ class Location(Spec):
     prior: Effects = Normal(sd=HalfNormal(scale=1.5))
     """Prior of the effects."""
     correlated_over: Name | None = None
-    """One of several columns in `by`. Effects have an sd for each of its values and are correlated
-    across these values. Default: independent effects."""
+    """One of several columns in `by`, over whose values effects are correlated, with an sd for each
+    value. Default: independent effects."""
     correlation: LKJ = LKJ()
     """Prior of these correlations."""
     zero_sum: bool = False
-    """Whether effects are restricted to add up to 0 along every column. This changes the posterior,
-    and the results say so."""
+    """Whether effects add up to 0 along every column. It changes the posterior."""
 
     @model_validator(mode="after")
     def _check_correlation(self) -> Self:
@@ -146,8 +142,8 @@ class Discrimination(Spec):
     prior: Normal = Normal(sd=HalfNormal(scale=0.5))
     """Prior of the logarithms of the factors."""
     zero_sum: bool = True
-    """Whether log factors add up to 0 along every column, which fixes the unit of severity. False
-    where ratings outside the term, with a factor of 1, fix it."""
+    """Whether log factors add up to 0 along every column. False where ratings outside the term,
+    with a factor of 1, fix the unit of severity."""
 
 
 class Model(Spec):
@@ -198,10 +194,8 @@ class Model(Spec):
                 'one category to the next; use link = "logit", or likelihood = "continuation"'
             )
         if kind not in {None, expected}:
-            raise ValueError(
-                f'thresholds of likelihood = "{self.likelihood}" have a prior of kind '
-                f'"{expected}", found "{kind}"'
-            )
+            message = f'thresholds of likelihood = "{self.likelihood}" have a prior of kind '
+            raise ValueError(f'{message}"{expected}", found "{kind}"')
         return self
 
     @property

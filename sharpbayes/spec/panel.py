@@ -1,8 +1,8 @@
 """A table of judgements: judges score the answers of models to prompts (SHARP)."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from sharpbayes.spec.base import (
     AnyNames,
@@ -13,7 +13,7 @@ from sharpbayes.spec.base import (
     Positive,
     Spec,
 )
-from sharpbayes.spec.roles import PANEL_LOGS, PanelRoles, SideTable, require_roles, with_roles
+from sharpbayes.spec.roles import PANEL_LOGS, PanelRoles, RatingTable, SideTable
 from sharpbayes.spec.scales import Scale
 
 Contrast = Annotated[dict[Name, bool | int | str], Field(min_length=1, max_length=1)]
@@ -30,8 +30,7 @@ class Indicator(Spec):
     """Whether a high score means little harm; or a column of prompts with the value for which it
     does, such as `{ contrast = true }`."""
     refusal: bool = False
-    """Whether the indicator says that the model refused to answer. Profiles are then also given
-    without refused answers."""
+    """Whether it says that the model refused. Profiles are also given without refused answers."""
 
 
 class IndicatorGroup(Spec):
@@ -53,13 +52,12 @@ class IndicatorGroup(Spec):
     @property
     def reduction(self) -> str:
         """Name of the reduction."""
-        return _reductions(self)[0]
+        return next(iter(_reductions(self)))
 
     @property
     def indicators(self) -> tuple[str, ...]:
         """Names of the indicators that are reduced."""
-        names: tuple[str, ...] = getattr(self, self.reduction)
-        return names
+        return _reductions(self)[self.reduction]
 
 
 class Dimension(Spec):
@@ -87,10 +85,8 @@ class Dimension(Spec):
     @property
     def named_parts(self) -> dict[str, IndicatorGroup]:
         """The parts by name. A dimension with one reduction has one part, named after it."""
-        if self.parts is not None:
-            return self.parts
-        name = _reductions(self)[0]
-        return {name: IndicatorGroup.model_validate({name: getattr(self, name)})}
+        given = {name: {name: indicators} for name, indicators in _reductions(self).items()}
+        return self.parts or {n: IndicatorGroup.model_validate(part) for n, part in given.items()}
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -99,9 +95,10 @@ class Dimension(Spec):
         return tuple(dict.fromkeys([*names, *self.amplify]))
 
 
-def _reductions(owner: IndicatorGroup | Dimension) -> list[str]:
-    """Names of the reductions that are given."""
-    return [name for name in ("mean", "rms", "max") if getattr(owner, name) is not None]
+def _reductions(owner: IndicatorGroup | Dimension) -> dict[str, tuple[str, ...]]:
+    """The indicators by the name of their reduction."""
+    given = {"mean": owner.mean, "rms": owner.rms, "max": owner.max}
+    return {name: indicators for name, indicators in given.items() if indicators is not None}
 
 
 class Ensemble(Spec):
@@ -160,20 +157,17 @@ class Validation(Spec):
     familywise: InnerShare = 0.05
     """Probability of any false rejection among all pairs of models, after Holm's correction."""
     max_mixed_model_cells: Annotated[int, Field(ge=4, lt=2**63)] = 10_000
-    """Largest number of (model, prompt) cells in a mixed model. Where there are more, it is fitted
-    to prompts drawn at random."""
+    """Most (model, prompt) cells of a mixed model. Above it, prompts are drawn at random."""
 
 
-class Panel(Spec):
+class Panel(RatingTable):
     """Judges score the answers of models to prompts."""
 
-    model_config = ConfigDict(
-        json_schema_extra=require_roles(PANEL_LOGS, ("model", "prompt", "judge"))
-    )
+    LOGS = PANEL_LOGS
 
     data: Name
-    """Path of the judgements: CSV, Parquet, JSON lines or logs, relative to the study. `*` and `?`
-    may stand for several files."""
+    """Path of the judgements, relative to the study: CSV, Parquet, JSON lines or logs. `*` and `?`
+    match several files."""
     layout: Literal["wide", "long", "inspect", "lm-eval"]
     """`wide`: a row per (model, prompt, judge) with a column per indicator. `long`: a row per
     score. `inspect` and `lm-eval`: logs of these programs."""
@@ -201,11 +195,6 @@ class Panel(Spec):
     """Settings that are varied, and tests of models."""
     fit: Name | None = None
     """A shipped model or the path of a model file. Default: measure only."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _add_roles(cls, value: Any) -> Any:
-        return with_roles(value, PANEL_LOGS)
 
     @property
     def full_indicators(self) -> dict[str, Indicator]:

@@ -1,9 +1,10 @@
 """Which column of a table holds what, and the columns of the tables that other programs write."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import ConfigDict
+from pydantic import GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from sharpbayes.spec.base import Name, Spec
 
@@ -19,40 +20,38 @@ PANEL_LOGS: Logs = {
 CROWD_LOGS: Logs = {"label-studio": {"item": "id", "rater": "annotator"}}
 
 
-def with_roles(value: Any, logs: Logs) -> Any:
-    """Add the roles that a layout of another program has, under those that are given.
+class RatingTable(Spec):
+    """A table of ratings. Layouts of other programs have roles, under those that are given."""
 
-    >>> with_roles({"layout": "label-studio", "roles": {"score": "s"}}, CROWD_LOGS)["roles"]
-    {'item': 'id', 'rater': 'annotator', 'score': 's'}
-    """
-    layout = value.get("layout") if isinstance(value, dict) else None
-    roles = value.get("roles", {}) if isinstance(value, dict) else None
-    if not isinstance(layout, str) or layout not in logs or not isinstance(roles, dict):
-        return value
-    return value | {"roles": dict(logs[layout]) | roles}
+    LOGS: ClassVar[Logs]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _add_roles(cls, value: Any) -> Any:
+        layout = value.get("layout") if isinstance(value, dict) else None
+        roles = value.get("roles", {}) if isinstance(value, dict) else None
+        if not isinstance(layout, str) or layout not in cls.LOGS or not isinstance(roles, dict):
+            return value
+        return value | {"roles": dict(cls.LOGS[layout]) | roles}
 
-def require_roles(logs: Logs, required: tuple[str, ...]) -> Callable[[dict[str, Any]], None]:
-    """Return a change of a JSON Schema that requires roles where the layout has none of its own."""
-
-    def change(schema: dict[str, Any]) -> None:
-        schema["required"] = [name for name in schema["required"] if name != "roles"]
-        schema["if"] = {"properties": {"layout": {"enum": list(logs)}}, "required": ["layout"]}
-        roles = {"properties": {"roles": {"required": list(required)}}}
-        schema["else"] = {"required": ["roles"], **roles}
-
-    return change
-
-
-def _require_nothing(schema: dict[str, Any]) -> None:
-    """Leave it to the schema of the table which roles are required."""
-    schema.pop("required", None)
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        """Require roles only where the layout has none of its own."""
+        schema = super().__get_pydantic_json_schema__(core_schema, handler)
+        table = handler.resolve_ref_schema(schema)
+        roles = {
+            "required": handler.resolve_ref_schema(table["properties"]["roles"]).pop("required")
+        }
+        table["required"].remove("roles")
+        table["if"] = {"properties": {"layout": {"enum": list(cls.LOGS)}}, "required": ["layout"]}
+        table["else"] = {"required": ["roles"], "properties": {"roles": roles}}
+        return schema
 
 
 class PanelRoles(Spec):
     """The columns of a table of judgements. Further columns of prompts need no role."""
-
-    model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     model: Name
     """Column with the name of the AI model that answered."""
@@ -72,8 +71,6 @@ class PanelRoles(Spec):
 
 class CrowdRoles(Spec):
     """The columns of a table of a crowd's ratings, one row per rating."""
-
-    model_config = ConfigDict(json_schema_extra=_require_nothing)
 
     item: Name
     """Column with the id of the item that was rated."""

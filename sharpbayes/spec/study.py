@@ -2,14 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import (
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from sharpbayes.spec.base import (
     AnyNames,
@@ -158,9 +151,7 @@ class Study(Spec):
     @classmethod
     def _check_sensitivity(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
         if value.asked and info.data.get("sampler", Sampler()).predictive_draws == 0:
-            raise ValueError(
-                "compares replicated ratings: sampler.predictive_draws must be above 0"
-            )
+            raise ValueError("compares replicated ratings: sampler.predictive_draws must be > 0")
         if _written_table(info) == "crowd" and (value.leave_out or value.weights):
             raise ValueError("leave_out and weights need a panel; a crowd may have priors")
         return value

@@ -31,8 +31,7 @@ class Tail(Spec):
     alpha: InnerShare = 0.95
     """Tail level: the tail is the worst share 1 - alpha of the prompts."""
     estimator: Literal["inclusive", "rockafellar-uryasev"] = "inclusive"
-    """Mean of the tail. `inclusive`: of all values at or above the quantile. `rockafellar-uryasev`:
-    of a mass of exactly 1 - alpha."""
+    """Mean of all values at or above the quantile, or of a mass of exactly 1 - alpha."""
 
 
 class Tolerance(Spec):
@@ -46,8 +45,7 @@ class Decision(Spec):
     """How a model is selected. The loss of a choice is how much worse it is than the best model."""
 
     by: Literal["cvar", "policy_score", "worst_dimension"] = "cvar"
-    """What is compared: tail risk (SHARP, Eq. 26), policy score (Eq. 31), or the tail risk of the
-    worst dimension."""
+    """Tail risk (SHARP, Eq. 26), policy score (Eq. 31), or tail risk of the worst dimension."""
     confidence: Share = 0.5
     """Probability of staying within the tolerance below which a model is not selected."""
 
@@ -56,8 +54,7 @@ class Tiers(Spec):
     """How models are put into tiers (SHARP, section 3.3)."""
 
     rule: Literal["paired-difference", "interval-overlap"] = "paired-difference"
-    """What separates two models: an interval of their difference without 0, or intervals of each
-    that do not overlap."""
+    """Models are separated by an interval of their difference, or by intervals of each."""
 
 
 class Flips(Spec):
@@ -119,5 +116,4 @@ class Weights(Spec):
     decision: Decision = Decision()
     """How a model is selected."""
     population: dict[Name, Shares] = {}
-    """Shares of a target population, by column of raters; `category` has shares of prompts.
-    Default: the sample as it is."""
+    """Target shares by column of raters, or of prompts (`category`). Default: the sample's."""
