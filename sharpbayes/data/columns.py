@@ -1,6 +1,6 @@
 """Columns of text -> labels, scores and flags; a value without a meaning is named with its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -183,6 +183,22 @@ def find_empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -
             message = f"{count} where a label is needed: {format_rows(empty)}"
             problems.append(Diagnostic(path, 0, column, message))
     return problems
+
+
+def find_absent(
+    names: Iterable[str], labels: Sequence[str], *, path: str, column: str, what: str
+) -> list[Diagnostic]:
+    """Return a problem for each name that is not among the labels of a column."""
+    return [
+        Diagnostic(
+            path,
+            0,
+            column,
+            f"no {what} {name!r}, there are {format_list(labels)}{did_you_mean(name, labels)}",
+        )
+        for name in names
+        if name not in labels
+    ]
 
 
 def take_constant(

@@ -1,4 +1,4 @@
-"""What tells the data of a study, and a run of it, from every other; the run of results reload_study_files."""
+"""Digests of the data of a study and of a run, which tell whether another run reads the same."""
 
 import hashlib
 import json
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.data.readers.paths import find_files, parse_partition
-from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.errors import DataError
+from sharpbayes.spec.crowd import ExpertLabels
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.load import reload_study
-from sharpbayes.spec.panel import People
-from sharpbayes.spec.roles import SideTable
+from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 from sharpbayes.storage.results import add_file, provenance
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def digest_run(files: StudyFiles) -> str:
-    """Return what tells a run from every other: texts, overrides, data and versions."""
+    """Return a text that differs for every other run: of its files, overrides, data and versions."""
     facts = provenance(files, data={"sha256": digest_data(files)}, status="")
     del facts["created"]
     return json.dumps(facts)
 
 
 def digest_data(files: StudyFiles) -> str:
-    """Digest of every data file of the study, in order."""
+    """Return the SHA-256 of every data file of the study, in order."""
     digest = hashlib.sha256()
-    for name in data_files(files.study.spec):
-        base = files.study.path.parent
+    base = files.study.path.parent
+    for name in list_data_files(files.study.spec):
         for path in find_files(base, name):
             digest.update("".join(parse_partition(base, name, path).values()).encode())
             add_file(digest, path, size=path.stat().st_size)
@@ -37,24 +37,18 @@ def digest_data(files: StudyFiles) -> str:
 
 
 def describe_data(files: StudyFiles, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Digest of every data file of the study, in order, and counts."""
+    """Return the digest of the data files of the study, and counts."""
     return {"sha256": digest_data(files), **counts}
 
 
-def data_files(study: Study) -> list[str]:
-    """Names of the main table and of the tables beside it."""
-    beside: list[SideTable | People | None]
-    if study.panel is not None:
-        beside = [study.panel.prompts, study.panel.people]
-        main = study.panel.data
-    else:
-        crowd = study.crowd
-        beside = [crowd.raters, crowd.items] if crowd else []
-        main = crowd.data if crowd else ""
-    names = [main, *(side.data for side in beside if side is not None)]
-    if study.crowd is not None and study.crowd.labels.from_ == "experts":
-        names.append(study.crowd.labels.data)
-    return names
+def list_data_files(study: Study) -> list[str]:
+    """Return the names of the main table and of the tables beside it."""
+    table = study.table
+    if isinstance(table, Panel):
+        side_tables = (table.prompts, table.people)
+        return [table.data, *(side.data for side in side_tables if side is not None)]
+    names = [table.data, *(side.data for side in (table.raters, table.items) if side is not None)]
+    return [*names, table.labels.data] if isinstance(table.labels, ExpertLabels) else names
 
 
 def reload_study_files(results: "xr.DataTree") -> StudyFiles:
@@ -69,7 +63,8 @@ def reload_study_files(results: "xr.DataTree") -> StudyFiles:
     """
     files = reload_study({str(key): value for key, value in results.attrs.items()})
     if digest_data(files) != results.attrs.get("data_sha256"):
-        names = ", ".join(data_files(files.study.spec))
-        message = f"{names}: other bytes than those of the results"
-        raise DataError([Diagnostic(str(files.study.path.parent), 0, "", message)])
+        names = ", ".join(list_data_files(files.study.spec))
+        raise DataError.at(
+            files.study.path.parent, f"{names}: other bytes than those of the results"
+        )
     return files

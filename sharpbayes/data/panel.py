@@ -1,4 +1,4 @@
-"""A table of judgements -> levels over (model, prompt, judge, [sample,] indicator)."""
+"""A table of judgements -> scores over (model, prompt, judge, [sample,] indicator)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     MISSING,
+    Scores,
+    find_absent,
     find_duplicates,
     find_empty_keys,
     format_rows,
@@ -19,7 +21,7 @@ from sharpbayes.data.columns import (
     parse_scores,
 )
 from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
-from sharpbayes.data.people import code_own_family, join_people, refuse_unknown_families
+from sharpbayes.data.people import add_people, code_own_family, refuse_unknown_families
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.text_table import require_columns
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEYS = ("model", "prompt", "judge", "sample")
+Flags = NDArray[np.bool_]
 
 
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
@@ -42,231 +45,109 @@ def read_panel(panel: Panel, base: Path) -> PanelRatings:
         base: Folder that its paths start from.
 
     Raises:
-        DataError: Every fault of the file, with its column and first rows.
+        DataError: Every problem of the file, with its column and first rows.
     """
     path = str(base / panel.data)
     table = read_table(base, panel.data, panel.layout, compact=True)
-    of_log = {str(name): count for name, count in table.attrs.items()}
+    reader_counts = {str(name): count for name, count in table.attrs.items()}
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
-    require_columns(table, [*keys.items(), *_score_columns(panel)], path=path)
-    table = _of_judges(table, panel, path)
-    faults = find_empty_keys(table, list(keys.values()), path=path)
-    names = list(panel.full_indicators)
-    indicator, found = _indicator_codes(table, panel, path)
-    repeat = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
-    faults += found + find_duplicates(table[repeat], path=path, what="a cell")
-    columns = {role: make_factor(table[column]) for role, column in keys.items()}
-    shape = tuple(len(column.labels) for column in columns.values())
-    cell = np.ravel_multi_index([column.codes for column in columns.values()], shape)
-    level = np.full((len(names), int(np.prod(shape))), MISSING, dtype=np.int16)
-    empty = ratings = 0
-    for position, name in enumerate(names):
-        chosen = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
-        values, found = _levels(table.iloc[chosen], panel, name, path)
-        faults += found
-        empty += int((values == MISSING).sum())
-        ratings += int((values > MISSING).sum())
-        level[position, cell[chosen]] = values
-    if faults:
-        raise DataError(faults)
-    labels = {role: column.labels for role, column in columns.items()} | {"indicator": tuple(names)}
-    by_cell = np.moveaxis(level.reshape(len(names), *shape), 0, -1)
-    counts = {"ratings": ratings, "missing": empty, "absent": level.size - ratings - empty}
-    cells = PanelRatings(by_cell, labels, counts=counts | of_log)
-    refuse_unknown_families(cells, panel, path)
-    cells = join_people(cells, panel, list_pooled_judges(panel, labels["judge"]), base)
-    return _with_prompts(cells, panel, table, columns["prompt"], base)
+    require_columns(table, [*keys.items(), *_list_score_columns(panel)], path=path)
+    table = _keep_judges(table, panel, path)
+    problems = find_empty_keys(table, list(keys.values()), path=path)
+    indicator, missing = _code_indicators(table, panel, path)
+    cell_columns = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
+    problems += missing + find_duplicates(table[cell_columns], path=path, what="a cell")
+    factors = {role: make_factor(table[column]) for role, column in keys.items()}
+    score, counts, off_scale = _parse_cells(table, panel, factors, indicator, path)
+    problems += off_scale
+    if problems:
+        raise DataError(problems)
+    labels = {role: factor.labels for role, factor in factors.items()}
+    labels["indicator"] = tuple(panel.full_indicators)
+    ratings = PanelRatings(score, labels, counts=counts | reader_counts)
+    refuse_unknown_families(ratings, panel, path)
+    if panel.people is not None:
+        judges = list_pooled_judges(panel, labels["judge"])
+        ratings = add_people(ratings, panel, panel.people, judges, base)
+    return replace(ratings, prompt_columns=_read_prompts(panel, table, factors["prompt"], base))
 
 
-def tabulate_normalised(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
-    """Return phi of every level of every indicator (SHARP, Eqs 6-8); NaN past the last."""
-    import xarray as xr  # noqa: PLC0415 - `check` does without
-
-    values = [normalised_scores(panel.scales[i.scale]) for i in panel.full_indicators.values()]
-    table = np.full((len(values), max(map(len, values))), np.nan)
-    for row, phi in enumerate(values):
-        table[row, : len(phi)] = phi
-    return xr.DataArray(table, {"indicator": levels["indicator"]}, ("indicator", "score"))
-
-
-def find_reversed(panel: Panel, levels: "xr.Dataset") -> "xr.DataArray":
-    """Return where a high score is good: over (indicator, prompt)."""
-    import xarray as xr  # noqa: PLC0415 - `check` does without
-
-    flips = _flips(panel, read_prompt_columns(levels), prompts=levels.sizes["prompt"])
-    coords = {"indicator": levels["indicator"], "prompt": levels["prompt"].to_numpy()}
-    return xr.DataArray(flips, coords, ("indicator", "prompt"))
-
-
-def list_refusal_indicators(panel: Panel) -> list[str]:
-    """Return the names of the indicators that say whether a model refused to answer."""
-    return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
-
-
-def melt_panel(cells: PanelRatings, panel: Panel) -> Ratings:
-    """Return the observed ratings in long form; a higher level always means more harm.
-
-    The level of a reversed rating is counted from the other end, on a scale of its own named
-    ``<scale>_reversed``. Indicators that no dimension uses and judges that are not pooled are left
-    out.
-    """
-    owner = {
-        name: dimension.name
-        for dimension in reversed(panel.dimensions)
-        for name in dimension.indicators
-    }
-    indicators = [name for name in panel.full_indicators if name in owner]
-    used = cells.select("indicator", indicators)
-    used = used.select("judge", list_pooled_judges(panel, cells.labels["judge"]))
-    columns, level = _with_people_rows(cells, *_judged(used))
-    flips = _flips(panel, cells.prompt_columns, prompts=len(cells.labels["prompt"]))
-    place = np.array([list(panel.full_indicators).index(name) for name in indicators])
-    flipped = flips[place[columns["indicator"].codes], columns["prompt"].codes]
-    scale, scales = _scales_of(panel, columns["indicator"], flipped)
-    top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.codes]
-    names = pd.Series([owner[name] for name in columns["indicator"].labels])
-    order = [dimension.name for dimension in panel.dimensions if dimension.name in set(names)]
-    held = make_factor(names, order=order)
-    columns["dimension"] = Factor(held.labels, held.codes[columns["indicator"].codes])
-    columns["scale"] = scale
-    if panel.families:
-        columns["own_family"] = code_own_family(columns["model"], columns["judge"], panel)
-    return Ratings(np.where(flipped, top - level, level).astype(np.int16), columns, scales)
-
-
-def _judged(cells: PanelRatings) -> tuple[dict[str, Factor], np.ndarray]:
-    """Columns and levels of the judges' ratings."""
-    where = np.nonzero(cells.score >= 0)
-    columns = {
-        dim: Factor(labels, code.astype(np.int32))
-        for (dim, labels), code in zip(cells.labels.items(), where, strict=True)
-    }
-    return columns, cells.score[where]
-
-
-def _with_people_rows(
-    cells: PanelRatings, columns: dict[str, Factor], level: np.ndarray
-) -> tuple[dict[str, Factor], np.ndarray]:
-    """Add the ratings of people below those of judges, with a column ``rater``.
-
-    Gold labels are of no rater: nothing tells one who gave all of them from the scale.
-    """
-    if not cells.people:
-        return columns, level
-    place = pd.Index(list(columns["indicator"].labels)).get_indexer(
-        pd.Index(cells.labels["indicator"])
-    )
-    indicator = place[cells.people["indicator"]]
-    kept = np.flatnonzero(indicator >= 0)
-    said: dict[str, np.ndarray] = {
-        name: cells.people[name][kept] for name in ("model", "prompt", "rater")
-    }
-    said["indicator"] = indicator[kept]
-    nobody = np.full(kept.size, -1)
-    columns = columns | {"rater": Factor(cells.persons, np.full(level.size, -1, dtype=np.int32))}
-    if len(cells.persons) == 1:
-        del said["rater"]
-    joined = {
-        name: Factor(
-            held.labels, np.concatenate([held.codes, said.get(name, nobody)]).astype(np.int32)
-        )
-        for name, held in columns.items()
-    }
-    return joined, np.concatenate([level, cells.people_score[kept]])
-
-
-def _scales_of(
-    panel: Panel, indicator: Factor, flipped: np.ndarray
-) -> tuple[Factor, dict[str, tuple[str, ...]]]:
-    """Give every rating its scale, or the reversed twin of it."""
-    plain = [panel.full_indicators[name].scale for name in indicator.labels]
-    order = [name for scale in panel.scales for name in (scale, f"{scale}_reversed")]
-    twin = np.array([[order.index(s), order.index(f"{s}_reversed")] for s in plain])
-    code = twin[indicator.codes, flipped.astype(int)]
-    present, code = np.unique(code, return_inverse=True)
-    names = tuple(order[position] for position in present)
-    scales = {
-        name: panel.scales[name].labels
-        if name in panel.scales
-        else panel.scales[name.removesuffix("_reversed")].labels[::-1]
-        for name in names
-    }
-    return Factor(names, code.astype(np.int32)), scales
-
-
-def _score_columns(panel: Panel) -> list[tuple[str, str]]:
-    """Pairs of an indicator and its column, or the roles of a long table."""
+def _list_score_columns(panel: Panel) -> list[tuple[str, str]]:
+    """List pairs of an indicator and its column, or of the roles of a long table."""
     if panel.layout == "wide":
         return [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
     roles = [("score", panel.roles.score), ("indicator", panel.roles.indicator)]
     return [(role, column) for role, column in roles if column is not None]
 
 
-def list_pooled_judges(panel: Panel, there: Sequence[str]) -> list[str]:
-    """Return the judges that a study pools: those that it names, or all but the reference."""
-    if panel.judges is not None:
-        return [name for name in there if name in panel.judges]
-    return [name for name in there if name != panel.reference]
-
-
-def _of_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
+def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     """Keep the judges that the study names anywhere, if it names those that are pooled."""
-    others = [name for each in panel.ensembles.values() for name in each.judges]
-    others += [panel.reference] if panel.reference is not None else []
-    named = list(dict.fromkeys([*(panel.judges or ()), *others]))
+    named = [*(panel.judges or ())]
+    named += [name for ensemble in panel.ensembles.values() for name in ensemble.judges]
+    named += [panel.reference] if panel.reference is not None else []
     column = panel.roles.judge
-    there = sorted(str(name) for name in table[column].unique())
-    faults = [
-        Diagnostic(
-            path,
-            0,
-            column,
-            f"no judge {name!r}, there are {', '.join(there)}" + did_you_mean(name, there),
-        )
-        for name in named
-        if name not in there
-    ]
-    if panel.reference is not None and there == [panel.reference]:
-        faults.append(Diagnostic(path, 0, column, "the only judge is the reference: none to pool"))
-    if faults:
-        raise DataError(faults)
+    judges = sorted(str(name) for name in table[column].unique())
+    named = list(dict.fromkeys(named))
+    problems = find_absent(named, judges, path=path, column=column, what="judge")
+    if panel.reference is not None and judges == [panel.reference]:
+        message = "the only judge is the reference: none to pool"
+        problems.append(Diagnostic(path, 0, column, message))
+    if problems:
+        raise DataError(problems)
     if panel.judges is None:
         return table
     return table[table[column].isin(named)].reset_index(drop=True)
 
 
-def _indicator_codes(
+def _code_indicators(
     table: pd.DataFrame, panel: Panel, path: str
-) -> tuple[np.ndarray | None, list[Diagnostic]]:
-    """Position of the indicator of every row of a long table, -1 for others."""
+) -> tuple[NDArray[np.intp] | None, list[Diagnostic]]:
+    """Return the indicator of every row of a long table, -1 for others; None for a wide one."""
     if panel.layout == "wide":
         return None, []
     column = panel.roles.indicator
     if column is None:
-        return np.zeros(len(table), dtype=np.int64), []
-    written = [i.column or name for name, i in panel.full_indicators.items()]
-    there = sorted(set(table[column]))
-    faults = [
-        Diagnostic(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, there))
-        for name in written
-        if name not in there
+        return np.zeros(len(table), dtype=np.intp), []
+    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    present = sorted(set(table[column]))
+    missing = [
+        Diagnostic(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, present))
+        for name in names
+        if name not in present
     ]
-    return pd.Index(written).get_indexer(pd.Index(table[column])), faults
+    return pd.Index(names).get_indexer(pd.Index(table[column])), missing
 
 
-def _levels(
-    table: pd.DataFrame, panel: Panel, name: str, path: str
-) -> tuple[np.ndarray, list[Diagnostic]]:
-    """Levels of one indicator."""
-    indicator = panel.full_indicators[name]
-    column = panel.roles.score if panel.layout != "wide" else indicator.column or name
-    return parse_scores(table[str(column)], panel.scales[indicator.scale], path=path)
+def _parse_cells(
+    table: pd.DataFrame,
+    panel: Panel,
+    factors: Mapping[str, Factor],
+    indicator: NDArray[np.intp] | None,
+    path: str,
+) -> tuple[Scores, dict[str, int], list[Diagnostic]]:
+    """Parse the score of every cell, count scores and empty cells, and find what is off a scale."""
+    shape = tuple(len(factor.labels) for factor in factors.values())
+    cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
+    score = np.full((len(panel.full_indicators), int(np.prod(shape))), MISSING, dtype=np.int16)
+    ratings = empty = 0
+    problems = []
+    for position, (name, declared) in enumerate(panel.full_indicators.items()):
+        rows = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
+        column = declared.column or name if panel.layout == "wide" else panel.roles.score
+        texts = table[str(column)].iloc[rows]
+        values, off_scale = parse_scores(texts, panel.scales[declared.scale], path=path)
+        problems += off_scale
+        empty += int((values == MISSING).sum())
+        ratings += int((values > MISSING).sum())
+        score[position, cell[rows]] = values
+    counts = {"ratings": ratings, "missing": empty, "absent": score.size - ratings - empty}
+    return np.moveaxis(score.reshape(-1, *shape), 0, -1), counts, problems
 
 
-def _with_prompts(
-    cells: PanelRatings, panel: Panel, table: pd.DataFrame, prompt: Factor, base: Path
-) -> PanelRatings:
-    """Add the columns of prompts that the study asks for."""
+def _read_prompts(
+    panel: Panel, table: pd.DataFrame, prompt: Factor, base: Path
+) -> dict[str, NDArray[np.str_]]:
+    """Read the columns of prompts that the study asks for."""
     wanted = {"category": panel.roles.category} if panel.roles.category else {}
     for indicator in panel.full_indicators.values():
         if isinstance(indicator.reverse, dict):
@@ -280,36 +161,154 @@ def _with_prompts(
         path=str(base / panel.data),
         what="prompt",
     )
-    return replace(cells, prompt_columns={name: values[col] for name, col in wanted.items()})
+    return {name: values[column] for name, column in wanted.items()}
 
 
-def _flips(panel: Panel, columns: Mapping[str, NDArray[np.str_]], *, prompts: int) -> np.ndarray:
-    """Where a high score is good; shape (indicator, prompt)."""
-    return np.array(
-        [
-            np.broadcast_to(_reversed_prompts(each, columns), prompts)
-            for each in panel.full_indicators.values()
-        ]
-    )
+def list_pooled_judges(panel: Panel, judges: Sequence[str]) -> list[str]:
+    """Return the judges that a study pools: those that it names, or all but the reference."""
+    if panel.judges is not None:
+        return [name for name in judges if name in panel.judges]
+    return [name for name in judges if name != panel.reference]
 
 
-def _reversed_prompts(
-    indicator: Indicator, columns: Mapping[str, NDArray[np.str_]]
-) -> np.ndarray | bool:
-    """For each prompt, or all alike, whether a high score of an indicator is good."""
+def list_refusal_indicators(panel: Panel) -> list[str]:
+    """Return the names of the indicators that say whether a model refused to answer."""
+    return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
+
+
+def tabulate_normalised(panel: Panel, dataset: "xr.Dataset") -> "xr.DataArray":
+    """Return the normalised value of every score of every indicator (SHARP, Eqs 6-8).
+
+    Values are in [0, 1] over (indicator, score); NaN above the last score of an indicator.
+    """
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+    values = [normalised_scores(panel.scales[i.scale]) for i in panel.full_indicators.values()]
+    table = np.full((len(values), max(map(len, values))), np.nan)
+    for row, normalised in enumerate(values):
+        table[row, : len(normalised)] = normalised
+    return xr.DataArray(table, {"indicator": dataset["indicator"]}, ("indicator", "score"))
+
+
+def find_reversed(panel: Panel, dataset: "xr.Dataset") -> "xr.DataArray":
+    """Return where a high score is good, over (indicator, prompt)."""
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+    columns, prompts = read_prompt_columns(dataset), dataset["prompt"].to_numpy()
+    coords = {"indicator": dataset["indicator"], "prompt": prompts}
+    return xr.DataArray(_mark_reversed(panel, columns, len(prompts)), coords, [*coords])
+
+
+def _mark_reversed(panel: Panel, columns: Mapping[str, NDArray[np.str_]], prompts: int) -> Flags:
+    """Mark where a high score is good; shape (indicator, prompt)."""
+    marks = [_mark_prompts(i, columns) for i in panel.full_indicators.values()]
+    return np.array([np.broadcast_to(mark, prompts) for mark in marks])
+
+
+def _mark_prompts(indicator: Indicator, columns: Mapping[str, NDArray[np.str_]]) -> Flags | bool:
+    """Mark the prompts for which a high score of an indicator is good, or all alike."""
     if not isinstance(indicator.reverse, dict):
         return indicator.reverse
     [(column, value)] = indicator.reverse.items()
-    held = pd.Series(columns[column], name=column)
-    if isinstance(value, bool):
-        flags, faults = parse_flags(held, path="prompts")
-        bad = np.flatnonzero(flags < 0)
-        if faults or bad.size:
-            message = (
-                f"{format_count(bad.size, 'prompt')} with neither yes nor no: {format_rows(bad)}"
-            )
-            raise DataError([Diagnostic("prompts", 0, column, message)])
-        flagged: np.ndarray = flags == int(value)
-        return flagged
-    same: np.ndarray = (held == str(value)).to_numpy()
-    return same
+    if not isinstance(value, bool):
+        return np.asarray(columns[column] == str(value), dtype=np.bool_)
+    flags, problems = parse_flags(pd.Series(columns[column], name=column), path="prompts")
+    bad = np.flatnonzero(flags < 0)
+    if problems or bad.size:
+        count = format_count(bad.size, "prompt")
+        message = f"{count} with neither yes nor no: {format_rows(bad)}"
+        raise DataError.at("prompts", message, key=column)
+    return np.asarray(flags == int(value), dtype=np.bool_)
+
+
+def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
+    """Return the observed ratings in long form; a higher score always means more harm.
+
+    A reversed score is counted from the other end, on a scale of its own named
+    ``<scale>_reversed``. Indicators that no dimension uses and judges that are not pooled are left
+    out.
+    """
+    dimension_of = {
+        name: dimension.name
+        for dimension in reversed(panel.dimensions)
+        for name in dimension.indicators
+    }
+    indicators = [name for name in panel.full_indicators if name in dimension_of]
+    pooled = ratings.select("indicator", indicators)
+    pooled = pooled.select("judge", list_pooled_judges(panel, ratings.labels["judge"]))
+    factors, score = _append_people(ratings, *_list_judged(pooled))
+    indicator = factors["indicator"]
+    marks = _mark_reversed(panel, ratings.prompt_columns, len(ratings.labels["prompt"]))
+    row = np.array([list(panel.full_indicators).index(name) for name in indicators])
+    is_reversed = marks[row[indicator.codes], factors["prompt"].codes]
+    scale, scales = _find_scales(panel, indicator, is_reversed)
+    top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.codes]
+    names = pd.Series([dimension_of[name] for name in indicator.labels])
+    used = set(names)
+    order = [dimension.name for dimension in panel.dimensions if dimension.name in used]
+    dimension = make_factor(names, order=order)
+    factors["dimension"] = Factor(dimension.labels, dimension.codes[indicator.codes])
+    factors["scale"] = scale
+    if panel.families:
+        factors["own_family"] = code_own_family(factors["model"], factors["judge"], panel)
+    return Ratings(np.where(is_reversed, top - score, score).astype(np.int16), factors, scales)
+
+
+def _list_judged(ratings: PanelRatings) -> tuple[dict[str, Factor], Scores]:
+    """List the judges' ratings, one row each."""
+    positions = np.nonzero(ratings.score >= 0)
+    factors = {
+        dim: Factor(labels, codes.astype(np.int32))
+        for (dim, labels), codes in zip(ratings.labels.items(), positions, strict=True)
+    }
+    return factors, ratings.score[positions]
+
+
+def _append_people(
+    ratings: PanelRatings, factors: dict[str, Factor], score: Scores
+) -> tuple[dict[str, Factor], Scores]:
+    """Append the ratings of people to those of judges, with a factor ``rater``.
+
+    Gold labels have no rater: nothing separates the effect of one who gave all of them from the
+    thresholds of the scale.
+    """
+    if not ratings.people:
+        return factors, score
+    indicators = pd.Index(list(factors["indicator"].labels))
+    position = indicators.get_indexer(pd.Index(ratings.labels["indicator"]))
+    indicator = position[ratings.people["indicator"]]
+    rows = np.flatnonzero(indicator >= 0)
+    codes: dict[str, NDArray[np.integer]] = {
+        name: ratings.people[name][rows] for name in ("model", "prompt", "rater")
+    }
+    codes["indicator"] = indicator[rows]
+    if len(ratings.persons) == 1:
+        del codes["rater"]
+    none = np.full(rows.size, -1)
+    nobody = Factor(ratings.persons, np.full(score.size, -1, dtype=np.int32))
+    joined = {
+        name: Factor(
+            factor.labels,
+            np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
+        )
+        for name, factor in (factors | {"rater": nobody}).items()
+    }
+    return joined, np.concatenate([score, ratings.people_score[rows]])
+
+
+def _find_scales(
+    panel: Panel, indicator: Factor, is_reversed: Flags
+) -> tuple[Factor, dict[str, tuple[str, ...]]]:
+    """Return the scale of every rating, or its reversed counterpart, and the labels of each."""
+    plain = [panel.full_indicators[name].scale for name in indicator.labels]
+    order = [name for scale in panel.scales for name in (scale, f"{scale}_reversed")]
+    pairs = np.array([[order.index(s), order.index(f"{s}_reversed")] for s in plain])
+    used, codes = np.unique(pairs[indicator.codes, is_reversed.astype(int)], return_inverse=True)
+    names = tuple(order[position] for position in used)
+    scales = {
+        name: panel.scales[name].labels
+        if name in panel.scales
+        else panel.scales[name.removesuffix("_reversed")].labels[::-1]
+        for name in names
+    }
+    return Factor(names, codes.astype(np.int32)), scales
