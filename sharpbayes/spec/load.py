@@ -50,9 +50,11 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     model: SpecFile[Model] | None = None
     diagnostics: list[Diagnostic] = []
     with _collect(diagnostics):
-        weights = _load_named(weights_name, Weights, study, ("weights",))
+        if weights_name:
+            weights = load(_find(weights_name, Weights, study, ("weights",)), Weights)
     with _collect(diagnostics):
-        model = _load_named(spec.table.fit, Model, study, fit_key)
+        if spec.table.fit:
+            model = load(_find(spec.table.fit, Model, study, fit_key), Model)
     SpecError.raise_any(diagnostics)
     files = StudyFiles(study, weights, model, tuple(overrides))
     check_files(files)
@@ -165,13 +167,6 @@ def _collect(diagnostics: list[Diagnostic]) -> Iterator[None]:
         yield
     except SpecError as error:
         diagnostics.extend(error.diagnostics)
-
-
-def _load_named[T: Spec](
-    name: str | None, cls: type[T], study: SpecFile[Study], key: KeyPath
-) -> SpecFile[T] | None:
-    """Read a file that a study names under a key; None where it names none."""
-    return None if name is None else load(_find(name, cls, study, key), cls)
 
 
 def _find(

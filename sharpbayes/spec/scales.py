@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sharpbayes.spec.base import Increasing, Name, Share, Spec
 
@@ -91,21 +91,15 @@ class BinnedScale(Spec):
 Scale = Annotated[OrdinalScale | BooleanScale | CategoricalScale, Field(discriminator="kind")]
 
 
-def _kind(value: Any) -> str | None:
-    """Return the kind of a crowd's scale; a table without a kind is a number cut into bins."""
-    if isinstance(value, dict):
-        value = value.get("kind", "binned")
-        return value if isinstance(value, str) else None
-    kind: str | None = getattr(value, "kind", None)
-    return kind
+def _add_kind(value: Any) -> Any:
+    """Read a scale without a kind as a number that is cut into bins."""
+    return {"kind": "binned"} | value if isinstance(value, dict) else value
 
 
 CrowdScale = Annotated[
-    Annotated[OrdinalScale, Tag("ordinal")]
-    | Annotated[BooleanScale, Tag("boolean")]
-    | Annotated[CategoricalScale, Tag("categorical")]
-    | Annotated[BinnedScale, Tag("binned")],
-    Discriminator(_kind),
+    OrdinalScale | BooleanScale | CategoricalScale | BinnedScale,
+    Field(discriminator="kind"),
+    BeforeValidator(_add_kind),
 ]
 
 
