@@ -1,0 +1,110 @@
+"""The form of the pages: tables are whole, links lead somewhere, lists are complete and in order."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
+RECORDS = sorted((DOCS / "adr").glob("0*.md"))
+GENERATED = re.compile(r"^<!-- generated: .*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+SEPARATOR = re.compile(r"\|(?: ?:?-+:? ?\|)+")
+
+
+def named(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def tables(text):
+    """Every run of lines that begin with a bar, as lists of lines."""
+    rows, found = [], []
+    for line in [*FENCE.sub("", text).splitlines(), ""]:
+        if line.startswith("| "):
+            rows.append(line)
+        elif rows:
+            found.append(rows)
+            rows = []
+    return found
+
+
+def cells(row):
+    """The cells of a row; a bar after a backslash is a letter."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip())[1:-1]]
+
+
+def broken(text):
+    """First lines of tables without a header or with a row of another length."""
+    return [
+        rows[0]
+        for rows in tables(text)
+        if len(rows) < 2
+        or not SEPARATOR.fullmatch(rows[1])
+        or len({len(cells(row)) for row in rows}) > 1
+    ]
+
+
+def repeated(text):
+    """Groups of results that stand in two rows of a table about groups."""
+    groups = [
+        group
+        for rows in tables(GENERATED.sub("", text))
+        if cells(rows[0])[0] == "group"
+        for row in rows[2:]
+        for group in cells(row)[0].split(", ")
+    ]
+    return {group for group in groups if groups.count(group) > 1}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_tables_are_whole(path):
+    text = path.read_text(encoding="utf-8")
+    assert not broken(text)
+    assert not repeated(text)
+
+
+def test_a_broken_table_is_seen():
+    whole = "| group | holds |\n| --- | --- |\n| `/a`, `/b` | x \\| y |\n"
+    assert not broken(whole)
+    assert not repeated(whole)
+    assert broken(f"{whole}\n| `/c` | z |\n") == ["| `/c` | z |"]
+    assert broken(f"{whole}| `/c` |\n") == ["| group | holds |"]
+    assert not broken("```text\n| no table\n```\n")
+    assert repeated(f"{whole}| `/b` | z |\n") == {"`/b`"}
+
+
+@pytest.mark.parametrize("path", TOP, ids=named)
+def test_links_of_the_top_level_pages_lead_somewhere(path):
+    """MkDocs checks those of the others."""
+    links = re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8"))
+    assert links
+    assert not [link for link in links if "://" not in link and not (ROOT / link).exists()]
+
+
+def test_the_glossary_is_in_order():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    assert terms == sorted(set(terms), key=lambda term: term.lower().replace("-", " "))
+    assert len(terms) > 50
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem[:4])
+def test_a_record_has_its_parts(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.match(rf"# {path.stem[:4]}\. .+\n\nDate: \d{{4}}-\d\d-\d\d\n\n## ", text)
+    assert "\n## Decision\n" in text
+    index = (DOCS / "adr" / "index.md").read_text(encoding="utf-8")
+    assert f"]({path.name})" in index
+
+
+def test_records_are_numbered_without_gaps():
+    assert [int(path.stem[:4]) for path in RECORDS] == list(range(1, len(RECORDS) + 1))
+
+
+def test_every_benchmark_is_listed():
+    index = (DOCS / "benchmarks" / "index.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (DOCS / "benchmarks").glob("*.md")} - {"index.md"}
+    assert pages == set(re.findall(r"\]\(([\w-]+\.md)\)", index))
