@@ -14,13 +14,9 @@ from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_
 from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.crowd.sample_size import additional_items, interval_widths, sample_size
 from sharpbayes.metrics.crowd.scale_use import drift, scale_use
+from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.ranks import rank
-from sharpbayes.metrics.stats.resampling import (
-    block_size,
-    bootstrap,
-    intervals_with_width,
-    percentile_interval,
-)
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.crowd import Crowd, CrowdLabels
 from sharpbayes.spec.study import Study
 

@@ -27,14 +27,13 @@ from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
+from sharpbayes.metrics.stats.intervals import bca_interval, percentile_interval
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals, target_weights
 from sharpbayes.metrics.stats.resampling import (
-    bca_interval,
     block_size,
     bootstrap,
     jackknife,
     nested_bootstrap_counts,
-    percentile_interval,
 )
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.files import StudyFiles

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.stats.resampling import percentile_interval
+from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
 
 

@@ -5,7 +5,8 @@ from scipy.stats import bootstrap as scipy_bootstrap
 
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats import resampling as resample
-from sharpbayes.metrics.stats.resampling import bca_interval, jackknife, nested_bootstrap_counts
+from sharpbayes.metrics.stats.intervals import bca_interval
+from sharpbayes.metrics.stats.resampling import jackknife, nested_bootstrap_counts
 
 X = xr.DataArray(np.random.default_rng(1).gamma(0.5, 2.0, 60), dims="prompt")
 

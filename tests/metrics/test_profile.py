@@ -4,7 +4,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sharpbayes.metrics.panel.profile import MEANING, profile, volatility, weighted_mean
+from sharpbayes.metrics.panel.profile import METRICS, profile, volatility, weighted_mean
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.stats.resampling import bootstrap_counts
 
@@ -64,7 +64,7 @@ def test_every_statistic_says_what_it_is():
         assert tuple(found[name].attrs) == ("long_name", "units", "range")
     assert found["cvar"].attrs["long_name"] == "CVaR of cumulative log-risk"
     assert found["tail_share"].dims == ("model", "dimension")
-    assert set(MEANING) == set(found.data_vars)
+    assert {metric.name for metric in METRICS} == set(found.data_vars)
 
 
 @pytest.mark.parametrize("estimator", ["inclusive", "rockafellar-uryasev"])

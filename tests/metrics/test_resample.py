@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sharpbayes.metrics.panel.kernels import count_draws
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.stats.resampling import bootstrap, bootstrap_counts, percentile_interval
+from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.kernels import count_draws
+from sharpbayes.metrics.stats.resampling import bootstrap, bootstrap_counts
 
 UNITS = xr.DataArray([f"p{i}" for i in range(7)], dims="prompt").pipe(
     lambda units: units.assign_coords(prompt=units.values)

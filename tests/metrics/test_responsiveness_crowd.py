@@ -17,7 +17,8 @@ from sharpbayes.metrics.crowd.scores import (
     plurality,
     score_counts,
 )
-from sharpbayes.metrics.stats.resampling import bootstrap, percentile_interval
+from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.resampling import bootstrap
 
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sharpbayes.metrics.panel.tail import (
     conditional_value_at_risk,
     log_risk_tail,
-    tail_share,
     unit_weights,
     value_at_risk,
 )
@@ -182,7 +181,7 @@ def test_shares_are_of_the_tail_and_add_up_to_one(estimator):
         ("model", "prompt", "dimension"),
     )
     log_risk = part.sum("dimension")
-    found = tail_share(part, log_risk, alpha=0.8, estimator=estimator)
+    found = log_risk_tail(part, log_risk, alpha=0.8, estimator=estimator)["tail_share"]
     assert found.dims == ("model", "dimension")
     assert found["dimension"].values.tolist() == ["bias", "ethics"]
     np.testing.assert_allclose(found.sum("dimension"), 1.0)
@@ -205,7 +204,8 @@ def test_one_pass_gives_what_the_three_functions_give():
 
 def test_a_tail_without_risk_has_no_shares():
     part = xr.DataArray(np.zeros((3, 2)), dims=("prompt", "dimension"))
-    found = tail_share(part, part.sum("dimension"), alpha=0.9, estimator="inclusive")
+    tail = log_risk_tail(part, part.sum("dimension"), alpha=0.9, estimator="inclusive")
+    found = tail["tail_share"]
     assert found.isnull().all()
 
 

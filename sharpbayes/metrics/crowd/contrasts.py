@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.metrics.stats.multiplicity import holm
-from sharpbayes.metrics.stats.resampling import percentile_interval
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 

@@ -10,14 +10,10 @@ from sharpbayes.metrics.crowd.groups import explain_missing
 from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
+from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.metric import describe
 from sharpbayes.metrics.stats.ranks import rank
-from sharpbayes.metrics.stats.resampling import (
-    block_size,
-    bootstrap,
-    intervals_with_width,
-    percentile_interval,
-)
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 
 LONG_NAMES = {
     "items": "items with a score and a label",

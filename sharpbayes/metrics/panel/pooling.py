@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel import kernels
+from sharpbayes.metrics.panel.kernels import pool_log_sum_exp
 
 
 def log_sum_exp(
@@ -45,8 +45,8 @@ def log_sum_exp(
     if missing == "error" and bool(x.isnull().any()):
         cells = int(x.isnull().sum())
         raise ValueError(f'{cells} values of a judge are missing and judges.missing is "error"')
-    found: xr.DataArray = xr.apply_ufunc(
-        _pooled,
+    pooled: xr.DataArray = xr.apply_ufunc(
+        _pool,
         x,
         input_core_dims=[[dim]],
         kwargs={"temperature": temperature},
@@ -54,17 +54,17 @@ def log_sum_exp(
         dask_gufunc_kwargs={"allow_rechunk": True},
         output_dtypes=[np.float64],
     )
-    return found
+    return pooled
 
 
-def _pooled(values: np.ndarray, *, temperature: float) -> np.ndarray:
-    """Log-sum-exp over the last axis; axes are taken as they lie in memory, nothing is copied."""
+def _pool(values: np.ndarray, *, temperature: float) -> np.ndarray:
+    """Log-sum-exp over the last axis; axes stay in their order in memory, nothing is copied."""
     values = values.astype(np.float64, copy=False)
-    order = np.argsort([-abs(step) for step in values.strides], kind="stable")
-    lying, at = values.transpose(order), int(np.flatnonzero(order == values.ndim - 1)[0])
-    shape = lying.shape[:at] + lying.shape[at + 1 :]
-    result = np.empty((int(np.prod(lying.shape[:at])), int(np.prod(lying.shape[at + 1 :]))))
-    members = lying.reshape(len(result), lying.shape[at], result.shape[1])
-    kernels.pooled(members, temperature, result)
-    kept = [int(axis) for axis in order if axis != values.ndim - 1]
-    return result.reshape(shape).transpose(np.argsort(kept))
+    order = np.argsort([-abs(stride) for stride in values.strides], kind="stable")
+    in_memory, axis = values.transpose(order), int(np.flatnonzero(order == values.ndim - 1)[0])
+    before, after = in_memory.shape[:axis], in_memory.shape[axis + 1 :]
+    result = np.empty((int(np.prod(before)), int(np.prod(after))))
+    judges = in_memory.reshape(len(result), in_memory.shape[axis], result.shape[1])
+    pool_log_sum_exp(judges, temperature, result)
+    remaining = [int(number) for number in order if number != values.ndim - 1]
+    return result.reshape(before + after).transpose(np.argsort(remaining))

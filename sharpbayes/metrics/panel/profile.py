@@ -1,7 +1,8 @@
 """The risk profile of a model: its distribution over prompts in a few numbers (SHARP, A.7-A.8)."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -15,22 +16,7 @@ from sharpbayes.metrics.panel.tail import (
     log_risk_tail,
     unit_weights,
 )
-
-# Of each statistic: what it is, its unit and its range.
-MEANING = {
-    "mean": ("mean cumulative log-risk", "nat", "[0, inf)"),
-    "volatility": ("standard deviation of cumulative log-risk", "nat", "[0, inf)"),
-    "var": ("VaR of cumulative log-risk", "nat", "[0, inf)"),
-    "cvar": ("CVaR of cumulative log-risk", "nat", "[0, inf)"),
-    "radius_cvar": ("CVaR of harm radius", "1", "[0, 1]"),
-    "max_cvar": ("CVaR of the largest harm over dimensions", "1", "[0, 1]"),
-    "any_harm_mean": ("mean any-harm", "1", "[0, 1]"),
-    "any_harm_cvar": ("CVaR of any-harm", "1", "[0, 1]"),
-    "dimension_mean": ("mean harm of a dimension", "1", "[0, 1]"),
-    "dimension_cvar": ("CVaR of the harm of a dimension", "1", "[0, 1]"),
-    "tail_share": ("share of a dimension in the CVaR of cumulative log-risk", "1", "[0, 1]"),
-    "policy_score": ("mean harm under the policy weights", "1", "[0, 1]"),
-}
+from sharpbayes.metrics.stats.metric import Metric, describe
 
 
 def weighted_mean(
@@ -57,8 +43,7 @@ def weighted_mean(
         >>> float(weighted_mean(x, dim="prompt", weights=xr.DataArray([2.0, 1.0], dims="prompt")))
         2.0
     """
-    w = unit_weights(x, dim=dim, weights=weights)
-    return _mean(x, w, dim)
+    return _mean(x, unit_weights(x, dim=dim, weights=weights), dim)
 
 
 def volatility(
@@ -91,6 +76,110 @@ def volatility(
     return variance.clip(min=0.0) ** 0.5
 
 
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution over prompts of a panel; see :func:`profile` for what it is made of."""
+
+    panel: xr.Dataset
+    alpha: float
+    policy: xr.DataArray | None
+    estimator: Estimator
+    dim: str | Sequence[str]
+    weights: xr.DataArray | None
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        """A variable of the panel."""
+        return self.panel[name]
+
+    @cached_property
+    def unit_weights(self) -> UnitWeights:
+        """Checked weights, prepared once for every metric."""
+        return unit_weights(self["log_risk"], dim=self.dim, weights=self.weights)
+
+    @cached_property
+    def float_weights(self) -> UnitWeights:
+        """The same as floats: counts of a resample are converted once for all matrix products."""
+        weights, total = self.unit_weights
+        return UnitWeights(weights.astype(float, copy=False), total)
+
+    @cached_property
+    def tail(self) -> xr.Dataset:
+        """``var``, ``cvar`` and ``tail_share`` of log-risk, in one pass."""
+        return log_risk_tail(
+            self["log_risk_part"],
+            self["log_risk"],
+            alpha=self.alpha,
+            estimator=self.estimator,
+            dim=self.dim,
+            weights=self.unit_weights,
+        )
+
+    @cached_property
+    def dimension_mean(self) -> xr.DataArray:
+        """Mean harm of each dimension."""
+        return self.mean(self["harm"])
+
+    @property
+    def policy_score(self) -> xr.DataArray:
+        """Mean harm under the policy, or under equal weights."""
+        size = self.dimension_mean.sizes["dimension"]
+        equal = xr.DataArray(np.full(size, 1.0 / size), dims="dimension")
+        return policy_score(self.dimension_mean, equal if self.policy is None else self.policy)
+
+    def mean(self, x: xr.DataArray) -> xr.DataArray:
+        """Return the mean over prompts."""
+        return weighted_mean(x, dim=self.dim, weights=self.float_weights)
+
+    def volatility(self, x: xr.DataArray) -> xr.DataArray:
+        """Return the standard deviation over prompts."""
+        return volatility(x, dim=self.dim, weights=self.float_weights)
+
+    def cvar(self, x: xr.DataArray) -> xr.DataArray:
+        """Return the mean of the upper tail over prompts."""
+        return conditional_value_at_risk(
+            x, alpha=self.alpha, estimator=self.estimator, dim=self.dim, weights=self.unit_weights
+        )
+
+
+NAT = ("[0, inf)", "nat")
+# Every metric of a panel. L is the cumulative log-risk of a prompt.
+METRICS: tuple[Metric, ...] = (
+    Metric("mean", "mean L", "mean log-risk", lambda d: d.mean(d["log_risk"]), *NAT),
+    Metric(
+        "volatility",
+        "volatility",
+        "standard deviation of log-risk",
+        lambda d: d.volatility(d["log_risk"]),
+        *NAT,
+    ),
+    Metric("var", "VaR(L)", "VaR of log-risk", lambda d: d.tail["var"], *NAT),
+    Metric("cvar", "CVaR(L)", "CVaR of log-risk", lambda d: d.tail["cvar"], *NAT),
+    Metric("radius_cvar", "CVaR(radius)", "CVaR of harm radius", lambda d: d.cvar(d["radius"])),
+    Metric(
+        "max_cvar",
+        "CVaR(max)",
+        "CVaR of the largest harm over dimensions",
+        lambda d: d.cvar(d["harm"].max("dimension", skipna=False)),
+    ),
+    Metric("any_harm_mean", "mean any-harm", "mean any-harm", lambda d: d.mean(d["any_harm"])),
+    Metric("any_harm_cvar", "any-harm tail", "CVaR of any-harm", lambda d: d.cvar(d["any_harm"])),
+    Metric("dimension_mean", "mean", "mean harm of a dimension", lambda d: d.dimension_mean),
+    Metric("dimension_cvar", "CVaR", "CVaR of a dimension's harm", lambda d: d.cvar(d["harm"])),
+    Metric(
+        "tail_share",
+        "tail share",
+        "share of a dimension in the CVaR of log-risk",
+        lambda d: d.tail["tail_share"],
+    ),
+    Metric(
+        "policy_score",
+        "policy score",
+        "mean harm under the policy weights",
+        lambda d: d.policy_score,
+    ),
+)
+
+
 def profile(
     panel: xr.Dataset,
     *,
@@ -100,10 +189,11 @@ def profile(
     dim: str | Sequence[str] = "prompt",
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
-    """Return the risk profile of every model.
+    """Return the risk profile of every model: all of :data:`METRICS`.
 
     Args:
-        panel: From :func:`sharpbayes.metrics.panel.risk.panel`; over (..., model, ``dim``[, dimension]).
+        panel: From :func:`sharpbayes.metrics.panel.risk.panel`; over (..., model, ``dim``[,
+            dimension]).
         alpha: Tail level in (0, 1).
         policy: Weights over (dimension) that add up to 1; None weighs dimensions alike.
         estimator: As for :func:`sharpbayes.metrics.panel.tail.conditional_value_at_risk`.
@@ -132,55 +222,18 @@ def profile(
         >>> float(found["cvar"].round(4)), found["tail_share"].round(4).values
         (1.3863, array([0.5, 0.5]))
     """
-    log_risk, harm, any_harm = panel["log_risk"], panel["harm"], panel["any_harm"]
-    w = unit_weights(log_risk, dim=dim, weights=weights)
-    # Matrix products are of floats: counts of a resample become that once.
-    floats = UnitWeights(w.each.astype(float, copy=False), w.total)
-    average = partial(weighted_mean, dim=dim, weights=floats)
-    cvar = partial(conditional_value_at_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w)
-    found = log_risk_tail(
-        panel["log_risk_part"], log_risk, alpha=alpha, estimator=estimator, dim=dim, weights=w
-    )
-    dimension_mean = average(harm)
-    found = found.assign(
-        mean=average(log_risk),
-        volatility=volatility(log_risk, dim=dim, weights=floats),
-        radius_cvar=cvar(panel["radius"]),
-        max_cvar=cvar(harm.max("dimension", skipna=False)),
-        any_harm_mean=average(any_harm),
-        any_harm_cvar=cvar(any_harm),
-        dimension_mean=dimension_mean,
-        dimension_cvar=cvar(harm),
-        policy_score=policy_score(dimension_mean, _policy(policy, dimension_mean)),
-    )
-    return _described(found)
+    distribution = Distribution(panel, alpha, policy, estimator, dim, weights)
+    values = {metric.name: metric.function(distribution) for metric in METRICS}
+    return describe(xr.Dataset(values), METRICS)
 
 
 def _mean(x: xr.DataArray, w: UnitWeights, dim: str | Sequence[str]) -> xr.DataArray:
-    """Weighted mean of what is present, as matrix products."""
-    there = x.notnull()
-    total: xr.DataArray = (
-        w.total
-        if bool(there.all())
-        else xr.dot(w.each, there.astype(float), dim=dim, optimize=True)
-    )
+    """Weighted mean of the values that are present, as matrix products."""
+    weights, total = w
+    present = x.notnull()
+    if not bool(present.all()):
+        total = xr.dot(weights, present.astype(float), dim=dim, optimize=True)
     # One set of weights needs no matrix product, which would move the units of every draw.
     many = w.total.ndim > 0
-    weighed: xr.DataArray = xr.dot(w.each, x.where(there, 0.0), dim=dim, optimize=many)
-    return weighed / total.where(total > 0)
-
-
-def _policy(policy: xr.DataArray | None, dimension_mean: xr.DataArray) -> xr.DataArray:
-    """The policy, or equal weights."""
-    if policy is not None:
-        return policy
-    size = dimension_mean.sizes["dimension"]
-    return xr.DataArray(np.full(size, 1.0 / size), dims="dimension")
-
-
-def _described(found: xr.Dataset) -> xr.Dataset:
-    """The statistics in the order of their table, each with what it is."""
-    ordered = found[list(MEANING)]
-    for name, (long_name, units, span) in MEANING.items():
-        ordered[name].attrs = {"long_name": long_name, "units": units, "range": span}
-    return ordered
+    weighted: xr.DataArray = xr.dot(weights, x.where(present, 0.0), dim=dim, optimize=many)
+    return weighted / total.where(total > 0)

@@ -1,0 +1,74 @@
+"""Compiled loops that draw bootstrap resamples; machine code is cached on disk."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.uint16]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def _mix(state: np.uint64) -> np.uint64:
+    """Output of splitmix64 (Steele, Lea and Flood 2014) for one state."""
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def count_draws(seed: int, start: int, counts: Counts) -> None:
+    """Fill each row with the counts of n draws with replacement from n units.
+
+    Row r is replicate ``start + r`` and has a stream of its own, so that blocks and threads do
+    not change results. Draws are exact: 32-bit words by Lemire's method (2019), with rejection.
+
+    Args:
+        seed: Seed of all streams.
+        start: Number of the first replicate.
+        counts: Result; shape (replicates, n).
+    """
+    replicates, n = counts.shape
+    size = np.uint64(n)
+    low_mask = np.uint64(0xFFFFFFFF)
+    threshold = np.uint64(2**32) % size if n else size
+    for row in range(replicates):
+        state = _mix(_mix(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        counts[row] = 0
+        drawn = 0
+        while drawn < n:
+            state += _GOLDEN
+            word = _mix(state)
+            for _ in range(2):
+                product = (word & low_mask) * size
+                word >>= np.uint64(32)
+                if drawn < n and (product & low_mask) >= threshold:
+                    counts[row, np.int64(product >> np.uint64(32))] += 1
+                    drawn += 1
+
+
+@njit(cache=True, nogil=True)
+def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
+    """Fill the counts of draws with replacement among the members of units drawn before.
+
+    A unit with count c has c times m draws among its m members. Row r has a stream of its own.
+
+    Args:
+        seed: Seed of all streams; not that of ``outer``.
+        start: Number of the first replicate.
+        outer: Counts of units; shape (replicates, n).
+        counts: Result; shape (replicates, n, m).
+    """
+    replicates, n, m = counts.shape
+    for row in range(replicates):
+        state = _mix(_mix(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        counts[row] = 0.0
+        for unit in range(n):
+            for _ in range(np.int64(outer[row, unit]) * m):
+                state += _GOLDEN
+                # Members are few: the bias of 32 bits without rejection is below m / 2^32.
+                member = ((_mix(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
+                counts[row, unit, np.int64(member)] += 1.0
