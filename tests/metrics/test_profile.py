@@ -62,7 +62,7 @@ def test_every_statistic_says_what_it_is():
     found = profile_of(panel_of(seed=1))
     for name in found.data_vars:
         assert tuple(found[name].attrs) == ("long_name", "units", "range")
-    assert found["cvar"].attrs["long_name"] == "CVaR of cumulative log-risk"
+    assert found["cvar"].attrs["long_name"] == "CVaR of log-risk"
     assert found["tail_share"].dims == ("model", "dimension")
     assert {metric.name for metric in METRICS} == set(found.data_vars)
 

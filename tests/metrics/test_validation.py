@@ -11,7 +11,6 @@ from statsmodels.stats.anova import anova_lm
 from sharpbayes.metrics.panel.validation import (
     common_prompts,
     friedman_test,
-    holm,
     two_way_anova,
     wilcoxon_tests,
 )
@@ -90,11 +89,6 @@ def test_one_model_and_no_prompt_have_no_pairs():
     assert np.isnan(one["wilcoxon_p"]).all()
     none = wilcoxon_tests(risks(seed=1).isel(prompt=[]), dim="prompt", zero_method="pratt")
     assert np.isnan(none["wilcoxon_p_holm"]).all()
-
-
-def test_missing_p_values_do_not_count():
-    p = np.array([0.02, np.nan, 0.03])
-    np.testing.assert_allclose(holm(p), [0.04, np.nan, 0.04])
 
 
 def test_two_way_is_the_anova_of_statsmodels():

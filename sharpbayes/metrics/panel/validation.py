@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.stats.multiplicity import holm
+
 Floats = NDArray[np.float64]
 ZeroMethod = Literal["pratt", "wilcox", "zsplit"]
 
@@ -124,25 +126,6 @@ def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
         },
         coords,
     )
-
-
-def holm(p: Floats) -> Floats:
-    """Return p-values corrected for their number by Holm's step-down method.
-
-    p'_(i) = max_{j <= i} min(1, (m - j + 1) p_(j)); missing ones stay missing and do not count.
-
-    Source: Holm 1979, through statsmodels.
-
-    Examples:
-        >>> holm(np.array([0.01, 0.04, 0.03])).round(2)
-        array([0.03, 0.06, 0.06])
-    """
-    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415 - only where it is used
-
-    found, there = np.full(p.shape, np.nan), ~np.isnan(p)
-    if there.any():
-        found[there] = multipletests(p[there], method="holm")[1]
-    return found
 
 
 def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Dataset:

@@ -1,4 +1,8 @@
-"""p values of resamples, and their correction for many tests."""
+"""p values of resamples, and their correction for many tests.
+
+A missing p value is a test that was not made: it stays missing and does not count among the tests.
+``statsmodels.stats.multitest`` has the same corrections, but takes a second to import.
+"""
 
 import numpy as np
 import xarray as xr
@@ -30,18 +34,18 @@ def two_sided_p(resampled: xr.DataArray, observed: xr.DataArray, *, dim: str) ->
     >>> float(two_sided_p(resampled, xr.DataArray(97.0), dim="permutation"))
     0.06
     """
-    made = resampled.notnull().sum(dim)
+    present = resampled.notnull().sum(dim)
     above = (resampled >= observed - TIE).sum(dim)
     below = (resampled <= observed + TIE).sum(dim)
-    fewest = above.where(above < below, below)
-    p = (2.0 * (1.0 + fewest) / (1.0 + made)).clip(max=1.0)
-    return p.where(observed.notnull() & (made > 0))
+    extreme = above.where(above < below, below)
+    p = (2.0 * (1.0 + extreme) / (1.0 + present)).clip(max=1.0)
+    return p.where(observed.notnull() & (present > 0))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Return p values adjusted so that few of the findings are false (Benjamini and Hochberg 1995).
+    """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995).
 
-    ``adjusted_(i) = min over j >= i of p_(j) n / j``, the p values in growing order.
+    ``adjusted_(i) = min over j >= i of p_(j) n / j``, the p values in ascending order.
 
     Args:
         p: p values of any shape; NaN for tests that were not made.
@@ -52,16 +56,16 @@ def benjamini_hochberg(p: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.04, nan, 0.04]
     """
-    order, found = _growing(p)
+    order, adjusted = _sort(p)
     scaled = p.flat[order] * order.size / np.arange(1, order.size + 1)
-    found.flat[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return found
+    adjusted.flat[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return adjusted
 
 
 def holm(p: Floats) -> Floats:
-    """Return p values adjusted so that one false finding is unlikely (Holm 1979).
+    """Return p values adjusted for the chance of any false finding (Holm 1979).
 
-    ``adjusted_(i) = max over j <= i of (n - j + 1) p_(j)``, the p values in growing order.
+    ``adjusted_(i) = max over j <= i of (n - j + 1) p_(j)``, the p values in ascending order.
 
     Args:
         p: p values of any shape; NaN for tests that were not made.
@@ -72,13 +76,13 @@ def holm(p: Floats) -> Floats:
     >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    order, found = _growing(p)
+    order, adjusted = _sort(p)
     scaled = p.flat[order] * np.arange(order.size, 0, -1)
-    found.flat[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return found
+    adjusted.flat[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return adjusted
 
 
-def _growing(p: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Places of the p values by size, and a result that is missing everywhere."""
+def _sort(p: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Positions of the p values in ascending order, and a result that is missing everywhere."""
     order = np.argsort(p, axis=None, kind="stable")
     return order[: int((~np.isnan(p)).sum())], np.full(p.shape, np.nan)
