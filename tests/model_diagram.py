@@ -34,7 +34,7 @@ class Column:
 
 
 def columns(model: Model) -> list[Column]:
-    """Location terms, thresholds, stretches and discrimination, in reading order."""
+    """Location terms, thresholds, log-gap effects and discrimination, in reading order."""
     made = [
         Column("effect", " × ".join(term.by), effects(term.prior), "severity")
         for term in model.location
@@ -42,7 +42,7 @@ def columns(model: Model) -> list[Column]:
     prior = model.thresholds.prior
     made.append(Column("thresholds", "scale", f"ordered normal(0, {prior.sd:g})", "rating"))
     made += [
-        Column("log stretch", name, effects(model.thresholds.gap), "rating")
+        Column("log-gap effect", name, effects(model.thresholds.gap), "rating")
         for name in model.thresholds.by[1:]
     ]
     made += [
