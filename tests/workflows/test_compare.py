@@ -34,7 +34,7 @@ def left_out(monkeypatch):
         return EXACT[unit]
 
     monkeypatch.setattr(loo, "leave_out", lambda *_: table.copy(deep=True))
-    monkeypatch.setattr(loo, "refitted", refitted)
+    monkeypatch.setattr(loo, "refit_without_unit", refitted)
     model = model_of(("item",))
     fitted = compare.Fitted(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
     said = []

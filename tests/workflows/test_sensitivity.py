@@ -196,7 +196,7 @@ def test_what_cannot_be_asked(name, asked, told):
 
 
 def test_without_replicated_ratings_nothing_can_be_compared():
-    with pytest.raises(SpecError, match=r"sampler\.predictive must be above 0"):
+    with pytest.raises(SpecError, match=r"sampler\.predictive_draws must be above 0"):
         load_study(
             "quickstart", overrides=("sampler.predictive_draws=0", "sensitivity.priors=[2.0]")
         )
