@@ -1,9 +1,9 @@
-"""Simulation-based calibration: whether the sampler returns the posterior of the model it is given.
+"""Simulation-based calibration: does the sampler return the posterior of its model?
 
-Parameters are drawn from the prior and ratings from the model, at the study's own design; each set
-of ratings is fitted as data would be. If everything is right, the truth is one more draw of the
-posterior, so that its rank among the posterior's draws is uniform (Talts et al. 2018; Modrak et
-al. 2023 for the log-likelihood among the quantities).
+Each simulation draws parameters from the prior, draws ratings from the model given them, and fits
+these ratings. If everything is right, the true value of a quantity is one more draw from its
+posterior, and its rank among the posterior's draws is uniform (Talts et al. 2018; Modrak et al.
+2023 for the log-likelihood among the quantities).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,17 +15,16 @@ from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 from arviz_stats.ecdf_utils import ecdf_pit
 from numpy.typing import NDArray
 from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.predict.replication import latent_ratings, thin
-from sharpbayes.bayes.sampling.convergence import FEW_LEVELS, check_convergence, stack_parameters
-from sharpbayes.bayes.sampling.geometry import choose_weights
-from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
+from sharpbayes.bayes.sampling.convergence import LARGE_TERM, check_convergence, stack_parameters
+from sharpbayes.bayes.sampling.geometry import tune_design
+from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.progress import silent
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
@@ -33,21 +32,23 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
-Fit = Callable[[Ratings, Model, int], xr.DataTree]
-Levels = dict[str, NDArray[np.integer]]
-# Metrics of ratings by name, shape (sample,), from levels of each scale, shape (sample, rating).
-Metrics = Callable[[Levels], Mapping[str, Floats]]
+# Returns the posterior of the ratings in a design, sampled with a seed.
+Fit = Callable[[Design, int], xr.DataTree]
+Categories = dict[str, NDArray[np.integer]]
+# Metrics by name, shape (sample,), from categories of each scale, shape (sample, rating).
+Metrics = Callable[[Categories], Mapping[str, Floats]]
 
-# Draws that a truth is ranked among: few enough of each fit to be nearly independent, if the fit
-# has as many effective ones of every parameter and chains that agree.
-RANKED, AGREE = 100, 1.05
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-BAND, ERROR = 0.95, 0.05
+# A true value is ranked among this many draws, so that they are nearly independent. This needs as
+# many effective draws of every parameter, and an R-hat up to the limit.
+RANKED_DRAWS, RANKED_RHAT = 100, 1.05
+COVERAGE_LEVELS = (0.5, 0.8, 0.9, 0.95)
+BAND_LEVEL, FAMILY_ERROR = 0.95, 0.05
 BAND_DRAWS = 1000
 REPORT_EVERY = 25
 
 
 def calibrate(
+    design: Design,
     ratings: Ratings,
     model: Model,
     sampler: Sampler,
@@ -58,59 +59,77 @@ def calibrate(
     metrics: Metrics | None = None,
     execution: Execution = IN_PROCESS,
 ) -> xr.Dataset:
-    """Fit ratings with known truth many times, and say how truths lie in their posteriors.
+    """Fit ratings with known parameters many times, and rank the true values in their posteriors.
 
-    Quantities: every sd, correlation, threshold and effect of terms of up to 12 levels; of larger
-    terms the first effect and the spread of all; the log-likelihood of all ratings; the mean level
-    on each scale, and ``metrics``, of ratings made anew. The truth of those last ones is the value
-    in further ratings of the same cells made from the true parameters, which the fit has not seen;
-    its posterior is the value in ratings replicated from each draw. So what is checked is the
-    posterior twin with ``uncertainty = ["ratings"]``, predictive noise included.
+    Quantities: every sd, correlation, threshold and effect of terms of up to 12 levels; for larger
+    terms the first effect and the spread of all; the log-likelihood of all ratings; the mean
+    category on each scale, and ``metrics``, of replicated ratings. The true value of these last
+    ones is their value in further ratings that are drawn from the true parameters, and that the
+    fit has not seen; their posterior is their value in the ratings replicated from each draw. This
+    checks posterior metrics with ``uncertainty = ["ratings"]``, predictive noise included.
 
     Args:
-        ratings: The study's own; their levels are not used.
+        design: The design of the model for the ratings of a study; its categories are not used.
+        ratings: The ratings; their scores are not used.
         model: The model file.
         sampler: Settings of each fit.
         simulations: Number of fits.
-        seed: Seed of the truths, ratings and fits.
-        fit: What returns the posterior of ratings under a model, with a seed, in place of the
-            sampler.
-        metrics: Metrics of interest as functions of the ratings; where one is missing, it counts as
-            less than any number.
+        seed: Seed of the true parameters, the ratings and the fits.
+        fit: Returns a posterior in place of the sampler.
+        metrics: Metrics of interest as functions of the ratings. A missing value counts as less
+            than any number.
         execution: Where simulations run and are kept. In other processes the chains of a fit run
-            one after another, in this one together.
+            one after another, in this process together.
 
     Returns:
-        What :func:`summarise_calibration` returns.
+        See :func:`summarise_calibration`.
     """
-    design = build_design(ratings, model)
-    sampled = fit or _sampler(sampler, cores=1 if execution.map_function else None)
+    cores = 1 if execution.map_function else None
+    fit = fit or sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    truths = sample_prior(build(design), draws=simulations, seed=int(seeds[0]))[
-        "prior"
-    ].to_dataset()
+    prior = sample_prior(build(design), draws=simulations, seed=int(seeds[0]))["prior"].to_dataset()
     # A task that is sent to a worker cannot hold the progress callback of this process.
     progress = silent if execution.map_function else execution.progress
 
-    def simulation(number: int) -> Arrays:
+    def simulate(number: int) -> Arrays:
         if number % REPORT_EVERY == 0:
             progress(f"simulation {number + 1} of {simulations}")
-        truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        again = replace_categories(ratings, design, _levels(truth, design, rng))
-        trace = sampled(again, model, int(rng.integers(2**31)))
-        found = _places(trace, truth, build_design(again, model), rng, metrics)
+        truth, rng = prior.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
+        simulated = replace_categories(design, _draw_categories(truth, design, rng))
+        trace = fit(simulated, int(rng.integers(2**31)))
+        pit = _rank_quantities(trace, truth, simulated, rng, metrics)
         return {
-            "quantity": np.array(list(found)),
-            "pit": np.array(list(found.values())),
-        } | _fit(check_convergence(trace, sampler))
+            "quantity": np.array(list(pit)),
+            "pit": np.array(list(pit.values())),
+        } | _fit_quality(check_convergence(trace, sampler))
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
-    made = compute_parts(simulation, numbers, execution)
-    return summarise_calibration(made, seed=seed)
+    return summarise_calibration(compute_parts(simulate, numbers, execution), seed=seed)
 
 
-def _fit(diagnostics: xr.Dataset) -> Arrays:
-    """How a fit went: within the limits, largest R-hat, smallest ESS, divergences."""
+def sampling_fit(ratings: Ratings, model: Model, sampler: Sampler, *, execution: Execution) -> Fit:
+    """Return a fit as of observed ratings: a trial run that chooses coordinates, then sampling."""
+
+    def fit(design: Design, seed: int) -> xr.DataTree:
+        tuned = tune_design(design, ratings, model, seed=seed, execution=execution)
+        return sample_posterior(tuned, sampler, seed=seed, execution=execution)
+
+    return fit
+
+
+def replace_categories(design: Design, categories: Mapping[str, NDArray[np.integer]]) -> Design:
+    """Return the design of other ratings of the same items by the same raters.
+
+    Args:
+        design: The design.
+        categories: Categories of each scale; shape (1, rating).
+    """
+    scales = (replace(scale, category=categories[scale.name][0]) for scale in design.scales)
+    return replace(design, scales=tuple(scales))
+
+
+def _fit_quality(diagnostics: xr.Dataset) -> Arrays:
+    """Whether a fit is within the limits, its largest R-hat, smallest ESS and divergences."""
     ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])
     return {
         "converged": np.array(bool(diagnostics["converged"])),
@@ -120,143 +139,102 @@ def _fit(diagnostics: xr.Dataset) -> Arrays:
     }
 
 
-def _sampler(sampler: Sampler, *, cores: int | None = None) -> Fit:
-    """What a fit of data does: a trial run that chooses coordinates, then the sampler."""
-    execution = Execution(cores=cores)
-
-    def fit(made: Ratings, model: Model, seed: int) -> xr.DataTree:
-        design = build_design(made, model)
-        if design.unsupported_by_kernel:
-            return sample_graph(
-                build(design, kernel_data=parameter_layout(design).kernel_data), sampler, seed=seed
-            )
-        design = build_design(
-            made, model, non_centring=choose_weights(design, seed=seed, execution=execution)
-        )
-        return sample_kernel(
-            design, parameter_layout(design), sampler, seed=seed, execution=execution
-        )
-
-    return fit
-
-
-def _places(
+def _rank_quantities(
     trace: xr.DataTree,
     truth: xr.Dataset,
-    made: Design,
+    design: Design,
     rng: np.random.Generator,
     metrics: Metrics | None,
 ) -> dict[str, float]:
-    """Place a truth in the posterior of ratings that were made of it."""
-    draws = thin(trace["posterior"].to_dataset(), draws=RANKED)
-    truth = xr.Dataset({name: _known(truth[str(name)], draws[name]) for name in draws})
-    (true, seen), (drawn, replicated) = (_quantities(each, made, rng) for each in (truth, draws))
-    places = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
+    """Rank the true value of every quantity in the posterior of its simulated ratings."""
+    draws = thin(trace["posterior"].to_dataset(), draws=RANKED_DRAWS)
+    # A true value without ratings is missing where the draws are.
+    seen = {name: draws[name].isel(chain=0, draw=0, drop=True).notnull() for name in draws}
+    truth = xr.Dataset({name: truth[str(name)].where(seen[name]) for name in draws})
+    (true, true_categories), (drawn, categories) = (
+        _quantities(values, design, rng) for values in (truth, draws)
+    )
+    ranks = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
     if metrics is None:
-        return places
-    # In one call, which costs as much for the truth alone as for a hundred draws beside it.
-    both = {name: np.concatenate([seen[name], replicated[name]]) for name in seen}
-    measured = {name: np.nan_to_num(held, nan=-np.inf) for name, held in metrics(both).items()}
-    return places | {name: _pit(held[0], held[1:], rng) for name, held in measured.items()}
+        return ranks
+    # One call costs as much for the truth alone as for the truth and a hundred draws.
+    both = {name: np.concatenate([true_categories[name], categories[name]]) for name in categories}
+    values = {name: np.nan_to_num(value, nan=-np.inf) for name, value in metrics(both).items()}
+    return ranks | {name: _pit(value[0], value[1:], rng) for name, value in values.items()}
 
 
-def _levels(
-    posterior: xr.Dataset, design: Design, rng: np.random.Generator
-) -> list[NDArray[np.int16]]:
-    """Levels of each scale that draws give; shape (sample, rating)."""
-    return [
-        draw_categories(latent_ratings(posterior, design, scale), rng) for scale in design.scales
-    ]
-
-
-def replace_categories(
-    ratings: Ratings, design: Design, levels: Sequence[NDArray[np.integer]]
-) -> Ratings:
-    """Return other ratings of the same cells.
-
-    Args:
-        ratings: The ratings.
-        design: Their design.
-        levels: Levels of each scale of the design; shape (1, rating).
-    """
-    level = ratings.score.copy()
-    for scale, own in zip(design.scales, levels, strict=True):
-        level[scale.rows] = own[0]
-    return replace(ratings, score=level)
+def _draw_categories(posterior: xr.Dataset, design: Design, rng: np.random.Generator) -> Categories:
+    """Draw categories of each scale for every draw; shape (sample, rating)."""
+    return {
+        scale.name: draw_categories(latent_ratings(posterior, design, scale), rng)
+        for scale in design.scales
+    }
 
 
 def _quantities(
-    draws: xr.Dataset, made: Design, rng: np.random.Generator
-) -> tuple[dict[str, Floats], Levels]:
-    """Return what is ranked, by name, shape (sample,), and ratings made anew."""
-    found = dict(_parameters(draws))
+    draws: xr.Dataset, design: Design, rng: np.random.Generator
+) -> tuple[dict[str, Floats], Categories]:
+    """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
+    values = dict(_parameters(draws))
     by_scale = [
-        log_probability(latent_ratings(draws, made, scale)).sum(axis=1) for scale in made.scales
+        log_probability(latent_ratings(draws, design, scale)).sum(axis=1) for scale in design.scales
     ]
-    found["log-likelihood"] = np.sum(by_scale, axis=0)
-    names = [scale.name for scale in made.scales]
-    levels: Levels = dict(zip(names, _levels(draws, made, rng), strict=True))
-    for name, level in levels.items():
-        found[f"replicated mean of {name}"] = level.mean(axis=1)
-    return found, levels
+    values["log-likelihood"] = np.sum(by_scale, axis=0)
+    categories = _draw_categories(draws, design, rng)
+    for name, category in categories.items():
+        values[f"replicated mean of {name}"] = category.mean(axis=1)
+    return values, categories
 
 
 def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
-    """Yield every parameter of small terms, and of large ones the first and the spread."""
+    """Yield every parameter of small terms, and the first and the spread of large ones."""
     for name in sorted(map(str, draws.data_vars)):
-        if name.endswith(("_unit", "_placed", "_log")):
-            continue
         labels, values = stack_parameters(draws[[name]])
-        flat = values.reshape(len(values), -1)
+        flat, label = values.reshape(len(values), -1), np.array(labels, dtype=object)
         if name.startswith("correlation_"):
-            below = np.flatnonzero(np.tri(int(np.sqrt(len(flat))), k=-1).ravel())
-            labels, flat = [labels[row] for row in below], flat[below]
-        seen = ~np.isnan(flat).any(axis=1)
-        labels, flat = [label for label, keep in zip(labels, seen, strict=True) if keep], flat[seen]
-        few = len(flat) if len(flat) <= FEW_LEVELS else 1
-        yield from zip(labels[:few], flat[:few], strict=True)
-        if few < len(flat):
+            below_diagonal = np.flatnonzero(np.tri(int(np.sqrt(len(flat))), k=-1).ravel())
+            label, flat = label[below_diagonal], flat[below_diagonal]
+        present = ~np.isnan(flat).any(axis=1)
+        label, flat = label[present], flat[present]
+        count = len(flat) if len(flat) <= LARGE_TERM else 1
+        yield from zip(label[:count].tolist(), flat[:count], strict=True)
+        if count < len(flat):
             yield f"spread of {name}", flat.std(axis=0)
 
 
-def _known(truth: xr.DataArray, draws: xr.DataArray) -> xr.DataArray:
-    """A truth, missing where no ratings are and draws are missing."""
-    return truth.where(draws.isel(chain=0, draw=0, drop=True).notnull())
-
-
 def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
-    """Place of a truth among draws, in (0, 1): uniform if it is one of them, ties at random."""
+    """Rank of a true value among draws in (0, 1), uniform if it is one of them; ties at random."""
     below, ties = int((drawn < true).sum()), int((drawn == true).sum())
     return (below + rng.random() * (ties + 1)) / (len(drawn) + 1)
 
 
-def summarise_calibration(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
-    """Return bands, tests and coverage of places of truths.
+def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
+    """Return bands, tests and coverage of the ranks of true values.
 
     Args:
-        made: Of each simulation ``quantity``, ``pit``, ``converged``, ``rhat``, ``ess`` and
+        parts: Of each simulation ``quantity``, ``pit``, ``converged``, ``rhat``, ``ess`` and
             ``divergences``, as a store keeps them.
         seed: Seed of the bands.
 
     Returns:
         ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
         diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
-        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ);
-        ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central
-        intervals; ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``, ``fit_ess``
-        and ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether it has the
-        100 effective draws and an R-hat of at most 1.05 that places among 100 draws need;
+        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ;
+        Holm 1979); ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of
+        central intervals; ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``,
+        ``fit_ess`` and ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether
+        the fit has the 100 effective draws and an R-hat of at most 1.05 that ranks need;
         ``calibrated``, 1 if no ``p_holm`` is below 5%.
     """
-    names = made[0]["quantity"].tolist()
-    places = [dict(zip(one["quantity"].tolist(), one["pit"], strict=True)) for one in made]
-    pit = np.array([[one[name] for one in places] for name in names])
-    curves = np.stack(
-        [ecdf_pit(each, BAND, BAND_DRAWS, rng=np.random.default_rng(seed)) for each in pit], axis=1
-    )
-    point, ecdf, lower, upper = curves
+    names = parts[0]["quantity"].tolist()
+    ranks = [dict(zip(part["quantity"].tolist(), part["pit"], strict=True)) for part in parts]
+    pit = np.array([[rank[name] for rank in ranks] for name in names])
+    curves = [
+        ecdf_pit(row, BAND_LEVEL, BAND_DRAWS, rng=np.random.default_rng(seed)) for row in pit
+    ]
+    point, ecdf, lower, upper = np.stack(curves, axis=1)
     p_value = np.atleast_1d(array_stats.uniformity_test(pit, method="prit_c")[0])
-    p_holm = holm(p_value)
+    p_holm = multipletests(p_value, method="holm")[1]
     table = xr.Dataset(
         {
             "pit": (("quantity", "simulation"), pit),
@@ -266,46 +244,35 @@ def summarise_calibration(made: Sequence[Arrays], *, seed: int) -> xr.Dataset:
             "outside": ("quantity", ((ecdf < lower) | (ecdf > upper)).any(axis=1)),
             "p_value": ("quantity", p_value),
             "p_holm": ("quantity", p_holm),
-            "calibrated": int((p_holm >= ERROR).all()),
+            "calibrated": int((p_holm >= FAMILY_ERROR).all()),
         }
-        | _fits(made),
+        | _fits(parts),
         {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},
     )
-    return table.assign(_coverage(pit)).assign_coords(level=list(LEVELS))
+    return table.assign(_coverage(pit)).assign_coords(level=list(COVERAGE_LEVELS))
 
 
-def _fits(made: Sequence[Arrays]) -> dict[str, tuple[str, NDArray[np.generic]]]:
-    """How the fits went, over simulations."""
+def _fits(parts: Sequence[Arrays]) -> dict[str, tuple[str, NDArray[np.generic]]]:
+    """Quality of the fits, over simulations."""
     names = ("converged", "rhat", "ess", "divergences")
-    found = {f"fit_{name}": np.array([one[name].item() for one in made]) for name in names}
-    found["fit_ranked"] = (found["fit_rhat"] <= AGREE) & (found["fit_ess"] >= RANKED)
-    return {name: ("simulation", values) for name, values in found.items()}
+    values = {f"fit_{name}": np.array([part[name].item() for part in parts]) for name in names}
+    values["fit_ranked"] = (values["fit_rhat"] <= RANKED_RHAT) & (values["fit_ess"] >= RANKED_DRAWS)
+    return {name: ("simulation", value) for name, value in values.items()}
 
 
 def _coverage(pit: Floats) -> dict[str, tuple[tuple[str, str], Floats]]:
-    """Share of truths inside central intervals, with Wilson's 95% interval."""
-    inside = np.abs(2.0 * pit - 1.0)[:, :, None] <= np.array(LEVELS)
+    """Share of true values inside central intervals, with Wilson's 95% interval."""
+    inside = np.abs(2.0 * pit - 1.0)[:, :, None] <= np.array(COVERAGE_LEVELS)
     counts, total = inside.sum(axis=1), pit.shape[1]
-    bounds = [
-        [binomtest(int(count), total).proportion_ci(BAND, method="wilson") for count in row]
-        for row in counts
-    ]
-    held = {
+    bounds = np.array(
+        [
+            [binomtest(int(n), total).proportion_ci(BAND_LEVEL, method="wilson") for n in row]
+            for row in counts
+        ]
+    )
+    values = {
         "coverage": counts / total,
-        "coverage_lower": np.array([[each.low for each in row] for row in bounds]),
-        "coverage_upper": np.array([[each.high for each in row] for row in bounds]),
+        "coverage_lower": bounds[..., 0],
+        "coverage_upper": bounds[..., 1],
     }
-    return {name: (("quantity", "level"), values) for name, values in held.items()}
-
-
-def holm(p_value: Floats) -> Floats:
-    """Return p values corrected for their number (Holm 1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_value)
-    steps = p_value[order] * np.arange(len(p_value), 0, -1)
-    held = np.empty_like(p_value)
-    held[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return held
+    return {name: (("quantity", "level"), value) for name, value in values.items()}

@@ -1,7 +1,7 @@
-"""Levels from latent severities, over draws and ratings: their log-probability, and new ones.
+"""Categories of ratings given latent severities: log-probabilities, and random draws.
 
-NumPy alone. The definition is :mod:`sharpbayes.bayes.graph.likelihoods`; a likelihood is one function
-here for its log-probability and one for drawing, in the tables at the end.
+NumPy only; :mod:`sharpbayes.bayes.graph.likelihoods` defines the same likelihoods for PyMC. Each
+likelihood has one function for each of the two tables at the end.
 """
 
 from dataclasses import dataclass
@@ -15,43 +15,41 @@ from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.spec.model import Likelihood
 
 Floats = NDArray[np.float64]
-Levels = NDArray[np.int16]
+Categories = NDArray[np.int16]
 
 
 @dataclass(frozen=True)
 class LatentRatings:
-    """What the ratings on one scale come from, draw by draw.
+    """Quantities that determine the ratings on one scale, for every draw.
 
     Attributes:
-        scale: The scale.
-        likelihood: Which levels a threshold parts.
+        scale: The scale, with the observed categories.
+        likelihood: Name of the likelihood.
         link: ``logit`` or ``probit``.
         severity: eta of each rating; shape (sample, rating).
-        factor: Discrimination a of each rating; shape (sample, rating) or (sample, 1).
-        thresholds: Of each set; shape (sample, set, K - 1).
-        which: Set of each rating; shape (rating,).
+        discrimination: a of each rating; shape (sample, rating) or (sample, 1).
+        thresholds: Thresholds c of each cutpoint set; shape (sample, set, K - 1).
+        cutpoint_set: Set of each rating; shape (rating,).
     """
 
     scale: ScaleRatings
     likelihood: Likelihood
     link: str
     severity: Floats
-    factor: Floats
+    discrimination: Floats
     thresholds: Floats
-    which: Index
+    cutpoint_set: Index
 
-    def cut(self, position: Index) -> Floats:
-        """Return a (c - eta) for a threshold of each rating, infinite beyond the ends."""
-        inside = np.clip(position, 0, self.scale.n_cutpoints - 1)
-        cuts = self.thresholds[:, self.which, inside]
-        values = self.factor * (cuts - self.severity)
-        return np.where(
-            position < 0, -np.inf, np.where(position < self.scale.n_cutpoints, values, np.inf)
-        )
+    def below(self, position: Index) -> Floats:
+        """Return a (c - eta) for one threshold of each rating, infinite beyond either end."""
+        last = self.scale.n_cutpoints
+        cuts = self.thresholds[:, self.cutpoint_set, np.clip(position, 0, last - 1)]
+        values = self.discrimination * (cuts - self.severity)
+        return np.where(position < 0, -np.inf, np.where(position < last, values, np.inf))
 
-    def past(self, k: int) -> Floats:
+    def above(self, k: int) -> Floats:
         """Return a (eta - c_k) of each rating."""
-        return self.factor * (self.severity - self.thresholds[:, self.which, k])
+        return self.discrimination * (self.severity - self.thresholds[:, self.cutpoint_set, k])
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw from the distribution of the link for each rating."""
@@ -60,81 +58,82 @@ class LatentRatings:
 
 
 def log_probability(latent: LatentRatings) -> Floats:
-    """Return log P(level) of each observed rating; shape (sample, rating)."""
+    """Return log P(category) of each observed rating; shape (sample, rating)."""
     return LOG_PROBABILITY[latent.likelihood](latent)
 
 
-def draw_categories(latent: LatentRatings, rng: np.random.Generator) -> Levels:
-    """Draw a level for each rating; shape (sample, rating)."""
+def draw_categories(latent: LatentRatings, rng: np.random.Generator) -> Categories:
+    """Draw a category for each rating; shape (sample, rating)."""
     return DRAW[latent.likelihood](latent, rng)
 
 
 def _cumulative(latent: LatentRatings) -> Floats:
-    """Log of the probability between two thresholds."""
-    level = latent.scale.category
-    upper, lower = latent.cut(level), latent.cut(level - 1)
+    """Log-probability between the two thresholds of the category."""
+    category = latent.scale.category
+    upper, lower = latent.below(category), latent.below(category - 1)
     if latent.link == "logit":
         with np.errstate(divide="ignore"):
-            narrow = np.log(-np.expm1(lower - upper))
-        return narrow + log_expit(upper) + log_expit(-lower)
-    flip = lower + upper > 0
-    low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
+            width = np.log(-np.expm1(lower - upper))
+        return width + log_expit(upper) + log_expit(-lower)
+    # The normal distribution is most exact in its lower tail.
+    mirrored = lower + upper > 0
+    low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
     top = log_ndtr(high)
     with np.errstate(divide="ignore"):
         return top + np.log(-np.expm1(log_ndtr(low) - top))
 
 
 def _adjacent(latent: LatentRatings) -> Floats:
-    """Weight of the level less the logarithm of the sum of all weights."""
-    whole = np.zeros(latent.severity.shape)
-    weight, own = np.zeros_like(whole), np.zeros_like(whole)
+    """Log-weight of the category less the logarithm of the sum of all weights."""
+    total = np.zeros(latent.severity.shape)
+    weight, own_weight = np.zeros_like(total), np.zeros_like(total)
     for k in range(latent.scale.n_cutpoints):
-        weight += latent.past(k)
-        np.logaddexp(whole, weight, out=whole)
-        np.copyto(own, weight, where=latent.scale.category == k + 1)
-    own -= whole
-    return own
+        weight += latent.above(k)
+        np.logaddexp(total, weight, out=total)
+        np.copyto(own_weight, weight, where=latent.scale.category == k + 1)
+    own_weight -= total
+    return own_weight
 
 
 def _continuation(latent: LatentRatings) -> Floats:
-    """Sum of the logarithms of passing each threshold that was passed, and of then stopping."""
+    """Sum of the log-probabilities to pass each lower threshold, and then to stop."""
     total = np.zeros(latent.severity.shape)
     log_cdf = log_expit if latent.link == "logit" else log_ndtr
     for k in range(latent.scale.n_cutpoints):
-        met = np.flatnonzero(latent.scale.category >= k)
-        passed = np.where(latent.scale.category[met] > k, 1.0, -1.0)
-        total[:, met] += log_cdf(passed * latent.past(k)[:, met])
+        reached = np.flatnonzero(latent.scale.category >= k)
+        sign = np.where(latent.scale.category[reached] > k, 1.0, -1.0)
+        total[:, reached] += log_cdf(sign * latent.above(k)[:, reached])
     return total
 
 
-def _draw_cumulative(latent: LatentRatings, rng: np.random.Generator) -> Levels:
-    """The number of thresholds below eta plus noise / a."""
-    reached = latent.severity + latent.noise(rng) / latent.factor
-    level = np.zeros(reached.shape, dtype=np.int16)
+def _draw_cumulative(latent: LatentRatings, rng: np.random.Generator) -> Categories:
+    """Number of thresholds below eta + noise / a."""
+    severity = latent.severity + latent.noise(rng) / latent.discrimination
+    category = np.zeros(severity.shape, dtype=np.int16)
     for k in range(latent.scale.n_cutpoints):
-        level += reached > latent.thresholds[:, latent.which, k]
-    return level
+        category += severity > latent.thresholds[:, latent.cutpoint_set, k]
+    return category
 
 
-def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Levels:
-    """The level whose weight plus Gumbel noise is largest."""
+def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Categories:
+    """Category with the largest sum of log-weight and Gumbel noise."""
     weight = np.zeros(latent.severity.shape)
-    level = np.zeros(weight.shape, dtype=np.int16)
+    category = np.zeros(weight.shape, dtype=np.int16)
     largest = rng.gumbel(size=weight.shape)
     for k in range(latent.scale.n_cutpoints):
-        weight += latent.past(k)
+        weight += latent.above(k)
         value = weight + rng.gumbel(size=weight.shape)
-        level[value > largest] = k + 1
+        category[value > largest] = k + 1
         np.maximum(largest, value, out=largest)
-    return level
+    return category
 
 
-def _draw_continuation(latent: LatentRatings, rng: np.random.Generator) -> Levels:
-    """The first threshold that eta plus noise / a, drawn anew at each, does not pass."""
-    level = np.zeros(latent.severity.shape, dtype=np.int16)
+def _draw_continuation(latent: LatentRatings, rng: np.random.Generator) -> Categories:
+    """First threshold that eta plus new noise / a does not pass."""
+    category = np.zeros(latent.severity.shape, dtype=np.int16)
     for k in range(latent.scale.n_cutpoints):
-        level += (level == k) & (latent.past(k) + latent.noise(rng) > 0.0)
-    return level
+        category += (category == k) & (latent.above(k) + latent.noise(rng) > 0.0)
+    return category
 
 
 LOG_PROBABILITY = {

@@ -1,4 +1,4 @@
-"""Judges or raters drawn anew from their population: effects by the posterior's own sds."""
+"""New judges or raters from the population that the fitted ones come from."""
 
 import numpy as np
 import xarray as xr
@@ -14,11 +14,11 @@ Floats = NDArray[np.float64]
 def draw_new_levels(
     posterior: xr.Dataset, design: Design, column: str, *, rng: np.random.Generator
 ) -> xr.Dataset:
-    """Return draws in which every level of a column is a new one of the same population.
+    """Return draws in which every level of a column is a new one from the same population.
 
-    Each effect of the column is drawn from the law that its term gives it, draw by draw:
-    normal(0, sd) with the sd of that draw; a discrimination is exp(normal(0, sd)). All other
-    variables are as they were.
+    Each effect of the column is drawn from its prior given the hyperparameters of the draw:
+    normal(0, sd) for locations and gaps, exp(normal(0, sd)) for discriminations. All other
+    variables stay as they are.
 
     Args:
         posterior: Variables over (chain, draw, ...).
@@ -27,27 +27,27 @@ def draw_new_levels(
         rng: Random numbers.
 
     Returns:
-        The posterior with the effects of the column's terms in location, spacing and
-        discrimination replaced.
+        The posterior with new effects for every term of the column.
 
     Raises:
-        SpecError: The model gives each level of the column an sd of its own.
+        SpecError: The model gives each level of the column its own sd.
 
     Source: posterior predictive of a new group member (Gelman and Hill 2007, chapter 12.8).
     """
-    fresh = {}
+    new_effects = {}
     for term in design.terms:
         if column in term.dims:
-            value = _effects(posterior, term, column, rng)
-            value = np.exp(value) if term.kind == "discrimination" else value
-            fresh[term.name] = (
-                posterior[term.name].transpose("chain", "draw", *term.dims).copy(data=value)
-            )
-    return posterior.assign(fresh)
+            values = _draw_effects(posterior, term, column, rng)
+            values = np.exp(values) if term.kind == "discrimination" else values
+            effects = posterior[term.name].transpose("chain", "draw", *term.dims)
+            new_effects[term.name] = effects.copy(data=values)
+    return posterior.assign(new_effects)
 
 
-def _effects(posterior: xr.Dataset, term: Term, column: str, rng: np.random.Generator) -> Floats:
-    """New effects; shape (chain, draw, *term.shape)."""
+def _draw_effects(
+    posterior: xr.Dataset, term: Term, column: str, rng: np.random.Generator
+) -> Floats:
+    """Draw effects of a term; shape (chain, draw, *term.shape)."""
     shape = (posterior.sizes["chain"], posterior.sizes["draw"], *term.shape)
     unit = rng.normal(size=shape)
     if isinstance(term.prior, StudentT):
@@ -55,14 +55,15 @@ def _effects(posterior: xr.Dataset, term: Term, column: str, rng: np.random.Gene
         unit /= np.sqrt(rng.chisquare(df, size=shape) / df)
     if term.correlation is None:
         return unit * _sd(posterior, term)
-    if term.dims[-1] == column:
+    dim = term.dims[-1]
+    if dim == column:
         message = f"{term.stem} gives each {column} an sd of its own: none to draw a new one from"
         raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
-    own = posterior[f"correlation_{term.stem}"]
-    matrix = own.transpose("chain", "draw", term.dims[-1], f"{term.dims[-1]}_other").to_numpy()
+    correlation = posterior[f"correlation_{term.stem}"]
+    matrix = correlation.transpose("chain", "draw", dim, f"{dim}_other").to_numpy()
     factor = np.linalg.cholesky(matrix)
-    lead = term.shape[:-1]
-    factor = factor.reshape(*factor.shape[:2], *(1,) * len(lead), *factor.shape[2:])
+    ones = (1,) * (len(term.shape) - 1)
+    factor = factor.reshape(*factor.shape[:2], *ones, *factor.shape[2:])
     correlated: Floats = (factor @ unit[..., None])[..., 0]
     return correlated * _sd(posterior, term)
 
@@ -71,6 +72,6 @@ def _sd(posterior: xr.Dataset, term: Term) -> Floats | float:
     """The sd of each draw, or the fixed one; broadcasts to (chain, draw, *term.shape)."""
     if isinstance(term.prior.sd, float):
         return term.prior.sd
-    found = posterior[f"sd_{term.stem}"].transpose("chain", "draw", ...).to_numpy()
-    missing = 2 + len(term.shape) - found.ndim
-    return found.reshape(*found.shape[:2], *(1,) * missing, *found.shape[2:])
+    sd = posterior[f"sd_{term.stem}"].transpose("chain", "draw", ...).to_numpy()
+    ones = (1,) * (2 + len(term.shape) - sd.ndim)
+    return sd.reshape(*sd.shape[:2], *ones, *sd.shape[2:])

@@ -1,7 +1,7 @@
 """Posterior draws -> latent severities, replicated ratings and pointwise log-likelihood.
 
-From the variables of the posterior alone, over blocks of draws: nothing is compiled, and memory
-stays bounded.
+Everything is computed from the variables of the posterior in blocks of draws: nothing is compiled,
+and memory stays bounded.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,82 +14,116 @@ from sharpbayes.bayes.design.crossing import Index, combinations
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
+from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
 
-# Latent severities held at once, so that a block of draws stays under some 100 MB.
-BLOCK_CELLS = 4_000_000
+# Latent severities in memory at once: a block of draws stays under some 100 MB.
+BLOCK_VALUES = 4_000_000
+# Bytes for one rating in one draw: a replicated category, and its log-likelihood.
+CATEGORY_BYTES, LOG_LIKELIHOOD_BYTES = 2, 4
 
 
 def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
     """Return about ``draws`` draws in all, evenly spaced and as many from every chain."""
-    each = max(1, min(posterior.sizes["draw"], draws // posterior.sizes["chain"]))
-    chosen = np.linspace(0, posterior.sizes["draw"] - 1, each).round().astype(int)
-    return posterior.isel(draw=np.unique(chosen))
+    count = draws_per_chain(posterior.sizes["chain"], posterior.sizes["draw"], draws=draws)
+    positions = np.linspace(0, posterior.sizes["draw"] - 1, count).round().astype(int)
+    return posterior.isel(draw=np.unique(positions))
+
+
+def draws_per_chain(chains: int, length: int, *, draws: int) -> int:
+    """Return how many draws of each chain :func:`thin` keeps of ``length``.
+
+    >>> draws_per_chain(4, 1000, draws=500), draws_per_chain(4, 100, draws=500)
+    (125, 100)
+    """
+    return max(1, min(length, draws // chains))
+
+
+def replicate_bytes(design: Design, sampler: Sampler) -> int:
+    """Return the memory of the replicated ratings and log-likelihoods that a fit stores, in bytes.
+
+    Args:
+        design: The design of the fit.
+        sampler: Numbers of chains and draws; ``predictive_draws`` of them are replicated.
+    """
+    if not sampler.predictive_draws:
+        return 0
+    draws = draws_per_chain(sampler.chains, sampler.draws, draws=sampler.predictive_draws)
+    posterior = sampler.chains * draws * (CATEGORY_BYTES + LOG_LIKELIHOOD_BYTES)
+    return design.n_ratings * (posterior + sampler.predictive_draws * CATEGORY_BYTES)
 
 
 def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> LatentRatings:
-    """Return what the ratings on one scale come from, for every draw."""
+    """Return the quantities that determine the ratings on one scale, for every draw."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
     for term in design.terms_of("location"):
-        severity += _gathered(_flat(posterior, term.name, term.dims), term.index[scale.rows])
-    log_factor = np.zeros((samples, 1))
+        severity += _take(_flat(posterior[term.name], *term.dims), term.index[scale.rows])
+    log_discrimination = np.zeros((samples, 1))
     for term in design.terms_of("discrimination"):
-        effects = np.log(_flat(posterior, term.name, term.dims))
-        log_factor = log_factor + _gathered(effects, term.index[scale.rows])
-    which, thresholds = _sets(posterior, design, scale)
+        effects = np.log(_flat(posterior[term.name], *term.dims))
+        log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
+    cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
     return LatentRatings(
-        scale, design.likelihood, design.link, severity, np.exp(log_factor), thresholds, which
+        scale=scale,
+        likelihood=design.likelihood,
+        link=design.link,
+        severity=severity,
+        discrimination=np.exp(log_discrimination),
+        thresholds=thresholds,
+        cutpoint_set=cutpoint_set,
     )
 
 
-def _sets(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> tuple[Index, Floats]:
-    """Set of each rating, and the thresholds of every set."""
+def _cutpoint_sets(
+    posterior: xr.Dataset, design: Design, scale: ScaleRatings
+) -> tuple[Index, Floats]:
+    """Return the cutpoint set of each rating, and the thresholds of every set."""
     common = posterior[f"threshold_{scale.name}"]
-    gap_terms = [
+    terms = [
         term for term in design.terms_of("gap") if design.scales[term.scale].name == scale.name
     ]
-    nothing = [np.zeros(len(scale.rows), dtype=np.int64)]
-    which, levels = combinations([term.index[scale.rows] for term in gap_terms] or nothing)
-    if not gap_terms:
-        return which, _flat(common, None, (scale.cutpoint_dim,))[:, None, :]
-    stretch = xr.zeros_like(posterior[gap_terms[0].name].isel({gap_terms[0].dims[0]: 0}, drop=True))
-    for column, term in enumerate(gap_terms):
+    if not terms:
+        return np.zeros(len(scale.rows), dtype=np.int64), _flat(common, scale.cutpoint_dim)[:, None]
+    cutpoint_set, levels = combinations([term.index[scale.rows] for term in terms])
+    effects = xr.zeros_like(posterior[terms[0].name].isel({terms[0].dims[0]: 0}, drop=True))
+    for column, term in enumerate(terms):
         level = xr.DataArray(levels[:, column], dims="set")
-        own = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
-        stretch = stretch + own.where(level >= 0, 0.0)
-    own = apply_gap_effects(common, stretch, scale, ordered=design.ordered_cutpoints)
-    flat = _flat(own, None, ("set", scale.cutpoint_dim))
-    return which, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
+        of_level = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
+        effects = effects + of_level.where(level >= 0, 0.0)
+    thresholds = apply_gap_effects(common, effects, scale, ordered=design.ordered_cutpoints)
+    flat = _flat(thresholds, "set", scale.cutpoint_dim)
+    return cutpoint_set, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
 
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
-    """Return log P(level_n | draw) of every rating, over (chain, draw, rating)."""
-    return _over_scales(
+    """Return log P(category_n | draw) of every rating, over (chain, draw, rating)."""
+    return _map_scales(
         posterior, design, lambda latent: log_probability(latent).astype(np.float32)
     )
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
-    """Return ratings replicated for the observed cells, over (chain, draw, rating)."""
+    """Return replicated ratings of the same items by the same raters, (chain, draw, rating)."""
     rng = np.random.default_rng(seed)
-    return _over_scales(posterior, design, lambda latent: draw_categories(latent, rng))
+    return _map_scales(posterior, design, lambda latent: draw_categories(latent, rng))
 
 
-def observed(design: Design) -> xr.Dataset:
-    """Return the observed levels of each scale."""
-    levels = {
-        f"rating_{scale.name}": (rating_dim(scale.name), scale.category.astype(np.int16))
-        for scale in design.scales
-    }
-    return xr.Dataset(levels)
+def observed_data(design: Design) -> xr.Dataset:
+    """Return the observed categories of each scale."""
+    return xr.Dataset(
+        {
+            f"rating_{scale.name}": (rating_dim(scale.name), scale.category.astype(np.int16))
+            for scale in design.scales
+        }
+    )
 
 
-def _over_scales(
+def _map_scales(
     posterior: xr.Dataset, design: Design, compute: Callable[[LatentRatings], NDArray[np.generic]]
 ) -> xr.Dataset:
-    """Apply a function of what ratings come from to every scale, in blocks of draws."""
+    """Apply a function of latent ratings to every scale, in blocks of draws."""
     variables = {}
     for scale in design.scales:
         parts = [
@@ -100,24 +134,22 @@ def _over_scales(
         ]
         dims = ("chain", "draw", rating_dim(scale.name))
         variables[f"rating_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
-    coords = {name: posterior.coords[name] for name in ("chain", "draw")}
-    return xr.Dataset(variables, coords)
+    return xr.Dataset(variables, {name: posterior.coords[name] for name in ("chain", "draw")})
 
 
-def _blocks(posterior: xr.Dataset, ratings: int) -> Iterator[xr.Dataset]:
+def _blocks(posterior: xr.Dataset, n_ratings: int) -> Iterator[xr.Dataset]:
     """Cut the draws into blocks of bounded size."""
-    step = max(1, BLOCK_CELLS // (ratings * posterior.sizes["chain"]))
-    for start in range(0, posterior.sizes["draw"], step):
-        yield posterior.isel(draw=slice(start, start + step))
+    size = max(1, BLOCK_VALUES // (n_ratings * posterior.sizes["chain"]))
+    for start in range(0, posterior.sizes["draw"], size):
+        yield posterior.isel(draw=slice(start, start + size))
 
 
-def _flat(data: xr.Dataset | xr.DataArray, name: str | None, dims: tuple[str, ...]) -> Floats:
+def _flat(array: xr.DataArray, *dims: str) -> Floats:
     """Return a variable as (sample, level), chains one after the other."""
-    array = data if isinstance(data, xr.DataArray) else data[name]
     values = array.transpose("chain", "draw", *dims).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)
 
 
-def _gathered(values: Floats, index: Index) -> Floats:
+def _take(values: Floats, index: Index) -> Floats:
     """Effects at an index, 0 where it is -1; shape (sample, rating)."""
     return np.where(index >= 0, values[:, index], 0.0)

@@ -1,22 +1,22 @@
-"""Chains of a sampler, each with a seed of its own: alike together, one by one, or elsewhere."""
+"""Chains of nutpie's sampler: each has its own seed, so that it is the same wherever it runs."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import nutpie
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.sampling.nutpie_loader import nutpie
-from sharpbayes.execution.progress import ChainStatus, ProgressCallback
+from sharpbayes.execution.progress import ChainStatus
 from sharpbayes.execution.tasks import Arrays, Execution
 from sharpbayes.execution.threads import cpu_count
 from sharpbayes.spec.study import Sampler
 
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
-# With fewer finished draws than this a chain says nothing, not even whether it has converged.
-FEWEST_DRAWS = 4
+# Convergence of shorter chains cannot be checked.
+MIN_DRAWS = 4
 POLL_SECONDS, REPORT_SECONDS = 0.005, 0.5
 
 
@@ -30,111 +30,105 @@ def chain_seeds(seed: int, chains: int) -> list[int]:
     return [int(child.generate_state(1, np.uint64)[0]) for child in children]
 
 
-def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Execution) -> list[Arrays]:
-    """Sample every chain that is not in the store; return draws and statistics, all of one length.
+def chain_name(number: int, *, seed: int) -> str:
+    """Return the name of a chain in a store; every attempt to converge has another seed."""
+    return f"chain-{seed}-{number}"
+
+
+def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
+    """Sample one chain with its own seed and wait for it."""
+    return _to_arrays(_start(compiled, sampler, seed, None).wait())
+
+
+def run_chains(
+    compiled: Any, sampler: Sampler, *, seed: int, execution: Execution
+) -> list[Arrays]:
+    """Sample every chain that is not in the store.
 
     Args:
-        compiled: A model as nutpie takes them.
+        compiled: A model as nutpie takes it.
         sampler: Numbers of chains, tuning steps and draws.
-        seed: Seed that those of the chains are made from.
+        seed: Seed from which the seeds of the chains follow.
         execution: Store of finished chains, progress, and how many chains run at once.
 
     Returns:
-        For each chain the columns of draws, flat, and of :data:`STATISTICS`; fewer draws than
-        asked for after Ctrl-C.
+        Draws and statistics of each chain, all of one length. After Ctrl-C chains are shorter
+        or fewer than asked for.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
     """
-    store, total = execution.store, sampler.tune + sampler.draws
     names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
-    finished = {number: part for number, name in enumerate(names) if (part := store.get(name))}
-    states = [ChainStatus(total * (n in finished), total) for n in range(sampler.chains)]
-    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), states, execution)
+    chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}
+    total = sampler.tune + sampler.draws
+    status = [ChainStatus(total * (n in chains), total) for n in range(sampler.chains)]
+    pool = _ChainPool(compiled, sampler, seed, status, execution)
     try:
-        for number in pool.run([n for n in range(sampler.chains) if n not in finished]):
-            finished[number] = _arrays(pool.running[number].wait())
-            del pool.running[number]
-            store.put(names[number], finished[number])
+        for number, trace in pool.run([n for n in range(sampler.chains) if n not in chains]):
+            chains[number] = _to_arrays(trace)
+            execution.store.put(names[number], chains[number])
     except KeyboardInterrupt:
-        finished |= {number: _arrays(trace) for number, trace in pool.stop()}
+        chains |= {number: _to_arrays(trace) for number, trace in pool.stop()}
     finally:
-        # A chain that outlives this call would read memory that is no longer there.
+        # The memory that a chain reads is freed when this function returns.
         list(pool.stop())
-    return _equal_length([finished[number] for number in sorted(finished)])
-
-
-def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
-    """Sample one chain and wait for it.
-
-    Args:
-        compiled: A model as nutpie takes them.
-        sampler: Numbers of tuning steps and draws.
-        seed: The chain's own seed.
-    """
-    return _arrays(_start(compiled, sampler, seed, None).wait())
-
-
-def chain_name(number: int, *, seed: int) -> str:
-    """Return the name of a chain in a store; the seed of all chains tells attempts apart."""
-    return f"chain-{seed}-{number}"
+    return _equal_length([chains[number] for number in sorted(chains)])
 
 
 class _ChainPool:
-    """Chains that run at once in this process, by default one for each processor."""
+    """Chains that run at once on threads of nutpie, by default one for each processor."""
 
     def __init__(
         self,
         compiled: Any,
         sampler: Sampler,
-        seeds: Sequence[int],
-        states: list[ChainStatus],
+        seed: int,
+        status: list[ChainStatus],
         execution: Execution,
     ) -> None:
-        self.compiled = compiled
-        self.sampler = sampler
-        self.seeds = seeds
-        self.states = states
-        self.progress: ProgressCallback = execution.progress
+        self.compiled, self.sampler = compiled, sampler
+        self.seeds = chain_seeds(seed, sampler.chains)
+        self.status, self.progress = status, execution.progress
         self.cores = execution.cores or cpu_count()
         self.running: dict[int, Any] = {}
 
-    def run(self, waiting: list[int]) -> Iterator[int]:
-        """Start the waiting chains in turn; yield the number of each chain when it has finished."""
+    def run(self, waiting: list[int]) -> Iterator[tuple[int, Any]]:
+        """Start the waiting chains in turn; yield each with its trace when it has finished."""
         reported = time.monotonic()
         while waiting or self.running:
             while waiting and len(self.running) < self.cores:
                 self.start(waiting.pop(0))
-            ended = [number for number, chain in self.running.items() if _has_ended(chain)]
-            yield from ended
-            if ended or time.monotonic() - reported > REPORT_SECONDS:
+            finished = [number for number, chain in self.running.items() if _has_finished(chain)]
+            for number in finished:
+                yield number, self.running.pop(number).wait()
+            if finished or time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                self.progress("sampling", list(self.states))
-            if not ended:
+                self.progress("sampling", list(self.status))
+            if not finished:
                 time.sleep(POLL_SECONDS)
 
+    def start(self, number: int) -> None:
+        """Start a chain."""
+
+        def update(status: Sequence[Any]) -> None:
+            self.status[number] = status[0]
+
+        self.running[number] = _start(self.compiled, self.sampler, self.seeds[number], update)
+
     def stop(self) -> Iterator[tuple[int, Any]]:
-        """Stop every running chain, and yield the draws that it has so far."""
+        """Stop every running chain; yield each with its trace so far."""
         while self.running:
             number = next(iter(self.running))
             trace = self.running[number].abort()
             del self.running[number]
             yield number, trace
 
-    def start(self, number: int) -> None:
-        """Start a chain."""
-
-        def update(states: Sequence[Any]) -> None:
-            self.states[number] = states[0]
-
-        self.running[number] = _start(self.compiled, self.sampler, self.seeds[number], update)
-
 
 def _start(
     compiled: Any, sampler: Sampler, seed: int, update: Callable[[Sequence[Any]], None] | None
 ) -> Any:
-    """One chain that runs on a thread of its own."""
-    return nutpie().sample(
+    """Start one chain on a thread of nutpie."""
+    return nutpie.sample(
         compiled,
         draws=sampler.draws,
         tune=sampler.tune,
@@ -152,39 +146,38 @@ def _start(
     )
 
 
-def _has_ended(chain: Any) -> bool:
-    """Tell whether a chain has ended; nutpie raises where it asks and has no answer at once."""
+def _has_finished(chain: Any) -> bool:
+    """Tell whether a chain has finished; nutpie raises where it cannot tell at once."""
     try:
         return bool(chain.is_finished)
     except TimeoutError:
         return False
 
 
-def _arrays(trace: Any) -> Arrays:
-    """Draws and statistics of a chain as arrays over draws, tuning left out."""
+def _to_arrays(trace: Any) -> Arrays:
+    """Draws and statistics of a chain after tuning; empty if tuning had not finished."""
     draws, statistics = trace.get_arrow_trace()
     if not draws:
         return {}
-    chain, stats = draws[0], statistics[0]
-    tuning = int(_column(stats, "tuning").sum())
-    if stats.num_rows <= tuning:
-        # Ctrl-C before it had finished its tuning.
+    tuning = int(_statistic(statistics[0], "tuning").sum())
+    if statistics[0].num_rows <= tuning:
         return {}
-    found = {f"draw {name}": _rows(chain.slice(tuning), name) for name in chain.column_names}
-    held = stats.slice(tuning)
-    return found | {name: _column(held, name) for name in STATISTICS if name in held.column_names}
+    values, table = draws[0].slice(tuning), statistics[0].slice(tuning)
+    return {f"draw {name}": _values(values, name) for name in values.column_names} | {
+        name: _statistic(table, name) for name in STATISTICS if name in table.column_names
+    }
 
 
 def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
-    """Cut chains to one length, so that the most draws are kept."""
-    found = sorted((each for each in chains if each), key=lambda each: -_length(each))
-    worth = [_length(each) * (rank + 1) for rank, each in enumerate(found)]
-    chosen = int(np.argmax(worth)) if worth else 0
-    shortest = _length(found[chosen]) if found else 0
-    if shortest < FEWEST_DRAWS:
+    """Cut chains to the length that keeps the most draws in all; shorter chains are dropped."""
+    lengths = sorted((_length(chain) for chain in chains if chain), reverse=True)
+    kept_draws = [length * (rank + 1) for rank, length in enumerate(lengths)]
+    best = int(np.argmax(kept_draws)) if lengths else 0
+    length = lengths[best] if lengths else 0
+    if length < MIN_DRAWS:
         raise KeyboardInterrupt
-    whole = [each for each in chains if each and _length(each) >= shortest][: chosen + 1]
-    return [{name: column[:shortest] for name, column in each.items()} for each in whole]
+    kept = [chain for chain in chains if chain and _length(chain) >= length][: best + 1]
+    return [{name: column[:length] for name, column in chain.items()} for chain in kept]
 
 
 def _length(chain: Arrays) -> int:
@@ -192,14 +185,14 @@ def _length(chain: Arrays) -> int:
     return len(next(iter(chain.values())))
 
 
-def _rows(table: Any, name: str) -> NDArray[np.float64]:
-    """All numbers of a column; shape (draw, value)."""
+def _values(table: Any, name: str) -> NDArray[np.float64]:
+    """All numbers of a variable; shape (draw, value)."""
     array = pa.array(table.column(name))
     flat = (array.flatten() if hasattr(array, "flatten") else array).to_numpy()
     return np.asarray(flat, dtype=np.float64).reshape(table.num_rows, -1)
 
 
-def _column(table: Any, name: str) -> NDArray[Any]:
-    """One statistic of every draw of a chain."""
+def _statistic(table: Any, name: str) -> NDArray[Any]:
+    """One statistic of every draw."""
     values: NDArray[Any] = pa.array(table.column(name)).to_numpy(zero_copy_only=False)
     return values

@@ -1,6 +1,5 @@
 """Whether a posterior can be trusted: R-hat, effective sample sizes, and how the sampler went."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,49 +17,59 @@ from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
 
-# A term with more levels than this has so many effects that some exceed a strict limit by chance.
-FEW_LEVELS = 12
-# Effects of such a term are held to an R-hat this many times as far from 1.
-LENIENCE = 5.0
-FEWER_ESS = 0.25
-# Parameters looked at together, so that a block of 20,000 draws stays under some 20 MB.
+# A term with more levels has so many effects that some exceed a strict limit by chance. The limits
+# of its single effects are wider: R-hat may be this many times as far from 1, and the ESS smaller.
+LARGE_TERM = 12
+RHAT_FACTOR, ESS_FACTOR = 5.0, 0.25
+# Parameters that a thread looks at together: 128 of 20,000 draws take some 20 MB.
 BLOCK = 128
 # The tail ESS is the smaller of those of the 5% and 95% quantiles (Vehtari et al. 2021, section
 # 4.3); ArviZ's default is the ends of its 89% interval.
 TAIL = (0.05, 0.95)
+# ArviZ's statistics of values that are already split and ranked.
+rhat_of, ess_of = (partial(s, method="identity") for s in (array_stats.rhat, array_stats.ess))
 
 
 def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     """Return ``rhat``, ``ess_bulk``, ``ess_tail`` by parameter, how sampling went, the verdict.
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
-    Betancourt (2016) by chain, ``deepest`` the share of transitions that ended at the largest
-    depth. A parameter that never varies (the diagonal of a correlation matrix, a level without
-    ratings) has missing numbers and does not count; one that is missing in some draws fails.
+    Betancourt (2016) by chain, ``max_depth_share`` the share of transitions that ended at the
+    largest depth. A parameter that never varies (the diagonal of a correlation matrix, a level
+    without ratings) has missing numbers and does not count; one with draws missing in part fails.
 
     Args:
         trace: ``posterior`` and ``sample_stats`` over (chain, draw).
         sampler: Limits: ``max_rhat``, ``min_ess``, ``max_divergences``, ``min_bfmi``,
-            ``max_depth_share``. Single effects of a term with more than 12 levels are held to
-            1 + 5 (max_rhat - 1) and to a quarter of ``min_ess``.
+            ``max_depth_share``. For single effects of a term with more than 12 levels they are
+            1 + 5 (max_rhat - 1) and a quarter of ``min_ess``.
 
     Returns:
-        ``converged`` is 1 if every limit is met; the attributes ``convergence_issues`` and ``suggestions`` say in
-        words what failed, why that is likely and what to try.
+        ``converged`` is 1 if every limit is met. The attributes ``convergence_issues`` and
+        ``suggestions`` say what failed, the likely cause and what to try.
     """
     posterior = trace["posterior"].to_dataset()
     labels, values = stack_parameters(posterior)
     statistics = trace["sample_stats"].to_dataset()
+    finite = np.isfinite(values)
+    complete, partial_draws = finite.all(axis=(1, 2)), finite.any(axis=(1, 2))
     table = xr.Dataset(
-        {name: ("parameter", found) for name, found in _by_parameter(values).items()}
-        | _sampling(statistics, sampler),
+        {
+            name: ("parameter", column)
+            for name, column in _by_parameter(values, complete & (np.ptp(values, (1, 2)) > 0.0))
+        }
+        | _sampler_statistics(statistics, sampler),
         {"parameter": labels, "chain": posterior["chain"]},
     )
-    broken = ~np.isfinite(values).all(axis=(1, 2)) & np.isfinite(values).any(axis=(1, 2))
-    reasons = _reasons(table, _many(posterior), broken, sampler)
-    table["converged"] = np.int8(not reasons)
-    table.attrs["convergence_issues"] = "; ".join(reasons)
-    table.attrs["suggestions"] = suggest(table, values, statistics, sampler) if reasons else ""
+    issues = [
+        _name_parameters(table, ~complete & partial_draws, "missing in some draws:"),
+        *_limit_issues(table, _in_large_term(posterior), sampler),
+        *_sampling_issues(table, sampler),
+    ]
+    issues = [issue for issue in issues if issue]
+    table["converged"] = np.int8(not issues)
+    table.attrs["convergence_issues"] = "; ".join(issues)
+    table.attrs["suggestions"] = suggest(table, values, statistics, sampler) if issues else ""
     return table
 
 
@@ -76,122 +85,6 @@ def stack_parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
     return labels, np.concatenate(values)
 
 
-def _by_parameter(values: Floats) -> dict[str, Floats]:
-    """R-hat and both effective sample sizes, in blocks over a few threads."""
-    varies = np.isfinite(values).all(axis=(1, 2)) & (np.ptp(values, axis=(1, 2)) > 0.0)
-    rows = np.flatnonzero(varies)
-    blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
-    found = {name: np.full(len(values), np.nan) for name in ("rhat", "ess_bulk", "ess_tail")}
-    numbers = thread_map(lambda block: _of_block(values[block]), blocks)
-    for block, columns in zip(blocks, numbers, strict=True):
-        for name, column in zip(found, columns, strict=True):
-            found[name][block] = column
-    return found
-
-
-def _of_block(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """R-hat, bulk and tail ESS by ArviZ, of ranks that are normalised once for all of them."""
-    halves = _split(values)
-    bulk = _rank_normalised(halves)
-    folded = _rank_normalised(np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True)))
-    rhat, ess = _each(array_stats.rhat), _each(array_stats.ess)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # A chain that never moved has no variance of its own: an infinite R-hat, as it should be.
-        largest = np.maximum(rhat(bulk), rhat(folded))
-        tails = [ess(_split(below)) for below in _below(values)]
-        return largest, ess(bulk), np.minimum(*tails)
-
-
-def _each(statistic: Callable[..., Floats]) -> Callable[[Floats], Floats]:
-    """A statistic of ArviZ of values as they are, neither split nor ranked."""
-    return partial(statistic, method="identity")
-
-
-def _split(values: Floats) -> Floats:
-    """Halves of every chain as chains, a middle draw left out."""
-    half = values.shape[-1] // 2
-    return np.concatenate([values[..., :half], values[..., -half:]], axis=1)
-
-
-def _rank_normalised(values: Floats) -> Floats:
-    """Normal scores of the ranks among all draws of a parameter (Blom 1958)."""
-    flat = values.reshape(len(values), -1)
-    rank = rankdata(flat, axis=1)
-    scores: Floats = ndtri((rank - 3 / 8) / (flat.shape[1] + 1 / 4))
-    return scores.reshape(values.shape)
-
-
-def _below(values: Floats) -> list[Floats]:
-    """Whether each draw is at or below each tail quantile, as ArviZ takes quantiles."""
-    flat = values.reshape(len(values), -1)
-    limits = [array_stats.quantile(flat, prob, axis=-1) for prob in TAIL]
-    return [(values <= limit[:, None, None]).astype(float) for limit in limits]
-
-
-def _sampling(statistics: xr.Dataset, sampler: Sampler) -> dict[str, xr.Variable]:
-    """Divergences, E-BFMI by chain, and the share of transitions at the largest depth."""
-    energy = statistics["energy"].transpose("chain", "draw").to_numpy()
-    deepest = float((statistics["depth"] >= sampler.max_depth).mean())
-    return {
-        "divergences": xr.Variable((), int(statistics["diverging"].sum())),
-        "bfmi": xr.Variable("chain", np.atleast_1d(bfmi(energy))),
-        "max_depth_share": xr.Variable((), deepest),
-    }
-
-
-def _reasons(
-    table: xr.Dataset, many: NDArray[np.bool_], broken: NDArray[np.bool_], sampler: Sampler
-) -> list[str]:
-    """Say in words what keeps a fit from being trusted."""
-    limit = 1.0 + (sampler.max_rhat - 1.0) * np.where(many, LENIENCE, 1.0)
-    fewest = sampler.min_ess * np.where(many, FEWER_ESS, 1.0)
-    rhat = table["rhat"]
-    reasons = [
-        _failure(table, broken, "missing in some draws:"),
-        _failure(table, rhat >= limit, f"R-hat (up to {float(rhat.max()):.3f})" + MISSES),
-    ]
-    for name, words in (("ess_bulk", "bulk ESS"), ("ess_tail", "tail ESS")):
-        ess = table[name]
-        smallest = f"{words} (down to {float(ess.min()):.0f})"
-        reasons.append(_failure(table, ess < fewest, smallest + MISSES))
-    return [reason for reason in [*reasons, *_sampling_reasons(table, sampler)] if reason]
-
-
-MISSES = " misses its limit for"
-
-
-def _sampling_reasons(table: xr.Dataset, sampler: Sampler) -> list[str]:
-    """Say what went wrong while sampling."""
-    reasons = []
-    divergences, lowest = int(table["divergences"]), float(table["bfmi"].min())
-    deepest = float(table["max_depth_share"])
-    if divergences > sampler.max_divergences:
-        reasons.append(f"{divergences} transitions diverged (at most {sampler.max_divergences})")
-    if lowest < sampler.min_bfmi:
-        reasons.append(f"E-BFMI down to {lowest:.2f} (at least {sampler.min_bfmi:g})")
-    if deepest > sampler.max_depth_share:
-        reasons.append(
-            f"{deepest:.0%} of transitions ended at the largest depth {sampler.max_depth} "
-            f"(at most {sampler.max_depth_share:.0%})"
-        )
-    return reasons
-
-
-def _failure(table: xr.Dataset, bad: xr.DataArray | NDArray[np.bool_], words: str) -> str:
-    """Name the parameters that miss a limit, or return an empty string."""
-    names = table["parameter"].to_numpy()[np.asarray(bad)]
-    return f"{words} {format_list(names, most=3)}" if len(names) else ""
-
-
-def _many(posterior: xr.Dataset) -> NDArray[np.bool_]:
-    """For each parameter whether its term has many."""
-    sizes = [
-        array.size // posterior["draw"].size // posterior["chain"].size
-        for array in posterior.values()
-    ]
-    return np.concatenate([np.full(size, size > FEW_LEVELS) for size in sizes])
-
-
 def _labels(name: str, array: xr.DataArray) -> list[str]:
     """Label every element of a variable."""
     if not array.dims:
@@ -199,3 +92,103 @@ def _labels(name: str, array: xr.DataArray) -> list[str]:
     index = array.stack(parameter=array.dims).indexes["parameter"]
     keys = [key if isinstance(key, tuple) else (key,) for key in index]
     return [f"{name}[{', '.join(map(str, key))}]" for key in keys]
+
+
+def _by_parameter(values: Floats, varies: NDArray[np.bool_]) -> list[tuple[str, Floats]]:
+    """R-hat and both effective sample sizes of the parameters that vary."""
+    rows = np.flatnonzero(varies)
+    blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
+    columns = np.full((3, len(values)), np.nan)
+    for block, numbers in zip(
+        blocks, thread_map(lambda block: _rhat_and_ess(values[block]), blocks), strict=True
+    ):
+        columns[:, block] = numbers
+    return list(zip(("rhat", "ess_bulk", "ess_tail"), columns, strict=True))
+
+
+def _rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """R-hat, bulk and tail ESS by ArviZ, from ranks that are computed once for all of them."""
+    halves = _split(values)
+    bulk = _rank_normalise(halves)
+    folded = _rank_normalise(np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A chain that never moved has variance 0, which gives an infinite R-hat.
+        rhat = np.maximum(rhat_of(bulk), rhat_of(folded))
+        tails = [ess_of(_split(below)) for below in _below_quantiles(values)]
+        return rhat, ess_of(bulk), np.minimum(*tails)
+
+
+def _split(values: Floats) -> Floats:
+    """Split every chain into two; a middle draw is left out."""
+    half = values.shape[-1] // 2
+    return np.concatenate([values[..., :half], values[..., -half:]], axis=1)
+
+
+def _rank_normalise(values: Floats) -> Floats:
+    """Normal scores of the ranks among all draws of a parameter (Blom 1958)."""
+    flat = values.reshape(len(values), -1)
+    scores: Floats = ndtri((rankdata(flat, axis=1) - 3 / 8) / (flat.shape[1] + 1 / 4))
+    return scores.reshape(values.shape)
+
+
+def _below_quantiles(values: Floats) -> list[Floats]:
+    """Whether each draw is at or below each tail quantile, by ArviZ's definition of quantiles."""
+    flat = values.reshape(len(values), -1)
+    limits = [array_stats.quantile(flat, prob, axis=-1) for prob in TAIL]
+    return [(values <= limit[:, None, None]).astype(float) for limit in limits]
+
+
+def _sampler_statistics(statistics: xr.Dataset, sampler: Sampler) -> dict[str, xr.Variable]:
+    """Divergences, E-BFMI by chain, and the share of transitions at the largest depth."""
+    energy = statistics["energy"].transpose("chain", "draw").to_numpy()
+    share = float((statistics["depth"] >= sampler.max_depth).mean())
+    return {
+        "divergences": xr.Variable((), int(statistics["diverging"].sum())),
+        "bfmi": xr.Variable("chain", np.atleast_1d(bfmi(energy))),
+        "max_depth_share": xr.Variable((), share),
+    }
+
+
+def _limit_issues(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[str]:
+    """Name the parameters that miss a limit of R-hat or ESS."""
+    rhat_limit = 1.0 + (sampler.max_rhat - 1.0) * np.where(large, RHAT_FACTOR, 1.0)
+    ess_limit = sampler.min_ess * np.where(large, ESS_FACTOR, 1.0)
+    rhat, bulk, tail = table["rhat"], table["ess_bulk"], table["ess_tail"]
+    return [
+        _name_parameters(table, missed, f"{words} misses its limit for")
+        for missed, words in (
+            (rhat >= rhat_limit, f"R-hat (up to {float(rhat.max()):.3f})"),
+            (bulk < ess_limit, f"bulk ESS (down to {float(bulk.min()):.0f})"),
+            (tail < ess_limit, f"tail ESS (down to {float(tail.min()):.0f})"),
+        )
+    ]
+
+
+def _in_large_term(posterior: xr.Dataset) -> NDArray[np.bool_]:
+    """For each parameter whether its term has many levels."""
+    draws = posterior["draw"].size * posterior["chain"].size
+    sizes = [array.size // draws for array in posterior.values()]
+    return np.repeat(np.array(sizes) > LARGE_TERM, sizes)
+
+
+def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> list[str]:
+    """Say which limits of the sampler itself are missed."""
+    issues = []
+    divergences, bfmi_min = int(table["divergences"]), float(table["bfmi"].min())
+    share = float(table["max_depth_share"])
+    if divergences > sampler.max_divergences:
+        issues.append(f"{divergences} transitions diverged (at most {sampler.max_divergences})")
+    if bfmi_min < sampler.min_bfmi:
+        issues.append(f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g})")
+    if share > sampler.max_depth_share:
+        issues.append(
+            f"{share:.0%} of transitions ended at the largest depth {sampler.max_depth} "
+            f"(at most {sampler.max_depth_share:.0%})"
+        )
+    return issues
+
+
+def _name_parameters(table: xr.Dataset, bad: xr.DataArray | NDArray[np.bool_], words: str) -> str:
+    """Name the parameters that miss a limit, or return an empty string."""
+    names = table["parameter"].to_numpy()[np.asarray(bad)]
+    return f"{words} {format_list(names, most=3)}" if len(names) else ""

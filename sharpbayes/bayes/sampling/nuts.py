@@ -1,15 +1,18 @@
-"""Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph outside its families."""
+"""Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph where it must be."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import nutpie
 import numpy as np
 import xarray as xr
+from nutpie.compile_pymc import CompiledPyMCModel
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.graph.model import build, public_names
 from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import ParameterLayout
+from sharpbayes.bayes.kernel.layout import ParameterLayout, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,
@@ -19,93 +22,89 @@ from sharpbayes.bayes.sampling.chains import (
     run_chains,
 )
 from sharpbayes.bayes.sampling.draws import label_draws
-from sharpbayes.bayes.sampling.nutpie_loader import nutpie
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.spec.study import Sampler
 
 
-def sample_kernel(
-    design: Design,
-    layout: ParameterLayout,
-    sampler: Sampler,
-    *,
-    seed: int,
-    execution: Execution = IN_PROCESS,
+def sample_posterior(
+    design: Design, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
 ) -> xr.DataTree:
-    """Return ``posterior`` and ``sample_stats`` over (chain, draw); nothing is compiled.
+    """Sample a design through the kernel, or through PyMC's graph if the kernel does not support it.
 
     Args:
         design: Terms of a model indexed by ratings.
-        layout: The same as flat arrays.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
         execution: Where chains run and are kept; the draws are the same wherever they run.
 
     Returns:
-        Fewer draws than asked for after Ctrl-C: what the chains had finished.
+        ``posterior`` and ``sample_stats`` over (chain, draw). After Ctrl-C there are fewer draws
+        than asked for.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
     """
-    if execution.map_function is not None:
-        chains = _map_chains(design, layout, sampler, seed=seed, execution=execution)
-    else:
-        compiled = compiled_kernel(design, layout)
+    if not design.unsupported_by_kernel:
+        return sample_kernel(design, sampler, seed=seed, execution=execution)
+    model = build(design, kernel_data=parameter_layout(design).kernel_data)
+    return sample_graph(model, sampler, seed=seed, execution=execution)
+
+
+def sample_kernel(
+    design: Design, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
+) -> xr.DataTree:
+    """Sample a design through the kernel; see :func:`sample_posterior`."""
+    layout = parameter_layout(design)
+    if execution.map_function is None:
+        compiled = compile_kernel(design, layout)
         chains = run_chains(compiled, sampler, seed=seed, execution=execution)
-    kept = _taken(chains, "draw values")
+    else:
+        seeds = chain_seeds(seed, sampler.chains)
+        chains = compute_parts(
+            lambda own_seed: sample_chain(design, layout, sampler, own_seed),
+            {chain_name(number, seed=seed): own for number, own in enumerate(seeds)},
+            execution,
+        )
+    values = _stack_and_free(chains, "draw values")
     return xr.DataTree.from_dict(
-        {"posterior": label_draws(kept, design, layout), "sample_stats": _statistics(chains)}
+        {"posterior": label_draws(values, design, layout), "sample_stats": _statistics(chains)}
     )
 
 
-def _map_chains(
-    design: Design, layout: ParameterLayout, sampler: Sampler, *, seed: int, execution: Execution
-) -> list[Arrays]:
-    """Sample the chains that the store does not have by the map function, usually elsewhere."""
-    seeds = chain_seeds(seed, sampler.chains)
-    names = {chain_name(number, seed=seed): own for number, own in enumerate(seeds)}
-    return compute_parts(lambda own: sample_chain(design, layout, sampler, own), names, execution)
-
-
 def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
-    """Sample one chain through the kernel, with a seed of its own, in this process."""
-    return run_chain(compiled_kernel(design, layout), sampler, seed=seed)
+    """Sample one chain through the kernel, with its own seed, in this process."""
+    return run_chain(compile_kernel(design, layout), sampler, seed=seed)
 
 
 def sample_graph(
-    model: Any,
-    sampler: Sampler,
-    *,
-    seed: int,
-    execution: Execution = IN_PROCESS,
+    model: Any, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
 ) -> xr.DataTree:
-    """As :func:`sample_kernel`, through PyMC's graph, which takes a minute to compile.
+    """Sample a PyMC model, which takes a minute to compile; see :func:`sample_posterior`.
 
     Args:
         model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build` returns.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
-        execution: Where chains run and are kept; the map function is not used.
+        execution: Where chains are kept; they always run in this process.
     """
-    from sharpbayes.bayes.graph.model import public_names  # noqa: PLC0415
-
-    compiled = nutpie().compile_pymc_model(model, var_names=public_names(model))
+    names = public_names(model)
+    compiled = nutpie.compile_pymc_model(model, var_names=names)
     chains = run_chains(compiled, sampler, seed=seed, execution=execution)
-    dims = {name: model.named_vars_to_dims.get(name, ()) for name in public_names(model)}
+    dims = {name: model.named_vars_to_dims.get(name, ()) for name in names}
     posterior = {}
-    for name, own in dims.items():
-        shape = [len(model.coords[dim]) for dim in own]
+    for name, own_dims in dims.items():
+        shape = [len(model.coords[dim]) for dim in own_dims]
         values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
-        posterior[name] = (("chain", "draw", *own), np.stack(values))
+        posterior[name] = (("chain", "draw", *own_dims), np.stack(values))
     statistics = _statistics(chains)
-    coords = {dim: list(model.coords[dim]) for own in dims.values() for dim in own}
-    held = xr.Dataset(posterior, coords | dict(statistics.coords))
-    return xr.DataTree.from_dict({"posterior": held, "sample_stats": statistics})
+    coords = {dim: list(model.coords[dim]) for own_dims in dims.values() for dim in own_dims}
+    dataset = xr.Dataset(posterior, coords | dict(statistics.coords))
+    return xr.DataTree.from_dict({"posterior": dataset, "sample_stats": statistics})
 
 
-def compiled_kernel(design: Design, layout: ParameterLayout) -> Any:
-    """The kernel as nutpie takes models: addresses of machine code and of the plan."""
-    return nutpie().compile_pymc.CompiledPyMCModel(
+def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel:
+    """Return the kernel as nutpie takes a model: addresses of machine code and of its data."""
+    return CompiledPyMCModel(
         _n_dim=layout.size,
         dims={},
         _coords={},
@@ -124,21 +123,20 @@ def compiled_kernel(design: Design, layout: ParameterLayout) -> Any:
     )
 
 
-def _taken(chains: Sequence[Arrays], name: str) -> NDArray[np.float64]:
-    """A column of all chains; what each held is let go, since draws are most of the memory."""
-    first = chains[0][name]
-    kept = np.empty((len(chains), *first.shape))
+def _stack_and_free(chains: Sequence[Arrays], name: str) -> NDArray[np.float64]:
+    """Stack a column of all chains, and free each chain's own: draws are most of the memory."""
+    stacked = np.empty((len(chains), *chains[0][name].shape))
     for number, chain in enumerate(chains):
-        kept[number] = chain.pop(name)
-    return kept
+        stacked[number] = chain.pop(name)
+    return stacked
 
 
 def _statistics(chains: Sequence[Arrays]) -> xr.Dataset:
-    """Statistics of the sampler, clock times left out."""
-    held = {
-        name: (("chain", "draw"), np.stack([chain[name] for chain in chains]))
-        for name in STATISTICS
-        if name in chains[0]
-    }
-    draws = len(chains[0][next(iter(held))])
-    return xr.Dataset(held, {"chain": np.arange(len(chains)), "draw": np.arange(draws)})
+    """Statistics of the sampler without durations."""
+    names = [name for name in STATISTICS if name in chains[0]]
+    values = {name: np.stack([chain[name] for chain in chains]) for name in names}
+    draws = np.arange(values[names[0]].shape[1])
+    return xr.Dataset(
+        {name: (("chain", "draw"), value) for name, value in values.items()},
+        {"chain": np.arange(len(chains)), "draw": draws},
+    )

@@ -1,4 +1,4 @@
-"""Sampling again, longer, where a fit has not converged."""
+"""Longer sampling where a fit has not converged."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,17 @@ from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.execution.progress import ProgressCallback
 from sharpbayes.spec.study import Sampler
 
-# An attempt has this many times the tuning and the draws of the one before.
-LONGER = 2
-
-Sample = Callable[[Sampler, int], xr.DataTree]
+# Each attempt has this many times the tuning and the draws of the one before.
+LENGTH_FACTOR = 2
 
 
 def sample_until_converged(
-    sample: Sample, sampler: Sampler, *, seed: int, retries: int, progress: ProgressCallback
+    sample: Callable[[Sampler, int], xr.DataTree],
+    sampler: Sampler,
+    *,
+    seed: int,
+    retries: int,
+    progress: ProgressCallback,
 ) -> tuple[xr.DataTree, xr.Dataset]:
     """Return the trace and diagnostics of the first attempt that converged, or of the last.
 
@@ -35,8 +38,9 @@ def sample_until_converged(
         trace = sample(sampler, attempt_seed(seed, attempt))
         progress("checking convergence")
         table = check_convergence(trace, sampler)
-        table.attrs |= {"attempts": attempt + 1, **_length(sampler)}
-        if table["converged"] or attempt >= retries or _interrupted(trace, sampler):
+        settings = {name: getattr(sampler, name) for name in ("tune", "draws", "target_accept")}
+        table.attrs |= {"attempts": attempt + 1} | settings
+        if table["converged"] or attempt >= retries or _is_interrupted(trace, sampler):
             return trace, table
         attempt += 1
         sampler = lengthen(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
@@ -55,8 +59,8 @@ def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
     target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
     return sampler.model_copy(
         update={
-            "tune": LONGER * sampler.tune,
-            "draws": LONGER * sampler.draws,
+            "tune": LENGTH_FACTOR * sampler.tune,
+            "draws": LENGTH_FACTOR * sampler.draws,
             "target_accept": round(target, 6),
         }
     )
@@ -73,12 +77,7 @@ def attempt_seed(seed: int, attempt: int) -> int:
     return int(np.random.SeedSequence([seed, attempt]).generate_state(1)[0])
 
 
-def _length(sampler: Sampler) -> dict[str, int | float]:
-    """What an attempt asked for."""
-    return {"tune": sampler.tune, "draws": sampler.draws, "target_accept": sampler.target_accept}
-
-
-def _interrupted(trace: xr.DataTree, sampler: Sampler) -> bool:
-    """Whether sampling was cut short."""
-    kept = trace["posterior"].sizes
-    return bool(kept["chain"] < sampler.chains or kept["draw"] < sampler.draws)
+def _is_interrupted(trace: xr.DataTree, sampler: Sampler) -> bool:
+    """Tell whether Ctrl-C left fewer draws than asked for."""
+    sizes = trace["posterior"].sizes
+    return bool(sizes["chain"] < sampler.chains or sizes["draw"] < sampler.draws)

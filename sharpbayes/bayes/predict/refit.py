@@ -1,0 +1,74 @@
+"""Exact leave-one-out: the model fitted again without the ratings of one unit."""
+
+import numpy as np
+import xarray as xr
+from scipy.special import logsumexp
+
+from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.predict.leave_out import Units, sd_draws, unit_log_likelihood
+from sharpbayes.bayes.sampling.geometry import tune_design
+from sharpbayes.bayes.sampling.nuts import sample_kernel
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.study import Sampler
+
+
+def refit_without_unit(
+    design: Design,
+    ratings: Ratings,
+    model: Model,
+    sampler: Sampler,
+    units: Units,
+    unit: int,
+    *,
+    seed: int,
+) -> float:
+    """Return log p(y_u | y without u) of a unit by fitting the model without its ratings.
+
+    Missing (nan) where the unit has every rating of a scale, or the kernel does not support the
+    model.
+
+    Args:
+        design: The design of the model for all ratings.
+        ratings: All ratings.
+        model: The model file.
+        sampler: Settings of the fit.
+        units: All units.
+        unit: Number of the unit that is left out.
+        seed: Seed of the fit.
+    """
+    others = ratings.of(units.code != unit)
+    reduced = build_design(others, model)
+    same_scales = {scale.name for scale in reduced.scales} == {s.name for s in design.scales}
+    if reduced.unsupported_by_kernel or not same_scales:
+        return float("nan")
+    tuned = tune_design(reduced, others, model, seed=seed)
+    trace = sample_kernel(tuned, sampler, seed=seed)
+    posterior = _draw_missing_gaps(trace["posterior"].to_dataset(), tuned, seed=seed)
+    return predict_unit(posterior, design, units, unit)
+
+
+def predict_unit(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> float:
+    """Return log p(y_u) averaged over draws that do not depend on the unit's ratings.
+
+    Args:
+        posterior: Draws of a fit without the unit.
+        design: The design with the unit's ratings.
+        units: All units.
+        unit: Number of the unit.
+    """
+    values = unit_log_likelihood(posterior, design, units, unit)
+    return float(logsumexp(values) - np.log(len(values)))
+
+
+def _draw_missing_gaps(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
+    """Draw gap effects of levels without ratings, which a fit leaves missing, from the prior."""
+    rng = np.random.default_rng(seed)
+    for term in design.terms_of("gap"):
+        effects = posterior[term.name].transpose("chain", "draw", *term.dims)
+        unit = xr.DataArray(rng.normal(size=effects.shape), effects.coords, effects.dims)
+        sd = sd_draws(posterior, term).reshape(effects.shape[:2])
+        drawn = unit * xr.DataArray(sd, dims=("chain", "draw"))
+        posterior = posterior.assign({term.name: effects.fillna(drawn)})
+    return posterior
