@@ -63,9 +63,9 @@ def compare(
     first = next(iter(fits.values()))
     _refuse_other_ratings(fits)
     _refuse_unknown(by, first.ratings)
-    from sharpbayes.bayes.predict.leave_out import rank_models, units  # noqa: PLC0415 - PyMC only where it is used
+    from sharpbayes.bayes.predict.leave_out import make_units, rank_models  # noqa: PLC0415 - loads ArviZ
 
-    left = units(first.ratings, by)
+    left = make_units(first.ratings, by)
     found = {}
     for name, fitted in fits.items():
         progress(f"{name}: leaving out each of {len(left.labels)} by {by}")
@@ -91,16 +91,25 @@ def _left_out(
 ) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
     from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415
-    from sharpbayes.bayes.predict.leave_out import leave_out, refit_without_unit  # noqa: PLC0415 - PyMC
+    from sharpbayes.bayes.predict.leave_out import leave_out  # noqa: PLC0415 - loads ArviZ
 
-    table = leave_out(fitted.posterior, build_design(fitted.ratings, fitted.model), left)
+    design = build_design(fitted.ratings, fitted.model)
+    table = leave_out(fitted.posterior, design, left)
     elpd, pareto_k = table["elpd"].to_numpy(), table["pareto_k"].to_numpy()
     bad = [unit for unit in np.argsort(-pareto_k) if not pareto_k[unit] <= table.attrs["good_k"]]
     done = 0
     for unit in bad[:refits]:
         progress(f"fitting again without {left.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
+        from sharpbayes.bayes.predict.refit import refit_without_unit  # noqa: PLC0415 - loads nutpie
+
         exact = refit_without_unit(
-            fitted.ratings, fitted.model, fitted.sampler, left, int(unit), seed=fitted.seed
+            design,
+            fitted.ratings,
+            fitted.model,
+            fitted.sampler,
+            units=left,
+            unit=int(unit),
+            seed=fitted.seed,
         )
         if np.isfinite(exact):
             table["p"][unit] += table["elpd"][unit] - exact

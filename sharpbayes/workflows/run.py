@@ -259,6 +259,7 @@ def calibrate(
 
     study = files.study.spec
     found = of_model(
+        build_design(loaded.ratings, files.model.spec),
         loaded.ratings,
         files.model.spec,
         study.sampler,

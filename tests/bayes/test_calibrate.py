@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.stats import kstest
-from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.panel import measure_panel
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import (
     _pit,
-    _sampler,
     calibrate,
-    holm,
     replace_categories,
+    sampling_fit,
     summarise_calibration,
 )
-from sharpbayes.execution.tasks import Execution
+from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.report.tables.calibration import calibration_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
@@ -35,23 +33,35 @@ QUICK = Sampler(chains=2, tune=500, draws=500)
 MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
 
 
-def of(rng, *, simulations=40, items=8, likelihood="cumulative", **more):
+def of(rng, *, simulations=40, items=8, likelihood="cumulative", wrap=None, **more):
     ratings = crowd_ratings(rng, items=items, raters=6)
     model = MODEL.model_copy(update={"likelihood": likelihood})
-    return calibrate(ratings, model, QUICK, simulations=simulations, seed=11, **more)
+    fit = sampling_fit(ratings, model, QUICK, execution=IN_PROCESS)
+    return calibrate(
+        build_design(ratings, model),
+        ratings,
+        model,
+        QUICK,
+        simulations=simulations,
+        seed=11,
+        fit=wrap(fit) if wrap else fit,
+        **more,
+    )
 
 
 def changed(change):
     """A fit whose draws are changed before anybody looks at them."""
-    sample = _sampler(QUICK)
 
-    def fit(made, model, seed):
-        trace = sample(made, model, seed)
-        posterior = trace["posterior"].to_dataset()
-        trace["posterior"] = posterior.assign(change(posterior))
-        return trace
+    def wrap(sample):
+        def fit(design, seed):
+            trace = sample(design, seed)
+            posterior = trace["posterior"].to_dataset()
+            trace["posterior"] = posterior.assign(change(posterior))
+            return trace
 
-    return fit
+        return fit
+
+    return wrap
 
 
 def failed(found):
@@ -95,7 +105,7 @@ def test_fits_are_told_by_what_places_need(rng):
 
 def test_a_flipped_sign_fails(rng):
     """A kernel that subtracts the rater's effect has this posterior: the prior is symmetric."""
-    found = of(rng, fit=changed(lambda draws: {"location_rater": -draws["location_rater"]}))
+    found = of(rng, wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}))
     assert not bool(found["calibrated"])
     assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(found)
     assert "log-likelihood" in failed(found)
@@ -165,7 +175,7 @@ def test_intervals_that_are_too_narrow_fail(rng):
         mean = thresholds.mean(("chain", "draw"))
         return {"threshold_score": mean + 0.3 * (thresholds - mean)}
 
-    found = of(rng, fit=changed(narrow))
+    found = of(rng, wrap=changed(narrow))
     assert "threshold_score[2|3]" in failed(found)
     at = found.sel(quantity="threshold_score[2|3]", level=0.9)
     assert float(at["coverage_upper"]) < 0.8
@@ -175,14 +185,16 @@ def test_intervals_that_are_too_narrow_fail(rng):
 @pytest.mark.slow
 def test_a_posterior_that_ignores_the_ratings_fails(rng):
     """Each simulation is given the posterior of another one's ratings."""
-    sample = _sampler(QUICK)
     held = []
 
-    def fit(made, model, seed):
-        held.append(sample(made, model, seed))
-        return held[len(held) // 2]
+    def wrap(sample):
+        def fit(design, seed):
+            held.append(sample(design, seed))
+            return held[len(held) // 2]
 
-    found = of(rng, fit=fit)
+        return fit
+
+    found = of(rng, wrap=wrap)
     assert "log-likelihood" in failed(found)
 
 
@@ -202,15 +214,10 @@ def test_places_are_uniform_where_truths_are_draws(rng):
 def test_other_levels_leave_the_cells_as_they_are(rng):
     ratings = crowd_ratings(rng, items=4, raters=3)
     design = build_design(ratings, MODEL)
-    other = replace_categories(ratings, design, [np.full((1, 12), 3)])
-    assert other.score.tolist() == [3] * 12
-    assert other.factors == ratings.factors
-    assert set(ratings.score.tolist()) != {3}
-
-
-def test_holm_is_that_of_statsmodels(rng):
-    p_value = rng.random(30) ** 3
-    assert holm(p_value) == pytest.approx(multipletests(p_value, method="holm")[1])
+    other = replace_categories(design, {"score": np.full((1, 12), 3)})
+    assert other.scales[0].category.tolist() == [3] * 12
+    assert other.terms == design.terms
+    assert set(design.scales[0].category.tolist()) != {3}
 
 
 def test_equal_seeds_give_equal_places(rng):
@@ -222,7 +229,7 @@ def test_the_table_says_what_failed(rng):
     found = of(
         rng,
         simulations=20,
-        fit=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
+        wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
     )
     (table,) = calibration_tables(_tree({"calibration": found}, {}))
     assert table.note.startswith("NOT CALIBRATED: 20 simulations")
@@ -232,26 +239,29 @@ def test_the_table_says_what_failed(rng):
 
 
 def test_simulations_that_are_kept_are_not_fitted_again(rng):
-    ratings, sample, calls, kept = crowd_ratings(rng, items=8, raters=6), _sampler(QUICK), [], {}
+    ratings, calls, kept = crowd_ratings(rng, items=8, raters=6), [], {}
+    sample = sampling_fit(ratings, MODEL, QUICK, execution=IN_PROCESS)
 
-    def fit(made, model, seed):
+    def fit(design, seed):
         calls.append(seed)
-        return sample(made, model, seed)
+        return sample(design, seed)
 
     class Kept:
         get = staticmethod(kept.get)
         put = staticmethod(kept.__setitem__)
 
     how = {"simulations": 4, "seed": 3, "fit": fit}
-    whole = calibrate(ratings, MODEL, QUICK, **how)
+    design = build_design(ratings, MODEL)
+    whole = calibrate(design, ratings, MODEL, QUICK, **how)
     for lost in ("simulation-0", "simulation-2"):
         xr.testing.assert_identical(
-            calibrate(ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
+            calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how),
+            whole,
         )
         del kept[lost]
     calls.clear()
     xr.testing.assert_identical(
-        calibrate(ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
+        calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
     )
     assert len(calls) == 1
 

@@ -11,10 +11,10 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict import leave_out as loo
+from sharpbayes.bayes.predict import refit
 from sharpbayes.bayes.predict.replication import log_likelihood
-from sharpbayes.bayes.sampling.geometry import choose_weights
+from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import spread_factor
 from sharpbayes.spec.study import Sampler
@@ -28,14 +28,14 @@ ITEM = model_of(("item",))
 
 def fitted(ratings, model, *, sampler=SAMPLER, seed=3):
     design = build_design(ratings, model)
-    design = build_design(ratings, model, non_centring=choose_weights(design, seed=seed))
-    trace = sample_kernel(design, parameter_layout(design), sampler, seed=seed)
+    design = tune_design(design, ratings, model, seed=seed)
+    trace = sample_kernel(design, sampler, seed=seed)
     return trace["posterior"].to_dataset(), design
 
 
 def left_out(ratings, model, by, **more):
     posterior, design = fitted(ratings, model, **more)
-    return loo.leave_out(posterior, design, loo.units(ratings, by))
+    return loo.leave_out(posterior, design, loo.make_units(ratings, by))
 
 
 def whole(posterior, design, code):
@@ -57,10 +57,10 @@ def whole(posterior, design, code):
 @pytest.mark.parametrize("cells", [1_000_000, 5_000])
 def test_numbers_are_those_of_arviz(rng, monkeypatch, by, cells):
     """Two scales, in one block and in many; experts have no gender and stay in."""
-    monkeypatch.setattr(loo, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(loo, "BLOCK_VALUES", cells)
     ratings = with_experts(crowd_ratings(rng, items=12, raters=6), rng)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
-    left = loo.units(ratings, by)
+    left = loo.make_units(ratings, by)
     found = loo.leave_out(posterior, design, left)
     wanted = whole(posterior, design, left.code)
     assert found.attrs["integrated"] == ""
@@ -75,11 +75,11 @@ def test_quadrature_is_the_integral(rng):
     """One draw, one item: its ratings under a new effect, integrated by SciPy."""
     ratings = crowd_ratings(rng, items=5, raters=7)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
-    left = loo.units(ratings, "item")
-    own = loo.find_own_effect(design, left)
+    left = loo.make_units(ratings, "item")
+    own = loo.find_own_term(design, left)
     assert own.name == "location_item"
-    ordered = loo._Ordered.of(design, left)
-    found = loo._unit_log_likelihood(posterior, design, ordered, range(5), own)
+    ordered = loo._OrderedRatings.of(design, left)
+    found = loo._log_likelihood(posterior, design, ordered, range(5), own)
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
     rows = ratings.factors["item"].codes == 2
@@ -99,13 +99,15 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
     ratings = crowd_ratings(rng, items=15, raters=12)
     sampler = Sampler(chains=2, tune=500, draws=2000)
     posterior, design = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
-    left = loo.units(ratings, by)
+    left = loo.make_units(ratings, by)
     found = loo.leave_out(posterior, design, left)
     assert found.attrs["integrated"] == f"location_{by}"
     good = np.flatnonzero(found["pareto_k"] < found.attrs["good_k"])
     assert len(good) >= 1
     for unit in good[:2]:
-        exact = loo.refit_without_unit(ratings, ITEM_AND_RATER, sampler, left, int(unit), seed=7)
+        exact = refit.refit_without_unit(
+            design, ratings, ITEM_AND_RATER, sampler, units=left, unit=int(unit), seed=7
+        )
         assert float(found["elpd"][unit]) == pytest.approx(exact, abs=0.3)
 
 
@@ -113,18 +115,22 @@ def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
     """Several effects a rater: nothing is integrated, and a refit draws all of them."""
     model = model_of(("item",), ("rater",), thresholds={"by": ["scale", "rater"]})
     ratings = crowd_ratings(rng, items=15, raters=6)
-    left = loo.units(ratings, "rater")
-    assert loo.find_own_effect(build_design(ratings, model), left) is None
-    exact = loo.refit_without_unit(ratings, model, SAMPLER, left, 2, seed=1)
+    left = loo.make_units(ratings, "rater")
+    design = build_design(ratings, model)
+    assert loo.find_own_term(design, left) is None
+    exact = refit.refit_without_unit(design, ratings, model, SAMPLER, units=left, unit=2, seed=1)
     assert -60.0 < exact < -15.0  # 15 ratings on five levels: log(1/5) each is -24
 
 
 def test_a_unit_that_holds_a_scale_cannot_be_fitted_without(rng):
     ratings = panel_ratings(rng, models=2, prompts=4, judges=2)
-    left = loo.units(ratings, "indicator")
+    left = loo.make_units(ratings, "indicator")
     last = left.labels.index("z")
     model = model_of(("prompt",))
-    assert np.isnan(loo.refit_without_unit(ratings, model, SAMPLER, left, last, seed=1))
+    design = build_design(ratings, model)
+    assert np.isnan(
+        refit.refit_without_unit(design, ratings, model, SAMPLER, units=left, unit=last, seed=1)
+    )
 
 
 @pytest.mark.parametrize("by", ["rating", "rater"])
@@ -170,10 +176,10 @@ def test_a_term_of_pure_noise_is_no_gain(rng):
 def test_exact_density_is_the_mean_over_draws(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
-    left = loo.units(ratings, "rating")
+    left = loo.make_units(ratings, "rating")
     held = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
-    assert loo.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
+    assert refit.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate
 from sharpbayes.execution.cluster import cluster
 from sharpbayes.execution.tasks import Execution
@@ -33,7 +34,13 @@ def calibrated(files, ratings, simulations, **how):
     """Places of truths."""
     study = files.study.spec
     return calibrate(
-        ratings, files.model.spec, study.sampler, simulations=simulations, seed=7, **how
+        build_design(ratings, files.model.spec),
+        ratings,
+        files.model.spec,
+        study.sampler,
+        simulations=simulations,
+        seed=7,
+        **how,
     )
 
 

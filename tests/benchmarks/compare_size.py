@@ -54,7 +54,7 @@ def main():
     for items in chosen.items:
         ratings, design, posterior = fit_of(items, chosen.draws)
         before, start, used = peak(), time.monotonic(), time.process_time()
-        loo.leave_out(posterior, design, loo.units(ratings, loo.RATING))
+        loo.leave_out(posterior, design, loo.make_units(ratings, loo.RATING))
         seconds, processor = time.monotonic() - start, time.process_time() - used
         row = (design.n_ratings, chosen.draws, f"{seconds:.0f}", f"{processor:.0f}")
         print("|", *(f"{each} |" for each in row), f"{before:.2f} | {peak():.2f} |", flush=True)

@@ -15,13 +15,13 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.fit import sample_terms, trial_weights
+from sharpbayes.bayes.fit import verify_and_sample
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.execution.tasks import Execution
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
@@ -148,9 +148,8 @@ def fit_case(name, seed):
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    powers = trial_weights(build_design(made, model), seed=seed, execution=Execution())
-    design = build_design(made, model, non_centring=powers)
-    trace = sample_terms(design, sampler, [seed, seed], execution=Execution())
+    design = tune_design(build_design(made, model), made, model, seed=seed)
+    trace = verify_and_sample(design, sampler, seed=seed, verify_seed=seed)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()
     draws = sampler.chains * sampler.draws

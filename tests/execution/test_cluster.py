@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.bayes.predict.calibration import _sampler, calibrate
+from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.predict.calibration import calibrate, sampling_fit
 from sharpbayes.execution.cluster import cluster
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.execution.threads import use_map
@@ -75,17 +76,20 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
     ratings = crowd_ratings(np.random.default_rng(5), items=8, raters=6)
     sampler, marker, here = Sampler(chains=2, tune=100, draws=100), tmp_path / "died", os.getpid()
 
-    def fit(made, model, seed):
+    model = model_of(("item",), (["rater"], 1.0))
+    sample = sampling_fit(ratings, model, sampler, execution=Execution(cores=1))
+
+    def fit(design, seed):
         if os.getpid() != here and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return _sampler(sampler, cores=1)(made, model, seed)
+        return sample(design, seed)
 
-    model = model_of(("item",), (["rater"], 1.0))
     how = {"simulations": 6, "seed": 3, "fit": fit}
-    there = calibrate(ratings, model, sampler, execution=Execution(workers.map), **how)
+    design = build_design(ratings, model)
+    there = calibrate(design, ratings, model, sampler, execution=Execution(workers.map), **how)
     assert marker.exists()
-    xr.testing.assert_identical(there, calibrate(ratings, model, sampler, **how))
+    xr.testing.assert_identical(there, calibrate(design, ratings, model, sampler, **how))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.errors import SpecError
 from sharpbayes.posterior.crowd import crowd_twin
 from sharpbayes.posterior.replicates import Block, Draws
@@ -36,7 +36,7 @@ def crowd():
     loaded = read(files)
     design = build_design(loaded.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    same = observed(design).expand_dims(axes).copy(deep=True)
+    same = observed_data(design).expand_dims(axes).copy(deep=True)
     return files.study.spec, loaded.crowd, Draws(xr.Dataset(), same, design, 1)
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
-from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.replicates import Block, Draws
 from sharpbayes.spec.load import load_study
@@ -26,7 +26,7 @@ def parts(files):
     ratings = loaded.ratings
     design = build_design(ratings, load_study("quickstart").model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    same = observed(design).expand_dims(axes).copy(deep=True)
+    same = observed_data(design).expand_dims(axes).copy(deep=True)
     draws = Draws(xr.Dataset(), same, design, 1)
     return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
 

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.posterior.predictive_checks import frequencies, predictive_checks
 from sharpbayes.posterior.replicates import Draws
 from sharpbayes.report.tables.decision import check_tables
@@ -72,7 +72,7 @@ def test_frequencies_by_judge_are_counts_over_counts():
     files = load_study("quickstart")
     ratings = read(files).ratings
     design = build_design(ratings, files.model.spec)
-    same = observed(design).expand_dims(chain=[0, 1], draw=[0, 1, 2])
+    same = observed_data(design).expand_dims(chain=[0, 1], draw=[0, 1, 2])
     replicated, seen = frequencies(Draws(xr.Dataset(), same, design, 1), ratings, ["judge"])
     judge, scale = ratings.factors["judge"], ratings.factors["scale"]
     for name, code in ((n, i) for i, n in enumerate(scale.labels)):

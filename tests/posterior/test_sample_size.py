@@ -10,7 +10,7 @@ from scipy import stats
 from sharpbayes import further
 from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.replication import observed
+from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.posterior.decision import decided_by
 from sharpbayes.posterior.panel import panel_cells, panel_twins
 from sharpbayes.posterior.preposterior import Designs, told_apart
@@ -30,7 +30,7 @@ def replicates(loaded, files):
     """Draws whose ratings are levels at random."""
     design = build_design(loaded.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    made = observed(design).expand_dims(axes).copy(deep=True)
+    made = observed_data(design).expand_dims(axes).copy(deep=True)
     rng = np.random.default_rng(7)
     for scale in design.scales:
         held = made[f"rating_{scale.name}"]

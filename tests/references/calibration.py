@@ -12,6 +12,7 @@ import csv
 import time
 from pathlib import Path
 
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibration
 from sharpbayes.execution.tasks import Execution, NoStore
 from sharpbayes.report.tables.calibration import write_calibration_figure
@@ -92,6 +93,7 @@ def calibrated(name, simulations, keep, tell):
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     return calibrate(
+        build_design(loaded.ratings, files.model.spec),
         loaded.ratings,
         files.model.spec,
         study.sampler,

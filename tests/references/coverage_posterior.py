@@ -36,7 +36,6 @@ import xarray as xr
 from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
 from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, melt_crowd
@@ -134,7 +133,7 @@ def studied(folder, prompts):
 def fitted(ratings, model, seed):
     """Posterior draws and ratings replicated from them."""
     design = build_design(ratings, model)
-    posterior = sample_kernel(design, parameter_layout(design), SAMPLER, seed=seed)["posterior"]
+    posterior = sample_kernel(design, SAMPLER, seed=seed)["posterior"]
     few = thin(posterior.to_dataset(), draws=KEPT)
     return Draws(few, posterior_predictive(few, design, seed=seed + 1), design, seed)
 

@@ -16,9 +16,8 @@ import pandas as pd
 
 from sharpbayes.analysis.panel import build_profile_plan
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import thin
-from sharpbayes.bayes.sampling.geometry import choose_weights
+from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.posterior.judge_bias import judge_bias, people_draws
 from sharpbayes.posterior.panel import panel_cells, panel_twins
@@ -40,8 +39,8 @@ def one(folder, seed):
     loaded, study = read(made.files), made.files.study.spec
     ratings, spec = loaded.ratings, made.files.model.spec
     design = build_design(ratings, spec)
-    design = build_design(ratings, spec, non_centring=choose_weights(design, seed=seed))
-    trace = sample_kernel(design, parameter_layout(design), study.sampler, seed=seed)
+    design = tune_design(design, ratings, spec, seed=seed)
+    trace = sample_kernel(design, study.sampler, seed=seed)
     posterior = trace["posterior"].to_dataset()
     found = judge_bias(posterior, design, ratings, level=LEVEL)
     drawn = found[["severity", "differential_severity", "discrimination", "self_preference"]]

@@ -15,7 +15,6 @@ from scipy import stats
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.convergence import parameters
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
@@ -43,7 +42,7 @@ def posteriors(name):
     ratings, model = read(files).ratings, files.model.spec
     powers = choose_weights(build_design(ratings, model), seed=SEEDS[0])
     design = build_design(ratings, model, non_centring=powers)
-    kernel = sample_kernel(design, parameter_layout(design), SAMPLER, seed=SEEDS[0])
+    kernel = sample_kernel(design, SAMPLER, seed=SEEDS[0])
     graph = sample_graph(build(design), SAMPLER, seed=SEEDS[1])
     return (
         files.model.spec.title,

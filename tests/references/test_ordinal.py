@@ -16,7 +16,6 @@ import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
@@ -43,9 +42,7 @@ def posterior_of(name, model):
         table["level"].to_numpy(np.int16), columns, {"score": tuple(map(str, range(levels)))}
     )
     design = build_design(ratings, model)
-    return sample_kernel(design, parameter_layout(design), SAMPLER, seed=5)[
-        "posterior"
-    ].to_dataset()
+    return sample_kernel(design, SAMPLER, seed=5)["posterior"].to_dataset()
 
 
 def near(draws, estimate, *, sds, middle=np.mean):

@@ -12,8 +12,7 @@ import pytest
 from arviz_stats.base import array_stats
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.sampling.geometry import choose_weights
+from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.spec.study import Sampler
@@ -50,10 +49,8 @@ def posterior_of(case, sampler):
     ratings = Ratings(case.table["level"].to_numpy(np.int16), columns, {"score": names})
     model = model_of_case(case)
     design = build_design(ratings, model)
-    design = build_design(ratings, model, non_centring=choose_weights(design, seed=5))
-    return sample_kernel(design, parameter_layout(design), sampler, seed=5)[
-        "posterior"
-    ].to_dataset()
+    design = tune_design(design, ratings, model, seed=5)
+    return sample_kernel(design, sampler, seed=5)["posterior"].to_dataset()
 
 
 def by_stan_name(posterior, case):

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.bayes.predict import leave_out as loo
+from sharpbayes.bayes.predict import refit
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows import compare
 from tests.bayes.conftest import crowd_ratings, model_of
@@ -17,7 +18,7 @@ K = [0.1, 0.9, 0.3, np.nan, 0.8, 0.69]
 def left_out(monkeypatch):
     """Units with good and bad k, and exact refits with known answers."""
     ratings = crowd_ratings(np.random.default_rng(1), items=6, raters=2)
-    left = loo.units(ratings, "item")
+    left = loo.make_units(ratings, "item")
     table = xr.Dataset(
         {
             "elpd": ("unit", np.full(6, -3.0)),
@@ -29,12 +30,12 @@ def left_out(monkeypatch):
     )
     asked = []
 
-    def refitted(ratings, model, sampler, left, unit, *, seed):
+    def refitted(design, ratings, model, sampler, *, units, unit, seed):
         asked.append(unit)
         return EXACT[unit]
 
     monkeypatch.setattr(loo, "leave_out", lambda *_: table.copy(deep=True))
-    monkeypatch.setattr(loo, "refit_without_unit", refitted)
+    monkeypatch.setattr(refit, "refit_without_unit", refitted)
     model = model_of(("item",))
     fitted = compare.Fitted(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
     said = []

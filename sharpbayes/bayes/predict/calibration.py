@@ -229,9 +229,7 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     names = parts[0]["quantity"].tolist()
     ranks = [dict(zip(part["quantity"].tolist(), part["pit"], strict=True)) for part in parts]
     pit = np.array([[rank[name] for rank in ranks] for name in names])
-    curves = [
-        ecdf_pit(row, BAND_LEVEL, BAND_DRAWS, rng=np.random.default_rng(seed)) for row in pit
-    ]
+    curves = [ecdf_pit(row, BAND_LEVEL, BAND_DRAWS, rng=np.random.default_rng(seed)) for row in pit]
     point, ecdf, lower, upper = np.stack(curves, axis=1)
     p_value = np.atleast_1d(array_stats.uniformity_test(pit, method="prit_c")[0])
     p_holm = multipletests(p_value, method="holm")[1]

@@ -19,9 +19,9 @@ def refit_without_unit(
     ratings: Ratings,
     model: Model,
     sampler: Sampler,
+    *,
     units: Units,
     unit: int,
-    *,
     seed: int,
 ) -> float:
     """Return log p(y_u | y without u) of a unit by fitting the model without its ratings.

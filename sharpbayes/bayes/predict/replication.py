@@ -99,9 +99,7 @@ def _cutpoint_sets(
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
     """Return log P(category_n | draw) of every rating, over (chain, draw, rating)."""
-    return _map_scales(
-        posterior, design, lambda latent: log_probability(latent).astype(np.float32)
-    )
+    return _map_scales(posterior, design, lambda latent: log_probability(latent).astype(np.float32))
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import nutpie
 import numpy as np
+import nutpie
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -40,9 +40,7 @@ def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
     return _to_arrays(_start(compiled, sampler, seed, None).wait())
 
 
-def run_chains(
-    compiled: Any, sampler: Sampler, *, seed: int, execution: Execution
-) -> list[Arrays]:
+def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Execution) -> list[Arrays]:
     """Sample every chain that is not in the store.
 
     Args:

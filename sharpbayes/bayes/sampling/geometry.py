@@ -15,7 +15,8 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
 TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
-# Of the weights 0, 0.25, 0.5, 0.75 and 1, those nearest to this slope mixed best where measured.
+# Of the weights 0, 0.25, 0.5, 0.75 and 1, those nearest to this slope mixed best
+# where measured (docs/adr/0003).
 WEIGHT_PER_SHARE = 1.4
 # A low quantile of the sd: where it may be near 0, centred effects get stuck in a funnel.
 LOW_QUANTILE = 0.05

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import nutpie
 import numpy as np
+import nutpie
 import xarray as xr
-from nutpie.compile_pymc import CompiledPyMCModel
 from numpy.typing import NDArray
+from nutpie.compile_pymc import CompiledPyMCModel
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build, public_names

@@ -64,7 +64,9 @@ def _where(table: xr.Dataset, values: Floats, diverging: NDArray[np.bool_]) -> s
     largest = int(np.argmax(np.abs(distance)))
     if not np.abs(distance[largest]) > FAR_SDS:
         return ""
-    return f" mostly where {names[rows[largest]]} is {'small' if distance[largest] < 0 else 'large'}"
+    return (
+        f" mostly where {names[rows[largest]]} is {'small' if distance[largest] < 0 else 'large'}"
+    )
 
 
 def _separate_chains(table: xr.Dataset) -> str:

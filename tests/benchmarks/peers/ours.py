@@ -27,8 +27,8 @@ def ratings_of(ratings):
 def sampled(ratings, arguments):
     """The trace, as ``sharpbayes fit`` makes it."""
     from sharpbayes.bayes.design.indexing import build_design
-    from sharpbayes.bayes.fit import sample_terms, trial_weights
-    from sharpbayes.execution.tasks import Execution
+    from sharpbayes.bayes.fit import verify_and_sample
+    from sharpbayes.bayes.sampling.geometry import tune_design
     from sharpbayes.library import find
     from sharpbayes.spec.load import load
     from sharpbayes.spec.model import Model
@@ -37,10 +37,8 @@ def sampled(ratings, arguments):
     model = load(find("models", "crowd_severity"), Model).spec
     settings = Sampler(chains=arguments.chains, tune=arguments.tune, draws=arguments.draws)
     first = build_design(ratings, model)
-    powers = trial_weights(first, seed=arguments.seed, execution=Execution())
-    design = build_design(ratings, model, non_centring=powers)
-    seeds = [arguments.seed, arguments.seed]
-    return sample_terms(design, settings, seeds, execution=Execution())
+    design = tune_design(first, ratings, model, seed=arguments.seed)
+    return verify_and_sample(design, settings, seed=arguments.seed, verify_seed=arguments.seed)
 
 
 def main():
