@@ -8,15 +8,15 @@ import pandas as pd
 from sharpbayes.data.readers.formats import detect_format, read_table
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.data.readers.paths import find_files
-from sharpbayes.errors import DataError, Diagnostic, format_list
-from sharpbayes.scaffold.inference import guess_roles, infer_scale, is_constant
+from sharpbayes.errors import DataError, format_list
+from sharpbayes.scaffold.inference import infer_roles, infer_scale, is_constant
 from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
 
 METADATA = "metadata."
 
 
 @dataclass(frozen=True)
-class Table:
+class LogTable:
     """A data file in memory.
 
     Attributes:
@@ -25,7 +25,7 @@ class Table:
         layout: The layout of the program that wrote it; empty for a plain table.
         roles: Roles of its columns that the layout gives or that were chosen.
         doubts: What was chosen among several things, a sentence each.
-        judges: The judges to name in the study; empty for all that there are.
+        judges: The judges to name in the study; empty for all.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Table:
     judges: tuple[str, ...] = ()
 
     @property
-    def written(self) -> dict[str, str]:
+    def own_roles(self) -> dict[str, str]:
         """Roles that differ from those of the layout, which a study must name."""
-        own = PANEL_LOGS.get(self.layout, CROWD_LOGS.get(self.layout, {}))
-        return {role: column for role, column in self.roles.items() if own.get(role) != column}
+        known = PANEL_LOGS.get(self.layout, CROWD_LOGS.get(self.layout, {}))
+        return {role: column for role, column in self.roles.items() if known.get(role) != column}
 
 
 def name_study(path: Path) -> str:
@@ -51,7 +51,7 @@ def name_study(path: Path) -> str:
     return f"{path.stem.replace('*', '').replace('?', '').strip('_-. ') or 'study'}.toml"
 
 
-def read_log(path: Path, name: str) -> Table | None:
+def read_log(path: Path, name: str) -> LogTable | None:
     """Read the logs that a path or a pattern stands for; None if they are plain tables.
 
     Args:
@@ -69,37 +69,36 @@ def read_log(path: Path, name: str) -> Table | None:
             "holds participants, not ratings: look at the ratings, and join this in the study by "
             f'raters = {{ data = "{path.name}", key = "Participant id", layout = "prolific" }}'
         )
-        raise DataError([Diagnostic(str(path), 0, "", message)])
-    table = Table(name, read_table(Path(), str(path), layout), layout)
-    return _annotated(table) if layout == "label-studio" else _scored(table)
+        raise DataError.at(path, message)
+    table = LogTable(name, read_table(Path(), str(path), layout), layout)
+    return _choose_score(table) if layout == "label-studio" else _choose_judges(table)
 
 
-def _annotated(table: Table) -> Table:
+def _choose_score(table: LogTable) -> LogTable:
     """Choose the tag that is the score: one that annotators of one text differ in."""
     data = table.data
-    tags = [str(name) for name in data.columns if name not in FACTS]
-    tags = [name for name in tags if infer_scale(data[name]) and not is_constant(data, name, "id")]
+    scales = {str(n): infer_scale(data[n]) for n in data.columns if n not in FACTS}
+    tags = [name for name, scale in scales.items() if scale and not is_constant(data, name, "id")]
     if not tags:
         message = "no tag with scores found: annotators differ in none that is a number or a choice"
-        raise DataError([Diagnostic(table.name, 0, "", message)])
-    numbers = [name for name in tags if "ordinal" in str(infer_scale(data[name]))]
-    named = guess_roles(data[tags], ["score"], {}).get("score")
-    score = named or [*numbers, *tags][0]
+        raise DataError.at(table.name, message)
+    numbers = [name for name in tags if "min" in (scales[name] or {})]
+    score = infer_roles(data[tags], ["score"], {}).get("score", [*numbers, *tags][0])
     others = [name for name in tags if name != score]
     doubts = (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
     roles = {**CROWD_LOGS["label-studio"], "score": score, "time": "created_at"}
     return replace(table, roles=roles, doubts=doubts)
 
 
-def _scored(table: Table) -> Table:
-    """Choose judges who score the same things; where no two do, each scorer is a thing."""
+def _choose_judges(table: LogTable) -> LogTable:
+    """Choose judges who score the same things; where no two do, each scorer is an indicator."""
     data, roles = table.data, dict(PANEL_LOGS[table.layout])
     doubts, judges = [], list[str]()
-    extra = sorted({name for name in data["indicator"] if name.startswith(METADATA)})
-    if extra:
-        doubts.append(f"further indicators that the scorers noted: {format_list(extra)}")
-        data = data[~data["indicator"].isin(extra)].reset_index(drop=True)
-    alike = _alike(data)
+    noted = sorted({name for name in data["indicator"] if name.startswith(METADATA)})
+    if noted:
+        doubts.append(f"further indicators that the scorers noted: {format_list(noted)}")
+        data = data[~data["indicator"].isin(noted)].reset_index(drop=True)
+    alike = _find_alike(data)
     others = sorted(set(data["judge"]) - set(alike))
     if others and len(alike) == 1 and table.layout == "inspect":
         roles |= {"judge": "task", "indicator": "measure"}
@@ -111,20 +110,20 @@ def _scored(table: Table) -> Table:
     if "log" in data and data.duplicated([*roles.values()][:-1]).any():
         roles["model"] = "log"
         doubts.append("several logs of one model: each log counts as a model of its own")
-    roles |= _category(data)
+    roles |= _find_category(data)
     return replace(table, data=data, roles=roles, doubts=tuple(doubts), judges=tuple(judges))
 
 
-def _category(data: pd.DataFrame) -> dict[str, str]:
-    """A column of prompts that is named as a category is."""
+def _find_category(data: pd.DataFrame) -> dict[str, str]:
+    """Find a column of prompts with the usual name of a category."""
     short = {str(name).rpartition(".")[2]: str(name) for name in data.columns if "." in str(name)}
-    found = guess_roles(pd.DataFrame(columns=[*short]), ["category"], {})
-    column = short.get(found.get("category", ""))
+    roles = infer_roles(pd.DataFrame(columns=[*short]), ["category"], {})
+    column = short.get(roles.get("category", ""))
     return {"category": column} if column and is_constant(data, column, "prompt") else {}
 
 
-def _alike(data: pd.DataFrame) -> list[str]:
-    """The largest group of judges who use the same indicators."""
+def _find_alike(data: pd.DataFrame) -> list[str]:
+    """Find the largest group of judges who use the same indicators."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for judge, rows in data.groupby("judge"):
         groups.setdefault(tuple(sorted(set(rows["indicator"]))), []).append(str(judge))
