@@ -53,7 +53,7 @@ class Draft:
         ]
         comments = {
             "": head + self.comments.pop("", []),
-            "weights": ["weights = \"./weights.toml\"   # yours; see `sharpbayes show sharp`"],
+            "weights": ['weights = "./weights.toml"   # yours; see `sharpbayes show sharp`'],
         }
         for key in [*table, "fit"]:
             path = f"{section}.{key}"
