@@ -1,16 +1,16 @@
 """Counts of what the structure of the package is made of, for the record of the rebuild.
 
-    python -m tests.measure_structure [COMMIT]
+    python -m tests.measure_structure [COMMIT] [--page docs/adr/0029-rooms-and-names.md]
 
 prints a Markdown table with a row for each count: of the package at a commit (by default the last
-one before the rebuild, fe6693c) and of the package in this checkout. ``tests/test_structure.py``
-uses the same functions.
+one before the rebuild, fe6693c) and of the package in this checkout. ``--page`` writes it
+into a page. ``tests/test_structure.py`` uses the same functions.
 """
 
+import argparse
 import ast
 import io
 import subprocess
-import sys
 import tarfile
 import tempfile
 import tokenize
@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "sharpbayes"
 BEFORE = "fe6693c"
 REASON = "PLC0415 - "
+BEGIN, END = "<!-- structure: begin -->", "<!-- structure: end -->"
 
 
 def sources(package: Path) -> list[Path]:
@@ -158,15 +159,27 @@ def unpack(commit: str, folder: Path) -> Path:
     return folder / "sharpbayes"
 
 
+def structure_table(before: dict[str, str], after: dict[str, str], commit: str) -> str:
+    """The counts of two versions as a Markdown table."""
+    rows = [f"| {name} | {value} | {after[name]} |" for name, value in before.items()]
+    return "\n".join([f"| count | before ({commit}) | after |", "| --- | --- | --- |", *rows])
+
+
 def main() -> None:
-    """Print the table."""
-    commit = sys.argv[1] if len(sys.argv) > 1 else BEFORE
+    """Print the table, or write it into a page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("commit", nargs="?", default=BEFORE)
+    parser.add_argument("--page", type=Path, help="Page that holds the table between its marks.")
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        before = counts(unpack(commit, Path(folder)))
-    after = counts(PACKAGE)
-    print(f"| count | before ({commit}) | after |\n| --- | --- | --- |")
-    for name, value in before.items():
-        print(f"| {name} | {value} | {after[name]} |")
+        before = counts(unpack(chosen.commit, Path(folder)))
+    table = structure_table(before, counts(PACKAGE), chosen.commit)
+    print(table)
+    if chosen.page:
+        text = chosen.page.read_text(encoding="utf-8")
+        head, rest = text.split(BEGIN)
+        tail = rest.split(END)[1]
+        chosen.page.write_text(f"{head}{BEGIN}\n{table}\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
