@@ -10,6 +10,7 @@ into a page. ``tests/test_structure.py`` uses the same functions.
 import argparse
 import ast
 import io
+import json
 import subprocess
 import tarfile
 import tempfile
@@ -17,6 +18,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "sharpbayes"
@@ -123,6 +125,22 @@ def noqa_comments(path: Path) -> int:
     return sum(t.type == tokenize.COMMENT and "noqa" in t.string for t in tokens)
 
 
+def described_keys(folder: Path) -> str:
+    """How many keys of the JSON Schemas in a folder have a description."""
+    keys = [
+        key
+        for path in sorted(folder.glob("*.json"))
+        for table in tables_of(json.loads(path.read_text(encoding="utf-8")))
+        for key in table.get("properties", {}).values()
+    ]
+    return f"{sum('description' in key for key in keys)} of {len(keys)}"
+
+
+def tables_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tables that a JSON Schema describes."""
+    return [schema, *schema.get("$defs", {}).values()]
+
+
 def counts(package: Path) -> dict[str, str]:
     """Every row of the table for one package."""
     files = sources(package)
@@ -147,12 +165,15 @@ def counts(package: Path) -> dict[str, str]:
         "`noqa` comments": str(sum(map(noqa_comments, files))),
         "uses of `Any`": str(sum(map(uses_of_any, files))),
         "`assert` statements": str(sum(len(asserts(path)) for path in files)),
+        "keys of the JSON Schemas with a description": described_keys(
+            package.parent / "docs" / "schemas"
+        ),
     }
 
 
 def unpack(commit: str, folder: Path) -> Path:
     """The package as it was at a commit."""
-    command = ["git", "archive", commit, "sharpbayes"]
+    command = ["git", "archive", commit, "sharpbayes", "docs/schemas"]
     archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as file:
         file.extractall(folder, filter="data")
