@@ -1,25 +1,25 @@
-"""How often 90% intervals of the posterior twins hold the truth; writes ``coverage_posterior.csv``.
+"""How often 90% intervals of posterior metrics cover the truth; writes ``coverage_posterior.csv``.
 
     taskset -c 3 python -m tests.references.coverage_posterior --studies 400
 
 Each study draws its own models, prompts and judges, or items and raters, from populations that stay
-the same, makes ratings, fits the model that they come from, and measures replicated ratings. An
-interval of each source of uncertainty is held against the truth that it is about:
+the same. It simulates ratings, fits the model that they come from, and mean_and_cvar replicated ratings.
+The interval of each source of uncertainty is compared with the truth that it is about:
 
-- ``ratings``: the metric of ratings made anew for the same cells (``anew``), and the mean of that
-  metric over many such makings (``expected``).
+- ``ratings``: the metric of ratings replicated for the same cells (``replicated``), and the mean of
+  that metric over many replicates (``expected``).
 - ``prompts``, ``items``: the metric of a population of 20,000 prompts or items, rated by the same
   judges or raters (``population``).
 - ``judges``, ``raters``: the metric of ratings of the same prompts or items by as many new judges
-  or raters (``anew``).
+  or raters (``replicated``).
 
-Panels have 40 or 200 prompts, whose effects are normal as the model says, or ``of two kinds``: one
-prompt in ten is far more severe, and the model that is fitted does not know it. Judges have an sd
-of 0.5, ``far apart`` of 1. Crowds have labels of items or of experts, outside and inside of the
-model. Studies that were finished are kept in ``--raw`` and are not made again: several processes
-take an ``--only`` or a range from ``--first`` and a ``--raw`` of their own each, and the files
-joined under one header give the table with ``--studies 0``; ``--page`` prints it as
-docs/benchmarks/coverage.md holds it.
+Panels have 40 or 200 prompts with normal effects, as the model says, or prompts ``of two kinds``:
+one prompt in ten is far more severe, and the fit does not know it. Judges have an sd of 0.5, or of
+1 where they are ``far apart``. Crowds have labels of items or of experts, outside and inside of the
+model. Finished studies are stored in ``--raw`` and are not made again. Several processes can take an
+``--only``, or a range from ``--first``, and a ``--raw`` of their own each; the files joined under
+one header give the table with ``--studies 0``. ``--page`` prints the table of
+docs/benchmarks/coverage.md.
 """
 
 import argparse
@@ -58,7 +58,7 @@ LEVEL = 0.9
 SAMPLER = Sampler(chains=2, tune=300, draws=300, target_accept=0.85)
 KEPT = 200
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
-MODELS, JUDGES, ITEMS, RATERS, MAKINGS = 3, 6, 50, 12, 40
+MODELS, JUDGES, ITEMS, RATERS, REPLICATES = 3, 6, 50, 12, 40
 SIZES, POPULATION = (40, 200), 20_000
 # Of two kinds of prompts: the share of severe ones and how much more severe they are.
 SEVERE, GAP = 0.1, 2.8
@@ -130,81 +130,85 @@ def studied(folder, prompts):
     return files, levels, plans
 
 
-def fitted(ratings, model, seed):
+def fit_draws(ratings, model, seed):
     """Posterior draws and ratings replicated from them."""
     design = build_design(ratings, model)
     posterior = sample_kernel(design, SAMPLER, seed=seed)["posterior"]
-    few = thin(posterior.to_dataset(), draws=KEPT)
-    return Draws(few, posterior_predictive(few, design, seed=seed + 1), design, seed)
+    kept = thin(posterior.to_dataset(), draws=KEPT)
+    return Draws(kept, posterior_predictive(kept, design, seed=seed + 1), design, seed)
 
 
-def measures(twins):
-    """The mean, and CVaR at each alpha, of profiles under each plan."""
-    cvars = zip(ALPHAS, (twin["cvar"] for twin in twins), strict=True)
-    return {"mean": twins[0]["mean"]} | {f"cvar {alpha}": each for alpha, each in cvars}
+def mean_and_cvar(profiles):
+    """The mean, and CVaR at cvar alpha, of profiles under cvar plan."""
+    cvars = zip(ALPHAS, (profile["cvar"] for profile in profiles), strict=True)
+    return {"mean": profiles[0]["mean"]} | {f"cvar {alpha}": cvar for alpha, cvar in cvars}
 
 
-def profiles(plans, levels, held):
+def measure_profiles(plans, levels, scores):
     """Mean and CVaR of levels over (..., model, prompt, judge, indicator)."""
-    lead = [f"lead{n}" for n in range(held.ndim - 4)]
+    lead = [f"lead{n}" for n in range(scores.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
-    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, held))
+    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, scores))
     tables = tabulate_replicates(plans, rated)
-    whole = zip(plans, tables, strict=True)
-    found = measures([replace(plan, table=table).profile() for plan, table in whole])
-    return {name: each.transpose(..., "model").to_numpy() for name, each in found.items()}
+    pairs = zip(plans, tables, strict=True)
+    metrics = mean_and_cvar([replace(plan, table=table).profile() for plan, table in pairs])
+    return {name: values.transpose(..., "model").to_numpy() for name, values in metrics.items()}
 
 
-def panel_study(seed, told_as, panels):
+def panel_study(seed, design_name, panels):
     """Intervals and truths of the mean and CVaR of one study."""
-    asked = PANELS[told_as]
-    prompts, kinds = asked.prompts, asked.kinds
-    rng = np.random.default_rng([SEED, seed, asked.stream, prompts])
+    design = PANELS[design_name]
+    prompts, kinds = design.prompts, design.kinds
+    rng = np.random.default_rng([SEED, seed, design.stream, prompts])
     files, levels, plans = panels[prompts]
     large = panels[POPULATION]
     spec = files.study.spec.panel
     model = rng.normal(0, SD["model"], (MODELS, 1, 1, 1))
     indicator = rng.normal(0, SD["indicator"], (1, 1, 1, 3))
-    judge, prompt = judges(rng, asked.judge_sd), severities(rng, prompts, kinds=kinds)
+    judge, prompt = judges(rng, design.judge_sd), severities(rng, prompts, kinds=kinds)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
-    seen = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
-    ratings = melt_panel(PanelRatings.from_dataset(seen), spec)
-    draws = fitted(ratings, load(find("models", "judge_severity"), Model).spec, seed)
-    made = profiles(plans, levels, levels_of(rng, np.broadcast_to(eta, (MAKINGS, *eta.shape))))
-    every = severities(rng, POPULATION, kinds=kinds)
-    others = profiles(*large[2:0:-1], levels_of(rng, model + every + indicator + judge))
-    anew = profiles(
-        plans, levels, levels_of(rng, model + prompt + indicator + judges(rng, asked.judge_sd))
+    observed = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
+    ratings = melt_panel(PanelRatings.from_dataset(observed), spec)
+    draws = fit_draws(ratings, load(find("models", "judge_severity"), Model).spec, seed)
+    replicated = measure_profiles(
+        plans, levels, levels_of(rng, np.broadcast_to(eta, (REPLICATES, *eta.shape)))
+    )
+    population = severities(rng, POPULATION, kinds=kinds)
+    of_population = measure_profiles(
+        *large[2:0:-1], levels_of(rng, model + population + indicator + judge)
+    )
+    of_new_judges = measure_profiles(
+        plans, levels, levels_of(rng, model + prompt + indicator + judges(rng, design.judge_sd))
     )
     truths = {
         "ratings": {
-            "anew": {name: each[0] for name, each in made.items()},
-            "expected": {name: each.mean(0) for name, each in made.items()},
+            "replicated": {name: values[0] for name, values in replicated.items()},
+            "expected": {name: values.mean(0) for name, values in replicated.items()},
         },
-        "prompts": {"population": others},
-        "judges": {"anew": anew},
+        "prompts": {"population": of_population},
+        "judges": {"replicated": of_new_judges},
     }
-    cells = panel_cells(seen, ratings, spec)
-    for source in asked.sources:
-        notions = truths[source]
+    cells = panel_cells(observed, ratings, spec)
+    for source in design.sources:
+        meanings = truths[source]
         sources = ["ratings"] if source == "ratings" else ["ratings", source]
-        held = measures(panel_twins(plans, cells, draws, sources))
-        for row in told(held, source, notions, "model"):
-            yield told_as, *row
+        metrics = mean_and_cvar(panel_twins(plans, cells, draws, sources))
+        for row in coverage_rows(metrics, source, meanings, "model"):
+            yield design_name, *row
 
 
-def told(held, source, notions, dim):
-    """Rows of one source: whether each interval holds the truth, its width and its error."""
+def coverage_rows(metrics, source, meanings, dim):
+    """Rows of one source: whether each interval covers the truth, its width and its error."""
     bounds = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    for notion, truth in notions.items():
-        for name, draws in held.items():
+    for meaning, truth in meanings.items():
+        for name, draws in metrics.items():
             # Of n draws the k-th lies above a new one in k / (n + 1) of cases: exact for few draws.
-            found = draws.quantile(bounds, ["chain", "draw"], method="weibull")
-            low, high = found.transpose("quantile", dim).values
-            inside = (low <= truth[name]) & (truth[name] <= high)
+            interval = draws.quantile(bounds, ["chain", "draw"], method="weibull")
+            low, high = interval.transpose("quantile", dim).values
+            covered = (low <= truth[name]) & (truth[name] <= high)
             bias = draws.mean(["chain", "draw"]).to_numpy() - truth[name]
-            yield name, source, notion, inside.mean(), (high - low).mean(), bias.mean()
+            yield name, source, meaning, covered.mean(), (high - low).mean(), bias.mean()
 
 
 CROWD = Study.model_validate(
@@ -238,8 +242,8 @@ KNOWN = {
     "experts inside": {"location": [ITEM, RATER], "experts": True},
 }
 MODELS_OF = {
-    told: Model.model_validate({"schema": "sharpbayes/model/2", "title": "crowd"} | known)
-    for told, known in KNOWN.items()
+    name: Model.model_validate({"schema": "sharpbayes/model/2", "title": "crowd"} | known)
+    for name, known in KNOWN.items()
 }
 
 
@@ -264,11 +268,11 @@ def crowd_data(rng, severity, rater, label):
     )
 
 
-def responses(study, data, level=None):
+def measure_crowd(study, data, level=None):
     """MPA and WRA of every group, of the ratings or of others over (making, rating)."""
-    counted = count_crowd(study.crowd, data, level)
-    found = measure_responsiveness(study.crowd, counted).sel(by="all").transpose(..., "group")
-    return {name: found[name].to_numpy() for name in ("mpa", "wra")}
+    counts = count_crowd(study.crowd, data, level)
+    metrics = measure_responsiveness(study.crowd, counts).sel(by="all").transpose(..., "group")
+    return {name: metrics[name].to_numpy() for name in ("mpa", "wra")}
 
 
 def drawn_items(rng, number, experts):
@@ -286,99 +290,103 @@ def crowd_study(seed, *, experts):
     severity, label = drawn_items(rng, ITEMS, experts)
     rater = rng.normal(0, CROWD_SD["rater"], RATERS)
     data = crowd_data(rng, severity, rater, label)
-    again = [crowd_data(rng, severity, rater, label).level for _ in range(MAKINGS)]
-    made = responses(study, data, xr.DataArray(np.stack(again), dims=("replicate", "rating")))
-    others = drawn_items(rng, POPULATION, experts)
+    replicates = [crowd_data(rng, severity, rater, label).level for _ in range(REPLICATES)]
+    replicated = measure_crowd(
+        study, data, xr.DataArray(np.stack(replicates), dims=("replicate", "rating"))
+    )
+    population = drawn_items(rng, POPULATION, experts)
     new = rng.normal(0, CROWD_SD["rater"], RATERS)
     truths = {
         "ratings": {
-            "anew": {name: each[0] for name, each in made.items()},
-            "expected": {name: each.mean(0) for name, each in made.items()},
+            "replicated": {name: values[0] for name, values in replicated.items()},
+            "expected": {name: values.mean(0) for name, values in replicated.items()},
         },
-        "items": {"population": responses(study, crowd_data(rng, others[0], rater, others[1]))},
-        "raters": {"anew": responses(study, crowd_data(rng, severity, new, label))},
+        "items": {
+            "population": measure_crowd(study, crowd_data(rng, population[0], rater, population[1]))
+        },
+        "raters": {"replicated": measure_crowd(study, crowd_data(rng, severity, new, label))},
     }
     for where in ("outside", "inside"):
-        told_as = f"{'experts' if experts else 'labels'} {where}"
-        model = MODELS_OF[told_as]
+        design_name = f"{'experts' if experts else 'labels'} {where}"
+        model = MODELS_OF[design_name]
         ratings = melt_crowd(data, study.crowd, experts=model.experts)
-        draws = fitted(ratings, model, seed)
-        for source, notions in truths.items():
+        draws = fit_draws(ratings, model, seed)
+        for source, meanings in truths.items():
             sources = ["ratings"] if source == "ratings" else ["ratings", source]
-            twin = crowd_twin(study, data, draws, sources).sel(by="all")
-            held = {name: twin[name] for name in ("mpa", "wra")}
-            for row in told(held, source, notions, "group"):
-                yield told_as, *row
+            posterior = crowd_twin(study, data, draws, sources).sel(by="all")
+            metrics = {name: posterior[name] for name in ("mpa", "wra")}
+            for row in coverage_rows(metrics, source, meanings, "group"):
+                yield design_name, *row
 
 
 def summary(raw):
     """Coverage with its Monte Carlo error, mean width and mean error of the centre, by row."""
     table = pd.read_csv(raw)
-    for key, held in table.groupby(list(HEADER[:4]), sort=True):
-        error = held["inside"].std() / np.sqrt(len(held))
-        numbers = (held["inside"].mean(), error, held["width"].mean(), held["bias"].mean())
-        yield (*key, len(held), *(f"{number:.3f}" for number in numbers))
+    for key, rows in table.groupby(list(HEADER[:4]), sort=True):
+        error = rows["inside"].std() / np.sqrt(len(rows))
+        numbers = (rows["inside"].mean(), error, rows["width"].mean(), rows["bias"].mean())
+        yield (*key, len(rows), *(f"{number:.3f}" for number in numbers))
 
 
 def page(path):
-    """Rows of the table as the page of twins holds them: percent, with the Monte Carlo error."""
+    """Rows of the page: percent, with the Monte Carlo error."""
     table = pd.read_csv(path).fillna("")
-    for (kind, metric), held in table.groupby(["design", "metric"], sort=True):
-        each = held.set_index(["source", "truth"])
-        units = ("prompts", "judges") if "prompts" in kind else ("items", "raters")
-        asked = [("ratings", "anew"), ("ratings", "expected")]
-        asked += [(units[0], "population"), (units[1], "anew")]
+    for (design, metric), rows in table.groupby(["design", "metric"], sort=True):
+        by_source = rows.set_index(["source", "truth"])
+        units = ("prompts", "judges") if "prompts" in design else ("items", "raters")
+        columns = [("ratings", "replicated"), ("ratings", "expected")]
+        columns += [(units[0], "population"), (units[1], "replicated")]
         cells = [
-            f"{100 * each.loc[key, 'coverage']:.1f} ± {100 * each.loc[key, 'error']:.1f}"
-            if key in each.index
+            f"{100 * by_source.loc[key, 'coverage']:.1f} ± {100 * by_source.loc[key, 'error']:.1f}"
+            if key in by_source.index
             else ""
-            for key in asked
+            for key in columns
         ]
         name = metric.upper().replace("CVAR", "CVaR, alpha").replace("MEAN", "mean")
-        studies = held["studies"].iloc[0]
-        yield f"| {name}, {kind} | {studies} | {' | '.join(cells)} |"
+        studies = rows["studies"].iloc[0]
+        yield f"| {name}, {design} | {studies} | {' | '.join(cells)} |"
 
 
 def main():
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--studies", type=int, default=400)
-    asked.add_argument("--first", type=int, default=0)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--first", type=int, default=0)
     kinds = [*PANELS, "crowd", "experts"]
-    asked.add_argument("--only", nargs="*", default=kinds, choices=kinds)
-    asked.add_argument("--raw", type=Path, default=Path("coverage_posterior_raw.csv"))
-    asked.add_argument("--out", type=Path, default=HERE / "coverage_posterior.csv")
-    asked.add_argument("--page", action="store_true")
-    chosen = asked.parse_args()
-    if chosen.page:
-        print("\n".join(page(chosen.out)))
+    parser.add_argument("--only", nargs="*", default=kinds, choices=kinds)
+    parser.add_argument("--raw", type=Path, default=Path("coverage_posterior_raw.csv"))
+    parser.add_argument("--out", type=Path, default=HERE / "coverage_posterior.csv")
+    parser.add_argument("--page", action="store_true")
+    options = parser.parse_args()
+    if options.page:
+        print("\n".join(page(options.out)))
         return
-    names = ("study", *HEADER[:4], "inside", "width", "bias")
+    header = ("study", *HEADER[:4], "inside", "width", "bias")
     done = set()
-    if chosen.raw.exists():
-        done = set(pd.read_csv(chosen.raw)["study"])
+    if options.raw.exists():
+        done = set(pd.read_csv(options.raw)["study"])
     else:
-        chosen.raw.write_text(",".join(names) + "\n", encoding="utf-8")
+        options.raw.write_text(",".join(header) + "\n", encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         panels = {n: studied(Path(name) / str(n), n) for n in (*SIZES, POPULATION)}
-        for seed in (n for n in range(chosen.first, chosen.studies) if n not in done):
+        for seed in (n for n in range(options.first, options.studies) if n not in done):
             start = time.monotonic()
             rows = [
                 (seed, *row)
-                for kind in chosen.only
+                for kind in options.only
                 for row in (
                     panel_study(seed, kind, panels)
                     if kind in PANELS
                     else crowd_study(seed, experts=kind == "experts")
                 )
             ]
-            with chosen.raw.open("a", newline="", encoding="utf-8") as file:
+            with options.raw.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file, lineterminator="\n").writerows(rows)
             print(f"study {seed}: {time.monotonic() - start:.1f} s", flush=True)
-    with chosen.out.open("w", newline="", encoding="utf-8") as file:
+    with options.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
-        writer.writerows(summary(chosen.raw))
-    record_run(chosen.out)
+        writer.writerows(summary(options.raw))
+    record_run(options.out)
 
 
 if __name__ == "__main__":

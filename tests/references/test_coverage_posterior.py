@@ -38,17 +38,17 @@ def test_the_page_shows_the_table():
 
 
 MATCHING = {
-    ("ratings", "anew"),
+    ("ratings", "replicated"),
     ("prompts", "population"),
     ("items", "population"),
-    ("judges", "anew"),
-    ("raters", "anew"),
+    ("judges", "replicated"),
+    ("raters", "replicated"),
 }
 # Designs whose model is the one that ratings come from, with ten prompts or more in the tail.
 KNOWN = {"200 prompts", "labels inside", "experts inside"}
 
 
-def test_intervals_hold_the_truth_that_they_are_about():
+def test_intervals_cover_the_truth_that_they_are_about():
     """90% of them do, give or take 3 points and twice the Monte Carlo error."""
     rows = rows_of(TABLE)
     assert {row["studies"] for row in rows.values()} == {"400"}
@@ -60,9 +60,9 @@ def test_intervals_hold_the_truth_that_they_are_about():
 
 @pytest.mark.parametrize("labels", ["labels", "experts"])
 @pytest.mark.parametrize("metric", ["mpa", "wra"])
-def test_labels_inside_the_model_mend_what_labels_outside_of_it_miss(labels, metric):
+def test_labels_inside_the_model_correct_what_labels_outside_of_it_miss(labels, metric):
     found = rows_of(TABLE)
-    for source, truth in (("ratings", "anew"), ("items", "population")):
+    for source, truth in (("ratings", "replicated"), ("items", "population")):
         inside, outside = (
             found[f"{labels} {where}", metric, source, truth] for where in ("inside", "outside")
         )
