@@ -3,37 +3,24 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
+from sharpbayes.errors import SpecError, StorageError, did_you_mean
 from sharpbayes.spec.crowd import Crowd, Simulation
 from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.study_text import format_study
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]
 
 PATTERNS = ("normal", "shift", "conservative")
-EVERY = "all"
-# Where the lowest and the highest threshold stand unless they are given, as quantiles of R.
+ALL = "all"
+# Unless they are given, the lowest and the highest threshold are these quantiles of R.
 OUTER_QUANTILES = (0.25, 0.85)
-
-STUDY = """\
-# {pattern} scoring pattern, simulated by `sharpbayes simulate`; truth.json holds what is true.
-schema = "sharpbayes/study/2"
-title = {title}
-seed = {seed}
-
-[crowd]
-data = "ratings.csv"
-roles = {{ item = "item", rater = "rater", score = "score" }}
-raters = {{ data = "raters.csv", key = "rater" }}
-scale = {{ kind = "ordinal", min = 0, max = {top} }}
-groups = {groups}
-labels = {{ from = "experts", data = "experts.csv" }}
-"""
 
 
 @dataclass(frozen=True)
@@ -41,9 +28,9 @@ class SimulatedStudy:
     """Simulated ratings and the truth behind them.
 
     Attributes:
-        tables: By name. ``ratings`` has one row a rating: ``item, rater, score`` for a crowd.
-            ``raters`` of a scoring pattern: ``rater, pattern``; ``experts``: ``item, expert,
-            label``, one row a label.
+        tables: Tables by name. ``ratings`` has one row a rating: ``item, rater, score`` for a
+            crowd. A scoring pattern also has ``raters``: ``rater, pattern``, and ``experts``:
+            ``item, expert, label``, one row a label.
         truth: Severities, biases, thresholds and constants, or parameters by name; ready for JSON.
         study: Text of a study file that measures them.
     """
@@ -72,83 +59,94 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
     Source: responsiveness paper, section 3.1 and Appendix A.
     """
     study = files.study.spec
-    chosen = _patterns(pattern)
+    patterns = _list_patterns(pattern)
     if study.crowd is None:
         message = "the scoring patterns are those of a crowd; this study has a panel"
-        raise SpecError([Diagnostic(str(files.study.path), 0, "", message)])
+        raise SpecError.at(files.study.path, message)
     spec, rng = study.crowd.simulation, np.random.default_rng(study.seed)
     severity = rng.normal(0.0, spec.severity_sd, spec.items)
     bias = rng.normal(0.0, spec.bias_sd, spec.raters)
-    cuts = compute_thresholds(study.crowd)
-    percentile = _expert_percentiles(spec, rng)
-    seen = severity[:, None] + bias
-    scores = {name: score_severities(seen, cuts, spec, pattern=name, rng=rng) for name in PATTERNS}
-    raters = _raters(spec, chosen)
+    cutpoints = compute_thresholds(study.crowd)
+    percentile = _draw_percentiles(spec, rng)
+    perceived = severity[:, None] + bias
+    # Every pattern is drawn, so that equal seeds give equal scores whatever pattern is asked for.
+    scores = {
+        name: score_severities(perceived, cutpoints, spec, pattern=name, rng=rng)
+        for name in PATTERNS
+    }
+    raters = pd.DataFrame(
+        {
+            "rater": _number_names("r", spec.raters * len(patterns)),
+            "pattern": np.repeat(patterns, spec.raters),
+        }
+    )
+    items, labels = _number_names("i", spec.items), _label_items(severity, percentile)
+    experts = _number_names("e", spec.experts)
     truth = {
         "pattern": pattern,
         "seed": study.seed,
         "severity": severity.tolist(),
-        "bias": np.tile(bias, len(chosen)).tolist(),
-        "thresholds": cuts.tolist(),
+        "bias": np.tile(bias, len(patterns)).tolist(),
+        "thresholds": cutpoints.tolist(),
         "expert_percentile": percentile.tolist(),
         "constants": spec.model_dump(),
     }
+    rated = np.hstack([scores[name] for name in patterns])
     return SimulatedStudy(
         tables={
-            "ratings": _ratings(np.hstack([scores[name] for name in chosen]), raters),
+            "ratings": _tabulate(items, raters["rater"].tolist(), rated, ("rater", "score")),
             "raters": raters,
-            "experts": _experts(severity, percentile),
+            "experts": _tabulate(items, experts, labels, ("expert", "label")),
         },
         truth=truth,
-        study=STUDY.format(
-            pattern=pattern,
-            title=json.dumps(f"{study.title}: simulated, {pattern}", ensure_ascii=False),
-            seed=study.seed,
-            top=len(cuts),
-            groups='[["pattern"]]' if len(chosen) > 1 else "[]",
-        ),
+        study=_write_study(study.title, study.seed, patterns, pattern, top=len(cutpoints)),
     )
 
 
 def compute_thresholds(crowd: Crowd) -> Floats:
     """Return the thresholds on R between the scores, K of them."""
-    from scipy.special import ndtri  # noqa: PLC0415 - quick to start without it
+    from scipy.special import ndtri  # noqa: PLC0415 - start-up without scipy
 
     spec, top = crowd.simulation, len(crowd.scale.labels) - 1
     if spec.thresholds is not None:
         return np.array(spec.thresholds)
     spread = np.hypot(spec.severity_sd, spec.bias_sd)
-    cuts: Floats = ndtri(np.linspace(*OUTER_QUANTILES, top)) * spread
-    return cuts
+    thresholds: Floats = ndtri(np.linspace(*OUTER_QUANTILES, top)) * spread
+    return thresholds
 
 
 def score_severities(
-    seen: Floats, cuts: Floats, spec: Simulation, *, pattern: str, rng: np.random.Generator
+    perceived: Floats,
+    thresholds: Floats,
+    spec: Simulation,
+    *,
+    pattern: str,
+    rng: np.random.Generator,
 ) -> Scores:
     """Return the scores that a pattern gives to perceived severities.
 
     Args:
-        seen: R of each item and rater; (item, rater).
-        cuts: Thresholds; (K,).
+        perceived: R of each item and rater; (item, rater).
+        thresholds: Between the scores; (K,).
         spec: Constants of the patterns.
         pattern: One of ``normal``, ``shift``, ``conservative``.
-        rng: Source of chance.
+        rng: Generator of random numbers.
 
     Returns:
         Scores 0..K; (item, rater).
     """
-    normal = np.searchsorted(cuts, seen)
+    normal = np.searchsorted(thresholds, perceived)
     if pattern == "shift":
-        shifted = (normal >= spec.shift_from) & (rng.random(seen.shape) < spec.shift_share)
-        steps = rng.integers(1, spec.shift_steps, seen.shape, endpoint=True)
-        return np.where(shifted, np.maximum(normal - steps, 0), normal)
+        is_shifted = (normal >= spec.shift_from) & (rng.random(normal.shape) < spec.shift_share)
+        steps = rng.integers(1, spec.shift_steps, normal.shape, endpoint=True)
+        return np.where(is_shifted, np.maximum(normal - steps, 0), normal)
     if pattern == "conservative":
-        high = seen > np.percentile(seen, spec.conservative_percentile)
-        return np.where(high, rng.integers(1, len(cuts), seen.shape, endpoint=True), 0)
+        is_high = perceived > np.percentile(perceived, spec.conservative_percentile)
+        return np.where(is_high, rng.integers(1, len(thresholds), normal.shape, endpoint=True), 0)
     return normal
 
 
-def save_simulation(made: SimulatedStudy, folder: Path) -> Path:
+def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
     """Write tables, truth and study into a folder, and return the path of the study.
 
     Raises:
@@ -156,67 +154,79 @@ def save_simulation(made: SimulatedStudy, folder: Path) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in made.tables.items():
+        for name, table in simulated.tables.items():
             table.to_csv(folder / f"{name}.csv", index=False)
-        (folder / "truth.json").write_text(json.dumps(made.truth) + "\n", encoding="utf-8")
-        (folder / "study.toml").write_text(made.study, encoding="utf-8")
+        (folder / "truth.json").write_text(json.dumps(simulated.truth) + "\n", encoding="utf-8")
+        (folder / "study.toml").write_text(simulated.study, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
     return folder / "study.toml"
 
 
-def _patterns(pattern: str) -> tuple[str, ...]:
-    """The patterns that a name stands for."""
-    if pattern == EVERY:
-        return PATTERNS
-    if pattern not in PATTERNS:
-        known = (*PATTERNS, EVERY)
+def _list_patterns(pattern: str) -> tuple[str, ...]:
+    """Return the patterns that a name stands for."""
+    known = (*PATTERNS, ALL)
+    if pattern not in known:
         message = f"no pattern {pattern!r}, there are {', '.join(known)}"
-        raise SpecError([Diagnostic("--pattern", 0, "", message + did_you_mean(pattern, known))])
-    return (pattern,)
+        raise SpecError.at("--pattern", message + did_you_mean(pattern, known))
+    return PATTERNS if pattern == ALL else (pattern,)
 
 
-def _expert_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
-    """A percentile for each expert: normal around the middle of the range, cut off at its ends.
+def _draw_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
+    """Draw a percentile for each expert: normal around the middle of the range, inside the range.
 
     The standard deviation is a quarter of the range, so that the ends are two of them away.
     """
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - quick to start without it
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - start-up without scipy
 
     low, high = spec.expert_percentiles
-    drawn: Floats = ndtri(rng.uniform(ndtr(-2.0), ndtr(2.0), spec.experts))
-    return (low + high) / 2 + drawn * (high - low) / 4
+    standard: Floats = ndtri(rng.uniform(ndtr(-2.0), ndtr(2.0), spec.experts))
+    return (low + high) / 2 + standard * (high - low) / 4
 
 
-def _raters(spec: Simulation, patterns: tuple[str, ...]) -> pd.DataFrame:
-    """Raters with their pattern; the same number of each."""
-    names = _names("r", spec.raters * len(patterns))
-    return pd.DataFrame({"rater": names, "pattern": np.repeat(patterns, spec.raters)})
+def _label_items(severity: Floats, percentile: Floats) -> Scores:
+    """Label the items above each expert's percentile 1, others 0; (item, expert)."""
+    return (severity[:, None] > np.percentile(severity, percentile)).astype(int)
 
 
-def _ratings(scores: Scores, raters: pd.DataFrame) -> pd.DataFrame:
-    """Scores in long form."""
-    items = _names("i", len(scores))
-    columns = {
-        "item": np.repeat(items, len(raters)),
-        "rater": np.tile(raters["rater"], len(items)),
-        "score": scores.ravel(),
-    }
-    return pd.DataFrame(columns)
+def _tabulate(
+    items: list[str], raters: list[str], values: Scores, columns: tuple[str, str]
+) -> pd.DataFrame:
+    """Return values of items by raters in long form."""
+    rater, value = columns
+    return pd.DataFrame(
+        {
+            "item": np.repeat(items, len(raters)),
+            rater: np.tile(raters, len(items)),
+            value: values.ravel(),
+        }
+    )
 
 
-def _experts(severity: Floats, percentile: Floats) -> pd.DataFrame:
-    """Labels in long form."""
-    label = severity[:, None] > np.percentile(severity, percentile)
-    items, experts = _names("i", len(severity)), _names("e", len(percentile))
-    columns = {
-        "item": np.repeat(items, len(experts)),
-        "expert": np.tile(experts, len(items)),
-        "label": label.astype(int).ravel(),
-    }
-    return pd.DataFrame(columns)
-
-
-def _names(letter: str, number: int) -> list[str]:
-    """Names of one length, so that they sort by number."""
+def _number_names(letter: str, number: int) -> list[str]:
+    """Return names of one length, so that they sort by number."""
     return [f"{letter}{at:0{len(str(number))}d}" for at in range(1, number + 1)]
+
+
+def _write_study(
+    title: str, seed: int, patterns: tuple[str, ...], pattern: str, *, top: int
+) -> str:
+    """Write a study that measures the tables."""
+    crowd: dict[str, Any] = {
+        "data": "ratings.csv",
+        "roles": {"item": "item", "rater": "rater", "score": "score"},
+        "raters": {"data": "raters.csv", "key": "rater"},
+        "scale": {"kind": "ordinal", "min": 0, "max": top},
+        "groups": [["pattern"]] if len(patterns) > 1 else [],
+        "labels": {"from": "experts", "data": "experts.csv"},
+    }
+    study = {
+        "schema": "sharpbayes/study/2",
+        "title": f"{title}: simulated, {pattern}",
+        "seed": seed,
+        "crowd": crowd,
+    }
+    head = (
+        f"{pattern} scoring pattern, simulated by `sharpbayes simulate`; the truth is in truth.json"
+    )
+    return format_study(study, {"": [head]})
