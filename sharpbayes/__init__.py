@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = {
-    "check": "sharpbayes.workflows.run",
-    "fit": "sharpbayes.workflows.run",
+    "check": "sharpbayes.workflows.check",
+    "fit": "sharpbayes.workflows.fit",
     "load_study": "sharpbayes.spec.load",
     "load_weights": "sharpbayes.spec.load",
-    "measure": "sharpbayes.workflows.run",
+    "measure": "sharpbayes.workflows.measure",
     "open_results": "sharpbayes.storage.results",
     "save_results": "sharpbayes.storage.results",
     "summary": "sharpbayes.report.summary",

@@ -22,7 +22,7 @@ from sharpbayes.report.tables.priors import prior_lines
 from sharpbayes.spec.load import load, load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.schema import json_schema
-from sharpbayes.workflows.run import fit
+from sharpbayes.workflows.fit import fit
 from tests.architecture_diagram import picture, rooms_table
 from tests.model_diagram import diagram
 

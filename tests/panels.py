@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 JUDGES = ("ann", "bob", "cat")
 

@@ -105,7 +105,7 @@ def loaded_by(code):
 
 
 def test_measure_and_the_public_names_do_not_load_pymc():
-    assert not set(HEAVY) & set(loaded_by("import sharpbayes.workflows.run"))
+    assert not set(HEAVY) & set(loaded_by("import sharpbayes.workflows.fit"))
 
 
 def test_the_command_line_starts_without_numbers():

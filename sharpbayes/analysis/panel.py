@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.panel_validation import judge_group, validation_group
+from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import (
     find_reversed,
     list_pooled_judges,
@@ -36,9 +37,7 @@ from sharpbayes.metrics.stats.resampling import (
     nested_bootstrap_counts,
 )
 from sharpbayes.spec.consistency import policy_for
-from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.panel import Panel
-from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
 Groups = dict[str, xr.Dataset]
@@ -65,7 +64,7 @@ class ProfilePlan:
     """
 
     table: xr.Dataset
-    study: Study
+    study: PanelStudy
     weights: Weights
     policy: xr.DataArray
     shares: xr.DataArray | None
@@ -110,7 +109,7 @@ class ProfilePlan:
         """What the intervals contain."""
         samples = self.resampled_samples()
         return PANEL_CONTAINS.format(
-            level=self.study.bootstrap.level,
+            level=self.study.spec.bootstrap.level,
             kind=kind,
             samples=" and the repeated generations of each" if samples else "",
             and_samples=" and of generations" if samples else "",
@@ -118,43 +117,41 @@ class ProfilePlan:
 
     def resampled_samples(self) -> bool:
         """Whether repeated generations are drawn anew."""
-        return "sample" in self.dim and self.study.bootstrap.resample_generations
+        return "sample" in self.dim and self.study.spec.bootstrap.resample_generations
 
     def replicate(self, counts: xr.DataArray) -> xr.Dataset:
         """Profile of resamples of prompts, and of their generations where there are some."""
         if self.resampled_samples():
-            counts = nested_bootstrap_counts(counts, self.table["sample"], seed=self.study.seed)
+            counts = nested_bootstrap_counts(
+                counts, self.table["sample"], seed=self.study.spec.seed
+            )
         return self.profile(counts)
 
 
-def measure_panel(files: StudyFiles, levels: xr.Dataset | None) -> Groups:
+def measure_panel(study: PanelStudy) -> Groups:
     """SHARP: ratings -> sub-indices -> harm -> profile, with intervals, tiers and validation."""
-    if levels is None:
-        raise ValueError("a panel study has data")
-    plan, every, refusals = _planned(files, levels)
-    study, weights, spec = plan.study, plan.weights, plan.study.panel
-    assert spec is not None  # noqa: S101 - _planned looked
-    protocol, observed = plan.protocol(), plan.profile()
+    plan, every, refusals = _planned(study)
+    weights, protocol, observed = plan.weights, plan.protocol(), plan.profile()
     # Resampling releases the interpreter, tests hold it: side by side they take less time.
     profiles, tests = run_both(
         lambda: _profile_groups(plan, "profile"),
-        lambda: validation_group(plan.table, observed, study, weights, protocol),
+        lambda: validation_group(plan.table, observed, study.spec, weights, protocol),
     )
     groups = {"panel": plan.table} | profiles | {"validation": tests}
-    groups["judges"] = judge_group(plan.table, every, spec, weights, protocol)
+    groups["judges"] = judge_group(plan.table, every, study.panel, weights, protocol)
     return groups | _category_group(plan) | _answered_groups(plan, refusals)
 
 
-def profile_panel(files: StudyFiles, levels: xr.Dataset) -> tuple[ProfilePlan, Groups]:
-    """Return what weights decide without validation: ``profile`` and its twins, and their plan."""
-    plan, _, refusals = _planned(files, levels)
+def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
+    """Return ``profile`` and its intervals under the weights of a study, and how they are made."""
+    plan, _, refusals = _planned(study)
     groups = _profile_groups(plan, "profile") | _category_group(plan)
     return plan, groups | _answered_groups(plan, refusals)
 
 
-def build_profile_plan(files: StudyFiles, levels: xr.Dataset) -> ProfilePlan:
-    """Return how the observed levels of a study are profiled under its weights."""
-    return _planned(files, levels)[0]
+def build_profile_plan(study: PanelStudy) -> ProfilePlan:
+    """Return how the scores of a study are profiled under its weights."""
+    return _planned(study)[0]
 
 
 def tabulate_replicates(plans: Sequence[ProfilePlan], levels: xr.Dataset) -> list[xr.Dataset]:
@@ -168,7 +165,6 @@ def tabulate_replicates(plans: Sequence[ProfilePlan], levels: xr.Dataset) -> lis
         For each plan what :func:`sharpbayes.metrics.panel.risk.panel` returns.
     """
     spec = plans[0].study.panel
-    assert spec is not None  # noqa: S101 - a plan is of a panel
     phi, found = _phi(spec, levels), []
     sub_index: dict[Hashable, xr.DataArray] = {}
     table: dict[Hashable, xr.Dataset] = {}
@@ -184,17 +180,12 @@ def tabulate_replicates(plans: Sequence[ProfilePlan], levels: xr.Dataset) -> lis
     return found
 
 
-def _planned(
-    files: StudyFiles, levels: xr.Dataset
-) -> tuple[ProfilePlan, xr.DataArray, xr.DataArray]:
+def _planned(study: PanelStudy) -> tuple[ProfilePlan, xr.DataArray, xr.DataArray]:
     """The plan of a study, with sub-indices and refusals of every judge."""
-    study, weights = files.study.spec, files.weights.spec if files.weights else None
-    if study.panel is None or weights is None:
-        raise ValueError("a panel study has a panel and weights")
-    path = str(files.study.path)
+    weights, levels, path = study.weights.spec, study.scores, str(study.path)
     every, refusals = _by_model(study.panel, weights, levels)
     pooled = list_pooled_judges(study.panel, list(levels["judge"].to_numpy()))
-    policy = policy_for(study, weights)
+    policy = policy_for(study.spec, weights)
     plan = ProfilePlan(
         table=_panel_table(every.sel(judge=pooled), weights, path),
         study=study,
@@ -208,13 +199,13 @@ def _planned(
 
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its percentile and BCa intervals."""
-    observed, boot, prompts = plan.profile(), plan.study.bootstrap, plan.table["prompt"]
+    observed, boot, prompts = plan.profile(), plan.study.spec.bootstrap, plan.table["prompt"]
     block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
     resampled = bootstrap(
         plan.replicate,
         prompts,
         replicates=boot.replicates,
-        seed=plan.study.seed,
+        seed=plan.study.spec.seed,
         dim="prompt",
         block=block,
     )

@@ -22,11 +22,11 @@ from sharpbayes.cli.console import (
     print_json,
     read_study,
     results_path,
+    run_context,
     say,
     show_progress,
     show_tables,
     study_of,
-    working,
     write_page,
     write_report,
 )
@@ -97,17 +97,17 @@ def init(
 def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = False) -> None:
     """Validate a study and its data without computing, and print what was understood."""
     with guarded(debug=debug):
-        from sharpbayes.workflows.run import check as check_study  # noqa: PLC0415
+        from sharpbayes.report.tables.check import (  # noqa: PLC0415 - start-up
+            study_summary_document,
+            study_summary_tables,
+        )
+        from sharpbayes.workflows.check import check as check_study  # noqa: PLC0415 - start-up
 
-        understood = check_study(read_study(study, set_, None))
+        summary = check_study(read_study(study, set_, None))
         if as_json:
-            from sharpbayes.report.tables.check import study_summary_document  # noqa: PLC0415
-
-            echo_json(study_summary_document(understood))
+            echo_json(study_summary_document(summary))
             return
-        from sharpbayes.report.tables.check import study_summary_tables  # noqa: PLC0415
-
-        show_tables(study_summary_tables(understood))
+        show_tables(study_summary_tables(summary))
         typer.echo(f"{study}: no fault found")
 
 
@@ -125,12 +125,12 @@ def measure(
 ) -> None:
     """Compute the deterministic metrics and their bootstrap intervals."""
     with guarded(debug=debug):
-        from sharpbayes.workflows.run import measure as measure_study  # noqa: PLC0415
+        from sharpbayes.workflows.measure import measure as measure_study  # noqa: PLC0415 - start-up
 
         files = read_study(study, set_, seed)
         target = results_path(study, out)
-        with working(files, target, resume=resume, address=cluster, quiet=quiet) as execution:
-            results = measure_study(files, progress=execution.progress)
+        with run_context(files, target, resume=resume, address=cluster, quiet=quiet) as context:
+            results = measure_study(context)
             finish(results, target, quiet=quiet, as_json=as_json)
 
 
@@ -154,23 +154,16 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     with guarded(debug=debug):
-        from sharpbayes.workflows.run import fit as fit_study  # noqa: PLC0415
-        from sharpbayes.workflows.run import measure as measure_study  # noqa: PLC0415
-        from sharpbayes.workflows.run import read  # noqa: PLC0415
+        from sharpbayes.workflows.fit import fit as fit_study  # noqa: PLC0415 - start-up
+        from sharpbayes.workflows.measure import measure as measure_study  # noqa: PLC0415 - start-up
 
         files, name = study_of(study, from_, set_, seed)
-        target = results_path(name, out)
-        with working(files, target, resume=resume, address=cluster, quiet=quiet) as execution:
-            loaded = read(files)
-            measured = measure_study(files, loaded=loaded, progress=execution.progress)
+        target, retries = results_path(name, out), MOST_RETRIES if retry else 0
+        with run_context(files, target, resume=resume, address=cluster, quiet=quiet) as context:
+            context.require_model()
+            measured = measure_study(context)
             try:
-                results = fit_study(
-                    files,
-                    loaded=loaded,
-                    measured=measured,
-                    retries=MOST_RETRIES if retry else 0,
-                    execution=execution,
-                )
+                results = fit_study(context, measured=measured, retries=retries)
             except KeyboardInterrupt:
                 keep_measured(measured, target)
                 raise
@@ -196,11 +189,11 @@ def simulate(
     """Simulate ratings with known truth, and write a study that measures them."""
     with guarded(debug=debug):
         from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415
-        from sharpbayes.workflows.run import simulate as simulated  # noqa: PLC0415
+        from sharpbayes.workflows.simulate import simulate as simulate_study  # noqa: PLC0415 - start-up
 
-        made = simulated(read_study(study, set_, seed), pattern=pattern)
-        written = save_simulation(made, out or Path(f"{study.stem}.simulated"))
-        count = len(made.tables["ratings"])
+        simulated = simulate_study(read_study(study, set_, seed), pattern=pattern)
+        written = save_simulation(simulated, out or Path(f"{study.stem}.simulated"))
+        count = len(simulated.tables["ratings"])
         say(f"{count} ratings with known truth; run sharpbayes measure {written}")
 
 
@@ -222,15 +215,15 @@ def calibrate(
     """Fit ratings with known truth at this design, and test whether fits are calibrated."""
     with guarded(debug=debug):
         from sharpbayes.report.tables.calibration import calibration_tables  # noqa: PLC0415
-        from sharpbayes.workflows.run import calibrate as calibrate_study  # noqa: PLC0415
+        from sharpbayes.workflows.calibrate import calibrate as calibrate_study  # noqa: PLC0415 - start-up
 
         files = read_study(study, set_, seed)
         target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
         call = f" calibrate {simulations}"
-        with working(
+        with run_context(
             files, target, resume=resume, address=cluster, quiet=quiet, call=call
-        ) as execution:
-            found = calibrate_study(files, simulations=simulations, execution=execution)
+        ) as context:
+            found = calibrate_study(context, simulations=simulations)
             written = keep_calibration(found, None if out is None else target, tables, figures)
         if as_json:
             from sharpbayes.report.document import found_document  # noqa: PLC0415

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sharpbayes.execution.progress import ChainStatus, ProgressCallback
-    from sharpbayes.execution.tasks import Execution
     from sharpbayes.report.tables.table import Table
     from sharpbayes.spec.files import StudyFiles
+    from sharpbayes.workflows.context import RunContext
 
 NOT_CONVERGED, INTERRUPTED, INTERNAL = 4, 130, 1
 # A quantity fails whose p value, corrected for their number, is below this.
@@ -79,7 +79,7 @@ def results_path(study: Path, out: Path | None) -> Path:
 
 
 @contextmanager
-def working(
+def run_context(
     files: "StudyFiles",
     target: Path,
     *,
@@ -87,7 +87,7 @@ def working(
     address: str | None,
     quiet: bool,
     call: str = "",
-) -> "Iterator[Execution]":
+) -> "Iterator[RunContext]":
     """Keep finished parts beside the results, and compute on a cluster where one is named.
 
     Args:
@@ -98,10 +98,10 @@ def working(
         quiet: Whether progress is not shown.
         call: What the command was asked for beside the study.
     """
-    from sharpbayes.data.digest import digest_run  # noqa: PLC0415 - start-up
     from sharpbayes.execution.tasks import Execution  # noqa: PLC0415 - start-up
     from sharpbayes.execution.threads import thread_map, use_map  # noqa: PLC0415 - start-up
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415 - start-up
+    from sharpbayes.workflows.context import RunContext, digest_run  # noqa: PLC0415 - start-up
 
     run = digest_run(files) + call
     with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
@@ -112,7 +112,8 @@ def working(
             map_function = stack.enter_context(cluster(address)).map
         blocks = map_function or thread_map
         stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
-        yield Execution(map_function, store, stack.enter_context(show_progress(quiet=quiet)))
+        progress = stack.enter_context(show_progress(quiet=quiet))
+        yield RunContext(files, Execution(map_function, store, progress))
 
 
 def study_of(
@@ -128,8 +129,8 @@ def study_of(
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError([Diagnostic("--from", 0, "", message)])
-    from sharpbayes.data.digest import reload_study_files  # noqa: PLC0415
     from sharpbayes.storage.results import open_results  # noqa: PLC0415
+    from sharpbayes.workflows.context import reload_study_files  # noqa: PLC0415
 
     files = reload_study_files(open_results(results or ""))
     return files, files.study.path

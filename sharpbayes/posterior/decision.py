@@ -1,4 +1,4 @@
-"""Weights over results: what is decided, and how sure that is."""
+"""What weights decide from the posterior of a profile, and the probability of each decision."""
 
 from collections.abc import Mapping
 
@@ -8,44 +8,44 @@ import xarray as xr
 from sharpbayes.metrics.panel.comparison import admissible, cvar_difference, tiers, tiers_by_overlap
 from sharpbayes.spec.weights import Weights
 
-# Batches of draws of each chain, whose means tell the Monte Carlo error of a mean over all draws.
+# Batches of draws in each chain; their means give the Monte Carlo error of a mean over all draws.
 BATCHES = 10
 
 
-def assessed(
-    twin: xr.Dataset, deterministic: Mapping[str, xr.Dataset], weights: Weights
+def add_tiers(
+    profile: xr.Dataset, measured: Mapping[str, xr.Dataset], weights: Weights
 ) -> xr.Dataset:
     """Add the tier and the admissibility of every draw.
 
-    A draw's tiers are those that the measurement would have given, had the ratings been those of
-    the draw: its differences of CVaR with resampling intervals as wide as the observed ones.
+    The tiers of a draw are those that its ratings would have given, had they been observed: from
+    the draw's differences of CVaR, with resampling intervals as wide as the observed ones.
 
     Args:
-        twin: ``cvar`` and the rest of the profile over (chain, draw, model).
-        deterministic: ``profile`` and ``profile_interval`` of the observed ratings.
+        profile: ``cvar`` and the rest of the posterior profile over (chain, draw, model).
+        measured: ``profile`` and ``profile_interval`` of the observed ratings.
         weights: Rule of tiers and tolerance.
 
     Returns:
-        The twin with ``tier`` and, under a tolerance, ``admissible`` (1 or 0).
+        The profile with ``tier`` and, under a tolerance, ``admissible`` (1 or 0).
 
     Source: SHARP, sections 3.2 and 3.3.
     """
-    observed, interval = deterministic["profile"], deterministic["profile_interval"]
-    cvar = twin["cvar"]
+    observed, interval = measured["profile"], measured["profile_interval"]
+    cvar = profile["cvar"]
     if weights.tiers.rule == "paired-difference":
-        moved = cvar_difference(cvar) - cvar_difference(observed["cvar"])
-        tier = tiers(cvar, interval["cvar_difference"] + moved)
+        shift = cvar_difference(cvar) - cvar_difference(observed["cvar"])
+        tier = tiers(cvar, interval["cvar_difference"] + shift)
     else:
         tier = tiers_by_overlap(cvar, interval["cvar"] + (cvar - observed["cvar"]))
-    twin = twin.assign(tier=tier.transpose(*cvar.dims).astype(np.int16))
+    profile = profile.assign(tier=tier.transpose(*cvar.dims).astype(np.int16))
     if weights.tolerance is not None:
         within = admissible(cvar, weights.tolerance.cvar)
-        twin["admissible"] = within.astype(np.int8)
-    return twin
+        profile["admissible"] = within.astype(np.int8)
+    return profile
 
 
-def decided_by(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
-    """Return what models are chosen by, lower being better.
+def criterion(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
+    """Return the criterion that models are selected by; lower is better.
 
     Args:
         profile: A profile over (..., model).
@@ -56,7 +56,7 @@ def decided_by(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
         >>> profile = xr.Dataset({"dimension_cvar": (("model", "dimension"), [[0.1, 0.9]])})
         >>> weights = Weights.model_validate({"schema": "sharpbayes/weights/2", "title": "t",
         ...                                   "decision": {"by": "worst_dimension"}})
-        >>> decided_by(profile, weights).values
+        >>> criterion(profile, weights).values
         array([0.9])
     """
     if weights.decision.by == "worst_dimension":
@@ -64,16 +64,16 @@ def decided_by(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
     return profile[weights.decision.by]
 
 
-def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
-    """Return what weights decide, and how sure that is.
+def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
+    """Return what weights decide, and the probability of each decision.
 
     expected_loss(a) = E[S_a - min_b S_b];  prob_less(a, b) = P(S_a < S_b) + P(S_a = S_b) / 2
 
     Args:
-        twin: Posterior profile over (chain, draw, model), with ``tier`` and, under a tolerance,
+        profile: Posterior profile over (chain, draw, model), with ``tier`` and, under a tolerance,
             ``admissible``.
-        weights: What S is (:func:`decided_by`), tolerance and confidence.
-        level: A pair is open where neither order has more than (1 + level) / 2.
+        weights: The :func:`criterion` S, tolerance and confidence.
+        level: A pair is unresolved where neither order has more than (1 + level) / 2.
 
     Returns:
         ``prob_admissible (model)`` (missing without a tolerance), ``prob_less (model, other)``
@@ -84,48 +84,51 @@ def decision(twin: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
 
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
     """
-    lost = decided_by(twin, weights)
-    other = lost.rename(model="other")
-    lower = ((lost < other) + 0.5 * (lost == other)).transpose(*lost.dims, "other")
-    different = lost["model"] != lost["model"].rename(model="other")
-    best = lost.min("model")
-    tier = xr.DataArray(np.arange(1, int(twin["tier"].max()) + 1), dims="tier")
-    tier = tier.assign_coords(tier=tier)
-    within = twin["admissible"] if "admissible" in twin else xr.full_like(lost, np.nan)
-    events = {
-        "prob_admissible": within,
-        "prob_less": lower.where(different),
-        "prob_tier": (twin["tier"] == tier).transpose(..., "tier"),
-        "prob_best": (lost == best) / (lost == best).sum("model"),
-        "expected_loss": lost - best,
-    }
-    made = {
-        name: x.astype(float).mean(["chain", "draw"], skipna=False) for name, x in events.items()
-    }
-    errors = {f"{name}_mcse": monte_carlo_error(x.astype(float)) for name, x in events.items()}
-    found = xr.Dataset(made | errors)
+    events = _events(profile, criterion(profile, weights))
+    means = {name: x.mean(["chain", "draw"], skipna=False) for name, x in events.items()}
+    errors = {f"{name}_mcse": monte_carlo_error(x) for name, x in events.items()}
+    table = xr.Dataset(means | errors)
     sure = (1 + level) / 2
-    found["unresolved"] = (found["prob_less"] < sure) & (found["prob_less"] > 1 - sure)
-    found["selected"] = _chosen(found, weights)
-    return found.assign_attrs(
-        decided_by=weights.decision.by,
+    table["unresolved"] = (table["prob_less"] < sure) & (table["prob_less"] > 1 - sure)
+    table["selected"] = _select(table, weights)
+    return table.assign_attrs(
+        criterion=weights.decision.by,
         confidence=weights.decision.confidence,
         tolerance=np.nan if weights.tolerance is None else weights.tolerance.cvar,
-        open_at=level,
-        interval_note=twin.attrs.get("interval_note", ""),
+        level=level,
+        interval_note=profile.attrs.get("interval_note", ""),
     )
 
 
-def _chosen(found: xr.Dataset, weights: Weights) -> xr.DataArray:
-    """The admissible model of the lowest expected loss; none where no model is admissible."""
-    loss = found["expected_loss"]
+def _events(profile: xr.Dataset, loss: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return what happens in every draw; the mean over draws is a probability or a loss."""
+    other = loss.rename(model="other")
+    lower = ((loss < other) + 0.5 * (loss == other)).transpose(*loss.dims, "other")
+    different = loss["model"] != loss["model"].rename(model="other")
+    best = loss.min("model")
+    tier = xr.DataArray(np.arange(1, int(profile["tier"].max()) + 1), dims="tier")
+    tier = tier.assign_coords(tier=tier)
+    within = profile["admissible"] if "admissible" in profile else xr.full_like(loss, np.nan)
+    events = {
+        "prob_admissible": within,
+        "prob_less": lower.where(different),
+        "prob_tier": (profile["tier"] == tier).transpose(..., "tier"),
+        "prob_best": (loss == best) / (loss == best).sum("model"),
+        "expected_loss": loss - best,
+    }
+    return {name: event.astype(float) for name, event in events.items()}
+
+
+def _select(table: xr.Dataset, weights: Weights) -> xr.DataArray:
+    """Return the admissible model of the lowest expected loss; none where none is admissible."""
+    loss = table["expected_loss"]
     if weights.tolerance is not None:
-        loss = loss.where(found["prob_admissible"] >= weights.decision.confidence)
+        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
     return loss.notnull() & (loss == loss.min("model"))
 
 
 def monte_carlo_error(x: xr.DataArray) -> xr.DataArray:
-    """Return the standard error of a mean over draws by means of batches of successive draws.
+    """Return the standard error of a mean over draws, from means of batches of successive draws.
 
     sd of the batch means / sqrt(batches), which holds for draws that depend on each other.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.crossing import crossed
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.posterior.replicates import Draws, contains
+from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def judge_bias(
     return found.assign_attrs(level=level, interval_note=held, link=design.link)
 
 
-def people_draws(draws: Draws, ratings: Ratings) -> Draws:
+def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:
     """Return draws in which people score the cells that judges scored.
 
     As many people as there are judges take the judges' seats, in every draw at random those who
@@ -108,23 +108,23 @@ def people_draws(draws: Draws, ratings: Ratings) -> Draws:
         names = [term.name for term in terms]
         rest = posterior.drop_vars(names).drop_dims("rater", errors="ignore")
         posterior = rest.assign(own)
-    return Draws(
+    return ReplicateDraws(
         posterior,
         draws.predictive.drop_vars(list(draws.predictive.data_vars)),
         design,
         draws.seed,
-        drawn={"judges": "rater"},
+        member_columns={"judges": "rater"},
         stream=SCORED,
     )
 
 
-def people_contain(sources: Sequence[str], *, level: float) -> str:
+def human_interval_note(sources: Sequence[str], *, level: float) -> str:
     """Say what the intervals of the profile as people would score contain.
 
-    >>> people_contain(["ratings"], level=0.9).split("; ")[-1]
+    >>> human_interval_note(["ratings"], level=0.9).split("; ")[-1]
     "people who scored, given the judges' seats at random."
     """
-    said = contains([each for each in sources if each != "judges"], level=level)
+    said = interval_note([each for each in sources if each != "judges"], level=level)
     return f"{said.removesuffix('.')}; {ANEW if 'judges' in sources else AT_RANDOM}."
 
 
@@ -178,7 +178,7 @@ def _reseated(
     return replace(term, index=index, shape=shape)
 
 
-def _seats(draws: Draws, *, people: int, seats: int) -> NDArray[np.int64]:
+def _seats(draws: ReplicateDraws, *, people: int, seats: int) -> NDArray[np.int64]:
     """Who sits where in each draw; shape (chain, draw, seat)."""
     rng = np.random.default_rng([draws.seed, SEATS])
     rounds = -(-seats // people)

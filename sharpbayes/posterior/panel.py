@@ -1,82 +1,70 @@
-"""Posterior twins of a panel: replicated levels where the observed ones lie, and their profile."""
+"""Metrics of a panel's replicated ratings: each draw's ratings take the observed ones' place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.panel import ProfilePlan, build_profile_plan, tabulate_replicates
-from sharpbayes.bayes.design.design import Design
+from sharpbayes.analysis.panel import ProfilePlan, tabulate_replicates
+from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
-from sharpbayes.data.ratings import Ratings
+from sharpbayes.metrics.panel.comparison import policy_score
+from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.posterior.replicates import (
     Block,
-    Draws,
+    Categories,
     Floats,
-    Levels,
-    draws_of,
-    measured_draws,
+    ReplicateDraws,
+    measure_draws,
+    pool_replicates,
     texts_of,
-    together,
 )
-from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.panel import Panel
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Where the ratings of each scale lie among the observed levels of a panel.
+class RatingPositions:
+    """Positions of the ratings of each scale among the observed scores of a panel.
 
     Attributes:
-        levels: Observed levels over (indicator, ...) of the pooled judges.
-        position: For each scale the place of the judges' ratings among the levels, flat; ratings
-            by people stand below them.
-        top: For each scale its highest level where a rating counts from the other end, else -1.
+        scores: Observed scores over (indicator, ...) of the pooled judges.
+        position: For each scale the flat positions of the judges' ratings; ratings by people
+            follow those of judges and have no position.
+        top: For each scale its highest category where ratings are reversed, else -1.
     """
 
-    levels: xr.Dataset
+    scores: xr.Dataset
     position: dict[str, NDArray[np.intp]]
     top: dict[str, int]
 
-    @property
-    def units(self) -> int:
-        """Number of prompts of all models."""
-        return self.levels.sizes["model"] * self.levels.sizes["prompt"]
-
-    def replicated(self, replicates: Levels) -> xr.Dataset:
-        """Return levels over (draw, indicator, ...): replicated ones where there is a rating."""
-        observed = self.levels["score"]
+    def fill(self, replicates: Categories) -> xr.Dataset:
+        """Return scores over (draw, indicator, ...), replicated wherever there is a rating."""
+        observed = self.scores["score"]
         draws = len(next(iter(replicates.values())))
-        found = np.tile(observed.to_numpy().ravel(), (draws, 1))
+        flat = np.tile(observed.to_numpy().ravel(), (draws, 1))
         for scale, values in replicates.items():
-            top = self.top[scale]
-            place = self.position[scale]
-            judged = values[:, : len(place)]
-            found[:, place] = judged if top < 0 else top - judged
-        whole = found.reshape(draws, *observed.shape)
-        held = self.levels.drop_vars("score")
-        return held.assign(score=(("draw", *observed.dims), whole))
+            position, top = self.position[scale], self.top[scale]
+            judged = values[:, : len(position)]
+            flat[:, position] = judged if top < 0 else top - judged
+        scores = flat.reshape(draws, *observed.shape)
+        return self.scores.assign(score=(("draw", *observed.dims), scores))
 
 
-def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
-    """Return where the ratings of a panel lie.
-
-    Args:
-        levels: Observed levels, from :func:`sharpbayes.data.panel_ratings.PanelRatings.to_dataset`.
-        ratings: The same in long form, from :func:`sharpbayes.data.panel.melt_panel`.
-        panel: The panel of the study.
-    """
-    judges = list_pooled_judges(panel, [str(name) for name in levels["judge"].to_numpy()])
-    kept = levels.sel(judge=judges).transpose("indicator", ...)
-    array = kept["score"]
+def rating_positions(study: PanelStudy) -> RatingPositions:
+    """Return the positions of a panel's ratings among its scores."""
+    scores, ratings = study.scores, study.ratings
+    judges = list_pooled_judges(study.panel, texts_of(scores["judge"]))
+    pooled = scores.sel(judge=judges).transpose("indicator", ...)
+    array = pooled["score"]
     judged = ratings.factors["judge"].codes >= 0
     codes = []
     for dim in array.dims:
-        column, labels = ratings.factors[str(dim)], array[dim].to_numpy().astype(str).tolist()
-        place = np.array([labels.index(label) for label in column.labels])
-        codes.append(place[column.codes[judged]])
+        column, labels = ratings.factors[str(dim)], texts_of(array[dim])
+        index = np.array([labels.index(label) for label in column.labels])
+        codes.append(index[column.codes[judged]])
     flat = np.ravel_multi_index(codes, array.shape)
     scale = ratings.factors["scale"]
     position, top = {}, {}
@@ -84,67 +72,126 @@ def panel_cells(levels: xr.Dataset, ratings: Ratings, panel: Panel) -> Cells:
         rows = np.flatnonzero(scale.codes[judged] == code)
         if rows.size:
             position[name] = flat[rows]
-            top[name] = -1 if name in panel.scales else len(ratings.scales[name]) - 1
-    return Cells(kept, position, top)
+            top[name] = -1 if name in study.panel.scales else len(ratings.scales[name]) - 1
+    return RatingPositions(pooled, position, top)
 
 
-def panel_twins(
-    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws, sources: Sequence[str]
-) -> list[xr.Dataset]:
-    """Return the profile of every draw under several weights, over (chain, draw, ...).
+@dataclass(frozen=True)
+class PanelMetrics:
+    """Profiles of a panel's models under one or several weights files.
 
-    Args:
-        plans: Of the observed levels, one for each weights file.
-        cells: Where ratings lie.
-        draws: Replicated ratings.
-        sources: What varies from draw to draw.
+    Attributes:
+        plans: How scores are profiled, one plan for each weights file.
+        positions: Positions of the ratings among the scores.
     """
-    prompts = cells.levels["prompt"]
-    draws = draws.about(sources, cells.units)
 
-    def statistic(block: Block) -> list[xr.Dataset]:
-        weights = block.population_weights(prompts, "prompt", sources)
-        return [
-            _bare(replace(plan, table=table).profile(weights))
-            for plan, table in zip(plans, made_tables(plans, cells, block, sources), strict=True)
-        ]
+    plans: Sequence[ProfilePlan]
+    positions: RatingPositions
+    unit: str = "prompt"
+    member: str = "judge"
+    checked: tuple[str, ...] = ("cvar", "tail_share")
+    rating_columns: Sequence[str] = ("judge",)
 
-    return measured_draws(draws, statistic)
+    @property
+    def study(self) -> PanelStudy:
+        """The study of the panel."""
+        return self.plans[0].study
 
+    @property
+    def unit_labels(self) -> xr.DataArray:
+        """Labels of the prompts."""
+        return self.positions.scores["prompt"]
 
-def made_tables(
-    plans: Sequence[ProfilePlan], cells: Cells, block: Block, sources: Sequence[str]
-) -> list[xr.Dataset]:
-    """Return what is known of each prompt in all makings of every draw, for each plan."""
-    made = tabulate_replicates(plans, cells.replicated(block.makings(sources)))
-    return [together(each, block.draws.makings, "prompt") for each in made]
+    @property
+    def unit_count(self) -> int:
+        """Number of prompts of all models."""
+        return self.positions.scores.sizes["model"] * self.unit_labels.size
 
+    @cached_property
+    def observed(self) -> xr.Dataset:
+        """Profile of the observed scores under the first weights file."""
+        return self.plans[0].profile()
 
-def _bare(profile: xr.Dataset) -> xr.Dataset:
-    """Labels of dimensions alone."""
-    return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
+    def measure(self, draws: ReplicateDraws, sources: Sequence[str]) -> list[xr.Dataset]:
+        """Return the profile of every draw over (chain, draw, ...), one for each weights file.
 
+        Args:
+            draws: Replicated ratings.
+            sources: What varies from draw to draw.
+        """
 
-def panel_metrics(
-    files: StudyFiles, levels: xr.Dataset, ratings: Ratings, design: Design
-) -> Callable[[Levels], dict[str, Floats]]:
-    """Return what gives the CVaR of every model from levels of each scale, by name.
+        def profile_block(block: Block) -> list[xr.Dataset]:
+            weights = block.population_weights(self.unit_labels, "prompt", sources)
+            return [
+                _without_extra_labels(replace(plan, table=table).profile(weights))
+                for plan, table in zip(self.plans, self.tables(block, sources), strict=True)
+            ]
 
-    Args:
-        files: A study of a panel.
-        levels: Its observed levels.
-        ratings: The same in long form.
-        design: Its design.
-    """
-    panel = files.study.spec.panel
-    assert panel is not None  # noqa: S101 - the caller looked
-    plan, cells = build_profile_plan(files, levels), panel_cells(levels, ratings, panel)
+        return measure_draws(draws.replicated_for(sources, self.unit_count), profile_block)
 
-    def of_levels(made: Levels) -> dict[str, Floats]:
-        [twin] = panel_twins([plan], cells, draws_of(made, design), ["ratings"])
-        cvar = twin["cvar"].isel(chain=0)
+    def quantities(self, metrics: xr.Dataset) -> dict[str, Floats]:
+        """Return the CVaR of every model, by name, over (draw)."""
+        cvar = metrics["cvar"]
         return {
             f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in texts_of(cvar["model"])
         }
 
-    return of_levels
+    def tables(self, block: Block, sources: Sequence[str]) -> list[xr.Dataset]:
+        """Return harm and risk of each prompt in all replicates of every draw, for each plan."""
+        tables = tabulate_replicates(self.plans, self.positions.fill(block.replicates(sources)))
+        return [pool_replicates(table, block.draws.n_replicates, "prompt") for table in tables]
+
+    def unit_tables(self, block: Block) -> list[xr.Dataset]:
+        """Return the variable of each prompt that the criterion of each plan depends on."""
+        tables = self.tables(block, ["ratings"])
+        pairs = zip(self.plans, tables, strict=True)
+        return [table[[_criterion_variable(plan)]] for plan, table in pairs]
+
+    def criteria(
+        self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
+    ) -> list[xr.DataArray]:
+        """Return the criterion of each plan, see :func:`profile_criterion`."""
+        pairs = zip(self.plans, tables, strict=True)
+        return [profile_criterion(plan, table, weights) for plan, table in pairs]
+
+    def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
+        """Return the criterion of each plan, with that many times as many new judges."""
+        panels = []
+        for copy in range(times):
+            scores = self.positions.fill(block.ratings(["ratings", "judges"], copy=copy))
+            names = [f"{label} {copy}" for label in texts_of(scores["judge"])]
+            panels.append(scores.assign_coords(judge=names))
+        return self.criteria(tabulate_replicates(self.plans, xr.concat(panels, "judge")), None)
+
+
+def _without_extra_labels(profile: xr.Dataset) -> xr.Dataset:
+    """Keep the labels of dimensions alone."""
+    return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
+
+
+def profile_criterion(
+    plan: ProfilePlan, table: xr.Dataset, weights: xr.DataArray | None
+) -> xr.DataArray:
+    """Return the criterion that models are selected by, and nothing else of the profile.
+
+    It equals :func:`sharpbayes.posterior.decision.criterion` of the plan's profile.
+
+    Args:
+        plan: Weights and policy.
+        table: ``log_risk`` and ``harm`` over (draw, model, prompt[, dimension]).
+        weights: Of prompts, over (draw, prompt); None counts each once.
+    """
+    by, tail = plan.weights.decision.by, plan.weights.tail
+    target = replace(plan, table=table).target(weights)
+    values = table[_criterion_variable(plan)]
+    if by == "policy_score":
+        return policy_score(weighted_mean(values, dim=plan.dim, weights=target), plan.policy)
+    cvar = conditional_value_at_risk(
+        values, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
+    )
+    return cvar if by == "cvar" else cvar.max("dimension", skipna=False)
+
+
+def _criterion_variable(plan: ProfilePlan) -> str:
+    """Name of the variable of each prompt that the criterion depends on."""
+    return "log_risk" if plan.weights.decision.by == "cvar" else "harm"

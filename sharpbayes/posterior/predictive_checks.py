@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import dim_name
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.replicates import Draws
+from sharpbayes.posterior.replicates import ReplicateDraws, ReplicateMetrics
 
 # Chance of any false alarm over all checks, where there are draws enough to tell.
 FAMILYWISE = 0.05
@@ -63,6 +63,26 @@ def predictive_checks(
     return found.assign_attrs(failed_checks=failed, interval_note=contains, checks=checks)
 
 
+def check_replicates(
+    metrics: ReplicateMetrics, draws: ReplicateDraws, ratings: Ratings, posterior: xr.Dataset
+) -> xr.Dataset:
+    """Return predictive checks of a study's main metrics and of the frequencies of its ratings.
+
+    Args:
+        metrics: How ratings of the study are measured.
+        draws: Replicated ratings.
+        ratings: The observed ones.
+        posterior: Posterior metrics for the first list of sources of uncertainty.
+    """
+    if posterior.attrs["sources"] != ["ratings"]:
+        posterior = metrics.measure(draws, ["ratings"])[0]
+    replicated, observed = rating_frequencies(draws, ratings, metrics.rating_columns)
+    direct = {name: metrics.observed[name].drop_attrs() for name in metrics.checked}
+    return predictive_checks(
+        {name: posterior[name] for name in metrics.checked} | replicated, direct | observed
+    )
+
+
 def _in_words(name: str, found: xr.Dataset, draws: xr.DataArray) -> Iterator[str]:
     """Say of every failed check what was observed and what was replicated."""
     fails = found[f"{name}_fails"]
@@ -78,8 +98,8 @@ def _in_words(name: str, found: xr.Dataset, draws: xr.DataArray) -> Iterator[str
         )
 
 
-def frequencies(
-    draws: Draws, ratings: Ratings, columns: Sequence[str]
+def rating_frequencies(
+    draws: ReplicateDraws, ratings: Ratings, columns: Sequence[str]
 ) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
     """Return how often each level is given, replicated and observed.
 

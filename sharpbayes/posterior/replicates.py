@@ -1,11 +1,11 @@
-"""Posterior twins: replicated ratings through the very functions that measure observed ones.
+"""Replicated ratings of posterior draws, measured by the functions that measure observed ratings.
 
-Ratings of each posterior draw are put where the observed ones lie, and measured in blocks of draws,
-so that memory stays bounded whatever the number of draws.
+Draws are measured in blocks, so that memory stays bounded for any number of draws.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import xarray as xr
@@ -17,22 +17,22 @@ from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.execution.threads import current_map
 
-Levels = dict[str, NDArray[np.integer]]
+Categories = dict[str, NDArray[np.integer]]
 Floats = NDArray[np.float64]
 
-# Ratings measured at once by one thread: some 40 bytes each while they are.
+# Ratings that one thread measures at once; each takes some 40 bytes meanwhile.
 BLOCK_RATINGS = 20_000_000
-BETWEEN = " | "
-# Set apart the streams of units, of new judges or raters, and of replication itself.
-UNITS, MEMBERS = 0x51AB, 0x9D3E
-# Where units stand for a population every draw has so many makings of its ratings that a unit of a
-# model has this many, within the bounds: the metric of a population has no noise of one making.
-PER_UNIT, FEWEST, MOST = 400, 2, 32
+SEPARATOR = " | "
+# Numbers of random streams: of units, and of new judges or raters with their ratings.
+UNIT_STREAM, MEMBER_STREAM = 0x51AB, 0x9D3E
+# A metric of a population of units has no noise of single ratings. Each draw is replicated until a
+# unit of a model has this many ratings, within the bounds.
+RATINGS_PER_UNIT, MIN_REPLICATES, MAX_REPLICATES = 400, 2, 32
 POPULATIONS = {"prompts", "items"}
-# The column of those who are drawn anew, by source.
-DRAWN = {"judges": "judge", "raters": "rater"}
+# Factor of those who are drawn from their population, by source of uncertainty.
+MEMBER_COLUMNS = {"judges": "judge", "raters": "rater"}
 
-CONTAINS = {
+SOURCES = {
     "ratings": "ratings replicated for the observed cells under the fitted model",
     "prompts": "which prompts there are (Bayesian bootstrap, the same weights for every model)",
     "items": "which items there are (Bayesian bootstrap, the same weights for every group)",
@@ -41,28 +41,75 @@ CONTAINS = {
 }
 
 
+class ReplicateMetrics(Protocol):
+    """Metrics of a study's ratings, observed and replicated, for a panel and for a crowd.
+
+    Attributes:
+        unit: Dimension of the units that stand for a population: ``prompt`` or ``item``.
+        member: Who scores: ``judge`` or ``rater``.
+        checked: Metrics that predictive checks compare.
+    """
+
+    unit: str
+    member: str
+    checked: tuple[str, ...]
+
+    @property
+    def unit_labels(self) -> xr.DataArray:
+        """Labels of the units."""
+
+    @property
+    def unit_count(self) -> int:
+        """Number of units that ratings are about: prompts of all models, or items."""
+
+    @property
+    def observed(self) -> xr.Dataset:
+        """Metrics of the observed ratings."""
+
+    @property
+    def rating_columns(self) -> list[str]:
+        """Columns by which predictive checks compare the frequencies of ratings."""
+
+    def measure(self, draws: "ReplicateDraws", sources: Sequence[str]) -> list[xr.Dataset]:
+        """Return the metrics of every draw over (chain, draw, ...), one dataset a weights file."""
+
+    def quantities(self, metrics: xr.Dataset) -> dict[str, Floats]:
+        """Return the metrics that calibration ranks, by name, over (draw)."""
+
+    def unit_tables(self, block: "Block") -> list[xr.Dataset]:
+        """Return what each weights file needs of each unit, for all replicates of a block."""
+
+    def criteria(
+        self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
+    ) -> list[xr.DataArray]:
+        """Return what pairs are compared by, from tables of units and weights of the units."""
+
+    def member_criteria(self, block: "Block", times: int) -> list[xr.DataArray]:
+        """Return what pairs are compared by, with that many times as many new judges or raters."""
+
+
 @dataclass(frozen=True)
-class Draws:
-    """Posterior draws of ratings, for the observed cells.
+class ReplicateDraws:
+    """Posterior draws of ratings for the observed cells.
 
     Attributes:
         posterior: The draws that ratings were replicated from, over (chain, draw, ...).
-        predictive: Replicated levels of each scale over (chain, draw, rating); without them
-            ratings are replicated block by block.
-        design: Terms of the model, indexed by the observed ratings.
-        seed: Seed of everything that is drawn here.
-        drawn: The column of those who are drawn anew, by source.
-        stream: Number of the stream of their effects and ratings.
-        makings: How many makings of the ratings there are of every draw.
+        predictive: Replicated ratings of each scale over (chain, draw, rating); where a scale has
+            none, its ratings are replicated block by block.
+        design: The model's design for the observed ratings.
+        seed: Seed of every random number that is drawn here.
+        member_columns: Factor of those who are drawn from their population, by source.
+        stream: Number of the random stream of their effects and ratings.
+        n_replicates: Number of replicates of the ratings of each draw.
     """
 
     posterior: xr.Dataset
     predictive: xr.Dataset
     design: Design
     seed: int
-    drawn: Mapping[str, str] = field(default_factory=lambda: DRAWN)
-    stream: int = MEMBERS
-    makings: int = 1
+    member_columns: Mapping[str, str] = field(default_factory=lambda: MEMBER_COLUMNS)
+    stream: int = MEMBER_STREAM
+    n_replicates: int = 1
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -74,22 +121,22 @@ class Draws:
         """Numbers of chains and of draws."""
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
-    def about(self, sources: Collection[str], units: int) -> "Draws":
-        """Return the draws with as many makings as what the sources are about asks for.
+    def replicated_for(self, sources: Collection[str], units: int) -> "ReplicateDraws":
+        """Return the draws with as many replicates as the sources of uncertainty ask for.
 
         Args:
             sources: What varies from draw to draw.
             units: Number of prompts of all models, or of items.
         """
         if POPULATIONS.isdisjoint(sources):
-            return replace(self, makings=1)
-        wanted = -(-PER_UNIT * units // max(self.design.n_ratings, 1))
-        return replace(self, makings=min(max(wanted, FEWEST), MOST))
+            return replace(self, n_replicates=1)
+        wanted = -(-RATINGS_PER_UNIT * units // max(self.design.n_ratings, 1))
+        return replace(self, n_replicates=min(max(wanted, MIN_REPLICATES), MAX_REPLICATES))
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
         chains, draws = self.shape
-        step = max(1, BLOCK_RATINGS // max(self.design.n_ratings * copies * self.makings, 1))
+        step = max(1, BLOCK_RATINGS // max(self.design.n_ratings * copies * self.n_replicates, 1))
         for chain in range(chains):
             for start in range(0, draws, step):
                 yield Block(self, chain, start, min(start + step, draws))
@@ -99,7 +146,7 @@ class Draws:
 class Block:
     """Successive draws of one chain."""
 
-    draws: Draws
+    draws: ReplicateDraws
     chain: int
     start: int
     stop: int
@@ -109,104 +156,107 @@ class Block:
         """Number of draws."""
         return self.stop - self.start
 
-    def levels(self, sources: Sequence[str], *, copy: int = 0) -> Levels:
-        """Return replicated levels of each scale, (draw, rating).
+    def ratings(self, sources: Sequence[str], *, copy: int = 0) -> Categories:
+        """Return replicated ratings of each scale, (draw, rating).
 
-        With ``judges`` or ``raters`` among the sources they are those of new ones, drawn from
-        streams of their own; ``copy`` numbers independent sets of them.
+        With ``judges`` or ``raters`` among the sources, new judges or raters give them, drawn from
+        random streams of their own; ``copy`` numbers independent sets of new ones.
         """
-        column = self._drawn_anew(sources)
-        if column is None and self.draws.predictive.data_vars:
-            held = self.draws.predictive
-            return {
-                scale.name: held[f"rating_{scale.name}"]
-                .isel(chain=self.chain, draw=slice(self.start, self.stop))
-                .transpose("draw", rating_dim(scale.name))
-                .to_numpy()
-                for scale in self.draws.design.scales
-            }
-        return self._made(sources, 1, copy=copy)
+        predictive = self.draws.predictive
+        if self._member_column(sources) is not None or not predictive.data_vars:
+            return self._draw_ratings(sources, 1, copy=copy)
+        return {
+            scale.name: predictive[f"rating_{scale.name}"]
+            .isel(chain=self.chain, draw=slice(self.start, self.stop))
+            .transpose("draw", rating_dim(scale.name))
+            .to_numpy()
+            for scale in self.draws.design.scales
+        }
 
-    def makings(self, sources: Sequence[str]) -> Levels:
-        """Return all makings of the ratings, (making x draw, rating), one after the other.
+    def replicates(self, sources: Sequence[str]) -> Categories:
+        """Return all replicates of the ratings, (replicate x draw, rating), one after the other.
 
-        Several for a population of prompts or items, all by the same judges or raters.
+        The same judges or raters give all replicates of a draw.
         """
-        number = self.draws.makings
-        return self.levels(sources) if number == 1 else self._made(sources, number)
+        number = self.draws.n_replicates
+        return self.ratings(sources) if number == 1 else self._draw_ratings(sources, number)
 
-    def _made(self, sources: Sequence[str], number: int, *, copy: int = 0) -> Levels:
-        """Levels of each scale, (making x draw, rating), all makings from the same latents."""
-        column, rng = self._drawn_anew(sources), self.rng(self.draws.stream, self.start, copy)
-        fresh = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
+    def _draw_ratings(self, sources: Sequence[str], number: int, *, copy: int = 0) -> Categories:
+        """Draw ratings of each scale, (replicate x draw, rating), all from the same severities."""
+        column, rng = self._member_column(sources), self.rng(self.draws.stream, self.start, copy)
+        design = self.draws.design
+        posterior = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
         if column is not None:
-            fresh = draw_new_levels(fresh, self.draws.design, column, rng=rng)
-        found: Levels = {}
-        for scale in self.draws.design.scales:
-            latent = latent_ratings(fresh, self.draws.design, scale)
-            found[scale.name] = np.concatenate(
+            posterior = draw_new_levels(posterior, design, column, rng=rng)
+        ratings: Categories = {}
+        for scale in design.scales:
+            latent = latent_ratings(posterior, design, scale)
+            ratings[scale.name] = np.concatenate(
                 [draw_categories(latent, rng) for _ in range(number)]
             )
-        return found
+        return ratings
 
-    def _drawn_anew(self, sources: Sequence[str]) -> str | None:
-        """The column of those who are drawn anew."""
-        member = self.draws.drawn
-        return next((member[each] for each in sources if each in member), None)
+    def _member_column(self, sources: Sequence[str]) -> str | None:
+        """Factor of those who are drawn from their population; None where nobody is."""
+        columns = self.draws.member_columns
+        return next((columns[source] for source in sources if source in columns), None)
 
     def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
         """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1)."""
         size = units.sizes[dim]
-        found = np.empty((self.size, size))
+        weights = np.empty((self.size, size))
         for row, draw in enumerate(range(self.start, self.stop)):
-            gamma = self.rng(UNITS, draw).gamma(1.0, size=size)
-            found[row] = gamma / gamma.mean()
+            gamma = self.rng(UNIT_STREAM, draw).gamma(1.0, size=size)
+            weights[row] = gamma / gamma.mean()
         labels = {dim: units[dim]} if dim in units.coords else {}
-        return xr.DataArray(found, labels, ("draw", dim))
+        return xr.DataArray(weights, labels, ("draw", dim))
 
     def population_weights(
         self, units: xr.DataArray, dim: str, sources: Sequence[str]
     ) -> xr.DataArray | None:
-        """Return weights of the units of all makings, (draw, ``dim``); None: each counts once.
+        """Return weights of the units of all replicates, (draw, ``dim``); None counts each once.
 
-        Those of one unit in all makings add up to its weight in one.
+        The weights of a unit in all replicates add up to its weight in one.
         """
         if f"{dim}s" not in sources:
             return None
-        number = self.draws.makings
+        number = self.draws.n_replicates
         weights = self.unit_weights(units, dim) / number
-        return weights if number == 1 else side_by_side([weights] * number, dim)
+        return weights if number == 1 else concatenate_units([weights] * number, dim)
 
     def rng(self, *stream: int) -> np.random.Generator:
-        """A stream of its own for this chain."""
+        """Return a random stream of this chain."""
         return np.random.default_rng([self.draws.seed, self.chain, *stream])
 
 
-def measured_draws(
-    draws: Draws, statistic: Callable[[Block], Sequence[xr.Dataset]], *, copies: int = 1
+def measure_draws(
+    draws: ReplicateDraws,
+    statistic: Callable[[Block], Sequence[xr.Dataset]],
+    *,
+    copies: int = 1,
 ) -> list[xr.Dataset]:
     """Return statistics of every draw over (chain, draw, ...), computed block by block.
 
     Args:
         draws: Replicated ratings.
-        statistic: Several datasets over (draw, ...) of a block; the same ones of every block.
+        statistic: Several datasets over (draw, ...) of a block, the same number for every block.
         copies: How many times as large as the observed ratings each replicate is.
     """
     blocks = list(draws.blocks(copies=copies))
 
-    def part(number: int) -> xr.Dataset:
-        return _together(statistic(blocks[number]))
+    def measure_block(number: int) -> xr.Dataset:
+        return _number_names(statistic(blocks[number]))
 
-    parts = [_apart(made) for made in current_map()(part, range(len(blocks)))]
-    return [_joined(each, draws) for each in zip(*parts, strict=True)]
+    parts = [_split_numbers(part) for part in current_map()(measure_block, range(len(blocks)))]
+    return [_concatenate_blocks(blocks, draws) for blocks in zip(*parts, strict=True)]
 
 
-def _together(parts: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Several datasets of the same labels as one."""
+def _number_names(datasets: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Merge datasets of the same labels into one whose names start with a number."""
     return xr.merge(
         [
-            part.rename({name: f"{number}{BETWEEN}{name}" for name in part.data_vars})
-            for number, part in enumerate(parts)
+            data.rename({name: f"{number}{SEPARATOR}{name}" for name in data.data_vars})
+            for number, data in enumerate(datasets)
         ],
         compat="identical",
         join="exact",
@@ -214,84 +264,98 @@ def _together(parts: Sequence[xr.Dataset]) -> xr.Dataset:
     )
 
 
-def _apart(made: xr.Dataset) -> list[xr.Dataset]:
-    """The datasets that stand side by side in one."""
+def _split_numbers(merged: xr.Dataset) -> list[xr.Dataset]:
+    """Split what :func:`_number_names` merged."""
     names: dict[str, dict[Hashable, str]] = {}
-    for name in made.data_vars:
-        number, own = str(name).split(BETWEEN, 1)
-        names.setdefault(number, {})[name] = own
-    return [made[list(own)].rename(own) for own in names.values()]
+    for name in merged.data_vars:
+        number, plain = str(name).split(SEPARATOR, 1)
+        names.setdefault(number, {})[name] = plain
+    return [merged[list(plain)].rename(plain) for plain in names.values()]
 
 
-def _joined(parts: Sequence[xr.Dataset], draws: Draws) -> xr.Dataset:
-    """Blocks of draws as (chain, draw, ...)."""
+def _concatenate_blocks(blocks: Sequence[xr.Dataset], draws: ReplicateDraws) -> xr.Dataset:
+    """Concatenate blocks of draws into (chain, draw, ...)."""
     variables = {}
-    for name, first in parts[0].data_vars.items():
+    for name, first in blocks[0].data_vars.items():
         rest = tuple(dim for dim in first.dims if dim != "draw")
-        values = [part[name].transpose("draw", *rest).to_numpy() for part in parts]
-        whole = np.concatenate(values).reshape(*draws.shape, *values[0].shape[1:])
-        variables[name] = (("chain", "draw", *rest), whole, first.attrs)
-    coords = {name: held for name, held in parts[0].coords.items() if "draw" not in held.dims}
+        values = [block[name].transpose("draw", *rest).to_numpy() for block in blocks]
+        joined = np.concatenate(values).reshape(*draws.shape, *values[0].shape[1:])
+        variables[name] = (("chain", "draw", *rest), joined, first.attrs)
+    coords = {name: coord for name, coord in blocks[0].coords.items() if "draw" not in coord.dims}
     return xr.Dataset(variables, coords | draws.coords)
 
 
-def side_by_side[Held: (xr.Dataset, xr.DataArray)](parts: Sequence[Held], dim: str) -> Held:
-    """Return several one after the other along units, which then have no labels.
+def concatenate_units[Data: (xr.Dataset, xr.DataArray)](parts: Sequence[Data], dim: str) -> Data:
+    """Concatenate along a dimension of units, which loses its labels.
 
     >>> once = xr.DataArray([1.0, 2.0], {"item": ["a", "b"]})
-    >>> side_by_side([once, once + 2], "item").values
+    >>> concatenate_units([once, once + 2], "item").values
     array([1., 2., 3., 4.])
     """
-    bare = [each.drop_vars(dim, errors="ignore") for each in parts]
+    bare = [part.drop_vars(dim, errors="ignore") for part in parts]
     if isinstance(bare[0], xr.DataArray):
         return xr.concat(bare, dim, coords="minimal", compat="override")
     return xr.concat(bare, dim, data_vars="minimal", coords="minimal", compat="override")
 
 
-def together[Held: (xr.Dataset, xr.DataArray)](held: Held, makings: int, dim: str) -> Held:
-    """Return all makings of a draw side by side along its units.
+def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
+    data: Data, n_replicates: int, dim: str
+) -> Data:
+    """Pool the replicates of each draw along its units.
 
-    Units stand for a population, whose metric has no noise of the few ratings of a unit. Were a
-    draw one making, its noise would be counted on top of that of the observed ratings, which the
-    posterior and the choice of units hold already.
+    Units stand for a population, and a metric of a population has no noise of the few ratings of a
+    unit. With a single replicate that noise would count twice: the posterior and the choice of
+    units contain it already.
 
     Args:
-        held: Over (making x draw, ``dim``, ...), or the same for all of them.
-        makings: How many there are.
+        data: Over (replicate x draw, ``dim``, ...), or without draws where all are the same.
+        n_replicates: Number of replicates of each draw.
         dim: The units.
 
-    >>> made = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("draw", "item"))
-    >>> together(made, 2, "item").values
+    >>> data = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("draw", "item"))
+    >>> pool_replicates(data, 2, "item").values
     array([[1., 2., 3., 4.]])
     """
-    if makings == 1:
-        return held
-    if "draw" not in held.dims:
-        return side_by_side([held] * makings, dim)
-    size = held.sizes["draw"] // makings
-    parts = [held.isel(draw=slice(at * size, (at + 1) * size)) for at in range(makings)]
-    return side_by_side(parts, dim)
+    if n_replicates == 1:
+        return data
+    if "draw" not in data.dims:
+        return concatenate_units([data] * n_replicates, dim)
+    size = data.sizes["draw"] // n_replicates
+    starts = range(0, n_replicates * size, size)
+    return concatenate_units([data.isel(draw=slice(s, s + size)) for s in starts], dim)
 
 
-def draws_of(levels: Levels, design: Design) -> Draws:
-    """Levels of each scale, (draw, rating), as draws of one chain."""
-    held = {
+def draws_of(categories: Categories, design: Design) -> ReplicateDraws:
+    """Return ratings of each scale, (draw, rating), as draws of one chain."""
+    variables = {
         f"rating_{name}": (("chain", "draw", rating_dim(name)), values[None])
-        for name, values in levels.items()
+        for name, values in categories.items()
     }
-    return Draws(xr.Dataset(), xr.Dataset(held), design, seed=0)
+    return ReplicateDraws(xr.Dataset(), xr.Dataset(variables), design, seed=0)
+
+
+def calibrated_metrics(
+    metrics: ReplicateMetrics, design: Design
+) -> Callable[[Categories], dict[str, Floats]]:
+    """Return the function from replicated ratings to the metrics that calibration ranks."""
+
+    def measure(categories: Categories) -> dict[str, Floats]:
+        [values] = metrics.measure(draws_of(categories, design), ["ratings"])
+        return metrics.quantities(values.isel(chain=0))
+
+    return measure
 
 
 def texts_of(labels: xr.DataArray) -> list[str]:
-    """Labels as text."""
+    """Return labels as text."""
     return [str(label) for label in labels.to_numpy()]
 
 
-def contains(sources: Sequence[str], *, level: float) -> str:
-    """Say what the intervals of a posterior twin contain.
+def interval_note(sources: Sequence[str], *, level: float) -> str:
+    """Return which sources of uncertainty the intervals of posterior metrics contain.
 
-    >>> contains(["ratings"], level=0.9)[:64]
+    >>> interval_note(["ratings"], level=0.9)[:64]
     '90% posterior intervals; they contain ratings replicated for the'
     """
-    held = "; ".join(CONTAINS[name] for name in sources)
-    return f"{level:.0%} posterior intervals; they contain {held}."
+    described = "; ".join(SOURCES[name] for name in sources)
+    return f"{level:.0%} posterior intervals; they contain {described}."

@@ -1,344 +1,321 @@
-"""By how much more prompts, judges, items or raters would narrow what is still open."""
+"""Sample size: how much more units or raters would narrow the differences that are unresolved.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+Preposterior analysis by replication (Raiffa and Schlaifer 1961, chapter 5).
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd_counts import (
-    CrowdCounts,
-    count_crowd,
-    count_labels,
-    measure_responsiveness,
-)
-from sharpbayes.analysis.panel import ProfilePlan, tabulate_replicates
-from sharpbayes.data.crowd import SCALE, CrowdData
 from sharpbayes.execution.threads import current_map
-from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import severity_metrics, severity_table
-from sharpbayes.metrics.crowd.scores import plurality
-from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.posterior.crowd import counted_makings
-from sharpbayes.posterior.panel import Cells, made_tables
-from sharpbayes.posterior.preposterior import Designs, told_apart
-from sharpbayes.posterior.replicates import Block, Draws, measured_draws, side_by_side
-from sharpbayes.spec.study import Study
+from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.posterior.crowd import CrowdMetrics
+from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
+from sharpbayes.posterior.panel import PanelMetrics
+from sharpbayes.posterior.replicates import (
+    Block,
+    ReplicateDraws,
+    ReplicateMetrics,
+    concatenate_units,
+    measure_draws,
+)
 
-# How many times as many units, and how many draws in all are spent on it.
+# Sizes of the larger studies, as multiples of the present one, and draws that are used for them.
 MULTIPLES = (1, 2, 4)
 DRAWS = 200
-# Ratings that are made for it in all: of large studies fewer makings than the twins have, and of
-# the largest the replicates that a fit keeps.
-MADE = 100_000_000
-# Draws that are pooled lie this far apart: no two pools share more than one of them.
-APART = (0, 1, 3, 7)
-COMPARED = ("mpa", "wra")
-# What of the counts of a crowd is over items.
-COUNTED = ("plurality", "label_count", "strata")
-# Sets the weights of pooled units apart from all other random numbers of a seed.
-STREAM = 0xF0A7
-FURTHER = (
-    "{level:.0%} intervals of differences and the chance that a study of so many times the units "
-    "tells a pair apart, from {draws} replicates: m times the {units} are m replicated studies "
-    "taken together; m times the {people} are so many new ones, "
-    "whose intervals are about ratings made anew. What other sources vary is not narrowed."
+# Ratings that are replicated in all. Large studies have fewer replicates of each draw than their
+# posterior metrics have; the largest have the one that a fit stores.
+MAX_RATINGS = 100_000_000
+# Draws that are pooled lie this far apart, so that two pools share at most one draw.
+LAGS = (0, 1, 3, 7)
+# Number of the random stream of weights of pooled units.
+WEIGHT_STREAM = 0xF0A7
+NOTE = (
+    "{level:.0%} intervals of differences, and the probability that a study of so many times the "
+    "units distinguishes a pair, from {draws} replicates: m times the {units}s are m replicated "
+    "studies pooled; m times the {members}s are that many new ones, and their intervals are about "
+    "replicated ratings. Other sources of uncertainty stay as they are."
 )
 
 
-def few(draws: Draws) -> Draws:
-    """Return some :data:`DRAWS` draws in all, evenly spaced, as many from every chain."""
-    chains, there = draws.shape
-    at = np.unique(np.linspace(0, there - 1, min(there, -(-DRAWS // chains))).round().astype(int))
-    posterior = draws.posterior.isel(draw=at)
-    return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=at))
+@dataclass(frozen=True)
+class LargerStudies:
+    """Replicated statistics of larger and larger studies.
 
-
-def _about(draws: Draws, sources: Collection[str], units: int) -> Draws:
-    """Return the draws with as many makings as the twins have, of large studies with fewer.
-
-    One, the replicates that a fit keeps, where the study does not ask about the population.
+    Attributes:
+        source: What larger studies have more of: ``prompts``, ``judges``, ``items`` or ``raters``.
+        values: For each multiple the statistic over (chain, draw, ..., unit).
     """
-    draws = draws.about(sources, units)
-    affordable = MADE // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
-    return replace(draws, makings=min(draws.makings, max(affordable, 1)))
+
+    source: str
+    values: Mapping[int, xr.DataArray]
 
 
-def _pooled(held: xr.Dataset, dim: str, times: int) -> xr.Dataset:
-    """Several draws together along a dimension of units, whose labels are left out."""
-    size, bare = held.sizes["draw"], held.drop_vars(dim, errors="ignore")
-    moved = [bare.isel(draw=(np.arange(size) + apart) % size) for apart in APART[:times]]
-    return side_by_side(moved, dim)
-
-
-def _unit_weights(draws: Draws, chain: int, times: int, units: int) -> NDArray[np.float64]:
-    """Bayesian bootstrap weights of so many times the units, each with one weight in all makings.
-
-    Of every draw of a chain; shape (draw, times x making x unit), in the order of pooled draws.
-    """
-    rng = np.random.default_rng([draws.seed, chain, times, STREAM])
-    size = draws.shape[1]
-    drawn = rng.exponential(size=(size, times, 1, units))
-    every = np.broadcast_to(drawn, (size, times, draws.makings, units))
-    return every.reshape(size, -1)
-
-
-def panel_further(
-    plans: Mapping[str, ProfilePlan],
-    cells: Cells,
-    draws: Draws,
-    decisions: Mapping[str, xr.Dataset],
+def panel_sample_size(
+    metrics: PanelMetrics,
+    draws: ReplicateDraws,
+    decisions: Sequence[xr.Dataset],
     *,
     sources: Collection[str],
-) -> dict[str, xr.Dataset]:
-    """Return for each weights file by how much more prompts or judges would narrow open pairs.
+) -> dict[int, xr.Dataset]:
+    """Return how much more prompts or judges would narrow the differences of unresolved pairs.
 
     Args:
-        plans: How levels are profiled under each weights file.
-        cells: Where ratings lie.
+        metrics: How ratings are profiled under each weights file.
         draws: Replicated ratings.
-        decisions: The decision of each weights file, which says what is open.
-        sources: All that the study lets vary. With ``prompts`` they stand for their population, as
-            in its twin; with ``judges`` further ones are asked about, drawn anew.
+        decisions: The decision under each weights file, which names the unresolved pairs.
+        sources: All sources of uncertainty of the study. With ``prompts`` the prompts stand for
+            their population; with ``judges`` studies with more judges are simulated too.
 
     Returns:
-        :func:`told_apart` over (design, model, other), missing for pairs that are not open; no
-        entry for weights under which no pair is.
+        :func:`difference_precision` over (design, model, other), missing for resolved pairs, by
+        the number of the weights file; no entry where every pair is resolved.
     """
-    open_at = {name: each["unresolved"] for name, each in decisions.items()}
-    used = {name: plan for name, plan in plans.items() if bool(open_at[name].any())}
-    if not used:
+    open_ones = [n for n, decision in enumerate(decisions) if bool(decision["unresolved"].any())]
+    if not open_ones:
         return {}
-    chosen, held = few(draws), list(used.values())
-    made = {"prompts": _more_prompts(held, cells, _about(chosen, sources, cells.units))}
-    if "judges" in sources:
-        made["judges"] = _more_judges(held, cells, chosen)
-    found = {}
-    for number, name in enumerate(used):
-        level = float(decisions[name].attrs["open_at"])
-        designs = [
-            Designs(source, {times: each[number] for times, each in by_times.items()})
-            for source, by_times in made.items()
-        ]
-        apart = told_apart(designs, "model", level=level)
-        found[name] = _said(
-            apart.where(open_at[name]), "prompts", "judges", level=level, draws=chosen
-        )
-    return found
+    used = replace(metrics, plans=[metrics.plans[number] for number in open_ones])
+    thinned, tables = thin_draws(draws), {}
+    studies = larger_studies(used, thinned, sources)
+    for number, designs in zip(open_ones, studies, strict=True):
+        level = float(decisions[number].attrs["level"])
+        table = difference_precision(designs, "model", level=level)
+        table = table.where(decisions[number]["unresolved"])
+        tables[number] = _with_note(table, metrics, thinned, level)
+    return tables
 
 
-def _said(found: xr.Dataset, units: str, people: str, *, level: float, draws: Draws) -> xr.Dataset:
-    """With what its numbers are, in words."""
-    number = int(np.prod(draws.shape))
-    text = FURTHER.format(level=level, draws=number, units=units, people=people)
-    return found.assign_attrs(interval_note=text, level=level)
-
-
-def compared(plan: ProfilePlan, table: xr.Dataset, weights: xr.DataArray | None) -> xr.DataArray:
-    """Return what models are chosen by, and nothing else of the profile.
-
-    It is :func:`sharpbayes.posterior.decision.decided_by` of :meth:`ProfilePlan.profile`, the other statistics apart.
+def crowd_sample_size(
+    metrics: CrowdMetrics, draws: ReplicateDraws, *, sources: Collection[str], level: float
+) -> dict[str, xr.Dataset]:
+    """Return how much more items or raters would narrow differences of MPA and WRA of groups.
 
     Args:
-        plan: Weights and policy.
-        table: ``log_risk`` and ``harm`` over (draw, model, prompt[, dimension]).
-        weights: Of prompts, over (draw, prompt); None counts each once.
-    """
-    by, tail = plan.weights.decision.by, plan.weights.tail
-    target, of_prompts = replace(plan, table=table).target(weights), table[_rests_on(plan)]
-    if by == "policy_score":
-        harm = weighted_mean(of_prompts, dim=plan.dim, weights=target)
-        return policy_score(harm, plan.policy)
-    cvar = conditional_value_at_risk(
-        of_prompts, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
-    )
-    return cvar if by == "cvar" else cvar.max("dimension", skipna=False)
-
-
-def _rests_on(plan: ProfilePlan) -> str:
-    """What is known of each prompt that models are chosen by."""
-    return "log_risk" if plan.weights.decision.by == "cvar" else "harm"
-
-
-def _more_units(
-    draws: Draws,
-    dim: str,
-    units: int,
-    known: Callable[[Block], list[xr.Dataset]],
-    value: Callable[[int, xr.Dataset, xr.DataArray], xr.DataArray],
-) -> dict[int, list[xr.DataArray]]:
-    """Statistics of so many times the units: replicated studies side by side, units weighed.
-
-    Args:
+        metrics: How ratings of the crowd are measured.
         draws: Replicated ratings.
-        dim: The units.
-        units: Their number.
-        known: Several datasets of what is known of each unit in all makings of a block's draws.
-        value: The statistic of one of them, by its place, over (draw, ...), with units weighed.
+        sources: All sources of uncertainty of the study. With ``items`` the items stand for their
+            population; with ``raters`` studies with more raters are simulated too.
+        level: Confidence level of the intervals of differences.
+
+    Returns:
+        ``sample_size``: :func:`difference_precision` over (design, difference_metric, group,
+        other), missing except for groups of one grouping whose present interval contains 0;
+        nothing where there are none.
     """
+    thinned = thin_draws(draws)
+    [designs] = larger_studies(metrics, thinned, sources)
+    table = difference_precision(designs, "group", level=level)
+    grouping = designs[0].values[1]["grouping"]
+    same = grouping == grouping.rename(group="other")
+    unresolved = table["prob_distinguishable"].sel(design="items x 1", drop=True) == 0
+    shown = same & unresolved & (table["group"] != table["other"])
+    if not bool(shown.any()):
+        return {}
+    table = table.where(shown).rename(metric="difference_metric")
+    return {"sample_size": _with_note(table, metrics, thinned, level)}
 
-    def part(chain: int) -> xr.Dataset:
-        blocks = [known(block) for block in draws.blocks() if block.chain == chain]
-        whole = [_of_draws(each) for each in zip(*blocks, strict=True)]
-        found = {}
+
+def _with_note(
+    table: xr.Dataset, metrics: ReplicateMetrics, draws: ReplicateDraws, level: float
+) -> xr.Dataset:
+    """Add what the numbers mean."""
+    number = int(np.prod(draws.shape))
+    note = NOTE.format(level=level, draws=number, units=metrics.unit, members=metrics.member)
+    return table.assign_attrs(difference_note=note, level=level)
+
+
+def thin_draws(draws: ReplicateDraws) -> ReplicateDraws:
+    """Return about :data:`DRAWS` draws in all, evenly spaced, as many from every chain."""
+    chains, size = draws.shape
+    index = np.linspace(0, size - 1, min(size, -(-DRAWS // chains))).round().astype(int)
+    index = np.unique(index)
+    posterior = draws.posterior.isel(draw=index)
+    return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=index))
+
+
+def larger_studies(
+    metrics: ReplicateMetrics, draws: ReplicateDraws, sources: Collection[str]
+) -> list[list[LargerStudies]]:
+    """Return what pairs are compared by in larger studies, for each weights file.
+
+    Args:
+        metrics: How ratings are measured.
+        draws: Replicated ratings.
+        sources: All sources of uncertainty of the study.
+    """
+    by_source = {f"{metrics.unit}s": _more_units(metrics, _affordable(metrics, draws, sources))}
+    if f"{metrics.member}s" in sources:
+        by_source[f"{metrics.member}s"] = _more_members(metrics, draws)
+    number = len(by_source[f"{metrics.unit}s"][1])
+    return [
+        [
+            LargerStudies(source, {times: values[n] for times, values in by_times.items()})
+            for source, by_times in by_source.items()
+        ]
+        for n in range(number)
+    ]
+
+
+def _affordable(
+    metrics: ReplicateMetrics, draws: ReplicateDraws, sources: Collection[str]
+) -> ReplicateDraws:
+    """Return the draws with as many replicates as posterior metrics have, fewer of large studies."""
+    draws = draws.replicated_for(sources, metrics.unit_count)
+    affordable = MAX_RATINGS // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
+    return replace(draws, n_replicates=min(draws.n_replicates, max(affordable, 1)))
+
+
+def _more_units(metrics: ReplicateMetrics, draws: ReplicateDraws) -> dict[int, list[xr.DataArray]]:
+    """Return criteria of studies with more units: replicated studies pooled, units weighted."""
+    dim, units = metrics.unit, metrics.unit_labels.size
+
+    def measure_chain(chain: int) -> xr.Dataset:
+        blocks = [metrics.unit_tables(block) for block in draws.blocks() if block.chain == chain]
+        tables = [_concatenate_draws(parts) for parts in zip(*blocks, strict=True)]
+        criteria = {}
         for times in MULTIPLES:
-            made = _unit_weights(draws, chain, times, units)
-            weights = xr.DataArray(made, dims=("draw", dim))
-            for at, held in enumerate(whole):
-                found[f"{times} {at}"] = value(at, _pooled(held, dim, times), weights)
-        return xr.Dataset(found)
+            weights = xr.DataArray(_unit_weights(draws, chain, times, units), dims=("draw", dim))
+            pooled = [_pool_draws(table, dim, times) for table in tables]
+            for number, values in enumerate(metrics.criteria(pooled, weights)):
+                criteria[f"{times} {number}"] = values
+        return xr.Dataset(criteria)
 
-    joined = xr.concat(current_map()(part, range(draws.shape[0])), "chain")
+    joined = xr.concat(current_map()(measure_chain, range(draws.shape[0])), "chain")
     number = len(joined.data_vars) // len(MULTIPLES)
-    return {times: [joined[f"{times} {at}"] for at in range(number)] for times in MULTIPLES}
+    return {times: [joined[f"{times} {n}"] for n in range(number)] for times in MULTIPLES}
 
 
-def _of_draws(parts: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Blocks of draws one after the other; what is the same in every draw, once."""
+def _more_members(
+    metrics: ReplicateMetrics, draws: ReplicateDraws
+) -> dict[int, list[xr.DataArray]]:
+    """Return criteria of studies with more judges or raters, each drawn from the population."""
+
+    def measure_block(block: Block, times: int) -> list[xr.Dataset]:
+        return [values.to_dataset(name="value") for values in metrics.member_criteria(block, times)]
+
+    return {
+        times: [
+            data["value"]
+            for data in measure_draws(draws, partial(measure_block, times=times), copies=times)
+        ]
+        for times in MULTIPLES
+    }
+
+
+def _concatenate_draws(parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Concatenate blocks of draws; what is the same in every draw stays as it is."""
     return xr.concat(parts, "draw", data_vars="minimal", coords="minimal", compat="override")
 
 
-def _more_prompts(
-    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws
-) -> dict[int, list[xr.DataArray]]:
-    """What models are chosen by, of m times the prompts."""
-
-    def known(block: Block) -> list[xr.Dataset]:
-        tables = made_tables(plans, cells, block, ["ratings"])
-        return [table[[_rests_on(plan)]] for plan, table in zip(plans, tables, strict=True)]
-
-    def value(at: int, table: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
-        return compared(plans[at], table, weights)
-
-    return _more_units(draws, "prompt", cells.levels.sizes["prompt"], known, value)
+def _pool_draws(table: xr.Dataset, dim: str, times: int) -> xr.Dataset:
+    """Pool several draws along a dimension of units, which loses its labels."""
+    size, bare = table.sizes["draw"], table.drop_vars(dim, errors="ignore")
+    shifted = [bare.isel(draw=(np.arange(size) + lag) % size) for lag in LAGS[:times]]
+    return concatenate_units(shifted, dim)
 
 
-def _more_judges(
-    plans: Sequence[ProfilePlan], cells: Cells, draws: Draws
-) -> dict[int, list[xr.DataArray]]:
-    """What models are chosen by, of m times the judges, every one drawn anew."""
+def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> NDArray[np.float64]:
+    """Draw Bayesian bootstrap weights of pooled units; a unit has one weight in all replicates.
 
-    def statistic(block: Block, times: int) -> list[xr.Dataset]:
-        panels = []
-        for copy in range(times):
-            held = cells.replicated(block.levels(["ratings", "judges"], copy=copy))
-            names = [f"{label} {copy}" for label in held["judge"].to_numpy()]
-            panels.append(held.assign_coords(judge=names))
-        tables = tabulate_replicates(plans, xr.concat(panels, "judge"))
-        pairs = zip(plans, tables, strict=True)
-        return [compared(plan, table, None).to_dataset(name="value") for plan, table in pairs]
-
-    found = {}
-    for times in MULTIPLES:
-        made = measured_draws(draws, partial(statistic, times=times), copies=times)
-        found[times] = [each["value"] for each in made]
-    return found
+    Shape (draw, times x replicate x unit), in the order of pooled draws.
+    """
+    rng = np.random.default_rng([draws.seed, chain, times, WEIGHT_STREAM])
+    size = draws.shape[1]
+    weights = rng.exponential(size=(size, times, 1, units))
+    repeated = np.broadcast_to(weights, (size, times, draws.n_replicates, units))
+    return repeated.reshape(size, -1)
 
 
-def crowd_further(
-    study: Study, data: CrowdData, draws: Draws, *, sources: Collection[str]
-) -> dict[str, xr.Dataset]:
-    """Return by how much more items or raters would narrow differences of MPA and WRA of groups.
+def difference_precision(
+    designs: Sequence[LargerStudies], unit: str, *, level: float
+) -> xr.Dataset:
+    """Return how wide differences are in larger studies, and how likely their intervals exclude 0.
+
+    A study of m times the units has an interval as wide as that of the replicates of m times the
+    units, around a centre that is not known yet: c = mu + sqrt(1 - V_m / V_1) (d - mu), with a
+    present draw d of the difference, its mean mu, and the variances V_m and V_1 of replicates of m
+    times and of once the units. By the law of total variance, V_m is what a larger study leaves
+    open, V_1 - V_m is how far its centre may move, and both add up to what is open now.
 
     Args:
-        study: A study of a crowd.
-        data: Observed ratings.
-        draws: Replicated ratings.
-        sources: All that the study lets vary. With ``items`` they stand for their population, as
-            in its twin; with ``raters`` further ones are asked about, drawn anew.
+        designs: Replicated statistics, one for each source.
+        unit: ``model`` or ``group``: what is compared.
+        level: Share of draws inside an interval, in (0, 1).
 
     Returns:
-        ``decision_further``: :func:`told_apart` over (design, metric, group, other), missing but
-        for groups of one grouping whose present interval holds 0; nothing where there are none.
+        Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
+        ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error
+        ``<name>_mcse``; coordinates ``source (design)`` and ``multiple (design)``.
+
+    Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
+
+    Examples:
+        >>> rng = np.random.default_rng(1)
+        >>> def draw(sd):
+        ...     noise = rng.normal(0, sd / np.sqrt(2), (2, 4000, 2)) + [0.0, 1.0]
+        ...     return xr.DataArray(noise, {"model": ["a", "b"]}, ("chain", "draw", "model"))
+        >>> more = LargerStudies("prompts", {1: draw(1.0), 4: draw(0.5)})
+        >>> table = difference_precision([more], "model", level=0.95).sel(model="a", other="b")
+        >>> table["difference_width"].round().values  # 2 * 1.96 * sd
+        array([4., 2.])
+        >>> table["prob_distinguishable"].round(1).values  # P(|N(1, 0.87)| > 0.98)
+        array([0. , 0.5])
     """
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    chosen, level = few(draws), study.bootstrap.level
-    about = _about(chosen, sources, len(data.item.labels))
-    designs = [Designs("items", _more_items(study, data, about))]
-    if "raters" in sources:
-        designs.append(Designs("raters", _more_raters(study, data, chosen)))
-    apart = told_apart(designs, "group", level=level)
-    grouping = designs[0].values[1]["grouping"]
-    same = grouping == grouping.rename(group="other")
-    still = apart["prob_distinguishable"].sel(design="items x 1", drop=True) == 0
-    kept = same & still & (apart["group"] != apart["other"])
-    if not bool(kept.any()):
-        return {}
-    return {
-        "decision_further": _said(apart.where(kept), "items", "raters", level=level, draws=chosen)
-    }
-
-
-def _metrics(
-    counted: CrowdCounts, reason: xr.DataArray, weights: xr.DataArray | None = None
-) -> xr.DataArray:
-    """MPA and WRA over (draw, metric, group)."""
-    table = severity_table(
-        counted.plurality,
-        counted.label_count,
-        by=counted.strata.sel(by=[ALL]),
-        n_scores=counted.score_count.sizes["score"],
-        weights=weights,
-    )
-    found = severity_metrics(table.sel(by=ALL, drop=True), COMPARED).where(reason == "")
-    joined = found.to_dataarray("metric")
-    return joined.transpose("draw", "metric", "group")
-
-
-def _reason(study: Study, data: CrowdData) -> xr.DataArray:
-    """Why a metric of the observed ratings is missing."""
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason: xr.DataArray = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))[
-        "reason"
-    ]
-    return reason.sel(by=ALL, drop=True)
-
-
-def _more_items(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.DataArray]:
-    """Metrics of m times the items."""
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    reason, observed = _reason(study, data), count_crowd(study.crowd, data)
-
-    def known(block: Block) -> list[xr.Dataset]:
-        made = counted_makings(study, data, block, ["ratings"])
-        return [xr.Dataset({name: getattr(made, name) for name in COUNTED})]
-
-    def value(_: int, held: xr.Dataset, weights: xr.DataArray) -> xr.DataArray:
-        parts = {name: held[name] for name in COUNTED}
-        return _metrics(replace(observed, **parts), reason, weights)
-
-    units = len(data.item.labels)
-    return {
-        times: made for times, [made] in _more_units(draws, "item", units, known, value).items()
-    }
-
-
-def _more_raters(study: Study, data: CrowdData, draws: Draws) -> dict[int, xr.DataArray]:
-    """Metrics of m times the raters, every one drawn anew from the population."""
-    spec, reason = study.crowd, _reason(study, data)
-    assert spec is not None  # noqa: S101 - the caller looked
-
-    def statistic(block: Block, times: int) -> list[xr.Dataset]:
-        levels = [block.levels(["raters"], copy=copy)[SCALE] for copy in range(times)]
-        made = [
-            count_crowd(spec, data, xr.DataArray(each, dims=("draw", "rating"))) for each in levels
-        ]
-        counts = made[0].score_count
-        for each in made[1:]:
-            counts = counts + each.score_count
-        whole = replace(
-            made[0],
-            score_count=counts,
-            plurality=plurality(counts),
-            label_count=count_labels(spec, data, counts),
+    tables = [
+        table.expand_dims(design=[f"{studies.source} x {times}"]).assign_coords(
+            source=("design", [studies.source]), multiple=("design", [times])
         )
-        return [_metrics(whole, reason).to_dataset(name="value")]
+        for studies in designs
+        for times, table in _precision_by_size(studies.values, unit, level)
+    ]
+    return xr.concat(tables, "design")
 
-    return {
-        times: measured_draws(draws, partial(statistic, times=times), copies=times)[0]["value"]
-        for times in MULTIPLES
-    }
+
+def _precision_by_size(
+    values: Mapping[int, xr.DataArray], unit: str, level: float
+) -> Iterator[tuple[int, xr.Dataset]]:
+    """Yield widths and probabilities of each multiple."""
+    over = ["chain", "draw"]
+    present = _differences(values[1], unit)
+    mean, variance = present.mean(over), present.var(over)
+    for times, replicated in values.items():
+        difference = _differences(replicated, unit)
+        width = _width(difference, level)
+        share = difference.var(over) / variance.where(variance > 0)
+        centre = mean + np.sqrt((1.0 - share).clip(min=0.0)) * (present - mean)
+        excludes_0 = (abs(centre) > width / 2).where(width.notnull()).astype(float)
+        # The width is as uncertain as its batches differ.
+        widths = [_width(batch, level) for batch in _batches(difference)]
+        error = xr.concat(widths, "batch").std("batch", ddof=1) / np.sqrt(len(widths))
+        table = {
+            "difference_width": width,
+            "difference_width_mcse": error,
+            "prob_distinguishable": excludes_0.mean(over, skipna=False),
+            "prob_distinguishable_mcse": monte_carlo_error(excludes_0),
+        }
+        yield times, xr.Dataset(table)
+
+
+def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
+    """Difference of every pair, draw by draw."""
+    bare = values.drop_vars([name for name in values.coords if name not in values.dims])
+    return (bare - bare.rename({unit: "other"})).transpose("chain", "draw", ..., unit, "other")
+
+
+def _width(difference: xr.DataArray, level: float) -> xr.DataArray:
+    """Width of the central interval over all draws."""
+    stacked = difference.stack(replicate=("chain", "draw"), create_index=False)
+    bounds = percentile_interval(stacked, level=level)
+    return bounds.isel(bound=1, drop=True) - bounds.isel(bound=0, drop=True)
+
+
+def _batches(x: xr.DataArray) -> Iterator[xr.DataArray]:
+    """Yield batches of successive draws of all chains."""
+    number = min(BATCHES, x.sizes["draw"])
+    size = x.sizes["draw"] // number
+    for start in range(0, number * size, size):
+        yield x.isel(draw=slice(start, start + size))

@@ -1,216 +1,155 @@
-"""Raters in the shares of a target population, beside the raw sample; of a stored fit."""
-
-from collections.abc import Sequence
+"""Responsiveness with raters weighted to the shares of a target population."""
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_counts import CrowdCounts, count_crowd, measure_responsiveness
+from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import Diagnostic, SpecError, format_list
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
 from sharpbayes.metrics.stats.population import rater_weights
-from sharpbayes.posterior.crowd import items_together, makings
-from sharpbayes.posterior.replicates import Block, Draws, contains, measured_draws
-from sharpbayes.spec.study import Study
+from sharpbayes.posterior.crowd import pool_counts, replicate_scores
+from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note, measure_draws
 from sharpbayes.spec.weights import Weights
 
-RAW, TARGET = "sample", "target"
+SAMPLE, TARGET = "sample", "target"
 METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 
 
-def crowd_group(data: CrowdData) -> xr.Dataset:
-    """Return the ratings, labels and columns of a crowd as results keep them."""
-    held: dict[str, tuple[str, NDArray[np.generic]]] = {
-        "score": ("rating", data.score),
-        "item_code": ("rating", data.item.codes),
-        "rater_code": ("rating", data.rater.codes),
-        "expert_item": ("label", data.expert_item),
-        "expert_label": ("label", data.expert_label),
-    }
-    held |= {f"item:{name}": ("item", values) for name, values in data.item_columns.items()}
-    held |= {f"rater:{name}": ("rater", values) for name, values in data.rater_columns.items()}
-    if data.item_label.size:
-        held["item_label"] = ("item", data.item_label)
-    coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
-    if data.expert is not None:
-        held["expert_code"] = ("label", data.expert.codes)
-        coords["expert"] = list(data.expert.labels)
-    return xr.Dataset(held, coords).assign_attrs(score_labels=list(data.score_labels))
-
-
-def crowd_of(group: xr.Dataset) -> CrowdData:
-    """Return the crowd that :func:`crowd_group` kept."""
-
-    def beside(kind: str) -> dict[str, NDArray[np.str_]]:
-        return {
-            str(name).removeprefix(f"{kind}:"): array.to_numpy().astype(str)
-            for name, array in group.data_vars.items()
-            if str(name).startswith(f"{kind}:")
-        }
-
-    def column(name: str) -> Factor:
-        return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
-
-    none = np.empty(0, np.int16)
-    return CrowdData(
-        score=group["score"].to_numpy(),
-        item=column("item"),
-        rater=column("rater"),
-        score_labels=tuple(map(str, np.atleast_1d(group.attrs["score_labels"]))),
-        item_columns=beside("item"),
-        rater_columns=beside("rater"),
-        expert_item=group["expert_item"].to_numpy(),
-        expert=column("expert") if "expert_code" in group else None,
-        expert_label=group["expert_label"].to_numpy(),
-        item_label=group["item_label"].to_numpy() if "item_label" in group else none,
-        time=None,
-        counts={},
-    )
-
-
-def population_weights(
-    data: CrowdData, weights: Weights, *, path: str
-) -> NDArray[np.float64] | None:
-    """Return the weight of every rater in the target population; None where it has no shares.
+def population_weights(data: CrowdData, weights: Weights, *, path: str) -> NDArray[np.float64]:
+    """Return the weight of every rater in the target population; 1 without shares of its groups.
 
     Raises:
         SpecError: Labels of raters without a share, shares without a rater, or shares that cannot
-            hold together.
+            all hold.
     """
-    shares = {name: held for name, held in weights.population.items() if name in data.rater_columns}
+    shares = {name: x for name, x in weights.population.items() if name in data.rater_columns}
     if not shares:
-        return None
-    faults = []
-    for name, held in shares.items():
-        odd = sorted(set(data.rater_columns[name].tolist()) ^ set(held))
+        return np.ones(len(data.rater.labels))
+    problems = []
+    for name, by_label in shares.items():
+        odd = sorted(set(data.rater_columns[name].tolist()) ^ set(by_label))
         if odd:
             message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
-            faults.append(Diagnostic(path, 0, f"population.{name}", message))
-    if faults:
-        raise SpecError(faults)
+            problems.append(Diagnostic(path, 0, f"population.{name}", message))
+    if problems:
+        raise SpecError(problems)
     try:
         return rater_weights(data.rater_columns, shares)
     except ValueError as error:
         raise SpecError([Diagnostic(path, 0, "population", str(error))]) from None
 
 
-def targeted(
-    data: CrowdData, counted: CrowdCounts, level: xr.DataArray, rater: NDArray[np.float64]
+def reweight_raters(
+    data: CrowdData, counts: CrowdCounts, scores: xr.DataArray, rater: NDArray[np.float64]
 ) -> CrowdCounts:
-    """Return what was counted of all raters alone, each rater weighed.
+    """Return the counts of all raters, each rater with a weight.
 
     Args:
         data: Observed ratings.
-        counted: Of :func:`sharpbayes.analysis.crowd_counts.count_crowd`.
-        level: The levels that were counted, over (..., rating).
+        counts: From :func:`sharpbayes.analysis.crowd_counts.count_crowd`.
+        scores: The scores that were counted, over (..., rating).
         rater: Weight of every rater.
 
     Returns:
-        The group ``all`` with the score of every item that most weight of raters gives.
+        The group ``all``; its plurality score of an item is the one with the most weight.
     """
-    size, kind = np.unique(rater, return_inverse=True)
-    member = xr.DataArray(kind == np.arange(len(size))[:, None], dims=("group", "rater"))
-    counts = score_counts(
-        level,
+    weights, kind = np.unique(rater, return_inverse=True)
+    membership = xr.DataArray(kind == np.arange(len(weights))[:, None], dims=("group", "rater"))
+    by_weight = score_counts(
+        scores,
         item=data.item.codes,
         rater=data.rater.codes,
-        membership=member,
+        membership=membership,
         n_scores=len(data.score_labels),
         n_items=len(data.item.labels),
     )
     # Rounded, so that a tie of weights is a tie of scores.
-    weighed = xr.dot(counts.astype(float), xr.DataArray(size, dims="group"), dim="group").round(9)
-    weighed = weighed.expand_dims(group=[ALL]).assign_coords(item=counted.plurality["item"])
-    weighed = weighed.transpose(..., "group", "item", "score")
-    every = counted.membership.sel(group=[ALL])
-    return CrowdCounts(every, counted.strata, weighed, plurality(weighed), counted.label_count)
+    weighted = xr.dot(by_weight.astype(float), xr.DataArray(weights, dims="group"), dim="group")
+    weighted = weighted.round(9).expand_dims(group=[ALL])
+    weighted = weighted.assign_coords(item=counts.plurality["item"])
+    weighted = weighted.transpose(..., "group", "item", "score")
+    membership = counts.membership.sel(group=[ALL])
+    return CrowdCounts(membership, counts.strata, weighted, plurality(weighted), counts.label_count)
 
 
-def both_populations(
-    study: Study,
-    data: CrowdData,
+def population_responsiveness(
+    study: CrowdStudy,
     rater: NDArray[np.float64],
     *,
-    level: xr.DataArray,
-    makings: int = 1,
+    scores: xr.DataArray,
+    n_replicates: int = 1,
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
-    """Return responsiveness of all raters, as the sample and as the target population holds them.
+    """Return the responsiveness of all raters, in the sample and in the target population.
 
     Args:
-        study: A study of a crowd.
-        data: Observed ratings.
+        study: The study of a crowd.
         rater: Weight of every rater in the target population.
-        level: Observed or replicated levels over (..., rating).
-        makings: How many makings of every draw stand one after the other.
-        weights: Of the items of all makings, over (draw, item); None counts each once.
+        scores: Observed or replicated scores over (..., rating).
+        n_replicates: Number of replicates of every draw, which stand one after the other.
+        weights: Of the items of all replicates, over (draw, item); None counts each once.
 
     Returns:
         ``mpa``, ``wra``, ``hm`` and the other metrics over (..., population, by).
     """
-    assert study.crowd is not None  # noqa: S101 - the caller looked
-    raw = count_crowd(study.crowd, data, level)
-    target = targeted(data, raw, level, rater)
-    observed = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))["reason"]
-    reason = observed.sel(group=[ALL])
-    found = []
-    for each in (items_together(raw, makings), items_together(target, makings)):
-        alone = CrowdCounts(
-            each.membership.sel(group=[ALL]),
-            each.strata,
-            each.score_count.sel(group=[ALL]),
-            each.plurality.sel(group=[ALL]),
-            each.label_count.sel(group=[ALL])
-            if "group" in each.label_count.dims
-            else each.label_count,
+    sample = count_crowd(study.crowd, study.data, scores)
+    target = reweight_raters(study.data, sample, scores, rater)
+    reason = study.responsiveness["reason"].sel(group=[ALL])
+    tables = []
+    for counts in (pool_counts(sample, n_replicates), pool_counts(target, n_replicates)):
+        all_raters = CrowdCounts(
+            counts.membership.sel(group=[ALL]),
+            counts.strata,
+            counts.score_count.sel(group=[ALL]),
+            counts.plurality.sel(group=[ALL]),
+            counts.label_count.sel(group=[ALL])
+            if "group" in counts.label_count.dims
+            else counts.label_count,
         )
-        metrics = measure_responsiveness(study.crowd, alone, weights=weights, reason=reason)
-        found.append(metrics[list(METRICS)].sel(group=ALL, drop=True))
-    joined = xr.concat(found, "population").assign_coords(population=[RAW, TARGET])
+        metrics = measure_responsiveness(study.crowd, all_raters, weights=weights, reason=reason)
+        tables.append(metrics[list(METRICS)].sel(group=ALL, drop=True))
+    joined = xr.concat(tables, "population").assign_coords(population=[SAMPLE, TARGET])
     return joined.transpose(..., "population", "by")
 
 
-def population_groups(
-    study: Study,
-    data: CrowdData,
-    draws: Draws,
-    rater: NDArray[np.float64] | None,
-    sources: Sequence[str],
-) -> dict[str, xr.Dataset]:
-    """Return ``responsiveness_population`` and its posterior twin, raw beside target.
+def population_groups(study: CrowdStudy, draws: ReplicateDraws) -> dict[str, xr.Dataset]:
+    """Return ``responsiveness_population`` and its posterior under the weights of a study.
 
     Args:
-        study: A study of a crowd.
-        data: Observed ratings.
+        study: The study of a crowd.
         draws: Replicated ratings.
-        rater: Weight of every rater; None where the weights name no shares of this crowd's groups.
-        sources: What varies from draw to draw.
+
+    Raises:
+        SpecError: Shares that do not suit the raters.
     """
-    rater = np.ones(len(data.rater.labels)) if rater is None else rater
-    items = xr.DataArray(list(data.item.labels), dims="item")
-    items = items.assign_coords(item=items)
-    draws = draws.about(sources, items.size)
+    if study.weights is None:
+        return {}
+    data, sources = study.data, study.spec.uncertainties[0]
+    rater = population_weights(data, study.weights.spec, path=str(study.weights.path))
+    items = study.score_counts.plurality["item"]
 
-    def statistic(block: Block) -> list[xr.Dataset]:
+    def measure_block(block: Block) -> list[xr.Dataset]:
         weights = block.population_weights(items, "item", sources)
-        level, number = makings(block, sources), block.draws.makings
-        return [both_populations(study, data, rater, level=level, makings=number, weights=weights)]
+        scores, number = replicate_scores(block, sources), block.draws.n_replicates
+        return [
+            population_responsiveness(
+                study, rater, scores=scores, n_replicates=number, weights=weights
+            )
+        ]
 
-    cells = len(data.item.labels) * len(data.score_labels) * 4
-    [twin] = measured_draws(draws, statistic, copies=-(-cells // len(data.score)))
-    level = study.bootstrap.level
-    said = {
-        "interval_note": contains(sources, level=level),
-        "sources": list(sources),
-        "level": level,
-    }
-    seen = xr.DataArray(data.score, dims="rating")
-    observed = both_populations(study, data, rater, level=seen)
+    copies = -(-len(data.item.labels) * len(data.score_labels) * 4 // len(data.score))
+    draws = draws.replicated_for(sources, items.size)
+    [posterior] = measure_draws(draws, measure_block, copies=copies)
+    level = study.spec.bootstrap.level
+    note = interval_note(sources, level=level)
+    observed = xr.DataArray(data.score, dims="rating")
     return {
-        "responsiveness_population": observed,
-        "posterior_responsiveness_population": twin.assign_attrs(said),
+        "responsiveness_population": population_responsiveness(study, rater, scores=observed),
+        "posterior_responsiveness_population": posterior.assign_attrs(
+            interval_note=note, sources=list(sources), level=level
+        ),
     }

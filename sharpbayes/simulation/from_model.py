@@ -8,8 +8,8 @@ import tomli_w
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.predict.categories import draw_categories
@@ -20,29 +20,22 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.model import Model
 
 GROUP, EXPERT, UNSAFE = "group:", "expert ", "unsafe"
 Table = dict[str, Any]
 
 
 def simulate_model(
-    files: StudyFiles,
-    model: Model,
-    ratings: Ratings,
-    *,
-    panel: xr.Dataset | None,
-    crowd: CrowdData | None,
+    files: StudyFiles, study: PanelStudy | CrowdStudy, design: Design
 ) -> SimulatedStudy:
-    """Draw parameters from the prior of a model, and a level for every rating of a study.
+    """Draw parameters from the prior of a model, and a category for every rating of a study.
 
     Args:
-        files: The study. Who rated what is kept, what they said is not used.
-        model: The study's model.
-        ratings: The study's ratings, in long form.
-        panel: A panel's data, whose columns of prompts are kept.
-        crowd: A crowd's data. Where labels are no ratings of the model, as many labels as there
-            are say unsafe, of the truly most severe items.
+        files: The files of the study.
+        study: The study. Who rated what is kept, the scores are not used. Where labels of a crowd
+            are no ratings of the model, as many labels as there are say unsafe, of the truly most
+            severe items.
+        design: The study's model for its ratings.
 
     Returns:
         Tables, the true value of every parameter, and a study that reads them. The scale of a crowd
@@ -51,25 +44,25 @@ def simulate_model(
     Raises:
         SpecError: Labels are needed, and the model has no severity of items.
     """
-    study = files.study.spec
-    design = build_design(ratings, model, path=str(files.study.path))
-    truth = sample_prior(build(design), draws=1, seed=study.seed)["prior"].to_dataset()
-    table = _table(ratings, _levels(truth, design, np.random.default_rng([study.seed, 1])))
-    text = study.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    text["title"] = f"{study.title}: simulated from its model"
-    if study.panel is not None:
-        tables = {"ratings": table.join(_prompt_columns(panel), on="prompt")}
+    spec, ratings = study.spec, study.ratings
+    truth = sample_prior(build(design), draws=1, seed=spec.seed)["prior"].to_dataset()
+    table = _table(ratings, _levels(truth, design, np.random.default_rng([spec.seed, 1])))
+    text = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    text["title"] = f"{spec.title}: simulated from its model"
+    if isinstance(study, PanelStudy):
+        tables = {"ratings": table.join(_prompt_columns(study), on="prompt")}
         _read_long(text["panel"])
     else:
         tables = _crowd_tables(table)
         top = len(ratings.scales[SCALE]) - 1
         _read_crowd(text["crowd"], top=top, experts="experts" in tables)
         if text["crowd"]["labels"]["from"] == "item":
-            label = _most_severe(truth, share=_unsafe_share(crowd), path=str(files.study.path))
+            share = _unsafe_share(study.data)
+            label = _most_severe(truth, share=share, path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
-    return SimulatedStudy(tables, {"seed": study.seed, "parameters": known}, tomli_w.dumps(text))
+    return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, tomli_w.dumps(text))
 
 
 def _levels(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -141,21 +134,12 @@ def _most_severe(truth: xr.Dataset, *, share: float, path: str) -> dict[str, int
     return dict(zip(items, (severity > cut).astype(int).to_numpy().tolist(), strict=True))
 
 
-def _prompt_columns(panel: xr.Dataset | None) -> pd.DataFrame:
+def _prompt_columns(study: PanelStudy) -> pd.DataFrame:
     """Columns of prompts of a panel, by prompt."""
-    if panel is None:
-        return pd.DataFrame()
-    held = {
-        str(name): column.to_numpy().astype(str)
-        for name, column in panel.coords.items()
-        if column.dims == ("prompt",) and name != "prompt"
-    }
-    return pd.DataFrame(held, panel["prompt"].to_numpy().astype(str))
+    return pd.DataFrame(study.data.prompt_columns, list(study.data.labels["prompt"]))
 
 
-def _unsafe_share(crowd: CrowdData | None) -> float:
+def _unsafe_share(crowd: CrowdData) -> float:
     """Share of the labels of a crowd that say unsafe; a half where the crowd labels itself."""
-    if crowd is None:
-        return 0.5
     found = [each for each in (crowd.expert_label, crowd.item_label) if each.size]
     return float(np.mean(found[0] > 0)) if found else 0.5

@@ -24,7 +24,7 @@ from sharpbayes.execution.tasks import (
     ignore_result,
     to_arrays,
 )
-from sharpbayes.storage.results import drafts
+from sharpbayes.storage.results import temporary_files
 
 SUFFIX = ".checkpoint"
 KEY = "run"
@@ -145,7 +145,7 @@ def _alone(target: Path, folder: Path) -> Iterator[None]:
 
 def _swept(target: Path) -> None:
     """Remove what runs that were killed had half written of these results."""
-    for each in drafts(target):
+    for each in temporary_files(target):
         with contextlib.suppress(OSError):
             each.unlink()
 

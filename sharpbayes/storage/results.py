@@ -2,7 +2,6 @@
 
 import contextlib
 import glob
-import hashlib
 import json
 import os
 import platform
@@ -14,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
+from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 
 if TYPE_CHECKING:
     import xarray as xr
 
 SCHEMA = "sharpbayes/results/1"
 DRAFT = ".~"
-SEAL = b"\nsharpbayes sha256 "
-SEAL_BYTES = len(SEAL) + 64 + 1
 # Deflate never makes anything smaller than this.
 MOST_COMPRESSED = 1032
 UNSEALED = "it does not end with the digest of its bytes"
@@ -83,7 +81,7 @@ def save_results(results: "xr.DataTree", path: Path) -> None:
     draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
     try:
         _compressed(results, draft)
-        seal(draft)
+        append_checksum(draft)
         draft.replace(path)
     except (OSError, RuntimeError) as error:  # the HDF5 library says of a full disk no more
         reason = getattr(error, "strerror", None) or error
@@ -93,51 +91,13 @@ def save_results(results: "xr.DataTree", path: Path) -> None:
             draft.unlink(missing_ok=True)
 
 
-def drafts(path: Path) -> list[Path]:
+def temporary_files(path: Path) -> list[Path]:
     """Return what runs that were killed left of these results, and what others write now."""
     found = path.parent.glob(f"{DRAFT}{glob.escape(path.name)}.*")
     return [each for each in found if each.suffix[1:].isdecimal()]
 
 
-def seal(path: Path) -> None:
-    """Append a digest of all bytes of a file; readers of HDF5 ignore what follows its end."""
-    digest = _digest(path, path.stat().st_size)
-    with path.open("ab") as file:
-        file.write(SEAL + digest + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sealed(path: Path) -> bool:
-    """Tell whether a file ends with a digest of all its other bytes.
-
-    Nothing of a file that is not whole is parsed, so that no damage can crash the parser or give
-    other numbers.
-    """
-    size = path.stat().st_size - SEAL_BYTES
-    if size < 0:
-        return False
-    with path.open("rb") as file:
-        file.seek(size)
-        end = file.read()
-    return end.startswith(SEAL) and end == SEAL + _digest(path, size) + b"\n"
-
-
-def _digest(path: Path, size: int) -> bytes:
-    """SHA-256 of the first bytes of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    add_file(digest, path, size=size)
-    return digest.hexdigest().encode()
-
-
-def add_file(digest: "hashlib._Hash", path: Path, *, size: int) -> None:
-    """Add the first ``size`` bytes of a file to a digest, a piece at a time."""
-    with path.open("rb") as file:
-        while piece := file.read(min(1 << 20, size - file.tell())):
-            digest.update(piece)
-
-
-def _refuse_swollen(results: "xr.DataTree", *, size: int) -> None:
+def _refuse_decompression_bomb(results: "xr.DataTree", *, size: int) -> None:
     """Refuse variables that no file of this size holds, before memory is taken for them."""
     found = sum(array.nbytes for node in results.subtree for array in node.variables.values())
     if found > MOST_COMPRESSED * size:
@@ -195,7 +155,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     path = Path(path)
     try:
         there = path.is_file()
-        intact = there and sealed(path)
+        intact = there and has_valid_checksum(path)
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
     if not there:
@@ -205,7 +165,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     try:
         with contextlib.ExitStack() as stack:
             results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
-            _refuse_swollen(results, size=path.stat().st_size)
+            _refuse_decompression_bomb(results, size=path.stat().st_size)
             if whole:
                 _with_texts(results.load())
             else:

@@ -1,6 +1,5 @@
-"""Models of the same ratings compared by how well they predict what was left out."""
+"""Compare: fits of the same ratings by leave-one-out prediction."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.execution.progress import ProgressCallback, silent
-from sharpbayes.spec.load import load_study
+from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 from sharpbayes.storage.results import SCHEMA, open_results
-from sharpbayes.workflows.run import read
+from sharpbayes.workflows.context import join_groups
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.predict.leave_out import Units
@@ -27,8 +27,8 @@ RATING = "rating"
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fit and what it was fitted to."""
+class StoredFit:
+    """A fit and the ratings that it was fitted to."""
 
     posterior: xr.Dataset
     ratings: Ratings
@@ -39,141 +39,136 @@ class Fitted:
 
 
 def compare(
-    paths: Mapping[str, Path], *, by: str, refits: int, progress: ProgressCallback = silent
+    paths: Mapping[str, Path],
+    *,
+    by: str,
+    refits: int,
+    progress: ProgressCallback = silent,
 ) -> xr.DataTree:
-    """Compare fits by the expected log predictive density of what was left out.
+    """Compare fits by the expected log predictive density of ratings that are left out.
 
     Args:
         paths: Results files by the names that tables show.
-        by: ``rating``, or a column whose levels are left out with all their ratings.
-        refits: How many units of each fit, those with the worst Pareto k above its limit, are
-            left out exactly by fitting again.
-        progress: Called before each step of the work.
+        by: ``rating``, or a column; each of its labels is left out with all its ratings.
+        refits: How many units of each fit are left out exactly, by fitting again: those with the
+            worst Pareto k above its limit.
+        progress: Called with a few words before each step of the work.
 
     Returns:
-        ``comparison``: over ``model``, best first, what :func:`sharpbayes.bayes.predict.leave_out.rank_models`
-        returns, ``bad_k`` (units above the limit that were not fitted again), ``refitted`` and
-        ``converged``; over ``(model, unit)`` ``elpd_unit`` and ``pareto_k``.
+        ``comparison``: over ``model``, best first, what
+        :func:`sharpbayes.bayes.predict.leave_out.rank_models` returns, ``bad_k`` (units above the
+        limit that were not fitted again), ``refitted`` and ``converged``; over ``(model, unit)``
+        ``elpd_unit`` and ``pareto_k``.
 
     Raises:
-        SpecError: A file without a posterior, other ratings, or a column that is not there.
+        SpecError: A file without a posterior, other ratings, or an unknown column.
         StorageError: A file cannot be read.
     """
-    fits = {name: _opened(path) for name, path in paths.items()}
+    fits = {name: _open_fit(path) for name, path in paths.items()}
     first = next(iter(fits.values()))
     _refuse_other_ratings(fits)
-    _refuse_unknown(by, first.ratings)
+    _refuse_unknown_column(by, first.ratings)
     from sharpbayes.bayes.predict.leave_out import make_units, rank_models  # noqa: PLC0415 - loads ArviZ
 
-    left = make_units(first.ratings, by)
-    found = {}
-    for name, fitted in fits.items():
-        progress(f"{name}: leaving out each of {len(left.labels)} by {by}")
-        found[name] = _left_out(fitted, left, refits=refits, progress=progress)
+    left_out = make_units(first.ratings, by)
+    scores = {}
+    for name, fit in fits.items():
+        progress(f"{name}: leaving out each of {len(left_out.labels)} by {by}")
+        scores[name] = _leave_out(fit, left_out, refits=refits, progress=progress)
     sizes = {name: fit.posterior.sizes for name, fit in fits.items()}
-    draws = {name: int(each["chain"] * each["draw"]) for name, each in sizes.items()}
-    table = rank_models(found, draws=draws)
+    draws = {name: int(size["chain"] * size["draw"]) for name, size in sizes.items()}
+    table = rank_models(scores, draws=draws)
     order = [str(name) for name in table["model"].to_numpy()]
-    joined = xr.concat([found[name] for name in order], "model", combine_attrs="drop")
-    table["elpd_unit"], table["pareto_k"] = joined["elpd"], joined["pareto_k"]
-    for name in ("bad_k", "refitted", "integrated"):
-        table[name] = ("model", [found[each].attrs[name] for each in order])
+    by_unit = xr.concat([scores[name] for name in order], "model", combine_attrs="drop")
+    table["elpd_unit"], table["pareto_k"] = by_unit["elpd"], by_unit["pareto_k"]
+    for attr in ("bad_k", "refitted", "integrated"):
+        table[attr] = ("model", [scores[name].attrs[attr] for name in order])
     table["converged"] = ("model", [int(fits[name].converged) for name in order])
-    table.attrs |= {"by": by, "without_unit": found[order[0]].attrs["without_unit"]}
-    tree = xr.DataTree.from_dict({"/comparison": table})
+    table.attrs |= {"by": by, "without_unit": scores[order[0]].attrs["without_unit"]}
     facts = {"title": f"Left out by {by}", "status": "compared", "seed": first.seed}
-    tree.attrs = {"schema": SCHEMA, **facts}
-    return tree
+    return join_groups({"comparison": table}, {"schema": SCHEMA, **facts})
 
 
-def _left_out(
-    fitted: Fitted, left: "Units", *, refits: int, progress: ProgressCallback
+def _leave_out(
+    fit: StoredFit, left_out: "Units", *, refits: int, progress: ProgressCallback
 ) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
-    from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415
+    from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415 - loads every term
     from sharpbayes.bayes.predict.leave_out import leave_out  # noqa: PLC0415 - loads ArviZ
 
-    design = build_design(fitted.ratings, fitted.model)
-    table = leave_out(fitted.posterior, design, left)
+    design = build_design(fit.ratings, fit.model)
+    table = leave_out(fit.posterior, design, left_out)
     elpd, pareto_k = table["elpd"].to_numpy(), table["pareto_k"].to_numpy()
     bad = [unit for unit in np.argsort(-pareto_k) if not pareto_k[unit] <= table.attrs["good_k"]]
-    done = 0
+    refitted = 0
     for unit in bad[:refits]:
-        progress(f"fitting again without {left.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
+        progress(f"fitting again without {left_out.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
         from sharpbayes.bayes.predict.refit import refit_without_unit  # noqa: PLC0415 - loads nutpie
 
         exact = refit_without_unit(
             design,
-            fitted.ratings,
-            fitted.model,
-            fitted.sampler,
-            units=left,
+            fit.ratings,
+            fit.model,
+            fit.sampler,
+            units=left_out,
             unit=int(unit),
-            seed=fitted.seed,
+            seed=fit.seed,
         )
         if np.isfinite(exact):
             table["p"][unit] += table["elpd"][unit] - exact
             elpd[unit], pareto_k[unit] = exact, 0.0
-            done += 1
+            refitted += 1
     table["elpd"], table["pareto_k"] = ("unit", elpd), ("unit", pareto_k)
-    table.attrs |= {"bad_k": len(bad) - done, "refitted": done}
+    table.attrs |= {"bad_k": len(bad) - refitted, "refitted": refitted}
     return table
 
 
-def _opened(path: Path) -> Fitted:
+def _open_fit(path: Path) -> StoredFit:
     """Read a fit, and the ratings that it was fitted to."""
     results = open_results(path)
     if "posterior" not in results or "model" not in results.attrs:
-        raise _fault(str(path), "no posterior: compare what sharpbayes fit wrote")
-    files = load_study(
-        results.attrs["study_path"], overrides=tuple(_overrides(results.attrs["overrides"]))
-    )
-    loaded = read(files)
-    if digest_data(files) != results.attrs["data_sha256"]:
-        raise _fault(str(path), f"the data of {files.study.path} have changed since the fit")
-    return Fitted(
+        raise _call_error(str(path), "no posterior: compare what sharpbayes fit wrote")
+    attrs = {str(key): value for key, value in results.attrs.items()}
+    files = reload_study(attrs)
+    if digest_data(files) != attrs["data_sha256"]:
+        raise _call_error(str(path), f"the data of {files.study.path} have changed since the fit")
+    return StoredFit(
         posterior=results["posterior"].to_dataset(),
-        ratings=loaded.ratings,
-        model=Model.model_validate(tomllib.loads(results.attrs["model"])),
+        ratings=read_study(files).ratings,
+        model=Model.model_validate(tomllib.loads(attrs["model"])),
         sampler=files.study.spec.sampler,
         seed=files.study.spec.seed,
         converged=bool(results["diagnostics"]["converged"]),
     )
 
 
-def _overrides(text: str) -> list[str]:
-    """Overrides that were kept as JSON."""
-    found: list[str] = json.loads(text)
-    return found
-
-
-def _refuse_other_ratings(fits: Mapping[str, Fitted]) -> None:
+def _refuse_other_ratings(fits: Mapping[str, StoredFit]) -> None:
     """Raise where two fits are not of the same ratings of the same cells."""
     (first_name, first), *others = fits.items()
     for name, other in others:
-        if not _same(first.ratings, other.ratings):
+        if not _same_ratings(first.ratings, other.ratings):
             message = f"other ratings than {first_name}: only fits of the same data are compared"
-            raise _fault(name, message)
+            raise _call_error(name, message)
 
 
-def _same(one: Ratings, other: Ratings) -> bool:
-    """Whether two tables hold the same ratings of the same cells in the same order."""
-    shared = set(one.factors) & set(other.factors)
-    return np.array_equal(one.score, other.score) and all(
-        one.factors[name].labels == other.factors[name].labels
-        and np.array_equal(one.factors[name].codes, other.factors[name].codes)
+def _same_ratings(first: Ratings, second: Ratings) -> bool:
+    """Return whether two tables hold the same ratings of the same cells in the same order."""
+    shared = set(first.factors) & set(second.factors)
+    return np.array_equal(first.score, second.score) and all(
+        first.factors[name].labels == second.factors[name].labels
+        and np.array_equal(first.factors[name].codes, second.factors[name].codes)
         for name in shared
     )
 
 
-def _refuse_unknown(by: str, ratings: Ratings) -> None:
+def _refuse_unknown_column(by: str, ratings: Ratings) -> None:
     """Raise for a column that ratings do not have."""
     known = [RATING, *sorted(set(ratings.factors) - {"scale"})]
     if by not in known:
         message = f"no column {by!r}, there are {', '.join(known)}{did_you_mean(by, known)}"
-        raise _fault("--leave-out", message)
+        raise _call_error("--leave-out", message)
 
 
-def _fault(where: str, message: str) -> SpecError:
-    """One fault of a call."""
-    return SpecError([Diagnostic(where, 0, "", message)])
+def _call_error(place: str, message: str) -> SpecError:
+    """Return an error in how the command was called."""
+    return SpecError([Diagnostic(place, 0, "", message)])

@@ -7,7 +7,7 @@ import pytest
 from sharpbayes.errors import DataError
 from sharpbayes.metrics.crowd.responsiveness import harmonic_mean
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 STUDY = """
 schema = "sharpbayes/study/2"

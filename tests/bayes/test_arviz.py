@@ -11,7 +11,7 @@ from sharpbayes.report.figures.posterior import forest, level_shares, predictive
 from sharpbayes.report.page import as_html
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import fit
+from sharpbayes.workflows.fit import fit
 
 FEW = ("bootstrap.replicates=20", "crowd.permutations=9", "sampler.tune=200", "sampler.draws=100")
 

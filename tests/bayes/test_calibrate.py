@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 from scipy.stats import kstest
 
-from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.panel import measure_panel
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import (
     _pit,
@@ -23,10 +23,12 @@ from sharpbayes.bayes.predict.calibration import (
     summarise_calibration,
 )
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
+from sharpbayes.posterior.groups import study_metrics
+from sharpbayes.posterior.replicates import calibrated_metrics
 from sharpbayes.report.tables.calibration import calibration_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
-from sharpbayes.workflows.run import _tree, metrics_of, read
+from sharpbayes.workflows.context import join_groups
 from tests.bayes.conftest import crowd_ratings, model_of
 
 QUICK = Sampler(chains=2, tune=500, draws=500)
@@ -99,7 +101,7 @@ def test_fits_are_told_by_what_places_need(rng):
     assert found["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
     assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
     assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
-    note = calibration_tables(_tree({"calibration": found}, {"title": "t"}))[0].note
+    note = calibration_tables(join_groups({"calibration": found}, {"title": "t"}))[0].note
     assert "1 met the study's limits of convergence and 2 have what places" in note
 
 
@@ -231,7 +233,7 @@ def test_the_table_says_what_failed(rng):
         simulations=20,
         wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
     )
-    (table,) = calibration_tables(_tree({"calibration": found}, {}))
+    (table,) = calibration_tables(join_groups({"calibration": found}, {}))
     assert table.note.startswith("NOT CALIBRATED: 20 simulations")
     row = next(row for row in table.rows if row[0] == "location_rater[r0]")
     assert row[-2] == "OUTSIDE"
@@ -293,18 +295,20 @@ def observed_levels(loaded):
 
 def test_metrics_of_a_panel_are_those_that_measure_gives():
     files = load_study("quickstart", overrides=["bootstrap.replicates=20"])
-    loaded = read(files)
-    profile = measure_panel(files, loaded.panel)["profile"]
-    found = metrics_of(files, loaded)(observed_levels(loaded))
+    loaded = read_study(files)
+    design = build_design(loaded.ratings, files.model.spec)
+    profile = measure_panel(loaded)["profile"]
+    found = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
     assert list(found) == [f"CVaR[{name}]" for name in profile["model"].to_numpy()]
     assert np.concatenate(list(found.values())) == pytest.approx(profile["cvar"].to_numpy())
 
 
 def test_metrics_of_a_crowd_are_those_that_measure_gives():
     files = load_study("quickstart_crowd", overrides=["bootstrap.replicates=20"])
-    loaded = read(files)
-    table = measure_crowd(files.study.spec, loaded.crowd)["responsiveness"].sel(by="all")
-    found = metrics_of(files, loaded)(observed_levels(loaded))
+    loaded = read_study(files)
+    design = build_design(loaded.ratings, files.model.spec)
+    table = loaded.responsiveness.sel(by="all")
+    found = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
     groups = table["group"].to_numpy()[(table["reason"] == "").to_numpy()]
     assert {"all", "gender=Woman"} <= set(groups)
     for metric in ("mpa", "wra"):

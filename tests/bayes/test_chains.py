@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
@@ -12,7 +13,6 @@ from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
-from sharpbayes.workflows.run import read
 
 SAMPLER = Sampler(chains=3, tune=60, draws=50)
 
@@ -20,7 +20,7 @@ SAMPLER = Sampler(chains=3, tune=60, draws=50)
 @pytest.fixture(scope="module")
 def design():
     files = load_study("quickstart_crowd")
-    return build_design(read(files).ratings, files.model.spec)
+    return build_design(read_study(files).ratings, files.model.spec)
 
 
 @pytest.fixture(scope="module")

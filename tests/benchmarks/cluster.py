@@ -13,12 +13,12 @@ import time
 
 import numpy as np
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate
 from sharpbayes.execution.cluster import cluster
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import read
 
 STUDY = "quickstart_crowd"
 SETTINGS = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300")
@@ -27,7 +27,7 @@ SETTINGS = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300")
 def loaded(_number):
     """Load what a simulation needs, compiled code too."""
     files = load_study(STUDY, overrides=("sampler.tune=50", "sampler.draws=50"))
-    calibrated(files, read(files).ratings, 20)
+    calibrated(files, read_study(files).ratings, 20)
 
 
 def calibrated(files, ratings, simulations, **how):
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--simulations", type=int, default=40)
     asked = parser.parse_args()
     files = load_study(STUDY, overrides=SETTINGS)
-    ratings, first = read(files).ratings, None
+    ratings, first = read_study(files).ratings, None
     print("workers | wall, s | processor, s | efficiency by wall | by processor | same numbers")
     for number in asked.workers:
         wall, processor, pit = timed(number, files, ratings, asked.simulations)

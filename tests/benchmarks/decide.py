@@ -21,12 +21,14 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.design import rating_dim
 from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.posterior.fit_data import FitData, ratings_group
+from sharpbayes.posterior.groups import panel_groups
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import provenance, save_results
-from sharpbayes.workflows.run import read
-from sharpbayes.workflows.weigh import FitData, observed_group, posterior_groups
 from tests.benchmarks.simulated import judgements, write_study
 from tests.flat import flat
 
@@ -85,13 +87,15 @@ def main():
         study.write_text(text)
         sources = '[["ratings"], ["ratings", "prompts"]]' if chosen.prompts else '["ratings"]'
         files = load_study(study, overrides=[f"uncertainty={sources}"])
-        loaded = read(files)
+        loaded = read_study(files)
         design = build_design(loaded.ratings, files.model.spec)
-        stored = FitData(loaded.panel, predictive(design, draws), posterior(design, draws))
-        plan, groups = profile_panel(files, loaded.panel)
+        stored = FitData(predictive(design, draws), posterior(design, draws))
+        plan, groups = profile_panel(loaded)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)
-        found = posterior_groups(files, {"sharp": plan}, stored, {"sharp": groups})["sharp"]
+        metrics = PanelMetrics([plan], rating_positions(loaded))
+        replicates = stored.draws(design, seed=files.study.spec.seed)
+        found = panel_groups(metrics, replicates, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(
             f"{draws} draws of {design.n_ratings} ratings through the profile: {took:.1f} s", end=""
@@ -100,7 +104,7 @@ def main():
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
         print(f"pairs still open: {int(found['decision']['unresolved'].sum()) // 2}")
         kept = {
-            "observed": observed_group(loaded.panel),
+            "ratings": ratings_group(loaded),
             "posterior_predictive": stored.predictive,
             "posterior": stored.posterior,
         }

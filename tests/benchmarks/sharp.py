@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from scipy import stats
 
 from sharpbayes.analysis.panel import measure_panel
-from sharpbayes.data.panel import read_panel
+from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.load import load_study
@@ -147,9 +147,9 @@ def grown(folder, *, models, prompts, judges, replicates):
     write_parquet(folder / "big.parquet", models=models, prompts=prompts, judges=judges)
     files = load_study(write_study(folder, "big.parquet", replicates=replicates))
     start = time.perf_counter()
-    levels = read_panel(files.study.spec.panel, folder).to_dataset()
+    study = read_study(files)
     read = time.perf_counter() - start
-    measure_panel(files, levels)
+    measure_panel(study)
     took = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     cells = models * prompts * judges

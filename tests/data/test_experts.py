@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.errors import SpecError
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.weigh import named_weights, weigh
 
 EXPERTS = "crowd.fit=crowd_and_experts"
@@ -13,8 +14,8 @@ EXPERTS = "crowd.fit=crowd_and_experts"
 
 def test_labels_of_experts_are_ratings_below_those_of_the_crowd():
     files = load_study("quickstart_crowd", overrides=(EXPERTS,))
-    loaded = read(files)
-    ratings, crowd = loaded.ratings, loaded.crowd
+    loaded = read_study(files)
+    ratings, crowd = loaded.ratings, loaded.data
     first = crowd.score.size
     assert ratings.scales["label"] == ("safe", "unsafe")
     assert ratings.score[first:].tolist() == crowd.expert_label.tolist()
@@ -29,9 +30,9 @@ def test_labels_of_experts_are_ratings_below_those_of_the_crowd():
 
 
 def test_without_the_key_experts_are_no_raters():
-    loaded = read(load_study("quickstart_crowd"))
+    loaded = read_study(load_study("quickstart_crowd"))
     assert list(loaded.ratings.scales) == ["score"]
-    assert loaded.ratings.score.size == loaded.crowd.score.size
+    assert loaded.ratings.score.size == loaded.data.score.size
 
 
 def test_a_study_without_experts_is_refused():
@@ -45,7 +46,7 @@ def test_both_populations_share_one_severity():
     posterior = results["posterior"].to_dataset()
     assert posterior["threshold_label"].sizes["label_cutpoint"] == 1
     severity = posterior["location_item"].mean(("chain", "draw"))
-    crowd = read(load_study("quickstart_crowd")).crowd
+    crowd = read_study(load_study("quickstart_crowd")).data
     share = np.bincount(crowd.expert_item, crowd.expert_label) / np.bincount(crowd.expert_item)
     assert np.corrcoef(severity, share)[0, 1] > 0.7
     weighed = weigh(results, named_weights(["population_us"]))

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError
-from sharpbayes.posterior.crowd import labels_outside
+from sharpbayes.posterior.crowd import unknown_labels_note
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import read
 
 LABELS = "crowd.labels={from='item', column='unsafe'}"
 KNOWN = "crowd.fit=crowd_and_labels"
@@ -46,16 +46,16 @@ def files(tmp_path):
 
 
 def test_the_label_of_an_item_stands_beside_its_ratings(files):
-    loaded = read(files)
+    loaded = read_study(files)
     ratings = loaded.ratings
     held = ratings.factors["item_label"]
     assert held.labels == ("safe", "unsafe")
-    assert held.codes.tolist() == loaded.crowd.item_label[ratings.factors["item"].codes].tolist()
-    assert held.codes.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.crowd.item.codes]
+    assert held.codes.tolist() == loaded.data.item_label[ratings.factors["item"].codes].tolist()
+    assert held.codes.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.data.item.codes]
 
 
 def test_the_term_moves_items_by_their_label_and_leaves_others(files):
-    design = build_design(read(files).ratings, files.model.spec)
+    design = build_design(read_study(files).ratings, files.model.spec)
     [term] = [term for term in design.terms if term.name == "location_item_label"]
     assert term.shape == (2,)
     assert set(term.index.tolist()) == {-1, 0, 1}
@@ -85,6 +85,6 @@ def test_an_item_column_of_the_same_name_is_refused():
 )
 def test_a_model_that_does_not_know_the_labels_is_named(overrides, named):
     files = load_study("quickstart_crowd", overrides=overrides)
-    said = labels_outside(files.study.spec, files.model.spec)
+    said = unknown_labels_note(read_study(files), files.model.spec)
     assert bool(said) == bool(named)
     assert named in said

@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 
 from sharpbayes.data.crowd import read_crowd
-from sharpbayes.data.digest import digest_run
 from sharpbayes.data.readers import parquet
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.context import digest_run
 from tests.data.test_crowd_stream import assert_same, spec, table
 
 

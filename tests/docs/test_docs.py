@@ -27,7 +27,7 @@ from sharpbayes.spec.load import load_study, parse
 from sharpbayes.spec.schema import KINDS
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import check
+from sharpbayes.workflows.check import check
 from tests.make_docs import BLOCK, diagrams, generated_pages, small_fits, update_page
 
 DOCS = Path(__file__).parents[2] / "docs"

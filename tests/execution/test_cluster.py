@@ -16,7 +16,7 @@ from sharpbayes.metrics.stats.resampling import bootstrap
 from sharpbayes.posterior import replicates
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
-from sharpbayes.workflows.run import fit
+from sharpbayes.workflows.fit import fit
 from tests.bayes.conftest import crowd_ratings, model_of
 
 pytest.importorskip("distributed")

@@ -18,7 +18,8 @@ with atheris.instrument_imports(include=["sharpbayes", "tomllib"]):
     from sharpbayes.library import folder
     from sharpbayes.spec.load import load_study
     from sharpbayes.storage.results import save_results, seal
-    from sharpbayes.workflows.run import check, measure
+    from sharpbayes.workflows.check import check
+    from sharpbayes.workflows.measure import measure
 
 from tests.fuzz.outcomes import COUNT, outcome
 from tests.fuzz.test_results_files import told

@@ -10,7 +10,7 @@ from sharpbayes.report.document import document
 from sharpbayes.report.tables.files import every_table
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import SCHEMA, open_results, save_results, seal
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 from tests.fuzz.outcomes import fuzzed, outcome
 
 

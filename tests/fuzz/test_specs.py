@@ -16,7 +16,7 @@ from sharpbayes.spec.load import load, load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.run import check
+from sharpbayes.workflows.check import check
 from tests.fuzz.outcomes import fuzzed, outcome
 
 KINDS = {"study": Study, "weights": Weights, "model": Model}

@@ -39,7 +39,7 @@ def hook(event, arguments):
         if writes and allowed not in path.parents and "__pycache__" not in path.parts:
             raise SystemExit(f"write: {path}")
 from sharpbayes.cli.commands import main
-import sharpbayes.workflows.run
+import sharpbayes.workflows.fit
 sys.argv = ["sharpbayes", "measure", "quickstart_crowd", "--quiet", "--out", str(allowed / "r.nc"),
             "--set", "bootstrap.replicates=20", "--set", "crowd.permutations=20"]
 sys.addaudithook(hook)

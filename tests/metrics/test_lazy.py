@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
+from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.crowd.cohesion import measures, pair_counts, shuffles
 from sharpbayes.metrics.crowd.groups import LONGEST_REASON, assign_groups, assign_strata
 from sharpbayes.metrics.crowd.responsiveness import responsiveness
@@ -18,7 +19,6 @@ from sharpbayes.metrics.crowd.scores import (
     score_counts,
 )
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import read
 
 dask = pytest.importorskip("dask")
 
@@ -38,8 +38,8 @@ def lazy_everywhere(made):
 )
 def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     files = load_study("quickstart")
-    levels = read(files).panel
-    plan = build_profile_plan(files, levels)
+    study = read_study(files)
+    levels, plan = study.scores, build_profile_plan(study)
     lazy = levels.assign(score=levels["score"].chunk(chunks))
 
     with dask.config.set(scheduler=never):

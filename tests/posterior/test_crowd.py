@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
+from sharpbayes.analysis.crowd_counts import measure_responsiveness
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.errors import SpecError
-from sharpbayes.posterior.crowd import crowd_twin
-from sharpbayes.posterior.replicates import Block, Draws
-from sharpbayes.posterior.target_population import both_populations, population_weights
+from sharpbayes.posterior.crowd import CrowdMetrics
+from sharpbayes.posterior.replicates import Block, ReplicateDraws
+from sharpbayes.posterior.target_population import population_responsiveness, population_weights
 from sharpbayes.report.tables.decision import (
     crowd_source_tables,
     crowd_twin_tables,
@@ -22,7 +23,7 @@ from sharpbayes.report.tables.decision import (
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.weigh import named_weights, weigh
 from tests.flat import flat
 
@@ -33,17 +34,17 @@ CHAINS, DRAWS = 2, 3
 def crowd():
     """The quickstart's study and data, and draws that repeat the observed ratings."""
     files = load_study("quickstart_crowd")
-    loaded = read(files)
-    design = build_design(loaded.ratings, files.model.spec)
+    study = read_study(files)
+    design = build_design(study.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
     same = observed_data(design).expand_dims(axes).copy(deep=True)
-    return files.study.spec, loaded.crowd, Draws(xr.Dataset(), same, design, 1)
+    return study, study.data, ReplicateDraws(xr.Dataset(), same, design, 1)
 
 
 def test_without_noise_the_twin_is_the_deterministic_value(crowd):
-    study, data, draws = crowd
-    twin = crowd_twin(study, data, draws, ["ratings"])
-    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))
+    study, _, draws = crowd
+    twin = CrowdMetrics(study).measure(draws, ["ratings"])[0]
+    direct = study.responsiveness
     assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
     for name in twin.data_vars:
         wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
@@ -55,7 +56,7 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
     study, data, draws = crowd
     level = draws.predictive["rating_score"]
     level.values[...] = np.random.default_rng(2).integers(0, 5, level.shape)
-    twin = crowd_twin(study, data, draws, ["ratings"])
+    twin = CrowdMetrics(study).measure(draws, ["ratings"])[0]
     own = level.isel(chain=1, draw=2).to_numpy()
     pairs = []
     for item in range(len(data.item.labels)):
@@ -70,10 +71,10 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
 
 
 def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
-    study, data, draws = crowd
+    study, _, draws = crowd
     monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
-    twin = crowd_twin(study, data, draws, ["ratings", "items"])
-    counted = count_crowd(study.crowd, data)
+    twin = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
+    counted = study.score_counts
     weight = Block(draws, 0, 1, 2).unit_weights(counted.plurality["item"], "item").isel(draw=0)
     direct = measure_responsiveness(study.crowd, counted, weights=weight)
     got = twin["count"].isel(chain=0, draw=1)
@@ -81,16 +82,16 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
 
 
-def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
-    """WRA over two makings of a draw by plain loops: items of both, each with its item's weight."""
+def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
+    """WRA over two replicates of a draw by plain loops: items of both, each with its item's weight."""
     study, data, draws = crowd
-    monkeypatch.setattr("sharpbayes.posterior.replicates.MOST", 2)
-    draws = replace(draws, posterior=flat(draws.design, draws.shape), makings=2)
-    twin = crowd_twin(study, data, draws, ["ratings", "items"])
+    monkeypatch.setattr("sharpbayes.posterior.replicates.MAX_REPLICATES", 2)
+    draws = replace(draws, posterior=flat(draws.design, draws.shape), n_replicates=2)
+    twin = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
     block = next(draws.blocks())
     weight = block.unit_weights(xr.DataArray(list(data.item.labels), dims="item"), "item")
     rows = {0: [], 1: []}
-    for made in np.split(block.makings(["ratings", "items"])["score"], 2):
+    for made in np.split(block.replicates(["ratings", "items"])["score"], 2):
         for item in range(len(data.item.labels)):
             given = made[2, data.item.codes == item].tolist()
             score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
@@ -101,7 +102,7 @@ def test_makings_of_a_draw_are_measured_together(crowd, monkeypatch):
     every = {"group": "all", "by": "all"}
     got = twin.sel(every).isel(chain=0, draw=2)
     assert float(got["wra"]) == pytest.approx(wanted)
-    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data)).sel(every)
+    direct = study.responsiveness.sel(every)
     assert int(got["items"]) == int(direct["items"])
     labels = data.expert_label.size
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
@@ -126,7 +127,7 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
     centre = float(twin["wra"].sel(every).mean())
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
     assert "which items" in wide.attrs["interval_note"]
-    assert "raters x 4" in results["decision_further"]["design"]
+    assert "raters x 4" in results["sample_size"]["design"]
     [widening] = crowd_source_tables(results)
     assert [row[0] for row in widening.rows] == ["ratings", "ratings, items, raters"]
     first, second = crowd_twin_tables(results)
@@ -145,7 +146,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     for label, share in shares.items():
         assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
     level = xr.DataArray(data.score, dims="rating")
-    found = both_populations(study, data, rater, level=level)
+    found = population_responsiveness(study, rater, scores=level)
     pairs = []
     for item in range(len(data.item.labels)):
         rows = np.flatnonzero(data.item.codes == item)
@@ -157,7 +158,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
     wanted = np.mean([[a > b for b in safe] for a in unsafe])
     assert float(found["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
-    direct = measure_responsiveness(study.crowd, count_crowd(study.crowd, data))
+    direct = study.responsiveness
     raw = found["wra"].sel(population="sample", by="all")
     assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
     assert float(raw) != pytest.approx(wanted)
@@ -166,7 +167,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
 def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
     level = xr.DataArray(data.score, dims="rating")
-    found = both_populations(study, data, np.full(len(data.rater.labels), 0.1), level=level)
+    found = population_responsiveness(study, np.full(len(data.rater.labels), 0.1), scores=level)
     same = found.sel(population="sample", drop=True)
     xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
 

@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.library import names
-from sharpbayes.posterior.decision import assessed, decided_by, decision, monte_carlo_error
+from sharpbayes.posterior.decision import add_tiers, criterion, decision, monte_carlo_error
 from sharpbayes.spec.load import load_study, load_weights
 from sharpbayes.spec.weights import Weights
+from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import fit, measure
-from sharpbayes.workflows.weigh import digest, named_weights, weigh
+from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.weigh import named_weights, weigh
 
 FEW = (
     "sampler.chains=2",
@@ -82,7 +84,7 @@ def spec(**parts):
 
 def test_weigh_equals_a_fresh_run_bit_for_bit(stored, fresh, altered):
     weighed = weigh(open_results(stored, whole=False), named_weights([str(altered)]))["altered"]
-    further = [name for name in ("decision_further",) if name in fresh]
+    further = [name for name in ("sample_size",) if name in fresh]
     for group in ("profile", "profile_interval", "profile_interval_bca", *TWINS, *further):
         xr.testing.assert_equal(weighed[group].to_dataset(), fresh[group].to_dataset())
     assert "admissible" in weighed["posterior_profile"]
@@ -104,7 +106,7 @@ def test_swapping_weights_changes_no_digest(stored, fresh):
     weighed = weigh(plain, named_weights(["equal", "precautionary"]))
     for name in kept:
         assert weighed.attrs[name] == plain.attrs[name] == fresh.attrs[name]
-    assert digest(plain["posterior"].to_dataset()) == plain.attrs["posterior_sha256"]
+    assert dataset_digest(plain["posterior"].to_dataset()) == plain.attrs["posterior_sha256"]
     assert weighed["equal"].attrs["weights_sha256"] != plain.attrs["weights_sha256"]
 
 
@@ -112,7 +114,7 @@ def test_a_digest_tells_numbers_apart(stored):
     held = open_results(stored)["posterior"].to_dataset()
     other = held.copy(deep=True)
     other["sd_model_dimension"].values[0, 0] += 1e-12
-    assert digest(other) != digest(held)
+    assert dataset_digest(other) != dataset_digest(held)
 
 
 def test_the_twin_holds_every_variable_of_the_profile(fresh):
@@ -167,14 +169,14 @@ def test_probabilities_and_losses_by_hand():
 @pytest.mark.parametrize(
     ("confidence", "selected"), [(0.5, "a"), (0.75, "a"), (0.9, "b"), (1.0, "")]
 )
-def test_a_choice_is_admissible_with_the_asked_confidence(confidence, chosen):
+def test_a_choice_is_admissible_with_the_asked_confidence(confidence, selected):
     within = np.array([[[1, 1, 0], [0, 1, 0]], [[1, 1, 0], [1, 1, 0]]])
     if confidence == 1.0:
         within[0, 0, 1] = 0
     weights = spec(tolerance={"cvar": 2.5}, decision={"confidence": confidence})
     held = twin(admissible=(("chain", "draw", "model"), within))
     found = decision(held, weights, level=0.95)
-    assert "".join(found["model"].values[found["selected"].values]) == chosen
+    assert "".join(found["model"].values[found["selected"].values]) == selected
 
 
 def test_tiers_of_a_draw_by_hand():
@@ -187,10 +189,10 @@ def test_tiers_of_a_draw_by_hand():
         "profile_interval": xr.Dataset({"cvar_difference": interval}),
     }
     held = twin().drop_vars("tier")
-    found = assessed(held, groups, spec(tolerance={"cvar": 2.0}))
+    found = add_tiers(held, groups, spec(tolerance={"cvar": 2.0}))
     assert found["tier"].values.tolist() == [[[1, 2, 3], [2, 1, 3]], [[1, 1, 2], [1, 2, 3]]]
     assert found["admissible"].values[0].tolist() == [[1, 1, 0], [0, 1, 0]]
-    close = assessed(held.assign(cvar=held["cvar"] * 0.3), groups, spec())
+    close = add_tiers(held.assign(cvar=held["cvar"] * 0.3), groups, spec())
     assert close["tier"].values[0, 0].tolist() == [1, 1, 2]
 
 
@@ -201,9 +203,9 @@ def test_a_loss_may_be_of_the_worst_dimension_or_the_policy():
             "policy_score": ("model", [0.3, 0.4]),
         }
     )
-    worst = decided_by(harm, spec(decision={"by": "worst_dimension"}))
+    worst = criterion(harm, spec(decision={"by": "worst_dimension"}))
     assert worst.values.tolist() == [0.9, 0.6]
-    assert decided_by(harm, spec(decision={"by": "policy_score"})).values.tolist() == [0.3, 0.4]
+    assert criterion(harm, spec(decision={"by": "policy_score"})).values.tolist() == [0.3, 0.4]
 
 
 def test_monte_carlo_error_of_independent_draws_is_that_of_a_mean():

@@ -5,16 +5,17 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.judge_bias import judge_bias, people_draws, seated
-from sharpbayes.posterior.panel import panel_cells, panel_twins
-from sharpbayes.posterior.replicates import Draws
+from sharpbayes.posterior.fit_data import read_fit_data, stored_study
+from sharpbayes.posterior.groups import panel_groups, study_metrics
+from sharpbayes.posterior.judge_bias import human_draws, judge_bias, seated
+from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.report.tables.judge_bias import departures, people_tables
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import fit, read
-from sharpbayes.workflows.weigh import posterior_groups, stored_of
+from sharpbayes.workflows.fit import fit
 from tests.peopled import simulated
 
 CHAINS, DRAWS = 2, 30
@@ -27,7 +28,7 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ratings(small):
-    return read(small.files).ratings
+    return read_study(small.files).ratings
 
 
 def made_up(design, rng):
@@ -56,7 +57,7 @@ def parts(small, ratings):
 
 def draws_of(parts, seed=4):
     design, posterior = parts
-    return Draws(posterior, posterior.drop_vars(list(posterior.data_vars)), design, seed)
+    return ReplicateDraws(posterior, posterior.drop_vars(list(posterior.data_vars)), design, seed)
 
 
 def test_terms_of_judges_by_plain_loops(parts, ratings):
@@ -102,7 +103,7 @@ def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
 def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     """A person in a seat has the severity, factor and thresholds of that person's own ratings."""
     design, posterior = parts
-    seats = people_draws(draws_of(parts), ratings)
+    seats = human_draws(draws_of(parts), ratings)
     names = ("model", "prompt", "indicator")
     held = ratings.factors
     judged = held["judge"].codes >= 0
@@ -142,15 +143,15 @@ def test_everybody_sits_once_before_anyone_sits_twice(parts, ratings):
     two = ratings.factors["rater"]
     fewer = {"rater": type(two)(two.labels[:2], np.minimum(two.codes, 1))}
     few = Ratings(ratings.score, ratings.factors | fewer, ratings.scales)
-    seats = people_draws(draws_of((design, posterior.isel(rater=[0, 1]))), few)
+    seats = human_draws(draws_of((design, posterior.isel(rater=[0, 1]))), few)
     taken = seats.posterior["location_rater"].to_numpy().reshape(-1, 3)
     assert {len(set(row)) for row in taken.tolist()} == {2}
 
 
 def test_new_people_are_drawn_from_their_population(parts, ratings):
-    seats = people_draws(draws_of(parts), ratings)
+    seats = human_draws(draws_of(parts), ratings)
     block = next(seats.blocks())
-    same, anew = block.levels(["ratings"]), block.levels(["ratings", "judges"])
+    same, anew = block.ratings(["ratings"]), block.ratings(["ratings", "judges"])
     assert same["severity"].shape == anew["severity"].shape == (DRAWS, 3 * 8 * 3 * 4)
     assert (same["severity"] != anew["severity"]).any()
 
@@ -158,9 +159,7 @@ def test_new_people_are_drawn_from_their_population(parts, ratings):
 def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
     """Whatever the effects of judges, people in their seats score the same."""
     design, posterior = parts
-    levels = read(small.files).panel
-    cells = panel_cells(levels, ratings, small.files.study.spec.panel)
-    plan = build_profile_plan(small.files, levels)
+    metrics = study_metrics(read_study(small.files))
     louder = posterior.assign(
         {
             name: posterior[name] * 9
@@ -169,7 +168,7 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
         }
     )
     one, other = (
-        panel_twins([plan], cells, people_draws(draws_of((design, each)), ratings), ["ratings"])[0]
+        metrics.measure(human_draws(draws_of((design, each)), ratings), ["ratings"])[0]
         for each in (posterior, louder)
     )
     xr.testing.assert_identical(one, other)
@@ -211,7 +210,7 @@ def test_a_fit_recovers_what_was_simulated(biased):
 
 def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(biased):
     made, results = biased
-    wanted = build_profile_plan(made.by_people, read(made.by_people).panel).profile()["mean"]
+    wanted = build_profile_plan(read_study(made.by_people)).profile()["mean"]
     raw = results["profile"]["mean"]
     people = results["posterior_profile_human"]["mean"].mean(["chain", "draw"])
     assert (np.abs(people - wanted) < np.abs(raw - wanted)).all()
@@ -242,9 +241,11 @@ def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
     """As `weigh` does: from the results file alone, without the files of people or judges."""
     made, results = biased
     save_results(results, tmp_path / "r.nc")
-    stored = stored_of(open_results(tmp_path / "r.nc"))
+    opened = open_results(tmp_path / "r.nc")
+    study = stored_study(made.files, opened["ratings"].to_dataset())
+    design = build_design(study.ratings, made.files.model.spec)
+    draws = read_fit_data(opened).draws(design, seed=study.spec.seed)
     groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
-    plans = {"sharp": build_profile_plan(made.files, stored.observed)}
-    again = posterior_groups(made.files, plans, stored, {"sharp": groups})["sharp"]
+    again = panel_groups(study_metrics(study), draws, {"sharp": groups})["sharp"]
     for name in ("posterior_profile_human", "decision_human"):
         xr.testing.assert_equal(again[name], results[name].to_dataset())

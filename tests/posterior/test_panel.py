@@ -8,32 +8,31 @@ import xarray as xr
 from scipy import stats
 
 from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import observed_data
-from sharpbayes.posterior.panel import panel_cells, panel_twins
-from sharpbayes.posterior.replicates import Block, Draws
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import read
 from tests.panels import JUDGES, files_of, frame
 
 CHAINS, DRAWS = 2, 3
 
 
 def parts(files):
-    """Levels, cells, plan and draws that replicate the observed ratings exactly."""
-    loaded = read(files)
-    ratings = loaded.ratings
-    design = build_design(ratings, load_study("quickstart").model.spec)
+    """Study, positions and draws that replicate the observed ratings exactly."""
+    study = read_study(files)
+    design = build_design(study.ratings, load_study("quickstart").model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
     same = observed_data(design).expand_dims(axes).copy(deep=True)
-    draws = Draws(xr.Dataset(), same, design, 1)
-    return loaded.panel, panel_cells(loaded.panel, ratings, files.study.spec.panel), draws
+    draws = ReplicateDraws(xr.Dataset(), same, design, 1)
+    return study, rating_positions(study), draws
 
 
 @pytest.fixture
-def one_making(monkeypatch):
-    """Replicates as they are, where sources about a population would make several."""
+def one_replicate(monkeypatch):
+    """Replicates as they are, where sources about a population would need several."""
     monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
 
 
@@ -47,9 +46,9 @@ def small(tmp_path):
 
 
 def test_without_noise_the_twin_is_the_deterministic_value(small):
-    levels, cells, draws = parts(small)
-    plan = build_profile_plan(small, levels)
-    [twin] = panel_twins([plan], cells, draws, ["ratings"])
+    study, positions, draws = parts(small)
+    plan = build_profile_plan(study)
+    [twin] = PanelMetrics([plan], positions).measure(draws, ["ratings"])
     direct = plan.profile()
     assert set(direct.data_vars) <= set(twin.data_vars)
     for name in direct.data_vars:
@@ -58,12 +57,12 @@ def test_without_noise_the_twin_is_the_deterministic_value(small):
 
 
 def test_reversed_and_missing_cells_go_back_to_where_they_came_from(small):
-    levels, cells, draws = parts(small)
+    study, positions, draws = parts(small)
     block = next(draws.blocks())
-    found = cells.replicated(block.levels(["ratings"]))["score"].isel(draw=0)
-    wanted = levels["score"].sel(judge=list(JUDGES)).transpose(*found.dims)
+    found = positions.fill(block.ratings(["ratings"]))["score"].isel(draw=0)
+    wanted = study.scores["score"].sel(judge=list(JUDGES)).transpose(*found.dims)
     np.testing.assert_array_equal(found, wanted)
-    assert "severity_reversed" in cells.position
+    assert "severity_reversed" in positions.position
 
 
 def test_a_reversal_by_prompt_turns_replicates_of_those_prompts_alone(tmp_path):
@@ -72,21 +71,21 @@ def test_a_reversal_by_prompt_turns_replicates_of_those_prompts_alone(tmp_path):
         frame(prompts=6),
         overrides=['panel.indicators.truth={ scale = "severity", reverse = { kind = "race" } }'],
     )
-    levels, cells, draws = parts(files)
-    found = cells.replicated(next(draws.blocks()).levels(["ratings"]))["score"].isel(draw=1)
-    np.testing.assert_array_equal(found, levels["score"].transpose(*found.dims))
+    study, positions, draws = parts(files)
+    found = positions.fill(next(draws.blocks()).ratings(["ratings"]))["score"].isel(draw=1)
+    np.testing.assert_array_equal(found, study.scores["score"].transpose(*found.dims))
 
 
 def test_a_replicate_is_measured_as_the_formulas_say(small):
     """One draw with other levels, against the definitions written out in NumPy."""
-    levels, cells, draws = parts(small)
+    study, positions, draws = parts(small)
     rng = np.random.default_rng(3)
     for scale in draws.design.scales:
         held = draws.predictive[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, 11, held.shape)
-    [twin] = panel_twins([build_profile_plan(small, levels)], cells, draws, ["ratings"])
+    [twin] = PanelMetrics([build_profile_plan(study)], positions).measure(draws, ["ratings"])
     block = Block(draws, 1, 2, 3)
-    level = cells.replicated(block.levels(["ratings"]))["score"].isel(draw=0)
+    level = positions.fill(block.ratings(["ratings"]))["score"].isel(draw=0)
     x = level.transpose("model", "prompt", "judge", "indicator").to_numpy() / 10.0
     x[x < 0] = np.nan
     bias = np.sqrt((x[..., 0] ** 2 + x[..., 1] ** 2) / 2)
@@ -101,39 +100,39 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
         np.testing.assert_allclose(got, row[row >= at].mean(), rtol=1e-9)
 
 
-@pytest.mark.usefixtures("one_making")
+@pytest.mark.usefixtures("one_replicate")
 def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
-    levels, cells, draws = parts(small)
-    plan, sources = build_profile_plan(small, levels), ["ratings", "prompts"]
-    [whole] = panel_twins([plan], cells, draws, sources)
+    study, positions, draws = parts(small)
+    plan, sources = build_profile_plan(study), ["ratings", "prompts"]
+    [whole] = PanelMetrics([plan], positions).measure(draws, sources)
     monkeypatch.setattr("sharpbayes.posterior.replicates.BLOCK_RATINGS", 1)
-    [single] = panel_twins([plan], cells, draws, sources)
+    [single] = PanelMetrics([plan], positions).measure(draws, sources)
     xr.testing.assert_identical(whole, single)
 
 
 def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
-    levels, cells, draws = parts(small)
-    plan = build_profile_plan(small, levels)
+    study, positions, draws = parts(small)
+    plan = build_profile_plan(study)
     hot = replace(
         plan,
         weights=plan.weights.model_copy(
             update={"judges": plan.weights.judges.model_copy(update={"temperature": 3.0})}
         ),
     )
-    both = panel_twins([plan, hot, plan], cells, draws, ["ratings"])
-    [alone] = panel_twins([hot], cells, draws, ["ratings"])
+    both = PanelMetrics([plan, hot, plan], positions).measure(draws, ["ratings"])
+    [alone] = PanelMetrics([hot], positions).measure(draws, ["ratings"])
     xr.testing.assert_identical(both[1], alone)
     xr.testing.assert_identical(both[0], both[2])
     assert float(abs(both[0]["cvar"] - alone["cvar"]).max()) > 1e-3
 
 
-@pytest.mark.usefixtures("one_making")
+@pytest.mark.usefixtures("one_replicate")
 def test_prompts_have_dirichlet_weights_paired_over_models(small):
-    levels, cells, draws = parts(small)
-    plan = build_profile_plan(small, levels)
-    [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
+    study, positions, draws = parts(small)
+    plan = build_profile_plan(study)
+    [twin] = PanelMetrics([plan], positions).measure(draws, ["ratings", "prompts"])
     block = Block(draws, 1, 2, 3)
-    w = block.unit_weights(cells.levels["prompt"], "prompt").isel(draw=0)
+    w = block.unit_weights(positions.scores["prompt"], "prompt").isel(draw=0)
     risk = plan.table["log_risk"]
     there = risk.notnull()
     wanted = (w * risk.fillna(0)).sum("prompt") / (w * there).sum("prompt")
@@ -145,18 +144,18 @@ def test_prompts_have_dirichlet_weights_paired_over_models(small):
     [(100, 5), (30, 2), (8, 2), (8_000, 32)],
     ids=["so many", "just 2", "fewest", "most"],
 )
-def test_so_many_makings_that_a_unit_has_400_ratings(small, units, wanted):
+def test_a_unit_has_400_ratings_over_all_replicates(small, units, wanted):
     """Two at least, and 32 at most; one where nothing is about a population."""
     draws = parts(small)[2]
-    draws = replace(draws, design=replace(draws.design, ratings=8_000))
-    assert draws.about(["ratings", "prompts"], units).makings == wanted
-    assert draws.about(["ratings", "items"], units).makings == wanted
-    assert draws.about(["ratings", "judges"], units).makings == 1
+    draws = replace(draws, design=replace(draws.design, n_ratings=8_000))
+    assert draws.replicated_for(["ratings", "prompts"], units).n_replicates == wanted
+    assert draws.replicated_for(["ratings", "items"], units).n_replicates == wanted
+    assert draws.replicated_for(["ratings", "judges"], units).n_replicates == 1
 
 
 def test_weights_have_the_moments_of_a_dirichlet():
     empty = xr.Dataset(coords={"chain": [0], "draw": np.arange(2000)})
-    block = Block(Draws(empty, empty, None, 5), 0, 0, 2000)
+    block = Block(ReplicateDraws(empty, empty, None, 5), 0, 0, 2000)
     w = block.unit_weights(xr.DataArray(np.zeros(8), dims="prompt"), "prompt") / 8
     np.testing.assert_allclose(w.sum("prompt"), 1.0)
     law = stats.dirichlet(np.ones(8))
@@ -168,7 +167,7 @@ def test_weights_have_the_moments_of_a_dirichlet():
 def posterior():
     """A posterior of the quickstart with known sds, every draw the same."""
     design = build_design(
-        read(load_study("quickstart")).ratings, load_study("quickstart").model.spec
+        read_study(load_study("quickstart")).ratings, load_study("quickstart").model.spec
     )
     shape, variables = (2, 400), {}
     for term in design.terms:

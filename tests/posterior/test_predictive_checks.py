@@ -5,14 +5,14 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
-from sharpbayes.posterior.predictive_checks import frequencies, predictive_checks
-from sharpbayes.posterior.replicates import Draws
+from sharpbayes.posterior.predictive_checks import predictive_checks, rating_frequencies
+from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.report.tables.decision import check_tables
 from sharpbayes.report.tables.files import every_table
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import read
 from tests.panels import frame, measured
 
 
@@ -70,10 +70,12 @@ def test_a_thousand_true_checks_rarely_fail():
 
 def test_frequencies_by_judge_are_counts_over_counts():
     files = load_study("quickstart")
-    ratings = read(files).ratings
+    ratings = read_study(files).ratings
     design = build_design(ratings, files.model.spec)
     same = observed_data(design).expand_dims(chain=[0, 1], draw=[0, 1, 2])
-    replicated, seen = frequencies(Draws(xr.Dataset(), same, design, 1), ratings, ["judge"])
+    replicated, seen = rating_frequencies(
+        ReplicateDraws(xr.Dataset(), same, design, 1), ratings, ["judge"]
+    )
     judge, scale = ratings.factors["judge"], ratings.factors["scale"]
     for name, code in ((n, i) for i, n in enumerate(scale.labels)):
         for at, label in enumerate(judge.labels):

@@ -7,19 +7,26 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes import further
 from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
-from sharpbayes.posterior.decision import decided_by
-from sharpbayes.posterior.panel import panel_cells, panel_twins
-from sharpbayes.posterior.preposterior import Designs, told_apart
-from sharpbayes.posterior.replicates import Draws
-from sharpbayes.posterior.sample_size import compared, crowd_further, few, panel_further
+from sharpbayes.posterior import panel as panel_metrics
+from sharpbayes.posterior import sample_size
+from sharpbayes.posterior.crowd import CrowdMetrics
+from sharpbayes.posterior.decision import criterion
+from sharpbayes.posterior.panel import PanelMetrics, profile_criterion, rating_positions
+from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.sample_size import (
+    LargerStudies,
+    crowd_sample_size,
+    difference_precision,
+    panel_sample_size,
+    thin_draws,
+)
 from sharpbayes.report.tables.decision import further_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Decision
-from sharpbayes.workflows.run import read
 from tests.flat import flat
 from tests.panels import files_of, frame
 
@@ -35,7 +42,7 @@ def replicates(loaded, files):
     for scale in design.scales:
         held = made[f"rating_{scale.name}"]
         held.values[...] = rng.integers(0, len(scale.labels), held.shape)
-    return Draws(flat(design, (CHAINS, DRAWS)), made, design, 3)
+    return ReplicateDraws(flat(design, (CHAINS, DRAWS)), made, design, 3)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +51,9 @@ def panel(tmp_path_factory):
     table = frame(prompts=40)
     files = files_of(tmp_path_factory.mktemp("panel") / "s", table)
     files = replace(files, model=load_study("quickstart").model)
-    loaded = read(files)
-    cells = panel_cells(loaded.panel, loaded.ratings, files.study.spec.panel)
-    return build_profile_plan(files, loaded.panel), cells, replicates(loaded, files)
+    loaded = read_study(files)
+    cells = rating_positions(loaded)
+    return build_profile_plan(loaded), cells, replicates(loaded, files)
 
 
 def chosen_by(plan, by):
@@ -61,8 +68,8 @@ def test_what_is_compared_is_that_of_the_whole_profile(panel, by, weighed):
     rng = np.random.default_rng(1)
     weights = xr.DataArray(rng.exponential(size=(5, 40)), dims=("draw", "prompt"))
     weights = weights if weighed else None
-    wanted = decided_by(plan.profile(weights), plan.weights)
-    xr.testing.assert_allclose(compared(plan, plan.table, weights), wanted)
+    wanted = criterion(plan.profile(weights), plan.weights)
+    xr.testing.assert_allclose(profile_criterion(plan, plan.table, weights), wanted)
 
 
 def open_all(plan):
@@ -71,13 +78,13 @@ def open_all(plan):
     still = ~np.eye(3, dtype=bool)
     still[0, 2] = still[2, 0] = False
     coords = {"model": models, "other": models}
-    return xr.Dataset({"unresolved": (("model", "other"), still)}, coords, {"open_at": 0.9})
+    return xr.Dataset({"unresolved": (("model", "other"), still)}, coords, {"level": 0.9})
 
 
 def further_prompts(plan, cells, draws):
     """What more prompts would tell of the pairs that are left open."""
-    still = {"w": open_all(plan)}
-    return panel_further({"w": plan}, cells, draws, still, sources=["prompts"])["w"]
+    metrics = PanelMetrics([plan], cells)
+    return panel_sample_size(metrics, draws, [open_all(plan)], sources=["prompts"])[0]
 
 
 def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
@@ -89,7 +96,7 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
     assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
     assert found["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
-    [table] = further_tables(xr.DataTree.from_dict({"/decision_further": found}))
+    [table] = further_tables(xr.DataTree.from_dict({"/sample_size": found}))
     assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
 
 
@@ -97,25 +104,25 @@ def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
     found = further_prompts(plan, cells, draws)
-    [twin] = panel_twins([plan], cells, draws, ["ratings", "prompts"])
-    score = decided_by(twin, plan.weights)
+    [twin] = PanelMetrics([plan], cells).measure(draws, ["ratings", "prompts"])
+    score = criterion(twin, plan.weights)
     gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
     low, high = gap.quantile([0.05, 0.95])
     width = found["difference_width"].sel(model="m0", other="m1")[0]
     assert float(width) == pytest.approx(float(high - low), rel=0.15)
 
 
-def test_large_studies_have_fewer_makings(panel, monkeypatch):
+def test_large_studies_have_fewer_replicates(panel, monkeypatch):
     plan, cells, draws = panel
     seen = []
 
-    def looked(_plans, _cells, block, _sources):
-        seen.append(block.draws.makings)
+    def looked(_metrics, block):
+        seen.append(block.draws.n_replicates)
         raise LookupError
 
-    monkeypatch.setattr(further, "made_tables", looked)
+    monkeypatch.setattr(panel_metrics.PanelMetrics, "unit_tables", looked)
     for most, wanted in ((10**12, 32), (10 * draws.design.n_ratings * 200, 10), (1, 1)):
-        monkeypatch.setattr(further, "MADE", most)
+        monkeypatch.setattr(sample_size, "MAX_RATINGS", most)
         with pytest.raises(LookupError):
             further_prompts(plan, cells, draws)
         assert seen.pop() == wanted
@@ -124,7 +131,8 @@ def test_large_studies_have_fewer_makings(panel, monkeypatch):
 def test_nothing_is_asked_where_nothing_is_open(panel):
     plan, cells, draws = panel
     closed = open_all(plan) & False
-    assert panel_further({"w": plan}, cells, draws, {"w": closed}, sources=["prompts"]) == {}
+    metrics = PanelMetrics([plan], cells)
+    assert panel_sample_size(metrics, draws, [closed], sources=["prompts"]) == {}
 
 
 def test_the_chance_is_that_of_a_normal_law():
@@ -136,7 +144,9 @@ def test_the_chance_is_that_of_a_normal_law():
         both = np.stack([noise, np.zeros_like(noise)], -1)
         return xr.DataArray(both, {"model": ["a", "b"]}, ("chain", "draw", "model"))
 
-    made = told_apart([Designs("prompts", {1: drawn(1.0), 4: drawn(0.5)})], "model", level=0.9)
+    made = difference_precision(
+        [LargerStudies("prompts", {1: drawn(1.0), 4: drawn(0.5)})], "model", level=0.9
+    )
     found = made.sel(model="a", other="b")
     half = 0.5 * stats.norm.ppf(0.95)
     centre = stats.norm(1.2, np.sqrt(0.75))
@@ -150,14 +160,18 @@ def test_the_chance_is_that_of_a_normal_law():
 
 def test_groups_of_a_crowd_are_told_apart_by_more_items():
     files = load_study("quickstart_crowd")
-    loaded = read(files)
+    loaded = read_study(files)
     draws = replicates(loaded, files)
-    [found] = crowd_further(files.study.spec, loaded.crowd, draws, sources=["items"]).values()
-    width = found["difference_width"].sel(metric="wra", group="gender=Man", other="gender=Woman")
+    [found] = crowd_sample_size(
+        CrowdMetrics(loaded), draws, sources=["items"], level=files.study.spec.bootstrap.level
+    ).values()
+    width = found["difference_width"].sel(
+        difference_metric="wra", group="gender=Man", other="gender=Woman"
+    )
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.15)
     across = found["difference_width"].sel(group="gender=Man", other="age=GenZ")
     assert across.isnull().all()
-    assert len(further_tables(xr.DataTree.from_dict({"/decision_further": found}))) == 2
+    assert len(further_tables(xr.DataTree.from_dict({"/sample_size": found}))) == 2
 
 
 def test_few_draws_are_spread_over_every_chain(panel):
@@ -165,6 +179,6 @@ def test_few_draws_are_spread_over_every_chain(panel):
     many = draws.predictive.isel(draw=np.tile(np.arange(DRAWS), 5))
     many = many.assign_coords(draw=np.arange(5 * DRAWS))
     empty = xr.Dataset(coords={name: many[name] for name in ("chain", "draw")})
-    kept = few(replace(draws, predictive=many, posterior=empty))
+    kept = thin_draws(replace(draws, predictive=many, posterior=empty))
     assert kept.shape == (2, 100)
     assert kept.predictive["draw"].values[[0, -1]].tolist() == [0, 499]

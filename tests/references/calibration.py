@@ -12,13 +12,16 @@ import csv
 import time
 from pathlib import Path
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibration
 from sharpbayes.execution.tasks import Execution, NoStore
+from sharpbayes.posterior.groups import study_metrics
+from sharpbayes.posterior.replicates import calibrated_metrics
 from sharpbayes.report.tables.calibration import write_calibration_figure
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint
-from sharpbayes.workflows.run import _tree, metrics_of, read
+from sharpbayes.workflows.context import join_groups
 from tests.references.provenance import record_run
 
 HEADER = (
@@ -88,18 +91,19 @@ class Kept:
 def calibrated(name, simulations, keep, tell):
     """Calibrate a model; ``tell`` is called with what is known of it now and then."""
     files = study_of(name)
-    loaded, study = read(files), files.study.spec
+    loaded, study = read_study(files), files.study.spec
     folder = keep / f"{name}-{simulations}" if keep else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
+    design = build_design(loaded.ratings, files.model.spec)
     return calibrate(
-        build_design(loaded.ratings, files.model.spec),
+        design,
         loaded.ratings,
         files.model.spec,
         study.sampler,
         simulations=simulations,
         seed=study.seed,
-        metrics=metrics_of(files, loaded),
+        metrics=calibrated_metrics(study_metrics(loaded), design),
         execution=Execution(
             store=Kept(folder, lambda made: tell(summarise_calibration(made, seed=study.seed))),
             progress=lambda message, _chains=(): print(message),
@@ -136,7 +140,7 @@ def replace_rows(path, name, rows):
 def draw(name, found, folder):
     """Draw the places of a model."""
     attrs = {"title": name, "status": f"{found.sizes['simulation']} simulations"}
-    write_calibration_figure(_tree({"calibration": found}, attrs), folder / name)
+    write_calibration_figure(join_groups({"calibration": found}, attrs), folder / name)
 
 
 def main():

@@ -35,21 +35,20 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
 from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
+from sharpbayes.analysis.study import CrowdStudy, read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, melt_crowd
-from sharpbayes.data.panel import melt_panel
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.data.ratings import Factor
 from sharpbayes.library import find
-from sharpbayes.posterior.crowd import crowd_twin
-from sharpbayes.posterior.panel import panel_cells, panel_twins
-from sharpbayes.posterior.replicates import Draws
+from sharpbayes.posterior.crowd import CrowdMetrics
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
-from sharpbayes.workflows.run import read
 from tests.panels import files_of, frame
 from tests.references.provenance import record_run
 
@@ -109,15 +108,15 @@ def judges(rng, sd):
 
 
 def studied(folder, prompts):
-    """Files, observed levels and plans of a panel of a size."""
+    """Study, observed scores and plans of a panel of a size."""
     labels = [f"j{n}" for n in range(JUDGES)]
     table = frame(models=MODELS, prompts=prompts, judges=labels)
     for name in ("bias_a", "bias_b", "truth"):
         table[name] = table[name] % 5
     changed = ['panel.indicators.truth="severity"', "panel.scales.severity.max=4"]
     files = files_of(folder, table, overrides=changed)
-    levels = read(files).panel
-    plan = build_profile_plan(files, levels)
+    study = read_study(files)
+    levels, plan = study.scores, build_profile_plan(study)
     plans = [
         replace(
             plan,
@@ -127,7 +126,7 @@ def studied(folder, prompts):
         )
         for alpha in ALPHAS
     ]
-    return files, levels, plans
+    return study, levels, plans
 
 
 def fit_draws(ratings, model, seed):
@@ -135,7 +134,7 @@ def fit_draws(ratings, model, seed):
     design = build_design(ratings, model)
     posterior = sample_kernel(design, SAMPLER, seed=seed)["posterior"]
     kept = thin(posterior.to_dataset(), draws=KEPT)
-    return Draws(kept, posterior_predictive(kept, design, seed=seed + 1), design, seed)
+    return ReplicateDraws(kept, posterior_predictive(kept, design, seed=seed + 1), design, seed)
 
 
 def mean_and_cvar(profiles):
@@ -148,7 +147,7 @@ def measure_profiles(plans, levels, scores):
     """Mean and CVaR of levels over (..., model, prompt, judge, indicator)."""
     lead = [f"lead{n}" for n in range(scores.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
-    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(level=(dims, scores))
+    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(score=(dims, scores))
     tables = tabulate_replicates(plans, rated)
     pairs = zip(plans, tables, strict=True)
     metrics = mean_and_cvar([replace(plan, table=table).profile() for plan, table in pairs])
@@ -160,17 +159,16 @@ def panel_study(seed, design_name, panels):
     design = PANELS[design_name]
     prompts, kinds = design.prompts, design.kinds
     rng = np.random.default_rng([SEED, seed, design.stream, prompts])
-    files, levels, plans = panels[prompts]
+    study, levels, plans = panels[prompts]
     large = panels[POPULATION]
-    spec = files.study.spec.panel
     model = rng.normal(0, SD["model"], (MODELS, 1, 1, 1))
     indicator = rng.normal(0, SD["indicator"], (1, 1, 1, 3))
     judge, prompt = judges(rng, design.judge_sd), severities(rng, prompts, kinds=kinds)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
-    observed = levels.transpose(*shape).assign(level=(shape, levels_of(rng, eta)))
-    ratings = melt_panel(PanelRatings.from_dataset(observed), spec)
-    draws = fit_draws(ratings, load(find("models", "judge_severity"), Model).spec, seed)
+    observed = levels.transpose(*shape).assign(score=(shape, levels_of(rng, eta)))
+    study = replace(study, data=PanelRatings.from_dataset(observed))
+    draws = fit_draws(study.ratings, load(find("models", "judge_severity"), Model).spec, seed)
     replicated = measure_profiles(
         plans, levels, levels_of(rng, np.broadcast_to(eta, (REPLICATES, *eta.shape)))
     )
@@ -189,12 +187,12 @@ def panel_study(seed, design_name, panels):
         "prompts": {"population": of_population},
         "judges": {"replicated": of_new_judges},
     }
-    cells = panel_cells(observed, ratings, spec)
+    metrics = PanelMetrics(plans, rating_positions(study))
     for source in design.sources:
         meanings = truths[source]
         sources = ["ratings"] if source == "ratings" else ["ratings", source]
-        metrics = mean_and_cvar(panel_twins(plans, cells, draws, sources))
-        for row in coverage_rows(metrics, source, meanings, "model"):
+        profiles = mean_and_cvar(metrics.measure(draws, sources))
+        for row in coverage_rows(profiles, source, meanings, "model"):
             yield design_name, *row
 
 
@@ -313,7 +311,8 @@ def crowd_study(seed, *, experts):
         draws = fit_draws(ratings, model, seed)
         for source, meanings in truths.items():
             sources = ["ratings"] if source == "ratings" else ["ratings", source]
-            posterior = crowd_twin(study, data, draws, sources).sel(by="all")
+            crowd = CrowdMetrics(CrowdStudy(study, study.crowd, data))
+            posterior = crowd.measure(draws, sources)[0].sel(by="all")
             metrics = {name: posterior[name] for name in ("mpa", "wra")}
             for row in coverage_rows(metrics, source, meanings, "group"):
                 yield design_name, *row

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
-from sharpbayes.posterior.judge_bias import judge_bias, people_draws
-from sharpbayes.posterior.panel import panel_cells, panel_twins
-from sharpbayes.posterior.replicates import Draws
-from sharpbayes.workflows.run import read
+from sharpbayes.posterior.judge_bias import human_draws, judge_bias
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.replicates import ReplicateDraws
 from tests.peopled import simulated
 from tests.references.provenance import record_run
 
@@ -36,7 +36,7 @@ RAW = ("number", "quantity", "truth", "lower", "mean", "upper", "raw", "rhat")
 def one(folder, seed):
     """Yield quantity, truth, lower, mean, upper, what raw judges say and R-hat, of a simulation."""
     made = simulated(folder, seed=seed)
-    loaded, study = read(made.files), made.files.study.spec
+    loaded, study = read_study(made.files), made.files.study.spec
     ratings, spec = loaded.ratings, made.files.model.spec
     design = build_design(ratings, spec)
     design = tune_design(design, ratings, spec, seed=seed)
@@ -55,11 +55,10 @@ def one(folder, seed):
             yield name, value, bounds[at, 0], mean[at], bounds[at, 1], np.nan, rhat
     few = thin(posterior, draws=200)
     empty = few.drop_vars(list(few.data_vars))
-    draws = people_draws(Draws(few, empty, design, seed), ratings)
-    plan = build_profile_plan(made.files, loaded.panel)
-    cells = panel_cells(loaded.panel, ratings, study.panel)
-    [twin] = panel_twins([plan], cells, draws, ["ratings"])
-    wanted = build_profile_plan(made.by_people, read(made.by_people).panel).profile()
+    draws = human_draws(ReplicateDraws(few, empty, design, seed), ratings)
+    plan = build_profile_plan(loaded)
+    [twin] = PanelMetrics([plan], rating_positions(loaded)).measure(draws, ["ratings"])
+    wanted = build_profile_plan(read_study(made.by_people)).profile()
     raw = plan.profile()
     for name in ("mean", "cvar"):
         bounds = twin[name].quantile([0.05, 0.95], ["chain", "draw"]).to_numpy()

@@ -13,6 +13,7 @@ import numpy as np
 from arviz_stats.base import array_stats
 from scipy import stats
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build
 from sharpbayes.bayes.sampling.convergence import parameters
@@ -20,7 +21,6 @@ from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
-from sharpbayes.workflows.run import read
 from tests.references.provenance import record_run
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def posteriors(name):
     """Draws through the kernel and through the graph, and their design."""
     study = ROOT / "specs" / "studies" / f"{name.split()[0]}.toml"
     files = load_study(study, overrides=SETS[name])
-    ratings, model = read(files).ratings, files.model.spec
+    ratings, model = read_study(files).ratings, files.model.spec
     powers = choose_weights(build_design(ratings, model), seed=SEEDS[0])
     design = build_design(ratings, model, non_centring=powers)
     kernel = sample_kernel(design, SAMPLER, seed=SEEDS[0])

@@ -48,6 +48,8 @@ NAMES = {
 }
 # Last words of dimensions: `score_cut`, `score_inner`.
 DIMENSIONS = {"cut": "cutpoint", "inner": "gap", "level": "category"}
+# Dimensions of single groups.
+GROUP_DIMENSIONS = {"decision_further": {"metric": "difference_metric"}}
 # Groups in which `level_<scale>` holds ratings.
 RATING_GROUPS = {"posterior_predictive", "log_likelihood", "observed_data", "prior_predictive"}
 # Groups whose numbers may differ, and why; each is an error that was mended.
@@ -115,7 +117,9 @@ def difference(old: xr.DataArray, new: xr.DataArray) -> tuple[int, float]:
 def compared(old: Path, new: Path) -> Iterator[tuple[object, ...]]:
     """A row for each group of one file."""
     present = dict(groups(new))
-    for group, data in groups(old):
+    for group, stored in groups(old):
+        dims = GROUP_DIMENSIONS.get(group.split("/")[-1], {})
+        data = stored.rename({old: new for old, new in dims.items() if old in stored.dims})
         path = "/".join(GROUPS.get(part, part) for part in group.split("/"))
         values = different = 0
         largest = 0.0

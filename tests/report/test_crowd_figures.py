@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.report.figures.crowd import FIGURES
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 DRAW = dict(FIGURES)
 

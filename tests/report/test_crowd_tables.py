@@ -7,7 +7,7 @@ import xarray as xr
 from sharpbayes.report.tables.common import tables
 from sharpbayes.report.tables.crowd import crowd_tables, responsiveness_table
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 
 @pytest.fixture(scope="module")

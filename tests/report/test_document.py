@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.report.document import found_document
 from sharpbayes.report.summary import summary
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 
 def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):

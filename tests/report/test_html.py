@@ -14,7 +14,7 @@ from sharpbayes.report import html
 from sharpbayes.report.figures.panel import profile_intervals
 from sharpbayes.report.tables.files import every_table
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 from tests.panels import frame, measured
 
 NASTY = '<script>alert("1")</script>&\'"'

@@ -8,7 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from sharpbayes.report.page import write_html
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 from tests.make_docs import small_fits
 
 pytestmark = pytest.mark.slow

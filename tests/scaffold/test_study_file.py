@@ -11,7 +11,8 @@ from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError, SpecError, StorageError
 from sharpbayes.scaffold.study_file import write_study
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import check, measure
+from sharpbayes.workflows.check import check
+from sharpbayes.workflows.measure import measure
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 FILES = (

@@ -8,7 +8,10 @@ from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
 from sharpbayes.simulation.scoring_patterns import save_simulation
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import check, fit, measure, simulate
+from sharpbayes.workflows.check import check
+from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.simulate import simulate
 
 QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 

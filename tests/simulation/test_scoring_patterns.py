@@ -11,7 +11,7 @@ from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.simulation.scoring_patterns import PATTERNS, save_simulation, simulate_pattern
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 
 TRADITIONAL = ("kendall_tau", "spearman", "auc_pr", "auc_roc")
 

@@ -19,7 +19,7 @@ from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
 from sharpbayes.storage.results import open_results
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 from tests.kills import FEW, FIT, fitted, killed, same
 
 

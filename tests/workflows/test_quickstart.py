@@ -11,7 +11,9 @@ import xarray as xr
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.run import check, fit, measure
+from sharpbayes.workflows.check import check
+from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.measure import measure
 from tests.make_quickstart import CROWD, FOLDER, PANEL, files
 
 

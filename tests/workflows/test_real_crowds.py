@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import measure
+from sharpbayes.workflows.measure import measure
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 STUDIES = Path(__file__).parents[1] / "studies"

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import fit, measure, read
+from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.measure import measure
 from tests.shared_data import SHARED_DATA, needs_shared_data
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +90,7 @@ def test_xstest_under_other_judges_by_plain_loops():
 
 
 def test_xstest_has_people_beside_programs():
-    ratings = read(load_study(STUDIES / "xstest_people.toml")).ratings
+    ratings = read_study(load_study(STUDIES / "xstest_people.toml")).ratings
     table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
     held = {name: np.append(c.labels, "")[c.codes] for name, c in ratings.factors.items()}
     for who, column in (("gpt4", "judge"), ("human_1", "rater"), ("human_2", "rater")):

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.data.crowd import melt_crowd
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.fit import fit
 
 SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=20")
 SMALL += ("bootstrap.replicates=100",)
@@ -31,7 +32,7 @@ def shuffled(study, base):
 
 @pytest.mark.parametrize("study", MORE)
 def test_what_a_model_sees_is_the_same(tmp_path, study):
-    first, second = read(load_study(study)), read(shuffled(study, tmp_path / "s"))
+    first, second = read_study(load_study(study)), read_study(shuffled(study, tmp_path / "s"))
     one, other = first.ratings, second.ratings
     if first.crowd is not None:  # labels of experts too, where a model takes them as ratings
         spec = first.study.crowd

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.study import read_study
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.cluster import cluster
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.report.tables.sensitivity import sensitivity_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
-from sharpbayes.workflows.run import fit, read
+from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.sensitivity import OWN, cases, sensitivity, widened
 from tests.panels import files_of, frame
 
@@ -100,7 +101,9 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         put = staticmethod(kept.__setitem__)
 
     with cluster("local:2") as workers:
-        there = sensitivity(files, read(files), groups, execution=Execution(workers.map, Kept()))
+        there = sensitivity(
+            files, read_study(files), groups, execution=Execution(workers.map, Kept())
+        )
     xr.testing.assert_identical(
         there.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
     )
@@ -110,7 +113,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         raise AssertionError
 
     xr.testing.assert_identical(
-        there, sensitivity(files, read(files), groups, execution=Execution(never, Kept()))
+        there, sensitivity(files, read_study(files), groups, execution=Execution(never, Kept()))
     )
 
 
@@ -204,4 +207,4 @@ def test_without_replicated_ratings_nothing_can_be_compared():
 
 def test_a_single_judge_is_not_left_out(study):
     files = study('panel.judges=["ann"]', ASKED)
-    assert [case.label for case in cases(files, read(files))] == ["priors x 0.5"]
+    assert [case.label for case in cases(files, read_study(files))] == ["priors x 0.5"]

@@ -109,7 +109,7 @@ def cohesion_table(results: xr.DataTree) -> list[Table]:
 
 def recruiting_table(results: xr.DataTree) -> list[Table]:
     """Return groups by responsiveness, with the ratings that would narrow their intervals."""
-    if "sample_size" not in results:
+    if "sample_size" not in results or "additional_ratings" not in results["sample_size"]:
         return []
     data = results["sample_size"].to_dataset()
     data = data.isel(group=np.lexsort((data["rank"].fillna(np.inf), data["grouping"])))

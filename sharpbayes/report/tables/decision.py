@@ -63,7 +63,7 @@ def probability_tables(results: xr.DataTree) -> list[Table]:
     rows = [
         (
             str(model) + (" (chosen)" if bool(cell["selected"]) else ""),
-            _mean_and_span(twin["cvar"].sel(model=model), found.attrs["open_at"]),
+            _mean_and_span(twin["cvar"].sel(model=model), found.attrs["level"]),
             number(cell["expected_loss"]),
             number(cell["prob_best"]),
             number(cell["prob_admissible"]),
@@ -74,8 +74,8 @@ def probability_tables(results: xr.DataTree) -> list[Table]:
     ]
     error = float(found["expected_loss_mcse"].max())
     note = (
-        f"Loss: {UNITS[found.attrs['decided_by']]} above the best model's. "
-        f"{found.attrs['interval_note']} Largest Monte Carlo error: {error:.3f} of a loss, "
+        f"Loss: {UNITS[found.attrs['criterion']]} above the best model's. "
+        f"{found.attrs['difference_note']} Largest Monte Carlo error: {error:.3f} of a loss, "
         f"{_largest_error(found):.3f} of a probability. {open_pairs(found)}"
     )
     header = ("model", "CVaR, interval", "expected loss", "P(best)", "P(adm.)", "tiers, %")
@@ -87,7 +87,7 @@ def source_tables(results: xr.DataTree) -> list[Table]:
     names = [str(name) for name in results.children if str(name).startswith("posterior_profile")]
     if len(names) < 2:  # noqa: PLR2004
         return []
-    level = results["decision"].attrs["open_at"]
+    level = results["decision"].attrs["level"]
     twins = {
         ", ".join(np.atleast_1d(results[n].attrs["sources"])): results[n].to_dataset()["cvar"]
         for n in names
@@ -152,19 +152,19 @@ def _span(draws: xr.DataArray, level: float) -> str:
 
 def further_tables(results: xr.DataTree) -> list[Table]:
     """Pairs that are open, and how wide their differences are in larger studies."""
-    if "decision_further" not in results:
+    if "sample_size" not in results or "difference_width" not in results["sample_size"]:
         return []
-    found = results["decision_further"].to_dataset()
+    found = results["sample_size"].to_dataset()
     unit = "model" if "model" in found.dims else "group"
     return [_further(part, unit, name) for name, part in _metrics_of(found)]
 
 
 def _metrics_of(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     """The one statistic of models, or each of those of groups, by name."""
-    if "metric" not in found.dims:
+    if "difference_metric" not in found.dims:
         return [("", found)]
-    names = [str(name) for name in found["metric"].to_numpy()]
-    return [(f" of {name.upper()}", found.sel(metric=name)) for name in names]
+    names = [str(name) for name in found["difference_metric"].to_numpy()]
+    return [(f" of {name.upper()}", found.sel(difference_metric=name)) for name in names]
 
 
 def _further(found: xr.Dataset, unit: str, of: str) -> Table:
@@ -190,7 +190,7 @@ def _further(found: xr.Dataset, unit: str, of: str) -> Table:
     more = f" {len(there) - MOST_PAIRS} more pairs are in the results." * (len(there) > MOST_PAIRS)
     note = (
         f"Width of the interval of the difference{of}, and the chance that the pair is told apart. "
-        f"{found.attrs['interval_note']} Largest Monte Carlo error: {errors[0]:.3f} of a width, "
+        f"{found.attrs['difference_note']} Largest Monte Carlo error: {errors[0]:.3f} of a width, "
         f"{errors[1]:.3f} of a chance.{more}"
     )
     title = f"What more data would tell of pairs that are open{of}"
@@ -240,7 +240,7 @@ def weighed_tables(weighed: xr.DataTree) -> list[Table]:
         (
             name,
             chosen(node["decision"].to_dataset()),
-            str(node["decision"].attrs["decided_by"]),
+            str(node["decision"].attrs["criterion"]),
             _by_loss(node["decision"].to_dataset()),
             _tolerated(node["decision"].to_dataset()),
             str(_pairs_open(node["decision"].to_dataset())),

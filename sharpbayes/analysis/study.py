@@ -1,0 +1,147 @@
+"""A study with its data: a panel of judges, or a crowd of raters."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sharpbayes.bayes.design.identifiability import Issue
+from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
+from sharpbayes.data.panel import melt_panel, read_panel
+from sharpbayes.data.panel_ratings import PanelRatings
+from sharpbayes.data.ratings import Ratings
+from sharpbayes.spec.crowd import Crowd
+from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.panel import Panel
+from sharpbayes.spec.study import Study
+from sharpbayes.spec.weights import Weights
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sharpbayes.analysis.crowd_counts import CrowdCounts
+
+
+@dataclass(frozen=True)
+class PanelStudy:
+    """Judges, and perhaps people, who score the answers of models to prompts.
+
+    Attributes:
+        spec: The study.
+        panel: Its panel.
+        data: Scores of every cell.
+        weights: The weights file.
+        path: The study file, for messages.
+    """
+
+    spec: Study
+    panel: Panel
+    data: PanelRatings
+    weights: SpecFile[Weights]
+    path: Path
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of ratings and of missing cells."""
+        people = {"people_ratings": self.data.people_score.size} if self.data.people else {}
+        return self.data.counts | people
+
+    @cached_property
+    def scores(self) -> "xr.Dataset":
+        """Scores with their labels, as metrics take them."""
+        return self.data.to_dataset()
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Every rating in long form, for a model."""
+        return melt_panel(self.data, self.panel)
+
+
+@dataclass(frozen=True)
+class CrowdStudy:
+    """Raters of several groups who score items.
+
+    Attributes:
+        spec: The study.
+        crowd: Its crowd.
+        data: Scores and labels.
+        weights: The weights file; None where the study names none.
+        experts: Whether the model takes labels by experts as ratings.
+    """
+
+    spec: Study
+    crowd: Crowd
+    data: CrowdData
+    weights: SpecFile[Weights] | None = None
+    experts: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of ratings, of missing ones and of labels."""
+        return self.data.counts
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Every rating in long form, for a model."""
+        return melt_crowd(self.data, self.crowd, experts=self.experts)
+
+    @cached_property
+    def score_counts(self) -> "CrowdCounts":
+        """Counts of the observed scores and labels."""
+        from sharpbayes.analysis.crowd_counts import count_crowd  # noqa: PLC0415 - `check` starts without xarray
+
+        return count_crowd(self.crowd, self.data)
+
+    @cached_property
+    def responsiveness(self) -> "xr.Dataset":
+        """Responsiveness of every group by the observed scores."""
+        from sharpbayes.analysis.crowd_counts import measure_responsiveness  # noqa: PLC0415 - `check` starts without xarray
+
+        return measure_responsiveness(self.crowd, self.score_counts)
+
+
+def read_study(files: StudyFiles) -> PanelStudy | CrowdStudy:
+    """Read the ratings that a study is about, and the tables alongside them.
+
+    Raises:
+        DataError: Errors in the data.
+    """
+    spec, path = files.study.spec, files.study.path
+    if spec.panel is not None and files.weights is not None:
+        data = read_panel(spec.panel, path.parent)
+        return PanelStudy(spec, spec.panel, data, files.weights, path)
+    if spec.crowd is not None:
+        return crowd_study(files, spec.crowd, read_crowd(spec.crowd, path.parent))
+    raise ValueError("a study has a panel with weights, or a crowd")
+
+
+def crowd_study(files: StudyFiles, crowd: Crowd, data: CrowdData) -> CrowdStudy:
+    """Return the study of a crowd whose data were read already."""
+    experts = files.model is not None and files.model.spec.experts
+    return CrowdStudy(files.study.spec, crowd, data, files.weights, experts)
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """A study and its data before anything is computed.
+
+    Attributes:
+        counts: Number of labels of each column, of ratings and of missing cells, by name.
+        labels: Labels of each column.
+        scales: Labels of the categories of each scale, least harm first.
+        ratings: Number of ratings that a fit would use.
+        parameters: Number of free parameters of the fit; 0 without a model.
+        draw_megabytes: Size of the stored draws of the parameters; 0 without a model.
+        replicate_megabytes: Size of the replicated ratings and of the log-likelihood of each
+            rating; 0 without a model.
+        issues: Parameters of the model that the ratings do not identify.
+    """
+
+    counts: dict[str, int]
+    labels: dict[str, tuple[str, ...]]
+    scales: dict[str, tuple[str, ...]]
+    ratings: int
+    parameters: int
+    draw_megabytes: float
+    replicate_megabytes: float
+    issues: tuple[Issue, ...]

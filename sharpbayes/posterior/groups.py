@@ -1,0 +1,129 @@
+"""Groups of results that follow from a fit's draws: posterior metrics, decision and checks."""
+
+from collections.abc import Mapping, Sequence
+
+import xarray as xr
+
+from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.posterior.crowd import CrowdMetrics, unknown_labels_note
+from sharpbayes.posterior.decision import add_tiers, decision
+from sharpbayes.posterior.fit_data import ratings_group
+from sharpbayes.posterior.judge_bias import has_people, human_draws, human_interval_note
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.predictive_checks import check_replicates
+from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
+from sharpbayes.posterior.sample_size import crowd_sample_size, panel_sample_size
+from sharpbayes.posterior.target_population import population_groups
+from sharpbayes.spec.model import Model
+
+Groups = dict[str, xr.Dataset]
+
+
+def study_metrics(study: PanelStudy | CrowdStudy) -> PanelMetrics | CrowdMetrics:
+    """Return how ratings of a study are measured, observed or replicated."""
+    if isinstance(study, CrowdStudy):
+        return CrowdMetrics(study)
+    return PanelMetrics([build_profile_plan(study)], rating_positions(study))
+
+
+def posterior_groups(
+    metrics: PanelMetrics | CrowdMetrics, model: Model, draws: ReplicateDraws, measured: Groups
+) -> Groups:
+    """Return every group that posterior draws add to the results of a study.
+
+    Args:
+        metrics: How ratings of the study are measured.
+        model: The study's model.
+        draws: Replicated ratings of the fit.
+        measured: The groups of the deterministic metrics.
+    """
+    study = metrics.study
+    if isinstance(metrics, CrowdMetrics):
+        groups = crowd_groups(metrics, model, draws)
+        if "sample_size" in groups:
+            parts = [measured["sample_size"], groups["sample_size"]]
+            groups["sample_size"] = xr.merge(parts, join="exact", combine_attrs="no_conflicts")
+        return groups | {"ratings": ratings_group(study)}
+    groups = panel_groups(metrics, draws, {"": measured})[""]
+    groups["predictive_checks"] = check_replicates(
+        metrics, draws, study.ratings, groups["posterior_profile"]
+    )
+    return groups | {"ratings": ratings_group(study)}
+
+
+def panel_groups(
+    metrics: PanelMetrics, draws: ReplicateDraws, measured: Mapping[str, Groups]
+) -> dict[str, Groups]:
+    """Return the posterior profiles and the decision under each weights file.
+
+    Args:
+        metrics: How scores are profiled under each weights file.
+        draws: Replicated ratings of the fit.
+        measured: ``profile`` and ``profile_interval`` by the name of the weights file, in the
+            order of the plans of ``metrics``.
+
+    Returns:
+        For each name ``posterior_profile``, one more for each further list of sources, such as
+        ``posterior_profile_ratings_prompts``, ``decision`` and, where a pair is unresolved,
+        ``sample_size``. Where people scored too, ``posterior_profile_human`` and
+        ``decision_human`` have people in place of the judges.
+    """
+    study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
+    spec, level = study.spec, study.spec.bootstrap.level
+    groups: dict[str, Groups] = {name: {} for name in plans}
+
+    def add(group: str, draws: ReplicateDraws, sources: Sequence[str], note: str) -> None:
+        profiles = zip(plans.items(), metrics.measure(draws, sources), strict=True)
+        for (name, plan), profile in profiles:
+            groups[name][group] = add_tiers(profile, measured[name], plan.weights).assign_attrs(
+                interval_note=note,
+                sources=list(sources),
+                level=level,
+                alpha=plan.weights.tail.alpha,
+            )
+
+    for number, sources in enumerate(spec.uncertainties):
+        note = interval_note(sources, level=level)
+        add("_".join(("posterior_profile", *(sources if number else ()))), draws, sources, note)
+    if has_people(study.ratings):
+        sources = spec.uncertainties[0]
+        note = human_interval_note(sources, level=level)
+        add("posterior_profile_human", human_draws(draws, study.ratings), sources, note)
+    for name, plan in plans.items():
+        for suffix in ("", "_human"):
+            profile = groups[name].get(f"posterior_profile{suffix}")
+            if profile is not None:
+                groups[name][f"decision{suffix}"] = decision(profile, plan.weights, level=level)
+    decisions = [groups[name]["decision"] for name in plans]
+    tables = panel_sample_size(metrics, draws, decisions, sources=spec.sources)
+    for number, table in tables.items():
+        groups[list(plans)[number]]["sample_size"] = table
+    return groups
+
+
+def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> Groups:
+    """Return the posterior responsiveness for each list of sources, checks and sample size.
+
+    Args:
+        metrics: How ratings of the crowd are measured.
+        model: The study's model.
+        draws: Replicated ratings of the fit.
+    """
+    study, spec = metrics.study, metrics.study.spec
+    level = spec.bootstrap.level
+    groups: Groups = {}
+    for sources in spec.uncertainties:
+        [responsiveness] = metrics.measure(draws, sources)
+        suffix = sources if groups else ()
+        groups["_".join(("posterior_responsiveness", *suffix))] = responsiveness.assign_attrs(
+            remark=unknown_labels_note(study, model),
+            interval_note=interval_note(sources, level=level),
+            sources=list(sources),
+            level=level,
+        )
+    groups["predictive_checks"] = check_replicates(
+        metrics, draws, study.ratings, groups["posterior_responsiveness"]
+    )
+    groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
+    return groups | population_groups(study, draws)

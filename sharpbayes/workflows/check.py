@@ -1,0 +1,40 @@
+"""Check: read a study and its data, and say what a fit would be, without computing."""
+
+from sharpbayes.analysis.study import StudySummary
+from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.spec.files import StudyFiles
+from sharpbayes.workflows.context import RunContext, open_context
+
+# A replicated rating and a log-likelihood for each rating and draw, and a rating from the prior.
+REPLICATE_BYTES = 2 + 4 + 2
+
+
+def check(study: StudyFiles | RunContext) -> StudySummary:
+    """Read a study and its data, and say what a fit would be, without computing.
+
+    Args:
+        study: From :func:`sharpbayes.load_study`.
+
+    Returns:
+        Counts and labels of the data, and the size of a fit.
+
+    Raises:
+        SpecError: The model file names a column that the study does not have.
+        DataError: Errors in the data.
+    """
+    context = open_context(study)
+    ratings, sampler = context.study.ratings, context.files.study.spec.sampler
+    columns = {name: column for name, column in ratings.factors.items() if name != "scale"}
+    design = context.design if context.files.model else None
+    parameters = design.n_parameters if design else 0
+    replicates = len(ratings.score) * sampler.predictive_draws if design else 0
+    return StudySummary(
+        counts={name: len(x.labels) for name, x in columns.items()} | context.study.counts,
+        labels={name: x.labels for name, x in columns.items()},
+        scales=ratings.scales,
+        ratings=len(ratings.score),
+        parameters=parameters,
+        draw_megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
+        replicate_megabytes=replicates * REPLICATE_BYTES / 1e6,
+        issues=tuple(find_issues(ratings, design)) if design else (),
+    )

@@ -1,0 +1,128 @@
+"""What the steps of one run share: the study with its data, the design, and where tasks run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy, read_study
+from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.design.indexing import build_design, check_columns
+from sharpbayes.data.digest import digest_data, list_data_files
+from sharpbayes.errors import DataError, Diagnostic, SpecError
+from sharpbayes.execution.tasks import IN_PROCESS, Execution
+from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.load import reload_study
+from sharpbayes.spec.model import Model
+from sharpbayes.storage.results import provenance
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sharpbayes.posterior.crowd import CrowdMetrics
+    from sharpbayes.posterior.panel import PanelMetrics
+
+Groups = dict[str, "xr.Dataset"]
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What the steps of one run share; each part is made once, when it is first needed.
+
+    Attributes:
+        files: The study with its weights and model files.
+        execution: Where tasks run, where finished parts are kept, and who hears of progress.
+    """
+
+    files: StudyFiles
+    execution: Execution = IN_PROCESS
+
+    def progress(self, message: str) -> None:
+        """Report a new step of the work."""
+        self.execution.progress(message)
+
+    @cached_property
+    def study(self) -> PanelStudy | CrowdStudy:
+        """The study with its data."""
+        self.progress("reading data")
+        return read_study(self.files)
+
+    @property
+    def model(self) -> SpecFile[Model]:
+        """The model file.
+
+        Raises:
+            SpecError: The study names no model.
+        """
+        if self.files.model is None:
+            where = "crowd" if self.files.study.spec.panel is None else "panel"
+            known = "judge_panel" if where == "panel" else "crowd_severity"
+            message = f'a fit needs a model; add `fit = "{known}"`, or run `sharpbayes measure`'
+            raise SpecError([Diagnostic(str(self.files.study.path), 0, f"{where}.fit", message)])
+        return self.files.model
+
+    @cached_property
+    def design(self) -> Design:
+        """The design of the study's model for its ratings."""
+        return build_design(self.study.ratings, self.model.spec, path=str(self.model.path))
+
+    @cached_property
+    def metrics(self) -> "PanelMetrics | CrowdMetrics":
+        """How ratings of the study are measured, observed or replicated."""
+        from sharpbayes.posterior.groups import study_metrics  # noqa: PLC0415 - loads every metric
+
+        return study_metrics(self.study)
+
+    def check_model(self) -> None:
+        """Raise SpecError for a model with columns that the study does not have."""
+        if self.files.model is not None:
+            self.require_model()
+
+    def require_model(self) -> None:
+        """Raise SpecError without a model, or with columns that the study does not have."""
+        check_columns(self.study.ratings, self.model.spec, path=str(self.model.path))
+
+    def results(self, groups: Groups, *, status: str) -> "xr.DataTree":
+        """Return groups of results under one root, with their provenance."""
+        data = {"sha256": digest_data(self.files), **self.study.counts}
+        return join_groups(groups, provenance(self.files, data=data, status=status))
+
+
+def open_context(study: StudyFiles | RunContext) -> RunContext:
+    """Return the context of a run; one that was made already is returned as it is."""
+    return study if isinstance(study, RunContext) else RunContext(study)
+
+
+def join_groups(groups: Groups, attrs: Mapping[Any, Any]) -> "xr.DataTree":
+    """Return groups of results under one root."""
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+    tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    tree.attrs = dict(attrs)
+    return tree
+
+
+def digest_run(files: StudyFiles) -> str:
+    """Return a text that identifies a run: files, overrides, data and versions."""
+    facts = provenance(files, data={"sha256": digest_data(files)}, status="")
+    del facts["created"]
+    return json.dumps(facts)
+
+
+def reload_study_files(results: "xr.DataTree") -> StudyFiles:
+    """Return the study, weights and model of results, to run them once more on the same data.
+
+    Args:
+        results: From :func:`sharpbayes.open_results`.
+
+    Raises:
+        SpecError: The results do not hold their study.
+        DataError: The data are not there, or not the same bytes.
+    """
+    files = reload_study({str(key): value for key, value in results.attrs.items()})
+    if digest_data(files) != results.attrs.get("data_sha256"):
+        names = ", ".join(list_data_files(files.study.spec))
+        message = f"{names}: other bytes than those of the results"
+        raise DataError([Diagnostic(str(files.study.path.parent), 0, "", message)])
+    return files
