@@ -104,7 +104,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
         with _collect(diagnostics):
             path = _find(name, Weights, files.study, key)
             other = paths.setdefault(path.stem, path)
-            if path.stem in loaded or other is not path:
+            if other is not path:
                 message = f"{other} and {path} have one name in the results; rename one of them"
                 raise SpecError([files.study.locate(key, message)])
             loaded[path.stem] = load(path, Weights)
