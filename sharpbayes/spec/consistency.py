@@ -114,7 +114,7 @@ def _people_errors(panel: Panel, people: People) -> Iterator[Located]:
     if roles.sample is not None and panel.roles.sample is None:
         yield (*path, "sample"), "the judges' table has no role `sample`"
     if people.raters is not None and roles.rater is None:
-        yield ("panel", "people", "raters"), "to select raters needs a role `rater`, there is none"
+        yield ("panel", "people", "raters"), "a selection of raters needs a role `rater`"
 
 
 def _family_errors(panel: Panel) -> Iterator[Located]:
