@@ -173,7 +173,7 @@ def _measure_raters(study: Study, spec: Crowd, data: CrowdData, counts: CrowdCou
             data.score,
             item=data.item.codes,
             rater=data.rater.codes,
-            order=data.time,
+            time=data.time,
             n_raters=len(data.rater.labels),
             min_items=spec.min_items,
         )

@@ -8,12 +8,12 @@ import pytest
 import xarray as xr
 
 from sharpbayes.metrics.crowd.cohesion import (
+    agreement_measures,
     cohesion,
     distances,
     irr,
-    measures,
     pair_counts,
-    shuffles,
+    shuffle_raters,
     xrr,
 )
 from sharpbayes.metrics.crowd.groups import assign_groups
@@ -40,7 +40,7 @@ def made(seed):
 def pairs_of(kind, item, rater, table, levels):
     codes = xr.DataArray(kind, dims="rater")
     return pair_counts(
-        table[rater, item], item=item, rater=rater, kind=codes, n_groups=2, n_scores=levels
+        table[rater, item], item=item, rater=rater, group=codes, n_groups=2, n_scores=levels
     )
 
 
@@ -125,9 +125,9 @@ def test_gai_is_missing_where_xrr_is_not_positive():
     item, rater = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
     # Inside always the same, outside always the opposite.
     pairs = pair_counts(
-        np.array([0, 0, 1, 1, 1, 0]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
+        np.array([0, 0, 1, 1, 1, 0]), item=item, rater=rater, group=kind, n_groups=2, n_scores=2
     )
-    found = measures(pairs, distance="nominal").isel(group=0)
+    found = agreement_measures(pairs, distance="nominal").isel(group=0)
     assert (float(found["irr"]), float(found["xrr"])) == (1.0, -1.0)
     assert np.isnan(found["gai"])
 
@@ -174,7 +174,7 @@ def test_p_values_are_those_of_every_way_to_split_six_raters():
         for chosen in itertools.combinations(range(6), 3)
     ]
     kind = xr.DataArray(ways, dims=("way", "rater"))
-    pairs = pair_counts(level, item=item, rater=rater, kind=kind, n_groups=2, n_scores=4)
+    pairs = pair_counts(level, item=item, rater=rater, group=kind, n_groups=2, n_scores=4)
     every = irr(pairs["within"], distance="ordinal").isel(group=0)
     observed = float(found["irr"].sel(group="g=a"))
     above, below = (
@@ -212,8 +212,8 @@ def test_reasons_and_missing_values():
 
 def test_shuffles_keep_sizes_and_differ_by_seed():
     kind = xr.DataArray([0, 0, 1, -1, 1, 1], dims="rater")
-    found = shuffles(kind, 50, seed=1).values
+    found = shuffle_raters(kind, 50, seed=1).values
     assert all(sorted(row) == [-1, 0, 0, 1, 1, 1] for row in found.tolist())
     assert (found[:, 3] == -1).all()
     assert len({tuple(row) for row in found.tolist()}) > 5
-    assert not np.array_equal(found, shuffles(kind, 50, seed=2).values)
+    assert not np.array_equal(found, shuffle_raters(kind, 50, seed=2).values)

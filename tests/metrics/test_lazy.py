@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
 from sharpbayes.analysis.study import read_study
-from sharpbayes.metrics.crowd.cohesion import measures, pair_counts, shuffles
+from sharpbayes.metrics.crowd.cohesion import agreement_measures, pair_counts, shuffle_raters
 from sharpbayes.metrics.crowd.groups import LONGEST_REASON, assign_groups, assign_strata
 from sharpbayes.metrics.crowd.responsiveness import responsiveness
 from sharpbayes.metrics.crowd.scores import (
@@ -111,14 +111,14 @@ def test_a_score_off_the_scale_is_refused_when_its_block_is_read(crowd):
 
 def test_cohesion_of_blocks_is_that_of_the_whole(crowd):
     level, who = crowd
-    kind = shuffles(xr.DataArray([0, 0, 0, 1, 1, 1, -1, 2, 2], dims="rater"), 23, seed=1)
+    kind = shuffle_raters(xr.DataArray([0, 0, 0, 1, 1, 1, -1, 2, 2], dims="rater"), 23, seed=1)
     kind = kind.assign_coords(permutation=np.arange(23) + 5)
     kept = level.values[0] >= 0
     who = {name: held[kept] for name, held in who.items()} | {"n_groups": 3, "n_scores": SCORES}
 
     def cohered(kind):
-        pairs = pair_counts(level.values[0][kept], **who, kind=kind)
-        return measures(pairs, distance="ordinal")
+        pairs = pair_counts(level.values[0][kept], **who, group=kind)
+        return agreement_measures(pairs, distance="ordinal")
 
     with dask.config.set(scheduler=never):
         found = cohered(kind.chunk(permutation=4))

@@ -51,7 +51,7 @@ def test_drift_is_the_regression_on_what_others_do_not_explain(seed):
     order = rng.permutation(item.size).astype(float)
     level = rng.integers(0, 5, item.size) + (order > 60) * (rater == 2)
     order[rng.random(item.size) < 0.1] = np.nan
-    found = drift(level, item=item, rater=rater, order=order, n_raters=6, min_items=5)
+    found = drift(level, item=item, rater=rater, time=order, n_raters=6, min_items=5)
     expected = [brute_drift(level, item, rater, order, who) for who in range(5)]
     assert found["drift"].values[:5] == pytest.approx([e.slope for e in expected])
     assert found["drift_p"].values[:5] == pytest.approx([e.pvalue for e in expected])
@@ -64,7 +64,7 @@ def test_drift_needs_an_order_that_moves_and_enough_items():
     item, rater = np.divmod(np.arange(40), 2)
     level = np.random.default_rng(0).integers(0, 3, 40)
     order = np.where(rater == 0, 7.0, item)
-    found = drift(level, item=item, rater=rater, order=order, n_raters=2, min_items=3)
+    found = drift(level, item=item, rater=rater, time=order, n_raters=2, min_items=3)
     assert np.isnan(found["drift"]).values.tolist() == [True, False]
-    few = drift(level, item=item, rater=rater, order=order, n_raters=2, min_items=21)
+    few = drift(level, item=item, rater=rater, time=order, n_raters=2, min_items=21)
     assert np.isnan(few["drift"]).all()

@@ -5,7 +5,6 @@ group, or one inside and one outside it. Every function takes any extra leading 
 ``permutation``; of an array of Dask the result is one too, and blocks are read when it is.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
@@ -13,15 +12,26 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.groups import format_count
-from sharpbayes.metrics.crowd.pairs import SCORES, count_partition_pairs
+from sharpbayes.execution.threads import thread_map
+from sharpbayes.metrics.crowd.groups import explain_few_raters, format_count
+from sharpbayes.metrics.crowd.kernels import count_pairs
 from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_p
 
+Codes = NDArray[np.integer]
 Distance = Literal["nominal", "ordinal", "interval"]
 
 NOBODY_OUTSIDE = "no rater outside the group: no XRR and GAI"
 MEASURES = ("irr", "xrr", "gai")
-# Ratings that are format_count at a time.
+# Dimensions of each count of pairs, after those of the partitions.
+COUNTS = {
+    "within": ("score", "other", "group"),
+    "cross": ("score", "other", "group"),
+    "inside": ("score", "group"),
+    "outside": ("score", "group"),
+}
+# Number of partitions that one thread counts at a time.
+BLOCK = 8
+# Number of ratings that are counted at a time.
 ROWS = 1 << 20
 LONG_NAMES = {
     "irr": "in-group cohesion, Krippendorff's alpha, at most 1",
@@ -34,13 +44,7 @@ LONG_NAMES = {
 
 
 def pair_counts(
-    score: NDArray[np.integer],
-    *,
-    item: NDArray[np.integer],
-    rater: NDArray[np.integer],
-    kind: xr.DataArray,
-    n_groups: int,
-    n_scores: int,
+    score: Codes, *, item: Codes, rater: Codes, group: xr.DataArray, n_groups: int, n_scores: int
 ) -> xr.Dataset:
     """Count pairs of scores of the same item.
 
@@ -51,8 +55,8 @@ def pair_counts(
     Args:
         score: Scores 0..n_scores-1, none missing; (rating,).
         item: Item of each rating.
-        rater: Rater of each rating, a position in ``kind``.
-        kind: Group of each rater, -1 for none; (..., rater).
+        rater: Rater of each rating, a position in ``group``.
+        group: Group of each rater, -1 for none; (..., rater).
         n_groups: Number of groups.
         n_scores: Number of scores of the scale, K + 1.
 
@@ -63,10 +67,10 @@ def pair_counts(
     Source: Krippendorff 2011 (``within``); Wong, Paritosh and Aroyo 2021, with missing ratings
     (``cross``).
 
-    >>> kind = xr.DataArray([0, 0, 1], dims="rater")
+    >>> group = xr.DataArray([0, 0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 0]), np.array([0, 1, 2])
     >>> pairs = pair_counts(
-    ...     np.array([0, 1, 1]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
+    ...     np.array([0, 1, 1]), item=item, rater=rater, group=group, n_groups=2, n_scores=2
     ... )
     >>> pairs["within"].sel(group=0).values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
@@ -78,33 +82,28 @@ def pair_counts(
     keys = np.arange(int(item.max(initial=-1)) + 2, dtype=item.dtype)
     first = np.searchsorted(item[order], keys)
     rows = (rater[order].astype(np.int32, copy=False), score[order].astype(np.int16, copy=False))
-    over = {name: [*["score", "other"][:number], "group"] for name, number in SCORES.items()}
-    found = xr.apply_ufunc(
-        partial(
-            count_partition_pairs, first=first, rows=rows, n_scores=n_scores, n_groups=n_groups
-        ),
-        kind.where(kind >= 0, n_groups).reset_coords(drop=True),
+    sizes = {"score": n_scores, "other": n_scores, "group": n_groups}
+    counts = xr.apply_ufunc(
+        partial(_count_partitions, first=first, rows=rows, sizes=sizes),
+        group.where(group >= 0, n_groups).reset_coords(drop=True),
         input_core_dims=[["rater"]],
-        output_core_dims=list(over.values()),
+        output_core_dims=list(COUNTS.values()),
         dask="parallelized",
-        dask_gufunc_kwargs={
-            "allow_rechunk": True,
-            "output_sizes": {"score": n_scores, "other": n_scores, "group": n_groups},
-        },
-        output_dtypes=[np.float64] * len(over),
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
+        output_dtypes=[np.float64] * len(COUNTS),
     )
-    return xr.Dataset(dict(zip(over, found, strict=True)))
+    return xr.Dataset(dict(zip(COUNTS, counts, strict=True)))
 
 
 def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     """Return the squared distance of every two scores.
 
     ``nominal``: 1 unless equal. ``interval``: ``(c - k)^2``. ``ordinal``: the squared number of
-    ratings between the two, half of their own format_count.
+    ratings between the two, half of their own counted.
 
     Args:
         margin: Ratings with each score; (..., score). Only ``ordinal`` looks at them.
-        distance: Which of the three.
+        distance: One of the three.
 
     Returns:
         Squared distances (..., score, other), not negative.
@@ -116,11 +115,11 @@ def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     [[0.0, 9.0, 36.0], [9.0, 0.0, 9.0], [36.0, 9.0, 0.0]]
     """
     if distance == "ordinal":
-        place = margin.cumsum("score") - margin / 2
+        position = margin.cumsum("score") - margin / 2
     else:
-        place = xr.DataArray(np.arange(float(margin.sizes["score"])), dims="score")
-    apart = place - place.rename(score="other")
-    return (apart != 0).astype(float) if distance == "nominal" else apart**2
+        position = xr.DataArray(np.arange(float(margin.sizes["score"])), dims="score")
+    difference = position - position.rename(score="other")
+    return (difference != 0).astype(float) if distance == "nominal" else difference**2
 
 
 def irr(within: xr.DataArray, *, distance: Distance) -> xr.DataArray:
@@ -145,9 +144,9 @@ def irr(within: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     """
     margin = within.sum("other")
     total = margin.sum("score")
-    apart = distances(margin, distance=distance)
-    observed = (within * apart).sum(["score", "other"]) / total.where(total > 0)
-    chance = (margin * margin.rename(score="other") * apart).sum(["score", "other"])
+    distance_of = distances(margin, distance=distance)
+    observed = (within * distance_of).sum(["score", "other"]) / total.where(total > 0)
+    chance = (margin * margin.rename(score="other") * distance_of).sum(["score", "other"])
     expected = chance / (total * (total - 1)).where(total > 1)
     return 1 - observed / expected.where(expected > 0)
 
@@ -168,21 +167,21 @@ def xrr(pairs: xr.Dataset, *, distance: Distance) -> xr.DataArray:
 
     Source: responsiveness paper, Appendix B; Wong, Paritosh and Aroyo 2021.
 
-    >>> kind = xr.DataArray([0, 1], dims="rater")
+    >>> group = xr.DataArray([0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1])
     >>> pairs = pair_counts(
-    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, kind=kind, n_groups=2, n_scores=2
+    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, group=group, n_groups=2, n_scores=2
     ... )
     >>> round(float(xrr(pairs, distance="nominal").sel(group=0)), 4)  # 1 - (1/3) / (5/9)
     0.4
     """
-    apart = distances(pairs["inside"] + pairs["outside"], distance=distance)
+    distance_of = distances(pairs["inside"] + pairs["outside"], distance=distance)
     both = ["score", "other"]
     total = pairs["cross"].sum(both)
-    observed = (pairs["cross"] * apart).sum(both) / total.where(total > 0)
+    observed = (pairs["cross"] * distance_of).sum(both) / total.where(total > 0)
     outside = pairs["outside"].rename(score="other")
     number = pairs["inside"].sum("score") * outside.sum("other")
-    expected = (pairs["inside"] * outside * apart).sum(both) / number.where(number > 0)
+    expected = (pairs["inside"] * outside * distance_of).sum(both) / number.where(number > 0)
     return 1 - observed / expected.where(expected > 0)
 
 
@@ -196,8 +195,8 @@ def gai(irr: xr.DataArray, xrr: xr.DataArray) -> xr.DataArray:
         xrr: Cross-group cohesion (...).
 
     Returns:
-        Above 1 where the group hangs together (...); NaN where XRR is not positive, for then the
-        ratio says nothing.
+        Above 1 where raters of the group agree more with each other (...); NaN where XRR is not
+        positive, because the ratio then has no meaning.
 
     Source: responsiveness paper, Appendix B; Prabhakaran et al. 2024.
 
@@ -207,17 +206,17 @@ def gai(irr: xr.DataArray, xrr: xr.DataArray) -> xr.DataArray:
     return irr / xrr.where(xrr > 0)
 
 
-def measures(pairs: xr.Dataset, *, distance: Distance) -> xr.Dataset:
+def agreement_measures(pairs: xr.Dataset, *, distance: Distance) -> xr.Dataset:
     """Return ``irr``, ``xrr`` and ``gai`` of every group from its pairs of scores."""
     inside, across = irr(pairs["within"], distance=distance), xrr(pairs, distance=distance)
     return xr.Dataset({"irr": inside, "xrr": across, "gai": gai(inside, across)})
 
 
 def cohesion(
-    score: NDArray[np.integer],
+    score: Codes,
     *,
-    item: NDArray[np.integer],
-    rater: NDArray[np.integer],
+    item: Codes,
+    rater: Codes,
     membership: xr.DataArray,
     n_scores: int,
     distance: Distance,
@@ -236,7 +235,8 @@ def cohesion(
         score: Scores 0..n_scores-1, none missing; (rating,).
         item: Item of each rating.
         rater: Rater of each rating, a position in ``membership``.
-        membership: Who belongs to which group; bool (group, rater) with the coordinate ``grouping``.
+        membership: Which rater belongs to which group; bool (group, rater) with the coordinate
+            ``grouping``.
         n_scores: Number of scores of the scale, K + 1.
         distance: Between scores.
         permutations: Number of shuffles B; 0 leaves p values missing.
@@ -267,132 +267,132 @@ def cohesion(
     >>> found["reason"].sel(group="all").item()
     'no rater outside the group: no XRR and GAI'
     """
-    parts = []
-    for number, (_, one) in enumerate(_partitions(membership)):
-        kind = _kinds(one)
-        # One group has nobody to swap raters with.
-        made = permutations if one.sizes["group"] > 1 else 0
-        shuffled = shuffles(kind, made, seed=[seed, number])
+    grouping = membership["grouping"].to_numpy()
+    tables = []
+    for number, name in enumerate(dict.fromkeys(grouping.tolist())):
+        groups = membership.isel(group=np.flatnonzero(grouping == name))
+        code = groups.argmax("group").where(groups.any("group"), -1).astype(np.int32)
+        code = code.drop_vars(["group", "grouping"], errors="ignore")
+        # A group alone in its grouping has nobody to swap raters with.
+        replicates = permutations if groups.sizes["group"] > 1 else 0
+        shuffled = shuffle_raters(code, replicates, seed=[seed, number])
         pairs = pair_counts(
             score,
             item=item,
             rater=rater,
-            kind=xr.concat([kind.expand_dims("permutation"), shuffled], "permutation"),
-            n_groups=one.sizes["group"],
+            group=xr.concat([code.expand_dims("permutation"), shuffled], "permutation"),
+            n_groups=groups.sizes["group"],
             n_scores=n_scores,
-        ).assign_coords(one.isel(rater=0, drop=True).coords)
-        parts.append(_tested(measures(pairs, distance=distance)))
-    found = xr.concat(parts, "group", coords="different", compat="equals").assign(
-        raters=membership.sum("rater"),
-        items=_paired_items(item=item, rater=rater, membership=membership),
+        ).assign_coords(groups.isel(rater=0, drop=True).coords)
+        tables.append(_add_p_values(agreement_measures(pairs, distance=distance)))
+    table = xr.concat(tables, "group", coords="different", compat="equals").assign(
+        raters=membership.sum("rater"), items=_count_paired_items(item, rater, membership)
     )
-    found["reason"] = _reasons(found, min_raters, min_items)
-    return _adjusted(_withheld(found, membership.sizes["rater"]))
+    table["reason"] = _explain_missing(table, min_raters, min_items)
+    return _adjust_p_values(_mask_missing(table, membership.sizes["rater"]))
 
 
-def shuffles(kind: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
-    """Return who is in which group after shuffling raters between groups.
+def shuffle_raters(group: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
+    """Return the group of each rater after raters are shuffled between groups.
 
     Args:
-        kind: Group of each rater, -1 for none; (rater,).
+        group: Group of each rater, -1 for none; (rater,).
         replicates: Number of shuffles.
         seed: Seed.
 
     Returns:
         Groups (permutation, rater); groups keep their sizes, and raters of none stay.
 
-    >>> shuffles(xr.DataArray([0, 1, -1], dims="rater"), 2, seed=1).values[:, 2].tolist()
+    >>> shuffle_raters(xr.DataArray([0, 1, -1], dims="rater"), 2, seed=1).values[:, 2].tolist()
     [-1, -1]
     """
-    codes = kind.to_numpy()
+    codes = group.to_numpy()
     rows = np.tile(codes, (replicates, 1))
     grouped = np.flatnonzero(codes >= 0)
     rows[:, grouped] = np.random.default_rng(seed).permuted(rows[:, grouped], axis=1)
     return xr.DataArray(rows, dims=("permutation", "rater"))
 
 
-def _partitions(membership: xr.DataArray) -> Iterator[tuple[str, xr.DataArray]]:
-    """Groups of one grouping at a time: no rater is in two of them."""
-    grouping = membership["grouping"].to_numpy()
-    for name in dict.fromkeys(grouping.tolist()):
-        yield name, membership.isel(group=np.flatnonzero(grouping == name))
+def _count_partitions(
+    group: NDArray[np.number],
+    *,
+    first: NDArray[np.int64],
+    rows: tuple[NDArray[np.int32], NDArray[np.int16]],
+    sizes: dict[str, int],
+) -> tuple[NDArray[np.float64], ...]:
+    """Counts of pairs for each partition (..., rater) of the raters, on threads."""
+    flat = group.reshape(-1, group.shape[-1]).astype(np.uint32)
+    shapes = [tuple(sizes[dim] for dim in dims) for dims in COUNTS.values()]
+    counts = [np.zeros((len(flat), *shape)) for shape in shapes]
+
+    def count(start: int) -> None:
+        block = slice(start, start + BLOCK)
+        count_pairs(first, *rows, np.ascontiguousarray(flat[block].T), *(c[block] for c in counts))
+
+    thread_map(count, range(0, len(flat), BLOCK))
+    lead = group.shape[:-1]
+    return tuple(c.reshape(*lead, *shape) for c, shape in zip(counts, shapes, strict=True))
 
 
-def _kinds(membership: xr.DataArray) -> xr.DataArray:
-    """Position of each rater's group, -1 where there is none."""
-    held = membership.argmax("group").where(membership.any("group"), -1)
-    return held.astype(np.int32).drop_vars(["group", "grouping"], errors="ignore")
+def _add_p_values(measured: xr.Dataset) -> xr.Dataset:
+    """Observed measures, which come first, with p values from the shuffled ones."""
+    observed = measured.isel(permutation=0, drop=True)
+    shuffled = measured.isel(permutation=slice(1, None))
+    return observed.assign(
+        {
+            f"{name}_p": two_sided_p(shuffled[name], observed[name], dim="permutation")
+            for name in MEASURES
+        }
+    )
 
 
-def _tested(found: xr.Dataset) -> xr.Dataset:
-    """Observed measures, which come first, with p values from the rest."""
-    observed = found.isel(permutation=0, drop=True)
-    shuffled = found.isel(permutation=slice(1, None))
-    p = {
-        f"{name}_p": two_sided_p(shuffled[name], observed[name], dim="permutation")
-        for name in MEASURES
-    }
-    return observed.assign(p)
+def _count_paired_items(item: Codes, rater: Codes, membership: xr.DataArray) -> xr.DataArray:
+    """Items that two or more raters of each group scored; blocks of rows, because counting copies."""
+    items = []
+    for member in membership.transpose("group", "rater").to_numpy():
+        ratings = np.zeros(int(item.max(initial=-1)) + 1, dtype=np.int64)
+        for start in range(0, len(item), ROWS):
+            rows = slice(start, start + ROWS)
+            ratings += np.bincount(item[rows][member[rater[rows]]], minlength=len(ratings))
+        items.append(int((ratings > 1).sum()))
+    return xr.DataArray(items, dims="group", coords=membership.isel(rater=0, drop=True).coords)
 
 
-def _paired_items(
-    *, item: NDArray[np.integer], rater: NDArray[np.integer], membership: xr.DataArray
-) -> xr.DataArray:
-    """Items that two or more raters of each group scored."""
-    found = [
-        int((_rated(item, rater, inside) > 1).sum())
-        for inside in membership.transpose("group", "rater").to_numpy()
-    ]
-    return xr.DataArray(found, dims="group", coords=membership.isel(rater=0, drop=True).coords)
-
-
-def _rated(
-    item: NDArray[np.integer], rater: NDArray[np.integer], inside: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """How often raters inside a group rated each item, some rows at a time: counting copies."""
-    found = np.zeros(int(item.max(initial=-1)) + 1, dtype=np.int64)
-    for start in range(0, len(item), ROWS):
-        rows = slice(start, start + ROWS)
-        found += np.bincount(item[rows][inside[rater[rows]]], minlength=len(found))
-    return found
-
-
-def _reasons(found: xr.Dataset, min_raters: int, min_items: int) -> xr.DataArray:
+def _explain_missing(table: xr.Dataset, min_raters: int, min_items: int) -> xr.DataArray:
     """Why measures of a group are missing."""
     texts = []
-    for group in found["group"].to_numpy():
-        cell = found.sel(group=group)
-        raters, items = int(cell["raters"]), int(cell["items"])
-        reasons = []
-        if raters < min_raters:
-            reasons.append(f"{format_count(raters, 'rater')}, fewer than min_raters = {min_raters}")
+    for raters, items, measure in zip(
+        table["raters"].values, table["items"].values, table["irr"].values, strict=True
+    ):
+        few = explain_few_raters(int(raters), min_raters)
+        reasons = [few] if few else []
         if items < min_items:
-            said = f"{format_count(items, 'item')} that two raters of the group scored"
-            reasons.append(f"{said}, fewer than min_items = {min_items}")
-        if not reasons and bool(cell["irr"].isnull()):
+            paired = f"{format_count(int(items), 'item')} that two raters of the group scored"
+            reasons.append(f"{paired}, fewer than min_items = {min_items}")
+        if not reasons and np.isnan(measure):
             reasons.append("all scores are the same")
         texts.append("; ".join(reasons))
-    return found["raters"].copy(data=np.array(texts, dtype=np.str_))
+    return table["raters"].copy(data=np.array(texts, dtype=np.str_))
 
 
-def _withheld(found: xr.Dataset, raters: int) -> xr.Dataset:
+def _mask_missing(table: xr.Dataset, n_raters: int) -> xr.Dataset:
     """Blank the measures of groups that are too small, and say where nobody is outside."""
-    kept = found["reason"] == ""
-    for name in MEASURES:
-        found[name], found[f"{name}_p"] = found[name].where(kept), found[f"{name}_p"].where(kept)
-    alone = kept & (found["raters"] == raters)
-    found["irr_p"] = found["irr_p"].where(~alone)
-    only = kept & ~alone & found["gai"].isnull()
-    reason = found["reason"].astype(object).where(~alone, NOBODY_OUTSIDE)
-    found["reason"] = reason.where(~only, "XRR is not positive: no GAI").astype(str)
+    enough = table["reason"] == ""
+    masked = [f"{name}{end}" for name in MEASURES for end in ("", "_p")]
+    table = table.assign({name: table[name].where(enough) for name in masked})
+    alone = enough & (table["raters"] == n_raters)
+    table["irr_p"] = table["irr_p"].where(~alone)
+    no_gai = enough & ~alone & table["gai"].isnull()
+    reason = table["reason"].astype(object).where(~alone, NOBODY_OUTSIDE)
+    table["reason"] = reason.where(~no_gai, "XRR is not positive: no GAI").astype(str)
     for name, text in LONG_NAMES.items():
-        found[name].attrs["long_name"] = text
-    return found
+        table[name].attrs["long_name"] = text
+    return table
 
 
-def _adjusted(found: xr.Dataset) -> xr.Dataset:
+def _adjust_p_values(table: xr.Dataset) -> xr.Dataset:
     """Correct all p values of the table together."""
-    p = np.stack([found[f"{name}_p"].to_numpy() for name in MEASURES])
+    p = np.stack([table[f"{name}_p"].to_numpy() for name in MEASURES])
     for name, row in zip(MEASURES, benjamini_hochberg(p), strict=True):
-        found[f"{name}_p_adjusted"] = ("group", row)
-    return found.assign_coords(group=found["group"].astype(str))
+        table[f"{name}_p_adjusted"] = ("group", row)
+    return table.assign_coords(group=table["group"].astype(str))

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.metrics.stats.multiplicity import holm
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
-
 
 def contrasts(observed: xr.Dataset, resampled: xr.Dataset, *, level: float) -> xr.Dataset:
     """Compare every two groups of a grouping, stratum by stratum.
@@ -42,79 +40,62 @@ def contrasts(observed: xr.Dataset, resampled: xr.Dataset, *, level: float) -> x
     >>> round(float(found["mpa"].sel(group="g=a", other="g=b")), 2)
     0.2
     """
-    parts = {str(name): _contrast(observed[name], resampled[name], level) for name in observed}
-    return xr.Dataset({f"{name}{end}": x for name, part in parts.items() for end, x in part})
+    compared = {
+        f"{name}{suffix}": values
+        for name in observed
+        for suffix, values in _contrast(observed[name], resampled[name], level).items()
+    }
+    return xr.Dataset(compared)
 
 
 def _contrast(
     observed: xr.DataArray, resampled: xr.DataArray, level: float
-) -> list[tuple[str, xr.DataArray]]:
-    """One statistic: its differences, their intervals and tests."""
-    observed = observed.transpose("group", "by")
-    resampled = resampled.transpose("replicate", "group", "by")
+) -> dict[str, xr.DataArray]:
+    """Differences of one statistic, their tests and intervals, by the suffix of their name."""
+    x = observed.transpose("group", "by").to_numpy()
+    rows = resampled.transpose("replicate", "group", "by").to_numpy()
     grouping = observed["grouping"].to_numpy()
-    square = (observed.sizes["group"],) * 2 + (observed.sizes["by"],)
-    difference, p, corrected = (np.full(square, np.nan) for _ in range(3))
-    interval = np.full((*square, 2), np.nan)
+    shape = (len(x), *x.shape)
+    difference, p, corrected = (np.full(shape, np.nan) for _ in range(3))
+    interval = np.full((*shape, 2), np.nan)
     for name in dict.fromkeys(grouping.tolist()):
-        pairs = _pairs(np.flatnonzero(grouping == name))
-        for at in range(square[2]):
-            x, rows = observed.to_numpy()[:, at], resampled.to_numpy()[:, :, at]
-            _fill(x, rows, pairs, level, difference[..., at], p[..., at], interval[..., at, :])
-        low, high = pairs
-        corrected[low, high] = corrected[high, low] = holm(p[low, high])
-    labels = {name: c for name, c in observed.coords.items() if name != "grouping"}
-    labels["other"] = ("other", observed["group"].to_numpy())
+        groups = np.flatnonzero(grouping == name)
+        first, second = (groups[positions] for positions in np.triu_indices(len(groups), k=1))
+        for stratum in range(x.shape[1]):
+            value, draws = x[:, stratum], rows[:, :, stratum]
+            known = ~np.isnan(value[first] + value[second])
+            a, b = first[known], second[known]
+            if a.size:
+                gap = value[a] - value[b]
+                gaps = xr.DataArray(draws[:, a] - draws[:, b], dims=("replicate", "pair"))
+                bounds = percentile_interval(gaps, level=level).to_numpy()
+                bounds[bounds[:, 0] == bounds[:, 1]] = np.nan
+                difference[a, b, stratum], difference[b, a, stratum] = gap, -gap
+                interval[a, b, stratum], interval[b, a, stratum] = bounds, -bounds[:, ::-1]
+                p[a, b, stratum] = p[b, a, stratum] = _p_values(gap, gaps)
+        corrected[first, second] = corrected[second, first] = holm(p[first, second])
+    coords = {name: coord for name, coord in observed.coords.items() if name != "grouping"}
+    coords["other"] = ("other", observed["group"].to_numpy())
     dims = ("group", "other", "by")
-    found = {"": difference, "_p": p, "_p_holm": corrected}
-    made = [(end, xr.DataArray(x, labels, dims)) for end, x in found.items()]
-    bounds = {**labels, "bound": ["lower", "upper"]}
-    return [*made, ("_interval", xr.DataArray(interval, bounds, (*dims, "bound")))]
+    values = {"": difference, "_p": p, "_p_holm": corrected}
+    arrays = {suffix: xr.DataArray(array, coords, dims) for suffix, array in values.items()}
+    bounded = xr.DataArray(interval, {**coords, "bound": ["lower", "upper"]}, (*dims, "bound"))
+    return arrays | {"_interval": bounded}
 
 
-def _pairs(groups: NDArray[np.intp]) -> Pairs:
-    """Positions of every two groups of a grouping, each pair once."""
-    low, high = np.triu_indices(len(groups), k=1)
-    return groups[low], groups[high]
-
-
-def _fill(  # noqa: PLR0917 - one row of the table a pair, written in place
-    observed: NDArray[np.float64],
-    resampled: NDArray[np.float64],
-    pairs: Pairs,
-    level: float,
-    difference: NDArray[np.float64],
-    p: NDArray[np.float64],
-    interval: NDArray[np.float64],
-) -> None:
-    """Write the pairs of one stratum, both ways round."""
-    known = ~np.isnan(observed)
-    kept = known[pairs[0]] & known[pairs[1]]
-    low, high = pairs[0][kept], pairs[1][kept]
-    if not low.size:
-        return
-    apart = observed[low] - observed[high]
-    rows = xr.DataArray(resampled[:, low] - resampled[:, high], dims=("replicate", "pair"))
-    bounds = percentile_interval(rows, level=level).to_numpy()
-    difference[low, high], difference[high, low] = apart, -apart
-    bounds[bounds[:, 0] == bounds[:, 1]] = np.nan
-    interval[low, high], interval[high, low] = bounds, -bounds[:, ::-1]
-    p[low, high] = p[high, low] = _p(apart, rows)
-
-
-def _p(apart: NDArray[np.float64], rows: xr.DataArray) -> NDArray[np.float64]:
+def _p_values(difference: NDArray[np.float64], resampled: xr.DataArray) -> NDArray[np.float64]:
     """Two-sided p value of each difference; NaN where resamples do not differ.
 
-    The normal law tells small p values from each other, which shares of resamples cannot; the
-    shares hold where resamples lie askew, so that p is never below what an interval says.
+    The normal law distinguishes small p values, which shares of resamples cannot; the shares hold
+    where resamples are skewed, so that p is never below what an interval says.
     """
-    from scipy.special import ndtr  # noqa: PLC0415 - quick to start without it
+    from scipy.special import ndtr  # noqa: PLC0415 - a quarter of a second to import
 
-    x = rows.to_numpy()
-    gaps = np.isnan(x)
-    made = np.maximum(len(x) - gaps.sum(axis=0), 1)
-    share = 2.0 * np.minimum((x <= 0).sum(axis=0), (x >= 0).sum(axis=0)) / made
-    sd = rows.std("replicate", ddof=1, skipna=bool(gaps.any())).to_numpy()
+    x = resampled.to_numpy()
+    missing = np.isnan(x)
+    present = np.maximum(len(x) - missing.sum(axis=0), 1)
+    share = 2.0 * np.minimum((x <= 0).sum(axis=0), (x >= 0).sum(axis=0)) / present
+    sd = resampled.std("replicate", ddof=1, skipna=bool(missing.any())).to_numpy()
     with np.errstate(invalid="ignore", divide="ignore"):
-        p: NDArray[np.float64] = 2.0 * ndtr(-np.abs(apart) / sd)
+        p: NDArray[np.float64] = 2.0 * ndtr(-np.abs(difference) / sd)
     return np.where(sd > 0, np.minimum(np.maximum(p, share), 1.0), np.nan)

@@ -1,4 +1,4 @@
-"""Compiled loops over a crowd's ratings, without labels; machine code cached on disk."""
+"""Compiled loops over a crowd's ratings, without labels; machine code is cached on disk."""
 
 import numpy as np
 from numba import njit
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Index = NDArray[np.int64]
-Places = NDArray[np.uint32]
+Groups = NDArray[np.uint32]
 Scores = NDArray[np.int16]
 
 
@@ -16,7 +16,7 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
     first: Index,
     rater: Codes,
     score: Scores,
-    kind: Places,
+    group: Groups,
     within: Floats,
     cross: Floats,
     inside: Floats,
@@ -30,68 +30,68 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
         first: First rating of each item, and the number of ratings; shape (items + 1,).
         rater: Rater of each rating, ordered by item; shape (ratings,).
         score: Score of each rating; shape (ratings,).
-        kind: Group of each rater, the number of groups for none; shape (raters, p).
+        group: Group of each rater, the number of groups for none; shape (raters, p).
         within: Result: pairs inside each group, 1 / (m - 1) each; shape (p, s, s, groups).
         cross: Result: pairs across, (m + n) / (m n) each; shape (p, s, s, groups).
         inside: Result: scores inside, of items that have both sides; shape (p, s, groups).
         outside: Result: scores outside, of the same items; shape (p, s, groups).
     """
-    shuffles, n_scores, groups = inside.shape
-    # Whole numbers: adding one to a float waits for the one before it.
-    tally = np.empty((shuffles, n_scores * (groups + 1)), np.int32)
-    whole = np.empty(n_scores)
-    # Items outermost: their ratings stay in the nearest cache for all of the block.
+    partitions, n_scores, n_groups = inside.shape
+    # Counts are integers: adding one to a float waits for the addition before it.
+    counts = np.empty((partitions, n_scores * (n_groups + 1)), np.int32)
+    everyone = np.empty(n_scores)
+    # Items are outermost: their ratings stay in the nearest cache for the whole block.
     for i in range(first.size - 1):
-        here = slice(first[i], first[i + 1])
-        _tally(rater[here], score[here], groups + 1, kind, tally)
+        ratings = slice(first[i], first[i + 1])
+        _count_item(rater[ratings], score[ratings], n_groups + 1, group, counts)
         for c in range(n_scores):
-            whole[c] = tally[0, c * (groups + 1) : (c + 1) * (groups + 1)].sum()
-        _add_item(tally, whole, within, cross, inside, outside)
+            everyone[c] = counts[0, c * (n_groups + 1) : (c + 1) * (n_groups + 1)].sum()
+        _add_item(counts, everyone, within, cross, inside, outside)
     for k in range(n_scores):
         for c in range(k):
             within[:, k, c] = within[:, c, k]
 
 
 @njit(cache=True, nogil=True)
-def _tally(rater: Codes, score: Scores, stride: int, kind: Places, tally: Codes) -> None:
-    """Count the ratings of an item by score and group, for every shuffle of the raters."""
-    tally[:] = 0
+def _count_item(rater: Codes, score: Scores, stride: int, group: Groups, counts: Codes) -> None:
+    """Count the ratings of an item by score and group, for every partition of the raters."""
+    counts[:] = 0
     for r in range(rater.size):
-        here, start = kind[np.uint32(rater[r])], np.uint32(score[r] * stride)
-        for p in range(here.size):
-            tally[p, here[p] + start] += 1
+        groups, start = group[np.uint32(rater[r])], np.uint32(score[r] * stride)
+        for p in range(groups.size):
+            counts[p, groups[p] + start] += 1
 
 
 @njit(cache=True, nogil=True)
 def _add_item(  # noqa: PLR0917
-    tally: Codes, whole: Floats, within: Floats, cross: Floats, inside: Floats, outside: Floats
+    counts: Codes, everyone: Floats, within: Floats, cross: Floats, inside: Floats, outside: Floats
 ) -> None:
-    """Add an item to the results of every shuffle."""
-    counts = np.empty((whole.size, inside.shape[2]))
+    """Add an item to the results of every partition."""
+    by_group = np.empty((everyone.size, inside.shape[2]))
     size, pair = np.empty(inside.shape[2]), np.empty(inside.shape[2])
     across, both = np.empty(inside.shape[2]), np.empty(inside.shape[2])
-    total = whole.sum()
-    for p in range(tally.shape[0]):
-        _read(tally[p], counts, size)
-        _weigh(size, total, pair, across, both)
-        _add_pairs(counts, whole, pair, across, within[p], cross[p])
-        _add_margins(counts, whole, both, inside[p], outside[p])
+    total = everyone.sum()
+    for p in range(counts.shape[0]):
+        _read_counts(counts[p], by_group, size)
+        _weight_pairs(size, total, pair, across, both)
+        _add_pairs(by_group, everyone, pair, across, within[p], cross[p])
+        _add_margins(by_group, everyone, both, inside[p], outside[p])
 
 
 @njit(cache=True, nogil=True)
-def _read(tally: Codes, counts: Floats, size: Floats) -> None:
+def _read_counts(counts: Codes, by_group: Floats, size: Floats) -> None:
     """Ratings of an item by score and group, and by group; those of no group are left out."""
     size[:] = 0.0
-    for c in range(counts.shape[0]):
+    for c in range(by_group.shape[0]):
         start = c * (size.size + 1)
         for g in range(size.size):
-            counts[c, g] = tally[start + g]
-            size[g] += counts[c, g]
+            by_group[c, g] = counts[start + g]
+            size[g] += by_group[c, g]
 
 
 @njit(cache=True, nogil=True)
-def _weigh(size: Floats, total: float, pair: Floats, across: Floats, both: Floats) -> None:
-    """Weigh the pairs of an item inside and across each group; 0 where it has none."""
+def _weight_pairs(size: Floats, total: float, pair: Floats, across: Floats, both: Floats) -> None:
+    """Weights of the pairs of an item inside and across each group; 0 where it has none."""
     for g in range(size.size):
         m, n = size[g], total - size[g]
         pair[g] = 1.0 / (m - 1.0) if m > 1.0 else 0.0
@@ -101,34 +101,34 @@ def _weigh(size: Floats, total: float, pair: Floats, across: Floats, both: Float
 
 @njit(cache=True, nogil=True)
 def _add_pairs(  # noqa: PLR0917
-    counts: Floats, whole: Floats, pair: Floats, across: Floats, within: Floats, cross: Floats
+    by_group: Floats, everyone: Floats, pair: Floats, across: Floats, within: Floats, cross: Floats
 ) -> None:
     """Add the ordered pairs of two ratings of one item.
 
-    Rows by name: loops over single rows become vector instructions.
+    Rows are bound to names: loops over single rows become vector instructions.
     """
-    for k in range(counts.shape[0]):
-        other, number = counts[k], whole[k]
-        for c in range(counts.shape[0]):
-            one, row = counts[c], cross[c, k]
+    for k in range(by_group.shape[0]):
+        second, number = by_group[k], everyone[k]
+        for c in range(by_group.shape[0]):
+            one, row = by_group[c], cross[c, k]
             for g in range(pair.size):
-                row[g] += across[g] * one[g] * (number - other[g])
+                row[g] += across[g] * one[g] * (number - second[g])
         # Pairs inside are the same both ways: the upper triangle holds them until the end.
         for c in range(k + 1):
-            one, row, own = counts[c], within[c, k], 1.0 if c == k else 0.0
+            one, row, itself = by_group[c], within[c, k], 1.0 if c == k else 0.0
             for g in range(pair.size):
-                row[g] += pair[g] * one[g] * (other[g] - own)
+                row[g] += pair[g] * one[g] * (second[g] - itself)
 
 
 @njit(cache=True, nogil=True)
 def _add_margins(
-    counts: Floats, whole: Floats, both: Floats, inside: Floats, outside: Floats
+    by_group: Floats, everyone: Floats, both: Floats, inside: Floats, outside: Floats
 ) -> None:
     """Add the scores of an item that has raters on both sides."""
-    for c in range(counts.shape[0]):
+    for c in range(by_group.shape[0]):
         for g in range(both.size):
-            inside[c, g] += both[g] * counts[c, g]
-            outside[c, g] += both[g] * (whole[c] - counts[c, g])
+            inside[c, g] += both[g] * by_group[c, g]
+            outside[c, g] += both[g] * (everyone[c] - by_group[c, g])
 
 
 @njit(cache=True, nogil=True)
@@ -170,7 +170,7 @@ def tabulate_raters(  # noqa: PLR0917
 
 @njit(cache=True, nogil=True)
 def count_raters(  # noqa: PLR0917
-    item: Codes, rater: Codes, score: Scores, others: Floats, scores: Floats, rated: Floats
+    item: Codes, rater: Codes, score: Scores, others: Floats, counts: Floats, rated: Floats
 ) -> None:
     """Count each rater's ratings by score, and those of items that somebody else labels.
 
@@ -179,25 +179,27 @@ def count_raters(  # noqa: PLR0917
         rater: Rater of each rating.
         score: Score of each rating.
         others: Labels of each item, those of one rating of it taken out; shape (items,).
-        scores: Result: ratings with each score; shape (raters, scores).
+        counts: Result: ratings with each score; shape (raters, scores).
         rated: Result: ratings of items that have a label; shape (raters,).
     """
     for r in range(score.size):
-        scores[rater[r], score[r]] += 1.0
+        counts[rater[r], score[r]] += 1.0
         rated[rater[r]] += 1.0 if others[item[r]] > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def count_scores(item: Codes, rater: Codes, score: Scores, kind: Index, counts: Codes) -> None:
-    """Count the scores that raters of each kind gave to each item; missing ones nowhere.
+def count_scores(
+    item: Codes, rater: Codes, score: Scores, rater_class: Index, counts: Codes
+) -> None:
+    """Count the scores that raters of each class gave to each item; missing ones count nowhere.
 
     Args:
         item: Item of each rating; shape (ratings,).
         rater: Rater of each rating.
         score: Score of each rating, negative where missing.
-        kind: Kind of each rater; shape (raters,).
-        counts: Result; shape (kinds, items, scores).
+        rater_class: Class of each rater; shape (raters,).
+        counts: Result; shape (classes, items, scores).
     """
     for r in range(score.size):
         if score[r] >= 0:
-            counts[kind[rater[r]], item[r], score[r]] += 1
+            counts[rater_class[rater[r]], item[r], score[r]] += 1

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sharpbayes.metrics.stats.multiplicity import holm
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.integer]
 
 LONG_NAMES = {
     "score_count": "ratings with this score",
@@ -45,108 +46,86 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
     top = count.sizes["score"] - 1
     total = count.sum("score")
     share = count / total.where(total > 0)
-    place = xr.DataArray(np.arange(top + 1.0), dims="score")
-    used = place.where(count > 0)
-    middle = np.abs(place - top / 2) < 1
-    found = {
+    position = xr.DataArray(np.arange(top + 1.0), dims="score")
+    used = position.where(count > 0)
+    middle = np.abs(position - top / 2) < 1
+    indices = {
         "score_count": score_count,
         "score_share": share,
-        "mean_score": (share * place).sum("score", skipna=False),
+        "mean_score": (share * position).sum("score", skipna=False),
         "extreme_response": share.isel(score=0, drop=True) + share.isel(score=-1, drop=True),
         "central_tendency": share.where(middle, 0.0).sum("score").where((total > 0) & (top > 1)),
         "scale_range_used": (used.max("score") - used.min("score")) / top,
     }
-    return describe_variables(xr.Dataset(found))
+    return _describe(xr.Dataset(indices))
 
 
 def drift(
-    score: NDArray[np.integer],
-    *,
-    item: NDArray[np.integer],
-    rater: NDArray[np.integer],
-    order: Floats,
-    n_raters: int,
-    min_items: int,
+    score: Codes, *, item: Codes, rater: Codes, time: Floats, n_raters: int, min_items: int
 ) -> xr.Dataset:
     """Return how each rater's scores move from their first rating to their last.
 
     ``drift`` is the least-squares slope of ``score - mean score of the item by other raters`` on
-    ``(order - first) / (last - first)``: its p value is that of the t test of the slope.
+    ``(time - first) / (last - first)``; its p value is from the t test of the slope.
 
     Args:
         score: Scores 0..K, none missing; (rating,).
         item: Item of each rating.
         rater: Rater of each rating.
-        order: When each rating was made, such as its number; NaN where not known.
+        time: When each rating was made, such as its number; NaN where not known.
         n_raters: Number of raters.
         min_items: Fewest ratings of a rater, of items that others rated; at least 3 are needed.
 
     Returns:
         ``drift`` in scores, ``drift_p`` and ``drift_p_holm`` (rater); NaN below ``min_items`` and
-        where the order is the same for all ratings. p values are NaN also where nothing is left
-        over around the line.
+        where the time is the same for all ratings. p values are NaN also where every rating lies
+        on the line.
 
     >>> item, rater = np.divmod(np.arange(20), 2)
     >>> score = np.where(rater == 1, item // 5, 0)
-    >>> found = drift(score, item=item, rater=rater, order=item + 1.0, n_raters=2, min_items=3)
+    >>> found = drift(score, item=item, rater=rater, time=item + 1.0, n_raters=2, min_items=3)
     >>> found["drift"].round(2).values.tolist()
     [-1.36, 1.36]
     """
-    rest, kept = _others(score, item, order)
-    who, y = rater[kept], rest[kept]
-    x = _relative(order[kept], who, n_raters)
-    n, mean_x, mean_y = _means(who, x, y, n_raters)
+    number, total = np.bincount(item), np.bincount(item, score)
+    others = number[item] - 1
+    used = (others > 0) & np.isfinite(time)
+    rest = score - (total[item] - score) / np.maximum(others, 1)
+    who, y = rater[used], rest[used]
+    x = _scale_time(time[used], who, n_raters)
+    n = np.bincount(who, minlength=n_raters)
+    mean_x, mean_y = (np.bincount(who, v, n_raters) / np.maximum(n, 1) for v in (x, y))
     dx, dy = x - mean_x[who], y - mean_y[who]
     sxx, sxy, syy = (np.bincount(who, v, n_raters) for v in (dx * dx, dx * dy, dy * dy))
     known = (n >= max(min_items, 3)) & (sxx > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(known, sxy / sxx, np.nan)
-        left = syy - slope * sxy
-        error = np.sqrt(np.where(left > 1e-12 * syy, left, np.nan) / (n - 2) / sxx)
-    return describe_variables(_tested(slope, error, n - 2))
+        residual = syy - slope * sxy
+        error = np.sqrt(np.where(residual > 1e-12 * syy, residual, np.nan) / (n - 2) / sxx)
+    return _describe(_test_slopes(slope, error, n - 2))
 
 
-def describe_variables(found: xr.Dataset) -> xr.Dataset:
-    """Return a dataset whose variables say what they are."""
-    for name, text in LONG_NAMES.items():
-        if name in found:
-            found[name].attrs["long_name"] = text
-    return found
+def _describe(dataset: xr.Dataset) -> xr.Dataset:
+    """The dataset, its variables with what they are."""
+    for name in dataset.data_vars:
+        dataset[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    return dataset
 
 
-def _others(
-    score: NDArray[np.integer], item: NDArray[np.integer], order: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scores less the mean of the other raters of the item, and where there are any."""
-    number, total = np.bincount(item), np.bincount(item, score)
-    others = number[item] - 1
-    kept = (others > 0) & np.isfinite(order)
-    return score - (total[item] - score) / np.maximum(others, 1), kept
-
-
-def _relative(order: Floats, who: NDArray[np.integer], n_raters: int) -> Floats:
-    """The order of each rater's ratings, from 0 to 1."""
+def _scale_time(time: Floats, who: Codes, n_raters: int) -> Floats:
+    """The time of each rater's ratings, from 0 to 1."""
     first, last = np.full(n_raters, np.inf), np.full(n_raters, -np.inf)
-    np.minimum.at(first, who, order)
-    np.maximum.at(last, who, order)
+    np.minimum.at(first, who, time)
+    np.maximum.at(last, who, time)
     length = last - first
-    relative: Floats = (order - first[who]) / np.where(length > 0, length, 1.0)[who]
-    return relative
+    scaled: Floats = (time - first[who]) / np.where(length > 0, length, 1.0)[who]
+    return scaled
 
 
-def _means(
-    who: NDArray[np.integer], x: Floats, y: Floats, n_raters: int
-) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """Ratings of each rater, and means of both variables."""
-    n = np.bincount(who, minlength=n_raters)
-    mean_x, mean_y = (np.bincount(who, v, n_raters) / np.maximum(n, 1) for v in (x, y))
-    return n, mean_x, mean_y
-
-
-def _tested(slope: Floats, error: Floats, freedom: NDArray[np.intp]) -> xr.Dataset:
+def _test_slopes(slope: Floats, error: Floats, freedom: NDArray[np.intp]) -> xr.Dataset:
     """Slopes with the t test of each, corrected over raters."""
-    from scipy.special import stdtr  # noqa: PLC0415 - quick to start without it
+    from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import
 
     p = 2.0 * stdtr(np.maximum(freedom, 1), -np.abs(slope) / error)
-    found = {"drift": slope, "drift_p": p, "drift_p_holm": holm(p)}
-    return xr.Dataset({name: ("rater", x) for name, x in found.items()})
+    tests = {"drift": slope, "drift_p": p, "drift_p_holm": holm(p)}
+    return xr.Dataset({name: ("rater", values) for name, values in tests.items()})

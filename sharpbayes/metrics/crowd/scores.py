@@ -1,4 +1,4 @@
-"""From single crowd ratings to what responsiveness compares: plurality scores and safety labels.
+"""Plurality scores and safety labels, which responsiveness compares, from single ratings.
 
 Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
 any extra leading dimensions (``draw``, ``replicate``) of its first argument; of an array of Dask
@@ -35,7 +35,7 @@ def score_counts(
         score: Scores 0..n_scores-1, -1 missing; (..., rating).
         item: Item of each rating, 0..n_items-1; (rating,).
         rater: Rater of each rating, a position in ``membership``; (rating,).
-        membership: Who belongs to which group; bool (group, rater).
+        membership: Which rater belongs to which group; bool (group, rater).
         n_scores: Number of scores of the scale, K + 1.
         n_items: Number of items.
 
@@ -55,24 +55,24 @@ def score_counts(
     [[[1, 0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0, 1]]]
     """
     _require_range("rater", rater, below=membership.sizes["rater"])
-    # Raters of the same groups are counted together: one pass over the ratings serves all groups.
-    kinds, kind = np.unique(
+    _require_range("item", item, below=n_items)
+    # A class holds the raters of the same groups: one pass over the ratings serves all groups.
+    classes, rater_class = np.unique(
         membership.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
     )
-    _require_range("item", item, below=n_items)
-    shape = {"kind": len(kinds), "item": n_items, "score": n_scores}
-    by_kind: xr.DataArray = xr.apply_ufunc(
-        partial(_counted, item=item, rater=rater, kind=kind, shape=tuple(shape.values())),
+    sizes = {"class": len(classes), "item": n_items, "score": n_scores}
+    by_class: xr.DataArray = xr.apply_ufunc(
+        partial(_count, item=item, rater=rater, rater_class=rater_class, shape=(*sizes.values(),)),
         score.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
-        output_core_dims=[list(shape)],
+        output_core_dims=[list(sizes)],
         dask="parallelized",
-        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": shape},
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
         output_dtypes=[np.int32],
     ).assign_coords(score=np.arange(n_scores))
-    groups = xr.DataArray(kinds.astype(float), dims=("kind", "group"))
+    groups = xr.DataArray(classes.astype(float), dims=("class", "group"))
     groups = groups.assign_coords(membership.isel(rater=0, drop=True).coords)
-    counts: xr.DataArray = xr.dot(groups, by_kind.astype(float), dim="kind", optimize=True)
+    counts: xr.DataArray = xr.dot(groups, by_class.astype(float), dim="class", optimize=True)
     return counts.astype(np.int32).transpose(..., "group", "item", "score")
 
 
@@ -124,7 +124,7 @@ def expert_label_counts(
     >>> expert_label_counts(label, item=item, n_items=2).values.tolist()
     [[1, 2], [0, 0]]
     """
-    rows = _flags(_as_rows(label, dim="rating"))
+    rows = _check_labels(label, dim="rating")
     one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
     everyone = np.zeros(len(item), dtype=np.int32)
     counts = score_counts(
@@ -189,47 +189,45 @@ def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray
     >>> item_label_counts(np.array([1, 0, -1])).values.tolist()
     [[0, 1], [1, 0], [0, 0]]
     """
-    rows = _flags(_as_rows(label, dim="item"))
+    rows = _check_labels(label, dim="item")
     unsafe = xr.DataArray([0, 1], dims="unsafe", coords={"unsafe": [0, 1]})
     counts: xr.DataArray = (rows == unsafe).astype(np.int32)
     return counts
 
 
-def _as_rows(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataArray:
-    """Labels with their last dimension under the name that the counting expects."""
-    if isinstance(label, xr.DataArray):
-        return label.rename({label.dims[-1]: dim})
-    return xr.DataArray(label, dims=dim)
+def _check_labels(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataArray:
+    """Labels over (..., dim); those out of range are refused when they are read."""
 
-
-def _flags(label: xr.DataArray) -> xr.DataArray:
-    """The same labels; those out of range are refused when they are read."""
-
-    def whole(values: NDArray[np.integer]) -> NDArray[np.integer]:
+    def check(values: NDArray[np.integer]) -> NDArray[np.integer]:
         _require_range("label", values, below=2, missing=True)
         return values
 
+    if isinstance(label, xr.DataArray):
+        rows = label.rename({label.dims[-1]: dim})
+    else:
+        rows = xr.DataArray(label, dims=dim)
     checked: xr.DataArray = xr.apply_ufunc(
-        whole, label, dask="parallelized", output_dtypes=[label.dtype], keep_attrs=True
+        check, rows, dask="parallelized", output_dtypes=[label.dtype], keep_attrs=True
     )
     return checked
 
 
-def _counted(
+def _count(
     scores: NDArray[np.integer],
     *,
     item: NDArray[np.integer],
     rater: NDArray[np.integer],
-    kind: NDArray[np.integer],
+    rater_class: NDArray[np.integer],
     shape: tuple[int, ...],
 ) -> NDArray[np.int32]:
     """Count each row of (..., rating) by itself: memory grows with the counts alone."""
     _require_range("score", scores, below=shape[-1], missing=True)
     codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
+    classes = rater_class.reshape(-1).astype(np.int64)
     counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
-    for at in np.ndindex(scores.shape[:-1]):
-        score = np.ascontiguousarray(scores[at], dtype=np.int16)
-        count_scores(*codes, score, kind.reshape(-1).astype(np.int64), counts[at])
+    for row in np.ndindex(scores.shape[:-1]):
+        score = np.ascontiguousarray(scores[row], dtype=np.int16)
+        count_scores(*codes, score, classes, counts[row])
     return counts
 
 
@@ -240,5 +238,5 @@ def _require_range(
     lowest = MISSING if missing else 0
     wrong = (values < lowest) | (values >= below)
     if wrong.any():
-        found = format_list(np.unique(values[wrong]))
-        raise ValueError(f"{what} {found} is out of range (allowed: {lowest} to {below - 1})")
+        codes = format_list(np.unique(values[wrong]))
+        raise ValueError(f"{what} {codes} is out of range (allowed: {lowest} to {below - 1})")
