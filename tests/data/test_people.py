@@ -7,7 +7,7 @@ import pytest
 from sharpbayes.data.panel import melt_panel, read_panel
 from sharpbayes.data.panel_ratings import PanelRatings
 from sharpbayes.errors import DataError
-from tests.data.test_faults_and_layouts import WIDE, panel
+from tests.data.tables import WIDE, panel
 
 ROLES = {"model": "m", "prompt": "p", "rater": "who", "indicator": "what", "score": "s"}
 PEOPLE = pd.DataFrame(

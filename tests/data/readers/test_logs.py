@@ -15,7 +15,7 @@ from sharpbayes.errors import DataError
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parents[1] / "logs"
 INSPECT = json.loads((LOGS / "inspect_expected.json").read_text(encoding="utf-8"))
 GRADE = {"kind": "categorical", "levels": ["C", "P", "I"]}
 

@@ -9,7 +9,7 @@ from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.context import digest_run
-from tests.data.test_crowd_stream import assert_same, spec, table
+from tests.data.readers.test_parquet_batches import assert_same, spec, table
 
 
 @pytest.fixture

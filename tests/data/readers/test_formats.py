@@ -1,0 +1,66 @@
+"""Tables of every kind are read to the same ratings; a damaged file is named."""
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.data.panel import read_panel
+from sharpbayes.data.readers.formats import read_table
+from tests.data.tables import WIDE, error_text, panel, write
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
+def test_every_kind_of_file_is_the_same(tmp_path, name):
+    expected = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
+    native = WIDE.assign(
+        p=WIDE["p"].astype(int),
+        sev=pd.to_numeric(WIDE["sev"]),
+        good=WIDE["good"].str.lower().isin(["yes", "true", "1"]),
+    )
+    found = read_panel(panel(data=name), write(tmp_path, native, name)).to_dataset()
+    xr.testing.assert_identical(found, expected)
+
+
+def test_files_that_a_pattern_matches_are_joined(tmp_path):
+    write(tmp_path, WIDE[:3], "t1.csv")
+    write(tmp_path, WIDE[3:], "t2.csv")
+    expected = read_panel(panel(), write(tmp_path, WIDE)).to_dataset()
+    xr.testing.assert_identical(read_panel(panel(data="t?.csv"), tmp_path).to_dataset(), expected)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t.csv").write_text("\ufeffa,b\nNA,None\n", encoding="utf-8")
+    assert read_table(tmp_path, "t.csv").to_dict("list") == {"a": ["NA"], "b": ["None"]}
+
+
+FILES = {
+    "not there": ("judgements.txt", "a,b\n1,2\n", "t.csv: no such file"),
+    "near": ("t2.csv", "a,b\n1,2\n", "t.csv: no such file; did you mean 't2.csv'?"),
+    "two columns of one name": (
+        "t.csv",
+        "a,b,a\n1,2,3\n",
+        "t.csv:1: 1 column names stand more than once: a",
+    ),
+    "nothing": ("t.csv", "", "t.csv:1: the first line is empty, it must name the columns"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_error_of_a_file_in_these_words(tmp_path, name):
+    file, text, expected = FILES[name]
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert error_text(lambda: read_table(tmp_path, "t.csv"), tmp_path) == expected
+
+
+def test_an_unknown_kind_of_file_is_refused(tmp_path):
+    (tmp_path / "t.xlsx").write_text("")
+    assert error_text(lambda: read_table(tmp_path, "t.xlsx"), tmp_path) == (
+        "t.xlsx: unknown kind of file '.xlsx', allowed are .csv, .parquet, .jsonl"
+    )
+
+
+def test_a_line_that_is_no_object_is_named(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n[2]\n')
+    assert error_text(lambda: read_table(tmp_path, "t.jsonl"), tmp_path) == (
+        "t.jsonl:2: not a JSON object"
+    )
