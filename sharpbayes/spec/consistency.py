@@ -21,11 +21,10 @@ LABEL_HINT = '; labels are a column where labels = { from = "item", ... } in a c
 
 
 def check_files(files: StudyFiles) -> None:
-    """Raise every error that shows only when the files of a study are read together.
+    """Check that the names, coefficients, policy and terms of the files of a study agree.
 
     Raises:
-        SpecError: Names that do not exist, coefficients that are missing, policies that do not
-            cover the dimensions, terms by columns that the study does not have.
+        SpecError: Every error that shows only when the files are read together.
     """
     study = files.study.spec
     diagnostics = [files.study.locate(*error) for error in _study_errors(study)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from sharpbayes.errors import Diagnostic, did_you_mean, nearest
 from sharpbayes.spec.base import Spec
@@ -50,14 +50,7 @@ _REQUIREMENTS = {
 def explain_errors(
     error: ValidationError, cls: type[Spec], data: Mapping[str, Any], source: SourceText
 ) -> list[Diagnostic]:
-    """Return the mistakes behind a validation error.
-
-    Args:
-        error: The error that pydantic raised.
-        cls: The class that was validated.
-        data: The data that was validated.
-        source: The text of the data.
-    """
+    """Return the mistakes behind an error that pydantic raised for the data of a text."""
     errors = [
         (_written_path(details["loc"], data, missing=details["type"] == "missing"), details)
         for details in error.errors(include_url=False)
@@ -78,7 +71,7 @@ def tables_at(cls: type[Spec], path: KeyPath) -> list[type[Spec]]:
     types: list[Any] = [cls]
     for part in path:
         types = [inner for kind in types for inner in _types_inside(kind, part)]
-    return [kind for kind in types if _is_table(kind)]
+    return [kind for kind in types if hasattr(kind, "model_fields")]
 
 
 def _follows(details: Any) -> bool:
@@ -167,14 +160,9 @@ def _keys(cls: type[Spec], path: KeyPath) -> list[str]:
     return list(dict.fromkeys(info.alias or name for name, info in fields))
 
 
-def _is_table(kind: Any) -> bool:
-    """Tell whether a type is one of the classes of tables."""
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
 def _types_inside(kind: Any, part: str | int) -> Iterator[Any]:
     """The types one key or position further in."""
-    if _is_table(kind):
+    if hasattr(kind, "model_fields"):
         for name, info in kind.model_fields.items():
             if part == (info.alias or name):
                 yield from _members(info.annotation)

@@ -21,17 +21,10 @@ _SCALAR = re.compile(rf"{_STRING}|[^,\]}}\n#]+", re.DOTALL)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line, counted from 1, of every table, key and array element of a TOML text.
+    """Return the line, counted from 1, of every table, key and array element of a valid TOML text.
 
-    Args:
-        text: A text that ``tomllib.loads`` accepts.
-
-    Returns:
-        Lines by path; array elements are counted from 0.
-
-    Examples:
-        >>> key_lines("[b]" + chr(10) + "c = [true, {d = 2}]")[("b", "c", 1, "d")]
-        2
+    >>> key_lines("[b]" + chr(10) + "c = [true, {d = 2}]")[("b", "c", 1, "d")]
+    2
     """
     return _Scanner(text).scan()
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sharpbayes.spec.base import Name, Names, Number, PlainOr, Positive, Spec
+from sharpbayes.spec.lines import KeyPath
 
 Likelihood = Literal["cumulative", "adjacent", "continuation"]
 
@@ -199,9 +200,9 @@ class Model(Spec):
         return self
 
     @property
-    def columns(self) -> tuple[tuple[tuple[str | int, ...], str], ...]:
+    def columns(self) -> tuple[tuple[KeyPath, str], ...]:
         """Path of each place that names a column, and the column, in the order of the file."""
-        terms: list[tuple[tuple[str | int, ...], Names]] = [(("thresholds",), self.thresholds.by)]
+        terms: list[tuple[KeyPath, Names]] = [(("thresholds",), self.thresholds.by)]
         for table in ("location", "discrimination"):
             terms += [((table, at), term.by) for at, term in enumerate(getattr(self, table))]
         return tuple(((*path, "by"), column) for path, by in terms for column in by)

@@ -125,9 +125,8 @@ class Study(Spec):
     @property
     def uncertainties(self) -> tuple[tuple[str, ...], ...]:
         """Every list of sources, in the order of the study."""
-        if isinstance(self.uncertainty[0], str):
-            return (cast("tuple[str, ...]", self.uncertainty),)
-        return cast("tuple[tuple[str, ...], ...]", self.uncertainty)
+        one = isinstance(self.uncertainty[0], str)
+        return cast("tuple[Sources, ...]", (self.uncertainty,) if one else self.uncertainty)
 
     @property
     def sources(self) -> set[str]:
