@@ -14,44 +14,18 @@ from sharpbayes.bayes.design.crossing import Index, combinations
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
-from sharpbayes.spec.study import Sampler
 
 Floats = NDArray[np.float64]
 
 # Latent severities in memory at once: a block of draws stays under some 100 MB.
 BLOCK_VALUES = 4_000_000
-# Bytes for one rating in one draw: a replicated category, and its log-likelihood.
-CATEGORY_BYTES, LOG_LIKELIHOOD_BYTES = 2, 4
 
 
 def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
     """Return about ``draws`` draws in all, evenly spaced and as many from every chain."""
-    count = draws_per_chain(posterior.sizes["chain"], posterior.sizes["draw"], draws=draws)
-    positions = np.linspace(0, posterior.sizes["draw"] - 1, count).round().astype(int)
-    return posterior.isel(draw=np.unique(positions))
-
-
-def draws_per_chain(chains: int, length: int, *, draws: int) -> int:
-    """Return how many draws of each chain :func:`thin` keeps of ``length``.
-
-    >>> draws_per_chain(4, 1000, draws=500), draws_per_chain(4, 100, draws=500)
-    (125, 100)
-    """
-    return max(1, min(length, draws // chains))
-
-
-def replicate_bytes(design: Design, sampler: Sampler) -> int:
-    """Return the memory of the replicated ratings and log-likelihoods that a fit stores, in bytes.
-
-    Args:
-        design: The design of the fit.
-        sampler: Numbers of chains and draws; ``predictive_draws`` of them are replicated.
-    """
-    if not sampler.predictive_draws:
-        return 0
-    draws = draws_per_chain(sampler.chains, sampler.draws, draws=sampler.predictive_draws)
-    posterior = sampler.chains * draws * (CATEGORY_BYTES + LOG_LIKELIHOOD_BYTES)
-    return design.n_ratings * (posterior + sampler.predictive_draws * CATEGORY_BYTES)
+    chains, length = posterior.sizes["chain"], posterior.sizes["draw"]
+    positions = np.linspace(0, length - 1, max(1, min(length, draws // chains)))
+    return posterior.isel(draw=np.unique(positions.round().astype(int)))
 
 
 def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> LatentRatings:

@@ -135,7 +135,7 @@ FLIPPED = {
 @pytest.mark.slow
 def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
     """The package with one term of its kernel turned round, compiled in a process of its own."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     shutil.copytree(
         root / "sharpbayes", tmp_path / "sharpbayes", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -146,7 +146,7 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
         text = text.replace(plain, turned)
     kernel.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", "from tests.bayes.test_calibrate import told; told()"],
+        [sys.executable, "-c", "from tests.bayes.predict.test_calibration import told; told()"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
         capture_output=True,

@@ -1,0 +1,95 @@
+"""Threads follow the processors of the process; no result depends on their number."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.execution import threads
+from sharpbayes.execution.tasks import IN_PROCESS, Execution, compute_parts, serial_map
+from sharpbayes.execution.threads import cpu_count, run_both, thread_map, use_map
+from sharpbayes.metrics.crowd import cohesion
+from sharpbayes.metrics.stats.resampling import bootstrap
+
+
+@pytest.fixture
+def three_processors(monkeypatch):
+    """A process that may use three of many processors, and the sizes of its thread pools."""
+    sizes, pool = [], threads.ThreadPoolExecutor
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5, 9}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(
+        threads, "ThreadPoolExecutor", lambda size: sizes.append(size) or pool(size)
+    )
+    return sizes
+
+
+def test_processors_are_those_of_the_process(three_processors):
+    assert cpu_count() == 3
+
+
+def test_processors_are_those_of_the_machine_where_none_are_set(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cpu_count() == 1
+
+
+def test_blocks_of_resamples_and_of_pairs_take_one_thread_for_each_processor(three_processors):
+    bootstrap(mean, VALUES, replicates=20, seed=1, dim="prompt", block=5)
+    assert three_processors == [3]
+    cohesion.thread_map(abs, [1])
+    assert three_processors == [3, 3]
+
+
+VALUES = xr.DataArray(np.random.default_rng(1).normal(size=40), dims="prompt")
+
+
+def mean(weights):
+    return xr.Dataset({"mean": (weights * VALUES).sum("prompt") / weights.sum("prompt")})
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    how = {"replicates": 900, "seed": 3, "dim": "prompt", "block": 200}
+    results = []
+    for number in (1, 2, 7):
+        monkeypatch.setattr(threads, "cpu_count", lambda number=number: number)
+        results.append(bootstrap(mean, VALUES, **how))
+    with use_map(serial_map):
+        results.append(bootstrap(mean, VALUES, **how))
+    for result in results[1:]:
+        xr.testing.assert_identical(result, results[0])
+
+
+@pytest.mark.parametrize("map_function", [serial_map, thread_map])
+def test_results_are_in_order_and_reported_as_they_finish(map_function):
+    finished = {}
+    assert map_function(lambda x: x * x, range(9), done=finished.__setitem__) == [
+        x * x for x in range(9)
+    ]
+    assert finished == {x: x * x for x in range(9)}
+
+
+def test_two_tasks_run_at_once():
+    meeting = threading.Barrier(2, timeout=10)
+    both = run_both(lambda: meeting.wait() >= 0, lambda: meeting.wait() >= 0)
+    assert both == (True, True)
+
+
+def test_stored_parts_are_not_computed_again():
+    class Kept(dict):
+        put = dict.__setitem__
+
+    calls, store = [], Kept()
+
+    def task(number):
+        calls.append(number)
+        return {"n": np.array(number)}
+
+    for _ in range(2):
+        parts = compute_parts(task, {"a": 1, "b": 2}, Execution(store=store))
+        assert [int(part["n"]) for part in parts] == [1, 2]
+    assert calls == [1, 2]
+    assert len(compute_parts(task, {"a": 1}, IN_PROCESS)) == 1
+    assert calls == [1, 2, 1]
