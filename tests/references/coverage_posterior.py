@@ -86,7 +86,7 @@ HERE = Path(__file__).parent
 HEADER = ("design", "metric", "source", "truth", "studies", "coverage", "error", "width", "bias")
 
 
-def levels_of(rng, eta):
+def scores_of(rng, eta):
     """Levels 0 to 4 of ratings with these severities."""
     return np.digitize(eta + rng.logistic(size=eta.shape), CUTS).astype(np.int16)
 
@@ -116,7 +116,7 @@ def studied(folder, prompts):
     changed = ['panel.indicators.truth="severity"', "panel.scales.severity.max=4"]
     files = files_of(folder, table, overrides=changed)
     study = read_study(files)
-    levels, plan = study.scores, build_profile_plan(study)
+    panel_data, plan = study.scores, build_profile_plan(study)
     plans = [
         replace(
             plan,
@@ -126,7 +126,7 @@ def studied(folder, prompts):
         )
         for alpha in ALPHAS
     ]
-    return study, levels, plans
+    return study, panel_data, plans
 
 
 def fit_draws(ratings, model, seed):
@@ -143,11 +143,11 @@ def mean_and_cvar(profiles):
     return {"mean": profiles[0]["mean"]} | {f"cvar {alpha}": cvar for alpha, cvar in cvars}
 
 
-def measure_profiles(plans, levels, scores):
-    """Mean and CVaR of levels over (..., model, prompt, judge, indicator)."""
+def measure_profiles(plans, panel_data, scores):
+    """Mean and CVaR of scores over (..., model, prompt, judge, indicator)."""
     lead = [f"lead{n}" for n in range(scores.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
-    rated = levels.transpose("model", "prompt", "judge", "indicator").assign(score=(dims, scores))
+    rated = panel_data.transpose("model", "prompt", "judge", "indicator").assign(score=(dims, scores))
     tables = tabulate_replicates(plans, rated)
     pairs = zip(plans, tables, strict=True)
     metrics = mean_and_cvar([replace(plan, table=table).profile() for plan, table in pairs])
@@ -159,25 +159,25 @@ def panel_study(seed, design_name, panels):
     design = PANELS[design_name]
     prompts, kinds = design.prompts, design.kinds
     rng = np.random.default_rng([SEED, seed, design.stream, prompts])
-    study, levels, plans = panels[prompts]
+    study, panel_data, plans = panels[prompts]
     large = panels[POPULATION]
     model = rng.normal(0, SD["model"], (MODELS, 1, 1, 1))
     indicator = rng.normal(0, SD["indicator"], (1, 1, 1, 3))
     judge, prompt = judges(rng, design.judge_sd), severities(rng, prompts, kinds=kinds)
     eta = model + prompt + indicator + judge
     shape = ("model", "prompt", "judge", "indicator")
-    observed = levels.transpose(*shape).assign(score=(shape, levels_of(rng, eta)))
+    observed = panel_data.transpose(*shape).assign(score=(shape, scores_of(rng, eta)))
     study = replace(study, data=PanelRatings.from_dataset(observed))
     draws = fit_draws(study.ratings, load(find("models", "judge_severity"), Model).spec, seed)
     replicated = measure_profiles(
-        plans, levels, levels_of(rng, np.broadcast_to(eta, (REPLICATES, *eta.shape)))
+        plans, panel_data, scores_of(rng, np.broadcast_to(eta, (REPLICATES, *eta.shape)))
     )
     population = severities(rng, POPULATION, kinds=kinds)
     of_population = measure_profiles(
-        *large[2:0:-1], levels_of(rng, model + population + indicator + judge)
+        *large[2:0:-1], scores_of(rng, model + population + indicator + judge)
     )
     of_new_judges = measure_profiles(
-        plans, levels, levels_of(rng, model + prompt + indicator + judges(rng, design.judge_sd))
+        plans, panel_data, scores_of(rng, model + prompt + indicator + judges(rng, design.judge_sd))
     )
     truths = {
         "ratings": {
@@ -251,7 +251,7 @@ def crowd_data(rng, severity, rater, label):
     items, raters = len(severity), len(rater)
     item, who = np.repeat(np.arange(items), raters), np.tile(np.arange(raters), items)
     return CrowdData(
-        score=levels_of(rng, severity[item] + rater[who]),
+        score=scores_of(rng, severity[item] + rater[who]),
         item=Factor(tuple(f"i{n}" for n in range(items)), item.astype(np.int32)),
         rater=Factor(tuple(f"r{n}" for n in range(raters)), who.astype(np.int32)),
         score_labels=tuple("01234"),
@@ -288,7 +288,7 @@ def crowd_study(seed, *, experts):
     severity, label = drawn_items(rng, ITEMS, experts)
     rater = rng.normal(0, CROWD_SD["rater"], RATERS)
     data = crowd_data(rng, severity, rater, label)
-    replicates = [crowd_data(rng, severity, rater, label).level for _ in range(REPLICATES)]
+    replicates = [crowd_data(rng, severity, rater, label).score for _ in range(REPLICATES)]
     replicated = measure_crowd(
         study, data, xr.DataArray(np.stack(replicates), dims=("replicate", "rating"))
     )
