@@ -76,6 +76,17 @@ def test_a_broken_table_is_seen():
     assert repeated(f"{whole}| `/b` | z |\n") == {"`/b`"}
 
 
+NAMED_FILE = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`")
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md", "docs/extending.md"])
+def test_files_that_a_page_names_exist(name):
+    files = NAMED_FILE.findall((ROOT / name).read_text(encoding="utf-8"))
+    assert files
+    homes = (ROOT, ROOT / "sharpbayes")
+    assert not [file for file in files if not any((home / file).exists() for home in homes)]
+
+
 @pytest.mark.parametrize("path", TOP, ids=named)
 def test_links_of_the_top_level_pages_lead_somewhere(path):
     """MkDocs checks those of the others."""

@@ -147,7 +147,9 @@ def measure_profiles(plans, panel_data, scores):
     """Mean and CVaR of scores over (..., model, prompt, judge, indicator)."""
     lead = [f"lead{n}" for n in range(scores.ndim - 4)]
     dims = (*lead, "model", "prompt", "judge", "indicator")
-    rated = panel_data.transpose("model", "prompt", "judge", "indicator").assign(score=(dims, scores))
+    rated = panel_data.transpose("model", "prompt", "judge", "indicator").assign(
+        score=(dims, scores)
+    )
     tables = tabulate_replicates(plans, rated)
     pairs = zip(plans, tables, strict=True)
     metrics = mean_and_cvar([replace(plan, table=table).profile() for plan, table in pairs])
