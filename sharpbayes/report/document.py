@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.layout import as_written
+from sharpbayes.report.layout import explain_missing
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 
 # Groups that a machine wants at once; the rest is in the results file.
 GROUPS = ("profile", "profile_interval", "decision", "responsiveness", "diagnostics")
+# Attributes that a document of weigh repeats.
+WEIGHED_ATTRIBUTES = ("title", "status", "data_sha256", "study_sha256", "posterior_sha256")
 
 
 def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) -> dict[str, Any]:
@@ -23,11 +25,11 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
         files: What else was written.
 
     Returns:
-        ``answer`` and ``trust`` in the words of the terminal and the report, ``converged`` (null
+        ``answer`` and ``trust`` in the words of the terminal and the page, ``converged`` (null
         where no model was fitted), ``failed`` and ``remarks``, ``path`` of the results, ``files``
         written, and the groups; missing values are null.
     """
-    with as_written(results):
+    with explain_missing(results):
         groups = {name: _group(results[name].to_dataset()) for name in GROUPS if name in results}
         fitted = "diagnostics" in results
         return {
@@ -40,39 +42,72 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
             "failed": failed(results),
             "remarks": remarks(results),
             "path": str(path),
-            "files": [str(each) for each in files],
+            "files": [str(file) for file in files],
             **groups,
         }
 
 
-def found_document(
-    found: xr.DataTree, group: str, *, without: str, files: Iterable[Path]
+def group_document(
+    results: xr.DataTree, group: str, *, without: str, files: Iterable[Path]
 ) -> dict[str, Any]:
-    """Return what ``calibrate`` or ``compare`` found, less what there is one of for each unit.
+    """Return one group of ``calibrate`` or ``compare``, without its values for single units.
 
     Args:
-        found: Results of the command.
-        group: The group that it made.
-        without: Dimension whose variables stay in the results file.
+        results: Results of the command.
+        group: The group that the command made.
+        without: Dimension; variables that have it stay in the results file.
         files: What was written.
     """
-    data = found[group].to_dataset()
+    data = results[group].to_dataset()
     dropped = [name for name, array in data.variables.items() if without in array.dims]
     return {
-        "title": found.attrs["title"],
-        "status": found.attrs["status"],
-        "files": [str(each) for each in files],
+        "title": results.attrs["title"],
+        "status": results.attrs["status"],
+        "files": [str(file) for file in files],
         group: _group(data.drop_vars(dropped)),
     }
 
 
+def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
+    """Return ``{"weights": {name: {"profile": {variable: {model: value}}, ...}}}`` for JSON.
+
+    Posterior draws are given as ``mean``, ``lower`` and ``upper``, in ``posterior_profile`` for
+    example.
+
+    Args:
+        weighed: Results of ``weigh``.
+    """
+    attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
+    weights = {str(name): _weights(node) for name, node in weighed.children.items()}
+    return attributes | {"weights": weights}
+
+
+def _weights(node: xr.DataTree) -> dict[str, Any]:
+    """Groups of one weights file."""
+    groups = {str(name): _group(_without_draws(group)) for name, group in node.children.items()}
+    return {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"], **groups}
+
+
+def _without_draws(group: xr.DataTree) -> xr.Dataset:
+    """A group with mean and central interval in place of draws."""
+    data = group.to_dataset()
+    if "chain" not in data.dims:
+        return data
+    level = (1 + np.array([-1.0, 1.0]) * float(group.attrs["level"])) / 2
+    numbers = data.map(lambda values: values.astype(float))
+    mean = numbers.mean(["chain", "draw"], skipna=False).expand_dims("estimate")
+    bounds = numbers.quantile(level, ["chain", "draw"]).rename(quantile="estimate")
+    joined = xr.concat([mean, bounds.drop_vars("estimate")], "estimate")
+    return joined.assign_coords(estimate=["mean", "lower", "upper"]).transpose(..., "estimate")
+
+
 def _group(data: xr.Dataset) -> dict[str, Any]:
-    """Nest every variable of a group by its labels."""
+    """Every variable of a group, nested by its labels."""
     return {str(name): nested(array) for name, array in data.data_vars.items()}
 
 
 def nested(array: xr.DataArray) -> Any:
-    """Return an array as nested dictionaries, outermost dimension first.
+    """Return an array as nested dictionaries, outermost dimension first; missing values are None.
 
     >>> nested(xr.DataArray([1.5, np.nan], {"model": ["a", "b"]}, "model"))
     {'a': 1.5, 'b': None}
@@ -80,6 +115,5 @@ def nested(array: xr.DataArray) -> Any:
     if array.ndim == 0:
         value = array.item()
         return None if isinstance(value, float) and np.isnan(value) else value
-    dim = array.dims[0]
-    labels = [str(label) for label in array[dim].to_numpy()]
-    return {label: nested(array.isel({dim: at})) for at, label in enumerate(labels)}
+    labels = [str(label) for label in array[array.dims[0]].to_numpy()]
+    return {label: nested(part) for label, part in zip(labels, array, strict=True)}

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,54 +14,44 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
-from sharpbayes.report.figures.catalogue import Picture, data_tables, pictures
-from sharpbayes.report.tables.common import marked
-from sharpbayes.report.tables.files import every_table
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.figures.catalogue import PageFigure, page_figures
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.declaration import Chapter, Table
+from sharpbayes.report.tables.renderer import as_html
 
 # Rows of a table on the page; all of them are in the files of --tables.
 MOST_ROWS = 150
-# Chapters by the titles of their tables, the first that matches.
-CHAPTERS = (
-    ("Decision", r"Decision by|Probabilit|What each|Where weight|CVaR by source"),
-    (
-        "Risk profile",
-        r"Tail risk:|Tables? [1-4][-:]|Section 3\.3|Risk profile|Harm by|Section 4|Distribution",
-    ),
-    ("Judges", r"Table [5-7][,:]|Appendix C|Effective number"),
-    ("Judges against people", r"Judges against|Self-preference|As people would"),
-    ("How dimensions move together", r"Table 8"),
-    ("Whether the order of the models holds", r"Table (9|1\d|20)[,:]|Section H"),
-    ("Groups of raters", r"Responsiveness|Differences|Precision"),
-    ("Use of the scale and agreement", r"Use of the scale|Group cohesion"),
-    ("Raters", r"Groups for recruiting|Raters"),
-    ("Items", r"Item"),
-    ("The fitted model", r"Posterior|Predictive|Sampl"),
-)
-OTHER = "Further results"
+CHAPTERS = list(Chapter)
 UNUSABLE = "From a fit that has NOT CONVERGED: do not decide by these numbers."
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A table with the name that links lead to, and what of it is left out."""
+class PageTable:
+    """A table of the page with the figures that show its data.
+
+    Attributes:
+        anchor: Name that links lead to.
+        title: What it shows.
+        html: The table.
+        figures: Figures above it.
+    """
 
     anchor: str
-    table: Table
-    pictures: tuple[Picture, ...]
-    left_out: int
+    title: str
+    html: str
+    figures: tuple[PageFigure, ...]
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A part of the page."""
+class PageChapter:
+    """A chapter of the page."""
 
     anchor: str
     heading: str
-    shown: tuple[Shown, ...]
+    tables: tuple[PageTable, ...]
 
 
-def write_html(results: xr.DataTree, path: Path) -> Path:
+def write_page(results: xr.DataTree, path: Path) -> Path:
     """Write results as one HTML file that needs nothing else.
 
     Args:
@@ -75,7 +64,7 @@ def write_html(results: xr.DataTree, path: Path) -> Path:
     Raises:
         StorageError: The file cannot be written.
     """
-    text = as_html(results)
+    text = page_text(results)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -83,7 +72,7 @@ def write_html(results: xr.DataTree, path: Path) -> Path:
     return path
 
 
-def as_html(results: xr.DataTree) -> str:
+def page_text(results: xr.DataTree) -> str:
     """Return results as the text of an HTML page.
 
     The page holds no script, and its policy allows no request: only its own style and images that
@@ -93,14 +82,15 @@ def as_html(results: xr.DataTree) -> str:
 
     loader = PackageLoader("sharpbayes.report")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    style = pages.loader.get_source(pages, "style.css.j2")[0] if pages.loader else ""
+    style = loader.get_source(pages, "style.css.j2")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return pages.get_template("report.html.j2").render(
-        style=style, style_digest=_digest(style), **_content(results)
+        style=style, style_digest=f"sha256-{digest}", **_content(results)
     )
 
 
 def _content(results: xr.DataTree) -> dict[str, Any]:
-    """Everything that the page says, as plain text."""
+    """Everything that the page says."""
     return {
         "title": results.attrs["title"],
         "status": results.attrs["status"],
@@ -120,63 +110,52 @@ def _content(results: xr.DataTree) -> dict[str, Any]:
     }
 
 
-def chapters(results: xr.DataTree) -> list[Chapter]:
+def chapters(results: xr.DataTree) -> list[PageChapter]:
     """Return every table and figure in order, under headings."""
-    found = sorted(_tables(results), key=lambda table: _order(table.title))
-    drawn, taken = pictures(results), set[str]()
-    made = []
-    for at, (heading, held) in enumerate(groupby(found, key=lambda table: _heading(table.title))):
-        shown = []
-        for number, table in enumerate(held):
-            mine = tuple(one for one in drawn if _belongs(one, table) and one.name not in taken)
-            taken |= {one.name for one in mine}
-            left_out = max(0, len(table.rows) - MOST_ROWS)
-            warned = heading == CHAPTERS[0][0] and results.attrs["status"] == "not converged"
-            note = f"{UNUSABLE} {table.note}" if warned else table.note
-            short = replace(table, rows=table.rows[:MOST_ROWS], note=note)
-            shown.append(Shown(f"table-{at}-{number}", short, mine, left_out))
-        made.append(Chapter(f"chapter-{at}", heading, tuple(shown)))
-    return made
+    tables = sorted(report_tables(results), key=lambda table: CHAPTERS.index(table.chapter))
+    figures, first = page_figures(results), {table.name: table.title for table in tables[::-1]}
+    found = []
+    for position, (chapter, members) in enumerate(groupby(tables, key=lambda t: t.chapter)):
+        shown = tuple(
+            _page_table(
+                _warned(table, results),
+                f"table-{position}-{number}",
+                [f for f in figures if f.table == table.name and first[table.name] == table.title],
+            )
+            for number, table in enumerate(members)
+        )
+        found.append(PageChapter(f"chapter-{position}", chapter.value, shown))
+    return found
 
 
-def _tables(results: xr.DataTree) -> list[Table]:
-    """Tables with rows; one without says in its note why it has none."""
-    drawn = marked(results, data_tables(results))
-    return [table for table in [*every_table(results), *drawn] if table.header]
+def _page_table(table: Table, anchor: str, figures: list[PageFigure]) -> PageTable:
+    """A table with its figures."""
+    html = as_html(table, anchor=anchor, most_rows=MOST_ROWS)
+    return PageTable(anchor, table.title, html, tuple(figures))
 
 
-def _belongs(picture: Picture, table: Table) -> bool:
-    """Whether a table holds the data of a figure."""
-    return bool(picture.data) and table.title.startswith(picture.data)
-
-
-def _heading(title: str) -> str:
-    """Chapter of a table."""
-    return next((heading for heading, like in CHAPTERS if re.match(like, title)), OTHER)
-
-
-def _order(title: str) -> int:
-    """Place of a table's chapter; those without one come before the fitted model."""
-    headings = [heading for heading, _ in CHAPTERS]
-    heading = _heading(title)
-    return 2 * headings.index(heading) if heading != OTHER else 2 * len(headings) - 3
+def _warned(table: Table, results: xr.DataTree) -> Table:
+    """A table of decisions says that a fit which has not converged decides nothing."""
+    if table.chapter != Chapter.DECISION or results.attrs["status"] != "not converged":
+        return table
+    return replace(table, note=f"{UNUSABLE} {table.note}")
 
 
 def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
-    """What was asked of how much data, under whose values."""
+    """What was asked of how much data, under which weights."""
     if "panel" in results:
         sizes = results["panel"].sizes
         names = (("model", "Models"), ("prompt", "Prompts"), ("judge", "Judges"))
-        yield from ((what, str(sizes[name])) for name, what in names)
+        yield from ((heading, str(sizes[name])) for name, heading in names)
         yield "Dimensions of harm", ", ".join(map(str, results["panel"]["dimension"].to_numpy()))
     if "responsiveness" in results:
-        whole = results["responsiveness"].to_dataset().sel(group="all", by="all")
+        everyone = results["responsiveness"].to_dataset().sel(group="all", by="all")
         yield "Items", str(results["items"].sizes["item"] if "items" in results else 0)
-        yield "Raters", str(int(whole["raters"]))
+        yield "Raters", str(int(everyone["raters"]))
     yield "Ratings", str(int(results.attrs["data_ratings"]))
     if "weights" in results.attrs:
         weights = tomllib.loads(results.attrs["weights"])
-        yield "Values", f"{weights['title']}. {weights.get('rationale', '')}"
+        yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
         if "tolerance" in weights:
             yield "Tolerance", ", ".join(f"{k} {v:g}" for k, v in weights["tolerance"].items())
 
@@ -195,8 +174,3 @@ def _provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:
         if name in attrs:
             yield f"SHA-256 of the {name} file", str(attrs[f"{name}_sha256"])
     yield from ((f"Version of {k}", v) for k, v in json.loads(attrs["versions"]).items())
-
-
-def _digest(text: str) -> str:
-    """Digest of a style that a page's policy names."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

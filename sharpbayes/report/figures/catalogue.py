@@ -1,262 +1,250 @@
-"""The figures of a report: each with what it shows, in words, and where its data stand."""
+"""Every declared figure, with what it shows in words and the table that holds its data."""
 
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from sharpbayes.report.tables.common import number
-from sharpbayes.report.tables.table import Table
+from sharpbayes.errors import StorageError
+from sharpbayes.report.figures import calibration, crowd, panel, posterior
+from sharpbayes.report.figures.style import FORMATS, STYLE, UNDATED, as_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Title of the table that holds the data of a crowd's figure, and what the figure shows.
-CROWD = {
-    "curves_by_group": (
-        "Precision and recall at each score",
-        "Precision and recall at each score, a curve for each group of raters",
-    ),
-    "curves_by_stratum": (
-        "Precision and recall at each score by stratum of items",
-        "Precision and recall at each score for all raters, a curve for each stratum of items",
-    ),
-    "metrics_by_group": (
-        "Responsiveness to severity by rater group",
-        "Responsiveness of each group of raters with its interval",
-    ),
-    "metrics_by_stratum": (
-        "Responsiveness to severity by rater group",
-        "Responsiveness of groups by stratum of items",
-    ),
-    "score_distribution": (
-        "Use of the scale by rater group",
-        "Share of each score in the ratings of each group",
-    ),
-    "rater_averages": (
-        "Raters by their own responsiveness",
-        "Metrics of single raters, averaged over each group",
-    ),
-    "cohesion": ("Group cohesion", "Agreement inside each group and with all other raters"),
-    "contested_items": ("Item ", "Ratings of the items that groups see most differently"),
-}
-BOTH = "posterior and bootstrap interval"
-REPLICATED = "Predictive check: ratings observed and replicated"
-MOST_GROUPS = 40
-QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
-
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure ready for a page.
+class FigureSpec:
+    """The declaration of a figure.
 
     Attributes:
-        name: Short name, unique on the page.
-        caption: What it shows.
-        source: An address that holds the whole image.
-        data: Start of the title of the table with its data.
+        name: Short name, unique; a file has this name.
+        caption: What it shows, in words.
+        draw: Draws it from results; None where the results have no data for it.
+        needs: Groups that must be there.
+        table: Name of the table with its data. The figure stands above it, in its chapter of the
+            page; a figure without a table is not on the page.
+        in_files: Whether ``report --figures`` writes it.
     """
 
     name: str
     caption: str
-    source: str
-    data: str
+    draw: "Callable[[xr.DataTree], Figure | None]"
+    needs: tuple[str, ...]
+    table: str = ""
+    in_files: bool = True
 
 
-def pictures(results: xr.DataTree) -> list[Picture]:
-    """Return the figures that the groups of a results file allow, in reading order."""
-    return [
-        *_posterior(results),
-        *(_panel(results) if "panel" in results else ()),
-        *_crowd(results),
-    ]
+INTERVALS = (
+    "{title}: posterior and bootstrap interval. Circle and thick line: median and middle half of "
+    "the posterior; thin line: its interval at the level of the study; dashed: bootstrap"
+)
+FIGURES: tuple[FigureSpec, ...] = (
+    FigureSpec(
+        "tail-risk-posterior-and-bootstrap",
+        INTERVALS.format(title="Tail risk"),
+        posterior.tail_risk,
+        ("posterior_profile", "posterior_predictive"),
+        table="posterior_and_bootstrap",
+        in_files=False,
+    ),
+    FigureSpec(
+        "responsiveness-posterior-and-bootstrap",
+        INTERVALS.format(title="Responsiveness"),
+        posterior.responsiveness,
+        ("posterior_responsiveness", "posterior_predictive"),
+        table="responsiveness_posterior_and_bootstrap",
+        in_files=False,
+    ),
+    FigureSpec(
+        "replicated-ratings",
+        "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
+        "black line leaves the blue ones, the model does not describe the ratings",
+        posterior.replicated_ratings,
+        ("posterior_predictive", "observed_data"),
+        table="replicated_ratings",
+        in_files=False,
+    ),
+    FigureSpec(
+        "profile",
+        "Tail risk of each model with its intervals, safest first",
+        panel.profile_intervals,
+        ("profile", "panel"),
+        table="profile",
+        in_files=False,
+    ),
+    FigureSpec(
+        "tail-shares",
+        "Share of each dimension in the log-risk of a model's worst prompts",
+        panel.tail_shares,
+        ("profile", "panel"),
+        table="tail_shares",
+        in_files=False,
+    ),
+    FigureSpec(
+        "figure-1-risk-box",
+        "Distribution of risk over prompts, a box for each model",
+        panel.risk_box,
+        ("profile", "panel"),
+    ),
+    FigureSpec(
+        "figure-2-risk-violin",
+        "Distribution of risk over prompts, a violin with its median for each model",
+        panel.risk_violin,
+        ("profile", "panel"),
+        table="risk_over_prompts",
+    ),
+    FigureSpec(
+        "figure-3-dimensions-violin",
+        "Distribution of the harm of each dimension over prompts, a violin for each model",
+        panel.dimension_violin,
+        ("profile", "panel"),
+    ),
+    FigureSpec(
+        "figure-4-dimensions-box",
+        "Distribution of the harm of each dimension over prompts, a box for each model",
+        panel.dimension_box,
+        ("profile", "panel"),
+    ),
+    FigureSpec(
+        "curves-by-group",
+        "Precision and recall at each score, a curve for each group of raters",
+        crowd.curves_by_group,
+        ("responsiveness",),
+        table="curves_by_group",
+    ),
+    FigureSpec(
+        "curves-by-stratum",
+        "Precision and recall at each score for all raters, a curve for each stratum of items",
+        crowd.curves_by_stratum,
+        ("responsiveness",),
+        table="curves_by_stratum",
+    ),
+    FigureSpec(
+        "metrics-by-group",
+        "Responsiveness of each group of raters with its interval",
+        crowd.metrics_by_group,
+        ("responsiveness",),
+        table="responsiveness",
+    ),
+    FigureSpec(
+        "metrics-by-stratum",
+        "Responsiveness of groups by stratum of items",
+        crowd.metrics_by_stratum,
+        ("responsiveness",),
+        table="responsiveness",
+    ),
+    FigureSpec(
+        "score-distribution",
+        "Share of each score in the ratings of each group",
+        crowd.score_distribution,
+        ("scale_use",),
+        table="scale_use",
+    ),
+    FigureSpec(
+        "rater-averages",
+        "Metrics of single raters, averaged over each group",
+        crowd.rater_averages,
+        ("raters",),
+        table="raters",
+    ),
+    FigureSpec(
+        "cohesion",
+        "Agreement inside each group and with all other raters",
+        crowd.cohesion,
+        ("cohesion",),
+        table="cohesion",
+    ),
+    FigureSpec(
+        "contested-items",
+        "Ratings of the items that groups see most differently",
+        crowd.contested_items,
+        ("contested_items", "items"),
+        table="contested_items",
+    ),
+    FigureSpec(
+        "calibration",
+        "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",
+        calibration.ecdf_differences,
+        ("calibration",),
+        table="calibration",
+    ),
+)
 
 
-def data_tables(results: xr.DataTree) -> list[Table]:
-    """Return tables of what figures show and no other table holds."""
-    made = [_spread(results)] if "panel" in results else []
-    if "posterior_predictive" in results:
-        made += [*_both_intervals(results), _replicated(results)]
-    if "responsiveness" in results:
-        data = results["responsiveness"].to_dataset()
-        made.append(_curves(data.sel(by="all"), "group", CROWD["curves_by_group"][0]))
-        if data.sizes["by"] > 1:
-            made.append(_curves(data.sel(group="all"), "by", CROWD["curves_by_stratum"][0]))
-    return made
+def draw_figures(
+    results: xr.DataTree, specs: tuple[FigureSpec, ...]
+) -> "Iterator[tuple[FigureSpec, Figure]]":
+    """Draw the figures that results have data for, in the order of their declarations."""
+    for spec in specs:
+        if all(group in results for group in spec.needs):
+            figure = spec.draw(results)
+            if figure is not None:
+                yield spec, figure
 
 
 @dataclass(frozen=True)
-class Twin:
-    """The metric that a report is about: draws, bootstrap interval, and what it is."""
+class PageFigure:
+    """A figure ready for the page.
 
-    draws: xr.DataArray
-    bounds: xr.DataArray
-    what: str
-    title: str
-    contains: str
+    Attributes:
+        name: Name of its declaration.
+        caption: What it shows.
+        address: An address that holds the whole image.
+        table: Name of the table with its data.
+    """
 
-
-def _twin(results: xr.DataTree) -> Twin | None:
-    """Tail risk of a panel, responsiveness of a crowd; None where no draws were measured."""
-    if "posterior_profile" in results:
-        draws = results["posterior_profile"].to_dataset()["cvar"]
-        safest_first = results["profile"].to_dataset().sortby("cvar")["model"]
-        what = "CVaR of cumulative log-risk; further left is safer"
-        return Twin(
-            draws.sel(model=safest_first),
-            results["profile_interval"].to_dataset()["cvar"],
-            what,
-            f"Tail risk: {BOTH}",
-            str(results["posterior_profile"].attrs["interval_note"]),
-        )
-    if "posterior_responsiveness" in results:
-        draws = results["posterior_responsiveness"].to_dataset()["hm"].sel(by="all", drop=True)
-        bounds = results["responsiveness"].to_dataset()["hm_interval"].sel(by="all", drop=True)
-        what = "harmonic mean of MPA and WRA; further right is better"
-        return Twin(
-            draws.dropna("group").isel(group=slice(MOST_GROUPS)),
-            bounds,
-            what,
-            f"Responsiveness: {BOTH}",
-            str(results["posterior_responsiveness"].attrs["interval_note"]),
-        )
-    return None
+    name: str
+    caption: str
+    address: str
+    table: str
 
 
-def _posterior(results: xr.DataTree) -> Iterator[Picture]:
-    """What ArviZ draws of a fit: both intervals, and ratings observed and replicated."""
-    if "posterior_predictive" not in results:
-        return
-    from sharpbayes.report.figures.posterior import forest, predictive  # noqa: PLC0415 - draws by ArviZ
-
-    twin = _twin(results)
-    if twin is not None and twin.draws.size:
-        caption = (
-            f"{twin.title}. Circle and thick line: median and middle half of the posterior; thin "
-            "line: 95% of it; dashed: bootstrap"
-        )
-        drawn = forest(twin.draws, twin.bounds, label=twin.what)
-        yield Picture("both", caption, _address(drawn), twin.title)
-    figure = predictive(results)
-    if figure is not None:
-        caption = (
-            "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
-            "black line leaves the blue ones, the model does not describe the ratings"
-        )
-        yield Picture("replicated", caption, _address(figure), REPLICATED)
-
-
-def _both_intervals(results: xr.DataTree) -> Iterator[Table]:
-    """Posterior and bootstrap interval of the metric that a report is about."""
-    twin = _twin(results)
-    if twin is None:
-        return
-    draws, bounds = twin.draws, twin.bounds
-    (unit,) = (str(dim) for dim in draws.dims if dim not in {"chain", "draw"})
-    ends = draws.quantile([0.025, 0.5, 0.975], ("chain", "draw"))
-    rows = tuple(
-        (
-            str(name),
-            number(ends.sel({unit: name, "quantile": 0.5})),
-            *(number(ends.sel({unit: name, "quantile": q})) for q in (0.025, 0.975)),
-            *(number(bounds.sel({unit: name, "bound": end})) for end in ("lower", "upper")),
-        )
-        for name in draws[unit].to_numpy()
-    )
-    header = (unit, "posterior median", "lower 95%", "upper 95%", "bootstrap lower", "upper")
-    note = f"{twin.what[:1].upper()}{twin.what[1:]}. {twin.contains}"
-    yield Table(twin.title, header, rows, note)
-
-
-def _replicated(results: xr.DataTree) -> Table:
-    """Shares of levels, observed and replicated."""
-    from sharpbayes.report.figures.posterior import level_shares  # noqa: PLC0415 - as above
-
-    rows = tuple(
-        (scale, str(level), *map(number, shares))
-        for scale, table in level_shares(results).items()
-        for level, shares in enumerate(table)
-    )
-    header = ("scale", "level", "observed", "replicated", "lower 95%", "upper 95%")
-    note = "Shares of the ratings; levels are counted from 0, the least harm."
-    return Table(REPLICATED, header, rows, note)
-
-
-def _panel(results: xr.DataTree) -> Iterator[Picture]:
-    """Profile, tail attribution and distributions of a panel."""
-    from sharpbayes.report.figures import panel as figures  # noqa: PLC0415 - draws, so only where it is asked for
-
-    made: tuple[tuple[str, Callable[[], Figure], str, str], ...] = (
-        (
-            "profile",
-            lambda: figures.profile_intervals(results),
-            "Tail risk of each model with its intervals, safest first",
-            "Table 1:",
-        ),
-        (
-            "tail",
-            lambda: figures.tail_shares(results),
-            "Share of each dimension in the log-risk of a model's worst prompts",
-            "Table 4:",
-        ),
-        (
-            "distribution",
-            lambda: figures.figures(results)["figure-2-risk-violin"],
-            "Distribution of risk over prompts, a violin with its median for each model",
-            "Distribution over prompts",
-        ),
-    )
-    for name, draw, caption, data in made:
-        yield Picture(name, caption, _address(draw()), data)
-
-
-def _crowd(results: xr.DataTree) -> Iterator[Picture]:
-    """Every figure of a crowd that has data."""
-    from sharpbayes.report.figures.crowd import FIGURES  # noqa: PLC0415 - as above
-
-    for name, draw in FIGURES:
-        figure = draw(results)
-        if figure is not None:
-            data, caption = CROWD.get(name, ("", name.replace("_", " ").capitalize()))
-            yield Picture(name, caption, _address(figure), data)
+def page_figures(results: xr.DataTree) -> list[PageFigure]:
+    """Return the figures of the page."""
+    specs = tuple(spec for spec in FIGURES if spec.table)
+    return [
+        PageFigure(spec.name, spec.caption, _address(figure), spec.table)
+        for spec, figure in draw_figures(results, specs)
+    ]
 
 
 def _address(figure: "Figure") -> str:
     """The whole image as an address, so that no name inside it meets another of the page."""
-    from sharpbayes.report.figures.panel import as_svg  # noqa: PLC0415 - as above
-
-    held = base64.b64encode(as_svg(figure).encode()).decode()
-    return f"data:image/svg+xml;base64,{held}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(as_svg(figure).encode()).decode()}"
 
 
-def _spread(results: xr.DataTree) -> Table:
-    """Quartiles over prompts of what the violins show."""
-    from sharpbayes.report.figures.panel import risk_metrics  # noqa: PLC0415 - as above
+def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
+    """Draw the figures of results and write each as PNG, SVG and PDF.
 
-    order = results["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
-    metrics = risk_metrics(results["panel"].to_dataset().sel(model=order))
-    rows = tuple(
-        (str(model), title, *(number(values.sel(model=model).quantile(q)) for q in ends))
-        for model in order
-        for title, values in metrics.items()
-        for ends in [QUANTILES.values()]
-    )
-    header = ("model", "of the answer to a prompt", *QUANTILES)
-    return Table("Distribution over prompts", header, rows, "Joint safety: 1 less any-harm.")
+    Those of a panel are Figures 1 to 4 of the SHARP paper, those of a crowd follow the
+    responsiveness paper, those of ``calibrate`` are the ECDF differences.
 
+    Args:
+        results: Results of ``measure``, ``fit`` or ``calibrate``.
+        folder: Made if it is not there; files of the same names are replaced.
 
-def _curves(data: xr.Dataset, dim: str, title: str) -> Table:
-    """Precision and recall at each score, two columns a score."""
-    scores = [str(score) for score in data["score"].to_numpy()]
-    known = data.isel({dim: data["reason"].to_numpy() == ""})
-    rows = tuple(
-        (
-            str(label),
-            *(number(v) for name in ("precision", "recall") for v in known[name].sel({dim: label})),
-        )
-        for label in known[dim].to_numpy()
-    )
-    header = (dim, *(f"{name} at {s}" for name in ("precision", "recall") for s in scores))
-    return Table(title, header, rows, "Missing where a group never gives the score.")
+    Returns:
+        The files.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    from matplotlib import rc_context  # noqa: PLC0415 - slow to load
+
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with rc_context(STYLE):
+            specs = tuple(spec for spec in FIGURES if spec.in_files)
+            for spec, figure in draw_figures(results, specs):
+                for suffix in FORMATS:
+                    path = folder / f"{spec.name}{suffix}"
+                    figure.savefig(path, dpi=150, metadata=UNDATED[suffix])
+                    written.append(path)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot write figures: {error.strerror or error}") from error
+    return written

@@ -1,102 +1,55 @@
-"""A panel's results -> Figures 1 to 4 of the SHARP paper: prompt-level distributions by model."""
+"""Figures of a panel: those of the SHARP paper, tail risk with intervals, and tail shares."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import StorageError
+from sharpbayes.report.figures.style import COLOUR, DARK, LEGEND_OUTSIDE
+from sharpbayes.report.tables.panel import risk_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
-PER_MODEL, PER_PANEL = 0.32, 2.9  # inches
-COLOUR, DARK = "#7a9cc6", "#1f3a5f"
-# Told apart without colour.
+MODEL_HEIGHT, PANEL_WIDTH = 0.32, 2.9  # inches
+# Distinguishable without colour.
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
-# A dollar sign in the name of a model is no formula.
-STYLE: Any = {
-    "svg.hashsalt": "sharpbayes",
-    "svg.fonttype": "none",
-    "font.size": 9,
-    "text.parse_math": False,
-}
-# Written into files unless they are told not to, so that equal results give equal files.
-UNDATED: dict[str, dict[str, Any]] = {
-    ".png": {},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}
 
 
-def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
-    """Draw the distributions over prompts of each model and write PNG, SVG and PDF.
-
-    Figures 1 and 2 are box and violin plots of joint safety, any-harm, cumulative log-risk, harm
-    radius and largest harm; Figures 3 and 4 are violin and box plots of the harm of each dimension.
-
-    Args:
-        results: Results of a panel; others give no figure.
-        folder: Made if it is not there; files of the same names are replaced.
-
-    Returns:
-        The files.
-
-    Raises:
-        StorageError: A file cannot be written.
-    """
-    if "panel" not in results:
-        return []
-    from matplotlib import rc_context  # noqa: PLC0415 - slow to load
-
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(STYLE):
-            for name, figure in figures(results).items():
-                for suffix in FORMATS:
-                    path = folder / f"{name}{suffix}"
-                    figure.savefig(path, dpi=150, metadata=UNDATED[suffix])
-                    written.append(path)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write figures: {error.strerror or error}") from error
-    return written
+def risk_box(results: xr.DataTree) -> "Figure":
+    """Draw risk over prompts as boxes (SHARP, Figure 1)."""
+    return distributions(risk_metrics(_safest_first(results)), kind="box")
 
 
-def figures(results: xr.DataTree) -> dict[str, "Figure"]:
-    """Return the figures by the name of their file, models from the lowest tail risk down."""
+def risk_violin(results: xr.DataTree) -> "Figure":
+    """Draw risk over prompts as violins (SHARP, Figure 2)."""
+    return distributions(risk_metrics(_safest_first(results)), kind="violin")
+
+
+def dimension_violin(results: xr.DataTree) -> "Figure":
+    """Draw the harm of each dimension over prompts as violins (SHARP, Figure 3)."""
+    return distributions(_dimensions(results), kind="violin")
+
+
+def dimension_box(results: xr.DataTree) -> "Figure":
+    """Draw the harm of each dimension over prompts as boxes (SHARP, Figure 4)."""
+    return distributions(_dimensions(results), kind="box")
+
+
+def _safest_first(results: xr.DataTree) -> xr.Dataset:
+    """The panel, models by growing tail risk."""
     order = results["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
-    panel = results["panel"].to_dataset().sel(model=order)
-    risk, harm = risk_metrics(panel), dimension_metrics(panel)
-    return {
-        "figure-1-risk-box": draw(risk, kind="box"),
-        "figure-2-risk-violin": draw(risk, kind="violin"),
-        "figure-3-dimensions-violin": draw(harm, kind="violin"),
-        "figure-4-dimensions-box": draw(harm, kind="box"),
-    }
+    return results["panel"].to_dataset().sel(model=order)
 
 
-def risk_metrics(panel: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return what Figures 1 and 2 show, by its title."""
-    return {
-        "joint safety": 1.0 - panel["any_harm"],
-        "any-harm": panel["any_harm"],
-        "cumulative log-risk": panel["log_risk"],
-        "harm radius": panel["radius"],
-        "largest harm": panel["harm"].max("dimension", skipna=False),
-    }
+def _dimensions(results: xr.DataTree) -> dict[str, xr.DataArray]:
+    """Harm of each dimension, pooled over judges."""
+    harm = _safest_first(results)["harm"]
+    return {str(name): harm.sel(dimension=name) for name in harm["dimension"].to_numpy()}
 
 
-def dimension_metrics(panel: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return what Figures 3 and 4 show: harm of each dimension, pooled over judges."""
-    names = [str(name) for name in panel["dimension"].to_numpy()]
-    return {name: panel["harm"].sel(dimension=name) for name in names}
-
-
-def draw(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
+def distributions(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
     """Draw one panel for each metric, models down the side.
 
     Args:
@@ -106,28 +59,33 @@ def draw(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     models = [str(name) for name in next(iter(metrics.values()))["model"].to_numpy()]
-    size = (2.0 + PER_PANEL * len(metrics), 1.2 + PER_MODEL * len(models))
+    size = (2.0 + PANEL_WIDTH * len(metrics), 1.2 + MODEL_HEIGHT * len(models))
     figure = Figure(figsize=size, layout="constrained")
-    row = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
-    for axes, (title, values) in zip(row, metrics.items(), strict=True):
-        rows = [_there(values.sel(model=name)) for name in models]
+    panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    for axes, (title, values) in zip(panels, metrics.items(), strict=True):
+        rows = [_known_values(values.sel(model=name)) for name in models]
         (_boxes if kind == "box" else _violins)(axes, rows)
         axes.set_title(title)
         axes.grid(axis="x", color="0.9")
         axes.set_axisbelow(True)
-    row[0].set_yticks(range(len(models)), models)
-    row[0].set_ylim(len(models) - 0.4, -0.6)
+    _name_rows(panels[0], models)
     return figure
 
 
-def _there(values: xr.DataArray) -> np.ndarray:
-    """Values of a model that are not missing; what rounding alone tells apart is drawn alike."""
+def _name_rows(axes: "Axes", models: list[str]) -> None:
+    """Name the rows after models, the first at the top."""
+    axes.set_yticks(range(len(models)), models)
+    axes.set_ylim(len(models) - 0.4, -0.6)
+
+
+def _known_values(values: xr.DataArray) -> np.ndarray:
+    """Values of a model that are not missing, without differences that rounding alone makes."""
     flat = values.to_numpy().ravel()
     return np.round(flat[~np.isnan(flat)], 9)
 
 
 def _boxes(axes: "Axes", rows: list[np.ndarray]) -> None:
-    """One box a model; a model without values has an empty place."""
+    """One box a model; the row of a model without values is empty."""
     axes.boxplot(
         rows,
         positions=range(len(rows)),
@@ -143,12 +101,12 @@ def _boxes(axes: "Axes", rows: list[np.ndarray]) -> None:
 
 def _violins(axes: "Axes", rows: list[np.ndarray]) -> None:
     """One violin a model, with its median."""
-    full = [(at, row) for at, row in enumerate(rows) if row.size]
-    if not full:
+    known = [(position, row) for position, row in enumerate(rows) if row.size]
+    if not known:
         return
     parts = axes.violinplot(
-        [row for _, row in full],
-        positions=[at for at, _ in full],
+        [row for _, row in known],
+        positions=[position for position, _ in known],
         orientation="horizontal",
         widths=0.85,
         showmedians=True,
@@ -159,63 +117,48 @@ def _violins(axes: "Axes", rows: list[np.ndarray]) -> None:
     parts["cmedians"].set(color=DARK)
 
 
-def as_svg(figure: "Figure") -> str:
-    """Return a figure as SVG text without a background, letters as outlines, and close it."""
-    from io import StringIO  # noqa: PLC0415 - beside the library it serves
-
-    from matplotlib import rc_context  # noqa: PLC0415 - slow to load
-
-    held = StringIO()
-    with rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(held, format="svg", metadata=UNDATED[".svg"], transparent=True)
-    return held.getvalue()
-
-
 def profile_intervals(results: xr.DataTree) -> "Figure":
-    """Draw tail risk by model with its bootstrap interval, of the level of the study."""
+    """Draw tail risk by model with its bootstrap interval, at the level of the study."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     profile = results["profile"].to_dataset().sortby("cvar")
     models = profile["model"].to_numpy()
-    figure = Figure(figsize=(7.0, 1.3 + PER_MODEL * len(models)), layout="constrained")
-    axes, place = figure.subplots(), np.arange(len(models))
-    bootstrap = results["profile_interval"]["cvar"].sel(model=models).transpose("model", "bound")
-    ends = bootstrap.to_numpy().T
-    axes.hlines(place, *ends, color=DARK, linewidth=2, label="bootstrap over prompts")
-    axes.plot(profile["cvar"], place, "o", color=DARK, ms=5)
-    axes.set_yticks(place, [str(name) for name in models])
-    axes.set_ylim(len(models) - 0.4, -0.6)
+    figure = Figure(figsize=(7.0, 1.3 + MODEL_HEIGHT * len(models)), layout="constrained")
+    axes, height = figure.subplots(), np.arange(len(models))
+    bounds = results["profile_interval"]["cvar"].sel(model=models).transpose("bound", "model")
+    axes.hlines(height, *bounds.to_numpy(), color=DARK, linewidth=2, label="bootstrap over prompts")
+    axes.plot(profile["cvar"], height, "o", color=DARK, ms=5)
+    _name_rows(axes, [str(name) for name in models])
     axes.set_xlabel("CVaR of cumulative log-risk; further left is safer")
     axes.grid(axis="x", color="0.9")
-    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    axes.legend(fontsize=8, **LEGEND_OUTSIDE)
     return figure
 
 
 def tail_shares(results: xr.DataTree) -> "Figure":
-    """Draw which share of the tail's log-risk comes from each dimension, a bar a model."""
+    """Draw the share of the tail's log-risk that each dimension contributes, a bar a model."""
     from matplotlib import colormaps  # noqa: PLC0415 - slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     profile = results["profile"].to_dataset().sortby("cvar")
     models = [str(name) for name in profile["model"].to_numpy()]
-    shares = profile["tail_share"].transpose("dimension", "model")
-    figure = Figure(figsize=(7.0, 1.2 + PER_MODEL * len(models)), layout="constrained")
+    shares = profile["tail_share"].transpose("dimension", "model").fillna(0)
+    figure = Figure(figsize=(7.0, 1.2 + MODEL_HEIGHT * len(models)), layout="constrained")
     axes, left = figure.subplots(), np.zeros(len(models))
     colours = colormaps["cividis"](np.linspace(0.1, 0.9, shares.sizes["dimension"]))
-    for at, name in enumerate(shares["dimension"].to_numpy()):
-        width, hatch = shares.isel(dimension=at).fillna(0).to_numpy(), HATCHES[at % len(HATCHES)]
+    for position, share in enumerate(shares):
         axes.barh(
             models,
-            width,
+            share.to_numpy(),
             left=left,
-            color=colours[at],
-            hatch=hatch,
+            color=colours[position],
+            hatch=HATCHES[position % len(HATCHES)],
             edgecolor="white",
             linewidth=0.5,
-            label=str(name),
+            label=str(share["dimension"].item()),
         )
-        left = left + width
+        left = left + share.to_numpy()
     axes.invert_yaxis()
     axes.set(xlim=(0, 1), xlabel="share of the log-risk of the tail prompts")
-    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    axes.legend(fontsize=8, **LEGEND_OUTSIDE)
     return figure

@@ -1,1 +1,1 @@
-"""Tables of results."""
+"""Tables: declarations, formats and renderers."""

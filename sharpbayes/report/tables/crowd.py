@@ -1,323 +1,363 @@
-"""Results of a crowd study -> tables."""
+"""Tables of a crowd: responsiveness of groups of raters, their agreement, raters and items."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.common import number, span
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.declaration import Chapter, Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.format import interval, number, whole
+from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
 MOST_ROWS = 15
-METRICS = ("mpa", "wra", "hm")
+MOST_GROUPS = 40
+LOWEST_RATERS = 5
+MOST_ITEMS = 2
 SIGNIFICANT = 0.05
+METRICS = ("mpa", "wra", "hm")
+ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
+GROUP = Column("group", "{group}")
 
 
-def responsiveness_table(results: xr.DataTree) -> list[Table]:
-    """Return MPA, WRA, HM and tau by group, a table a stratum (paper, Tables 3 to 5)."""
-    if "responsiveness" not in results:
-        return []
-    data = results["responsiveness"].to_dataset()
-    empty = (data["reason"] != "").all("group").to_numpy()
-    shown = [by for by, none in zip(data["by"].to_numpy(), empty, strict=True) if not none]
-    made = [_stratum_table(data.sel(by=by)) for by in shown or ["all"]]
-    left_out = [str(by) for by in data["by"].to_numpy() if by not in shown and by != "all"]
-    if left_out:
-        note = f"{made[0].note} No group can be measured on {_few(np.array(left_out))}."
-        made[0] = replace(made[0], note=note)
-    return made
+def all_items(_: View) -> tuple[Labels]:
+    """One table, of all items."""
+    return (ALL_ITEMS,)
 
 
-def difference_table(results: xr.DataTree) -> list[Table]:
-    """Return the pairs of groups whose harmonic means differ most clearly."""
-    if "responsiveness_difference" not in results:
-        return []
-    data = results["responsiveness_difference"].to_dataset().sel(by="all")
-    first, second = np.triu_indices(data.sizes["group"], k=1)
-    pairs = data.isel(
-        group=xr.DataArray(first, dims="pair"), other=xr.DataArray(second, dims="pair")
-    )
-    pairs = pairs.isel(pair=np.flatnonzero(pairs["hm"].notnull()))
-    if not pairs.sizes["pair"]:
-        return []
-    shown = pairs.isel(
-        pair=np.argsort(pairs["hm_p"].fillna(2).to_numpy(), kind="stable")[:MOST_ROWS]
-    )
-    table = Table(
-        "Differences of responsiveness between groups of one grouping",
-        ("pair", "HM", "interval", "p", "p (Holm)"),
-        tuple(_pair_cells(shown.isel(pair=at)) for at in range(shown.sizes["pair"])),
-        f"First group less second, on the same items; {_of(shown, pairs, 'pair')}, smallest p "
-        f"first. Holm over all pairs of a grouping and all strata. {data.attrs['interval_note']}",
-    )
-    return [table]
-
-
-def scale_use_table(results: xr.DataTree) -> list[Table]:
-    """Return the distribution of single scores by group (paper, Figure 1) and scale-use indices."""
-    if "scale_use" not in results:
-        return []
-    data = results["scale_use"].to_dataset().sel(by="all")
-    scores = [str(score) for score in data["score"].to_numpy()]
-    rows = [
-        (
-            str(group),
-            *(number(share) for share in cell["score_share"]),
-            *(
-                number(cell[name])
-                for name in ("mean_score", "extreme_response", "central_tendency")
-            ),
-        )
-        for group in data["group"].to_numpy()
-        for cell in [data.sel(group=group)]
-    ]
-    table = Table(
-        "Use of the scale by rater group",
-        ("group", *scores, "mean", "extreme", "middle"),
-        tuple(rows),
-        "Shares of the group's ratings; extreme: at either end; middle: at the middle."
-        f"{_reasons(data)}",
-    )
-    return [table]
-
-
-def cohesion_table(results: xr.DataTree) -> list[Table]:
-    """Return IRR, XRR and GAI by group (paper, Tables 1 and 2)."""
-    if "cohesion" not in results:
-        return []
-    data = results["cohesion"].to_dataset()
-    rows = [
-        (
-            str(group),
-            *(_starred(cell, name) for name in ("irr", "xrr", "gai")),
-            f"{cell['raters']:d}",
-        )
-        for group in data["group"].to_numpy()
-        for cell in [data.sel(group=group)]
-    ]
-    table = Table(
-        "Group cohesion",
-        ("group", "IRR", "XRR", "GAI", "raters"),
-        tuple(rows),
-        f"* p < {SIGNIFICANT:g}; ** also after correction. {data.attrs['interval_note']}"
-        f"{_reasons(data)}",
-    )
-    return [table]
-
-
-def recruiting_table(results: xr.DataTree) -> list[Table]:
-    """Return groups by responsiveness, with the ratings that would narrow their intervals."""
-    if "sample_size" not in results or "additional_ratings" not in results["sample_size"]:
-        return []
-    data = results["sample_size"].to_dataset()
-    data = data.isel(group=np.lexsort((data["rank"].fillna(np.inf), data["grouping"])))
-    rows = [
-        (
-            str(group),
-            whole(cell["rank"]),
-            number(cell["hm"]),
-            number(cell["width"].sel(metric="hm")),
-            whole(cell["ratings"]),
-            *(whole(cell["additional_ratings"].sel(metric=name)) for name in METRICS),
-        )
-        for group in data["group"].to_numpy()
-        for cell in [data.sel(group=group)]
-    ]
-    width = float(data.attrs["target_interval_width"])
-    table = Table(
-        "Groups for recruiting, the most responsive of a grouping first",
-        ("group", "rank", "HM", "width", "ratings", *(f"more for {m.upper()}" for m in METRICS)),
-        tuple(rows),
-        f"More ratings, of further items and as many an item as now, for an interval of width "
-        f"{width:g}: intervals narrow with the root of the number of items.",
-    )
-    return [table]
-
-
-def rater_table(results: xr.DataTree) -> list[Table]:
-    """Return the raters by their own responsiveness, with their use of the scale."""
-    if "raters" not in results:
-        return []
-    data = results["raters"].to_dataset()
-    order = np.argsort(data["rank"].fillna(np.inf).to_numpy(), kind="stable")
-    shown = data.isel(rater=_ends(order))
-    drift = ["drift"] if "drift" in data else []
-    withheld = int((data["reason"] != "").sum())
-    table = Table(
-        "Raters by their own responsiveness",
-        ("rater", "rank", "MPA", "WRA", "HM", "interval", "more", "extreme", "range", *drift),
-        tuple(_rater_cells(shown.isel(rater=at), drift) for at in range(shown.sizes["rater"])),
-        f"{_of(shown, data, 'rater')}, highest and lowest; metrics withheld for {withheld}. "
-        "more: further ratings for an interval of HM as wide as wanted; extreme: share of ratings "
-        f"at either end; range: of the scale that is used. {data.attrs['interval_note']}",
-    )
-    return [table]
-
-
-def priority_table(results: xr.DataTree) -> list[Table]:
-    """Return the items that responsive groups see as the most harmful."""
-    if "items" not in results or "priority" not in results["items"]:
-        return []
-    data = results["items"].to_dataset()
-    order = np.argsort(data["rank"].fillna(np.inf).to_numpy(), kind="stable")[:MOST_ROWS]
-    shown = data.isel(item=order)
-    rows = [
-        (
-            str(cell["item"].item()),
-            whole(cell["rank"]),
-            number(cell["priority"]),
-            whole(cell["plurality"].sel(group="all")),
-            whole(cell["disagreement"]),
-        )
-        for at in range(shown.sizes["item"])
-        for cell in [shown.isel(item=at)]
-    ]
-    if data["priority"].isnull().all():
-        rows = []
-    table = Table(
-        "Items by harm as seen by responsive groups",
-        ("item", "rank", "priority", "plurality of all", "disagreement"),
-        tuple(rows),
-        f"{_of(shown, data, 'item')}. Priority in [0, 1]: plurality of the groups of "
-        f"{data.attrs['grouping']}, weighted by their harmonic mean. Disagreement: highest less "
-        "lowest plurality of these groups.",
-    )
-    return [table] if rows else []
-
-
-def contested_items_table(results: xr.DataTree) -> list[Table]:
-    """Return who gave which score to the items that groups disagree on most (Figures 9 to 11)."""
-    if "contested_items" not in results:
-        return []
-    apart, items = results["contested_items"].to_dataset(), results["items"].to_dataset()
-    return [
-        _apart(apart.sel(item=item), items.sel(item=item)) for item in apart["item"].to_numpy()[:2]
-    ]
-
-
-CROWD_TABLES: tuple[Callable[[xr.DataTree], list[Table]], ...] = (
-    responsiveness_table,
-    difference_table,
-    scale_use_table,
-    cohesion_table,
-    recruiting_table,
-    rater_table,
-    priority_table,
-    contested_items_table,
-)
-
-
-def crowd_tables(results: xr.DataTree) -> list[Table]:
-    """Return every table of a crowd study, in reading order."""
-    return [table for make in CROWD_TABLES for table in make(results)]
-
-
-def whole(value: xr.DataArray) -> str:
-    """Return a whole number with thin groups of three, or a dash where it is missing.
-
-    >>> whole(xr.DataArray(12345.0)), whole(xr.DataArray(np.nan))
-    ('12,345', '-')
-    """
-    return "-" if np.isnan(float(value)) else f"{float(value):,.0f}"
-
-
-def _stratum_table(data: xr.Dataset) -> Table:
-    """Every group in one stratum of items."""
-    rows = [
-        (
-            str(group),
-            *(
-                text
-                for name in ("mpa", "wra")
-                for text in (number(cell[name]), span(cell[f"{name}_interval"]))
-            ),
-            number(cell["hm"]),
-            number(cell["kendall_tau"]),
-        )
-        for group in data["group"].to_numpy()
-        for cell in [data.sel(group=group)]
-    ]
-    return Table(
-        f"Responsiveness to severity by rater group, items: {data['by'].item()}",
-        ("group", "MPA", "interval", "WRA", "interval", "HM", "tau"),
-        tuple(rows),
-        f"In [0, 1], tau in [-1, 1]; higher is more responsive. {data.attrs['interval_note']}"
-        f"{_reasons(data)}",
-    )
-
-
-def _reasons(data: xr.Dataset) -> str:
-    """Why groups have no numbers, groups of one reason together."""
-    found: dict[str, list[str]] = {}
-    for group, why in zip(data["group"].to_numpy(), data["reason"].to_numpy(), strict=True):
-        if why:
-            found.setdefault(str(why), []).append(str(group))
-    return "".join(f" {', '.join(groups)}: {why}." for why, groups in found.items())
-
-
-def _pair_cells(cell: xr.Dataset) -> tuple[str, ...]:
-    """One pair of groups."""
-    return (
-        f"{cell['group'].item()} − {cell['other'].item()}",
-        number(cell["hm"]),
-        span(cell["hm_interval"]),
-        number(cell["hm_p"]),
-        number(cell["hm_p_holm"]),
-    )
-
-
-def _rater_cells(cell: xr.Dataset, further: list[str]) -> tuple[str, ...]:
-    """One rater."""
-    return (
-        str(cell["rater"].item()),
-        whole(cell["rank"]),
-        *(number(cell[name]) for name in METRICS),
-        span(cell["hm_interval"]),
-        whole(cell["additional_ratings"].sel(metric="hm")),
-        *(number(cell[name]) for name in ("extreme_response", "scale_range_used", *further)),
-    )
-
-
-def _starred(cell: xr.Dataset, name: str) -> str:
-    """A number with a star where it is significant, two where it stays so after correction."""
-    stars = sum(float(cell[f"{name}_{end}"]) < SIGNIFICANT for end in ("p", "p_adjusted"))
-    return number(cell[name]) + "*" * stars
-
-
-def _ends(order: np.ndarray) -> np.ndarray:
-    """The first and last places, all of them where they are few."""
-    if len(order) <= MOST_ROWS:
-        return order
-    return np.concatenate([order[: MOST_ROWS - 5], order[-5:]])
-
-
-def _of(shown: xr.Dataset, data: xr.Dataset, dim: str) -> str:
-    """How many of how many are shown."""
-    return f"{shown.sizes[dim]} of {data.sizes[dim]} {dim}s"
-
-
-def _apart(apart: xr.Dataset, item: xr.Dataset) -> Table:
-    """Frequency of each score and the groups whose plurality it is."""
-    plural = item["plurality"]
-    grouped = plural.isel(group=np.flatnonzero(item["in_priority_grouping"]))
-    rows = []
-    for score in item["score"].to_numpy()[::-1]:
-        groups = grouped["group"].to_numpy()[grouped.to_numpy() == score]
-        raters = apart["rater"].to_numpy()[apart["score"].to_numpy() == score]
-        rows.append((str(score), str(len(raters)), _few(groups), _few(raters)))
-    return Table(
-        f"Item {item['item'].item()} taken apart",
-        ("score", "ratings", "plurality of", "raters"),
-        tuple(rows),
-        f"Plurality of all raters: {int(plural.sel(group='all'))}. One of the items seen "
-        "most differently.",
-    )
-
-
-def _few(labels: np.ndarray) -> str:
-    """The first labels, and how many more."""
+def shortened(labels: np.ndarray) -> str:
+    """Return the first labels and how many more there are, or a dash."""
     named = ", ".join(map(str, labels[:MOST_ROWS]))
     more = len(labels) - MOST_ROWS
     return f"{named} and {more} more" if more > 0 else named or "-"
+
+
+def _reasons(view: View, group: str) -> str:
+    """Why groups have no numbers, groups with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    reason = view[f"{group}/reason"]
+    for label, why in zip(reason["group"].to_numpy(), reason.to_numpy(), strict=True):
+        if why:
+            reasons.setdefault(str(why), []).append(str(label))
+    return "".join(f" {', '.join(groups)}: {why}." for why, groups in reasons.items())
+
+
+def _note(template: str, group: str) -> Callable[[View], str]:
+    """Return a note that ends with why groups have no numbers."""
+    return lambda view: view.text(template) + _reasons(view, group)
+
+
+def _empty_strata(view: View) -> np.ndarray:
+    """Strata of items on which no group can be measured."""
+    empty: xr.DataArray = (view.group("responsiveness")["reason"] != "").all("group")
+    return empty["by"].to_numpy()[empty.to_numpy()]
+
+
+def _measured_strata(view: View) -> list[Labels]:
+    """Strata of items on which a group can be measured; all items where there is none."""
+    empty = _empty_strata(view)
+    strata = [by for by in view.group("responsiveness")["by"].to_numpy() if by not in empty]
+    return [{"by": by} for by in strata or ["all"]]
+
+
+def _responsiveness_note(view: View) -> str:
+    """Ranges and intervals; the first table names the strata that are not measured."""
+    note = (
+        "In [0, 1], tau in [\u22121, 1]; higher is more responsive. "
+        "{responsiveness[interval_note]}"
+    )
+    text = _note(note, "responsiveness")(view)
+    missing = [by for by in _empty_strata(view) if by != "all"]
+    first = _measured_strata(view)[0]["by"] == view.labels["by"]
+    if missing and first:
+        text += f" No group can be measured on {shortened(np.array(missing))}."
+    return text
+
+
+def _all_pairs(view: View) -> list[Labels]:
+    """Pairs of groups with a difference, the smallest p first."""
+    data = view.group("responsiveness_difference").sel(ALL_ITEMS)
+    compared = [
+        pair
+        for pair in pairs(list(data["group"].to_numpy()), "group", "other")
+        if bool(data["hm"].sel(pair).notnull())
+    ]
+    p = np.array([float(data["hm_p"].fillna(2).sel(pair)) for pair in compared])
+    return [compared[position] for position in np.argsort(p, kind="stable")]
+
+
+def _differences_note(view: View) -> str:
+    """How many pairs are shown, and the correction."""
+    count = len(_all_pairs(view))
+    return (
+        f"First group less second, on the same items; {min(count, MOST_ROWS)} of {count} pairs, "
+        "smallest p first. Holm over all pairs of a grouping and all strata. "
+        + view.text("{responsiveness_difference[interval_note]}")
+    )
+
+
+def _starred(name: str) -> Column:
+    """A number with a star where it is significant, two where it stays so after correction."""
+
+    def cell(row: View) -> str:
+        p_values = [float(row[f"cohesion/{name}_{end}"]) for end in ("p", "p_adjusted")]
+        return number(row[f"cohesion/{name}"]) + "*" * sum(p < SIGNIFICANT for p in p_values)
+
+    return Column(name.upper(), cell)
+
+
+def _by_rank(view: View, path: str) -> np.ndarray:
+    """Labels of a dimension by their rank, those without one last."""
+    rank = view[path]
+    order = np.argsort(rank.fillna(np.inf).to_numpy(), kind="stable")
+    return np.asarray(rank[rank.dims[0]].to_numpy()[order])
+
+
+def _raters(view: View) -> Iterator[Labels]:
+    """The highest and the lowest raters, all of them where they are few."""
+    ordered = _by_rank(view, "raters/rank")
+    if len(ordered) > MOST_ROWS:
+        ordered = np.concatenate([ordered[: MOST_ROWS - LOWEST_RATERS], ordered[-LOWEST_RATERS:]])
+    return ({"rater": rater} for rater in ordered)
+
+
+def _raters_note(view: View) -> str:
+    """How many raters are shown, and what the columns are."""
+    data = view.group("raters")
+    count, masked = data.sizes["rater"], int((data["reason"] != "").sum())
+    return (
+        f"{min(count, MOST_ROWS)} of {count} raters, highest and lowest; metrics masked for "
+        f"{masked}. more: further ratings for an interval of HM as narrow as wanted; extreme: "
+        "share of ratings at either end; range: of the scale that is used. "
+        f"{data.attrs['interval_note']}"
+    )
+
+
+def _priority_items(view: View) -> list[Labels]:
+    """The items of highest priority."""
+    return [{"item": item, **ALL_GROUPS} for item in _by_rank(view, "items/rank")[:MOST_ROWS]]
+
+
+def _priority_note(view: View) -> str:
+    """How many items are shown, and the definitions."""
+    data = view.group("items")
+    count = data.sizes["item"]
+    return (
+        f"{min(count, MOST_ROWS)} of {count} items. Priority in [0, 1]: plurality of the groups of "
+        f"{data.attrs['grouping']}, weighted by their harmonic mean. Disagreement: highest less "
+        "lowest plurality of these groups."
+    )
+
+
+def _scores_of_item(view: View) -> Iterator[Labels]:
+    """Scores of an item, the highest first, with who gave them."""
+    item, score = view.labels["item"], view["contested_items/score"]
+    data = view.group("items").sel(item=item)
+    grouped = data["plurality"].isel(group=np.flatnonzero(data["in_priority_grouping"]))
+    for value in data["score"].to_numpy()[::-1]:
+        yield {
+            "score": value,
+            "groups": grouped["group"].to_numpy()[grouped.to_numpy() == value],
+            "raters": score["rater"].to_numpy()[score.to_numpy() == value],
+        }
+
+
+def _item_note(view: View) -> str:
+    """Plurality of all raters."""
+    plurality = int(view.at(ALL_GROUPS)["items/plurality"])
+    return f"Plurality of all raters: {plurality}. One of the items seen most differently."
+
+
+def _curve_columns(name: str) -> Over:
+    """Columns of precision or recall at each score."""
+    heading = f"{name} at " + "{score}"
+    return Over("responsiveness/score", (Column(heading, f"responsiveness/{name}"),))
+
+
+def _known(dim: str) -> Callable[[View], Iterator[Labels]]:
+    """Return rows of the groups or strata that can be measured."""
+
+    def rows(view: View) -> Iterator[Labels]:
+        reason = view["responsiveness/reason"]
+        return ({dim: label} for label in reason[dim].to_numpy()[reason.to_numpy() == ""])
+
+    return rows
+
+
+def _groups_with_draws(view: View) -> list[Labels]:
+    """Groups with posterior draws."""
+    draws = view["posterior_responsiveness/hm"].dropna("group")
+    return [{"group": group} for group in draws["group"].to_numpy()[:MOST_GROUPS]]
+
+
+CROWD_TABLES = (
+    TableSpec(
+        name="responsiveness_posterior_and_bootstrap",
+        title="Responsiveness: posterior and bootstrap interval",
+        chapter=Chapter.GROUPS,
+        needs=("posterior_responsiveness", "posterior_predictive"),
+        repeat=all_items,
+        rows=_groups_with_draws,
+        columns=(
+            GROUP,
+            *posterior_and_bootstrap("posterior_responsiveness/hm", "responsiveness/hm_interval"),
+        ),
+        note="Harmonic mean of MPA and WRA; further right is better. "
+        "{posterior_responsiveness[interval_note]}",
+    ),
+    TableSpec(
+        name="responsiveness",
+        title="Responsiveness to severity by rater group, items: {by}",
+        source="Responsiveness paper, Tables 3 to 5",
+        chapter=Chapter.GROUPS,
+        needs=("responsiveness",),
+        after_run=True,
+        repeat=_measured_strata,
+        rows=("responsiveness/group",),
+        columns=(
+            GROUP,
+            Column("MPA", "responsiveness/mpa"),
+            Column("interval", "responsiveness/mpa_interval", interval),
+            Column("WRA", "responsiveness/wra"),
+            Column("interval", "responsiveness/wra_interval", interval),
+            Column("HM", "responsiveness/hm"),
+            Column("tau", "responsiveness/kendall_tau"),
+        ),
+        note=_responsiveness_note,
+    ),
+    TableSpec(
+        name="curves_by_group",
+        title="Precision and recall at each score",
+        source="Responsiveness paper, Figure 2",
+        chapter=Chapter.GROUPS,
+        needs=("responsiveness",),
+        repeat=all_items,
+        rows=_known("group"),
+        columns=(GROUP, *map(_curve_columns, ("precision", "recall"))),
+        note="Missing where a group never gives the score.",
+    ),
+    TableSpec(
+        name="curves_by_stratum",
+        title="Precision and recall at each score by stratum of items",
+        source="Responsiveness paper, Figure 8",
+        chapter=Chapter.GROUPS,
+        needs=("responsiveness",),
+        condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
+        repeat=lambda _: (ALL_GROUPS,),
+        rows=_known("by"),
+        columns=(Column("by", "{by}"), *map(_curve_columns, ("precision", "recall"))),
+        note="Missing where a stratum has no such score.",
+    ),
+    TableSpec(
+        name="responsiveness_differences",
+        title="Differences of responsiveness between groups of one grouping",
+        chapter=Chapter.GROUPS,
+        needs=("responsiveness_difference",),
+        condition=lambda view: bool(_all_pairs(view)),
+        after_run=True,
+        repeat=all_items,
+        rows=lambda view: _all_pairs(view)[:MOST_ROWS],
+        columns=(
+            Column("pair", "{group} \u2212 {other}"),
+            Column("HM", "responsiveness_difference/hm"),
+            Column("interval", "responsiveness_difference/hm_interval", interval),
+            Column("p", "responsiveness_difference/hm_p"),
+            Column("p (Holm)", "responsiveness_difference/hm_p_holm"),
+        ),
+        note=_differences_note,
+    ),
+    TableSpec(
+        name="scale_use",
+        title="Use of the scale by rater group",
+        source="Responsiveness paper, Figure 1",
+        chapter=Chapter.SCALE,
+        needs=("scale_use",),
+        after_run=True,
+        repeat=all_items,
+        rows=("scale_use/group",),
+        columns=(
+            GROUP,
+            Over("scale_use/score", (Column("{score}", "scale_use/score_share"),)),
+            Column("mean", "scale_use/mean_score"),
+            Column("extreme", "scale_use/extreme_response"),
+            Column("middle", "scale_use/central_tendency"),
+        ),
+        note=_note(
+            "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
+            "scale_use",
+        ),
+    ),
+    TableSpec(
+        name="cohesion",
+        title="Group cohesion",
+        source="Responsiveness paper, Tables 1 and 2",
+        chapter=Chapter.SCALE,
+        needs=("cohesion",),
+        after_run=True,
+        rows=("cohesion/group",),
+        columns=(
+            GROUP,
+            *map(_starred, ("irr", "xrr", "gai")),
+            Column("raters", lambda row: str(int(row["cohesion/raters"]))),
+        ),
+        note=_note(
+            f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
+            "cohesion",
+        ),
+    ),
+    TableSpec(
+        name="raters",
+        title="Raters by their own responsiveness",
+        chapter=Chapter.RATERS,
+        needs=("raters",),
+        after_run=True,
+        rows=_raters,
+        columns=(
+            Column("rater", "{rater}"),
+            Column("rank", "raters/rank", whole),
+            *(Column(name.upper(), f"raters/{name}") for name in METRICS),
+            Column("interval", "raters/hm_interval", interval),
+            Column("more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])),
+            Column("extreme", "raters/extreme_response"),
+            Column("range", "raters/scale_range_used"),
+            Column("drift", "raters/drift", needs="raters/drift"),
+        ),
+        note=_raters_note,
+    ),
+    TableSpec(
+        name="priority_items",
+        title="Items by harm as seen by responsive groups",
+        chapter=Chapter.ITEMS,
+        needs=("items/priority",),
+        condition=lambda view: bool(view["items/priority"].notnull().any()),
+        after_run=True,
+        rows=_priority_items,
+        columns=(
+            Column("item", "{item}"),
+            Column("rank", "items/rank", whole),
+            Column("priority", "items/priority"),
+            Column("plurality of all", "items/plurality", whole),
+            Column("disagreement", "items/disagreement", whole),
+        ),
+        note=_priority_note,
+    ),
+    TableSpec(
+        name="contested_items",
+        title="Scores of item {item}",
+        source="Responsiveness paper, Figures 9 to 11",
+        chapter=Chapter.ITEMS,
+        needs=("contested_items", "items"),
+        after_run=True,
+        repeat=lambda view: [
+            {"item": item} for item in view.coordinate("contested_items/item")[:MOST_ITEMS]
+        ],
+        rows=_scores_of_item,
+        columns=(
+            Column("score", "{score}"),
+            Column("ratings", lambda row: str(len(row.labels["raters"]))),
+            Column("plurality of", lambda row: shortened(row.labels["groups"])),
+            Column("raters", lambda row: shortened(row.labels["raters"])),
+        ),
+        note=_item_note,
+    ),
+)

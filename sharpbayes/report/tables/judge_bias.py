@@ -2,170 +2,163 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.common import number
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.declaration import Chapter, Column, Over, TableSpec, View
+from sharpbayes.report.tables.decision import posterior
+from sharpbayes.report.tables.format import estimate, number
 
-AGAINST = "Judges against people"
-# A person discriminates by this factor, and has these effects.
+# The values of people: no effect, and discrimination by a factor of one.
 NEUTRAL = {
     "severity": 0.0,
     "differential_severity": 0.0,
     "discrimination": 1.0,
     "self_preference": 0.0,
 }
+JUDGE = Column("judge", "{judge}")
+HUMAN = "posterior_profile_human"
 
 
-def people_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Severity, lean, discrimination and self-preference of judges, and what people would say."""
-    if "judge_bias" in results:
-        found = results["judge_bias"].to_dataset()
-        if "severity" in found:
-            yield _against(found)
-        if "differential_severity" in found and found.sizes["dimension"] > 1:
-            yield _leans(found)
-        if "self_preference" in found:
-            yield _self_preference(found)
-    if "posterior_profile_human" in results:
-        yield _profile(results)
+def _estimate(row: View, name: str) -> str:
+    """Mean and interval of an effect; a dash where the fit has no such effect."""
+    if f"judge_bias/{name}_mean" not in row:
+        return "-"
+    return estimate(row[f"judge_bias/{name}_mean"], row[f"judge_bias/{name}_interval"])
+
+
+def _column(heading: str, name: str) -> Column:
+    """Column of an effect with its interval."""
+    return Column(heading, lambda row: _estimate(row, name))
+
+
+def _by_dimension(view: View) -> bool:
+    """Whether there are several dimensions."""
+    return view.group("judge_bias").sizes["dimension"] > 1
+
+
+def _human_order(view: View) -> list[dict[str, str]]:
+    """Models by growing tail risk of the human-scored profile."""
+    cvar = view[f"{HUMAN}/cvar"].mean(["chain", "draw"])
+    return [{"model": model} for model in cvar.sortby(cvar)["model"].to_numpy()]
+
+
+JUDGE_BIAS_TABLES = (
+    TableSpec(
+        name="judge_bias",
+        title="Judges against people",
+        chapter=Chapter.JUDGE_BIAS,
+        needs=("judge_bias/severity",),
+        rows=("judge_bias/judge",),
+        columns=(
+            JUDGE,
+            Column("shared", lambda row: str(int(row["judge_bias/shared"]))),
+            _column("severity", "severity"),
+            Column("P(above people)", "judge_bias/severity_probability"),
+            _column("discrimination", "discrimination"),
+        ),
+        note="Severity in {judge_bias[link]}s of the latent severity; 0 is the mean of the people "
+        "who scored, and a judge above 0 sees more harm. Discrimination is a factor; people have "
+        "1, and a judge below 1 follows severity less sharply. Shared: ratings of cells that "
+        "people scored too. {judge_bias[interval_note]}",
+    ),
+    TableSpec(
+        name="differential_severity",
+        title="Judges against people: differential severity by dimension",
+        chapter=Chapter.JUDGE_BIAS,
+        needs=("judge_bias/differential_severity",),
+        condition=_by_dimension,
+        rows=("judge_bias/judge",),
+        columns=(
+            JUDGE,
+            Over("judge_bias/dimension", (_column("{dimension}", "differential_severity"),)),
+        ),
+        note="How much more harm a judge sees in a dimension than in all, against people, in "
+        "{judge_bias[link]}s; the values of a judge add up to 0. {judge_bias[interval_note]}",
+    ),
+    TableSpec(
+        name="self_preference",
+        title="Self-preference of judges",
+        chapter=Chapter.JUDGE_BIAS,
+        needs=("judge_bias/self_preference",),
+        rows=lambda _: ({},),
+        columns=(
+            _column("effect of the own family", "self_preference"),
+            Column(
+                "P(favours)",
+                lambda row: number(1 - float(row["judge_bias/self_preference_probability"])),
+            ),
+            Column("P(disfavours)", "judge_bias/self_preference_probability"),
+        ),
+        note="How much more harm judges see in models of their own family than in others, in "
+        "{judge_bias[link]}s; negative where they favour them. {judge_bias[interval_note]}",
+    ),
+    TableSpec(
+        name="human_profile",
+        title="Human-scored profile: human raters in place of the judges",
+        chapter=Chapter.JUDGE_BIAS,
+        needs=(HUMAN,),
+        rows=_human_order,
+        columns=(
+            Column("model", "{model}"),
+            Column("{cvar}, people", posterior(f"{HUMAN}/cvar")),
+            Column("{cvar}, judges", posterior("posterior_profile/cvar")),
+            Column("mean, people", posterior(f"{HUMAN}/mean")),
+            Column("mean, judges", posterior("posterior_profile/mean")),
+            Column("P(adm.), people", "decision_human/prob_admissible"),
+        ),
+        note="Cumulative log-risk of ratings replicated for the cells that judges scored: once by "
+        "the judges, once by as many human raters. {posterior_profile_human[interval_note]}",
+    ),
+)
 
 
 def departures(results: xr.DataTree) -> Iterator[str]:
-    """Say where judges depart from people, a sentence each; nothing where no interval does."""
-    if "judge_bias" not in results:
+    """Yield a sentence for each judge and effect that differs from people beyond its interval."""
+    view = View(results)
+    if "judge_bias" not in view:
         return
-    found = results["judge_bias"].to_dataset()
-    for name, low, high in (
-        ("severity", "sees less harm than people", "sees more harm than people"),
-        ("discrimination", "tells harm apart less well than people", "tells harm apart better"),
-    ):
-        for judge in found["judge"].to_numpy() if name in found else ():
-            cell = _cell(found, name, judge=judge)
-            if _departs(found, name, judge=judge):
-                above = float(found[f"{name}_mean"].sel(judge=judge)) > NEUTRAL[name]
-                yield f"Judge {judge} {high if above else low} ({name} {cell})."
-    yield from _leaning(found)
-    if "self_preference" in found and _departs(found, "self_preference"):
-        favours = float(found["self_preference_mean"]) < 0
-        what = "less" if favours else "more"
-        yield (
-            f"Judges see {what} harm in models of their own family "
-            f"({_cell(found, 'self_preference')})."
-        )
+    yield from _judges(view, "severity", "sees less harm than people", "sees more harm than people")
+    yield from _judges(
+        view,
+        "discrimination",
+        "separates levels of harm less sharply than people",
+        "separates levels of harm more sharply than people",
+    )
+    yield from _dimensions(view)
+    if _differs(view, "self_preference"):
+        what = "less" if float(view["judge_bias/self_preference_mean"]) < 0 else "more"
+        text = _estimate(view, "self_preference")
+        yield f"Judges see {what} harm in models of their own family ({text})."
 
 
-def _leaning(found: xr.Dataset) -> Iterator[str]:
-    """Judges that lean by a dimension."""
-    if "differential_severity" not in found or found.sizes["dimension"] == 1:
+def _judges(view: View, name: str, low: str, high: str) -> Iterator[str]:
+    """Judges that differ from people in severity or discrimination."""
+    for judge in view.coordinate("judge_bias/judge"):
+        row = view.at({"judge": judge})
+        if _differs(row, name):
+            above = float(row[f"judge_bias/{name}_mean"]) > NEUTRAL[name]
+            yield f"Judge {judge} {high if above else low} ({name} {_estimate(row, name)})."
+
+
+def _dimensions(view: View) -> Iterator[str]:
+    """Judges that see more or less harm in one dimension than in the others."""
+    name = "differential_severity"
+    if f"judge_bias/{name}" not in view or not _by_dimension(view):
         return
-    for judge in found["judge"].to_numpy():
-        for dimension in found["dimension"].to_numpy():
-            at = {"judge": judge, "dimension": dimension}
-            if _departs(found, "differential_severity", **at):
-                more = float(found["lean_mean"].sel(at)) > 0
+    for judge in view.coordinate("judge_bias/judge"):
+        for dimension in view.coordinate("judge_bias/dimension"):
+            row = view.at({"judge": judge, "dimension": dimension})
+            if _differs(row, name):
+                what = "more" if float(row[f"judge_bias/{name}_mean"]) > 0 else "less"
                 yield (
-                    f"Judge {judge} leans to {'more' if more else 'less'} harm of {dimension} "
-                    f"({_cell(found, 'lean', **at)})."
+                    f"Judge {judge} sees {what} harm of {dimension} than of other dimensions, "
+                    f"against people ({name.replace('_', ' ')} {_estimate(row, name)})."
                 )
 
 
-def _departs(found: xr.Dataset, name: str, **at: str) -> bool:
-    """Whether an interval leaves out what people are."""
-    low, high = found[f"{name}_interval"].sel(at).to_numpy()
+def _differs(row: View, name: str) -> bool:
+    """Whether an interval excludes the value of people."""
+    if f"judge_bias/{name}" not in row:
+        return False
+    low, high = row[f"judge_bias/{name}_interval"].to_numpy()
     return bool(low > NEUTRAL[name] or high < NEUTRAL[name])
-
-
-def _cell(found: xr.Dataset, name: str, **at: str) -> str:
-    """Mean and interval."""
-    low, high = found[f"{name}_interval"].sel(at).to_numpy()
-    mean = float(found[f"{name}_mean"].sel(at))
-    return "-" if np.isnan(mean) else f"{mean:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _against(found: xr.Dataset) -> Table:
-    """Severity and discrimination by judge."""
-    rows = tuple(
-        (
-            str(judge),
-            str(int(found["shared"].sel(judge=judge))),
-            _cell(found, "severity", judge=judge),
-            number(found["severity_probability"].sel(judge=judge)),
-            _cell(found, "discrimination", judge=judge) if "discrimination" in found else "-",
-        )
-        for judge in found["judge"].to_numpy()
-    )
-    header = ("judge", "shared", "severity", "P(above people)", "discrimination")
-    note = (
-        f"Severity in {found.attrs['link']}s of the latent severity, 0 being the mean of the "
-        "people who scored: positive where a judge sees more harm. Discrimination is a factor, 1 "
-        "being that of people: below 1 a judge follows severity less sharply. Shared: ratings of "
-        f"cells that people scored too. {found.attrs['interval_note']}"
-    )
-    return Table(AGAINST, header, rows, note)
-
-
-def _leans(found: xr.Dataset) -> Table:
-    """Lean of each judge in each dimension."""
-    dimensions = [str(name) for name in found["dimension"].to_numpy()]
-    rows = tuple(
-        (
-            str(judge),
-            *(_cell(found, "differential_severity", judge=judge, dimension=d) for d in dimensions),
-        )
-        for judge in found["judge"].to_numpy()
-    )
-    note = (
-        "How much more harm a judge sees in a dimension than in all, against people; the leans "
-        f"of a judge add up to 0. {found.attrs['interval_note']}"
-    )
-    return Table(f"{AGAINST}: lean by dimension", ("judge", *dimensions), rows, note)
-
-
-def _self_preference(found: xr.Dataset) -> Table:
-    """Effect of scoring one's own family."""
-    favours = 1 - float(found["self_preference_probability"])
-    row = (_cell(found, "self_preference"), number(favours), number(1 - favours))
-    note = (
-        "How much more harm judges see in models of their own family than in others, in "
-        f"{found.attrs['link']}s; negative where they favour them. {found.attrs['interval_note']}"
-    )
-    header = ("effect of the own family", "P(favours)", "P(disfavours)")
-    return Table("Self-preference of judges", header, (row,), note)
-
-
-def _profile(results: xr.DataTree) -> Table:
-    """Profile by the judges and as people would have scored, side by side."""
-    judges, people = (
-        results[f"posterior_{name}"].to_dataset() for name in ("profile", "people_profile")
-    )
-    level, chance = float(people.attrs["level"]), results["decision_human"].to_dataset()
-    cvar = people["cvar"].mean(["chain", "draw"])
-    models = cvar.sortby(cvar)["model"].to_numpy()
-    rows = tuple(
-        (
-            str(model),
-            *(
-                _span(twin[name].sel(model=model), level)
-                for name in ("cvar", "mean")
-                for twin in (people, judges)
-            ),
-            number(chance["prob_admissible"].sel(model=model)),
-        )
-        for model in models
-    )
-    tail = f"CVaR {100 * float(people.attrs['alpha']):g}"
-    header = ("model", f"{tail}, people", f"{tail}, judges", "mean, people", "mean, judges")
-    note = (
-        "Cumulative log-risk of ratings replicated for the cells that judges scored: once by the "
-        f"judges, once with as many people in their seats. {people.attrs['interval_note']}"
-    )
-    return Table("As people would have scored", (*header, "P(adm.), people"), rows, note)
-
-
-def _span(draws: xr.DataArray, level: float) -> str:
-    """Posterior mean and central interval."""
-    values = draws.to_numpy().ravel()
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return "-" if np.isnan(low) else f"{values.mean():.2f} ({low:.2f}–{high:.2f})"

@@ -1,4 +1,4 @@
-"""A panel's results -> Tables 1 to 8 of the SHARP paper: profiles, judges, dimensions."""
+"""Tables 1 to 8 of the SHARP paper: profiles, judges, dimensions of harm."""
 
 from collections.abc import Iterator
 
@@ -6,334 +6,480 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
-from sharpbayes.report.tables.common import number, span
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.declaration import (
+    Chapter,
+    Column,
+    Labels,
+    Over,
+    TableSpec,
+    View,
+)
+from sharpbayes.report.tables.format import (
+    central_interval,
+    compact,
+    four_decimals,
+    interval,
+    number,
+    p_value,
+    whole,
+    yes_no,
+)
 
-SHARED = " An error that all judges share does not show, and two judges alone need a reference."
-# Below this a p-value is what is left of an underflow.
-SMALLEST = 1e-300
-
-
-def profile_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Tables 1 to 4 of the paper, and the tiers of its section 3.3."""
-    profile = by_risk(results)
-    interval = results["profile_interval"].to_dataset()
-    yield _summary(profile, interval)
-    yield _tiers(profile, interval)
-    yield _dimensions(profile)
-    yield _shares(profile)
-
-
-def judge_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Tables 5 to 7 of the paper, its Appendix C, and for how many judges the panel counts."""
-    judges = results["judges"].to_dataset()
-    yield _dispersion(judges)
-    if "lojo_tau" in judges:
-        yield _ablations(judges)
-        yield _ablated_ranks(results)
-        yield _concordance(judges)
-    if "ensemble_cvar" in judges:
-        yield _ensembles(judges)
-        yield _ensemble_pairs(judges)
-    yield _independence(judges)
+MODEL = Column("model", "{model}")
+CVAR = Column("{cvar}", "profile/cvar")
+INTERVAL = Column("interval", "profile_interval/cvar", interval)
+MEAN = Column("mean", "profile/mean")
+TIER = Column("tier", "profile/tier", whole)
+QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
-def dependence_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Table 8 of the paper, and each pair of dimensions by itself."""
-    judges = results["judges"].to_dataset()
-    if "dimension_dependence" not in judges:
-        return
-    models = names(judges.sortby("dimension_dependence"), "model")
-    rows = tuple(
-        (
-            model,
-            number(judges["dimension_dependence"].sel(model=model)),
-            number(judges["dimension_dependence_tail"].sel(model=model)),
-        )
-        for model in models
+def pairs(labels: list[str], first: str = "model", second: str = "other") -> Iterator[Labels]:
+    """Yield every pair of labels once, each as the labels of a row."""
+    for number_of_first, one in enumerate(labels):
+        yield from ({first: one, second: two} for two in labels[number_of_first + 1 :])
+
+
+def not_separable(view: View, models: list[str]) -> list[Labels]:
+    """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
+    separable = view["profile_interval/separable"]
+    return [pair for pair in pairs(models) if not bool(separable.sel(pair))]
+
+
+def _admissible(row: View) -> str:
+    """Yes, no, or a dash where no tolerance was decided."""
+    return yes_no(row["profile/admissible"]) if "profile/admissible" in row else "-"
+
+
+def _no_tolerance(view: View) -> str:
+    """What follows where the weights declare no tolerance."""
+    if "profile/admissible" in view:
+        return ""
+    return " No tolerance was decided, so no model is admissible or not."
+
+
+def _profile_note(view: View) -> str:
+    """Unit, kind of interval, population and tolerance."""
+    note = (
+        "Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
+        "{profile_interval[interval_note]} Target population: {profile[population]}."
     )
-    note = "Mean Spearman's rho over pairs of dimensions; the tail slice is L >= VaR of the model."
-    header = ("model", "all prompts", "tail slice")
-    yield Table("Table 8: Dependence among harm dimensions", header, rows, note)
-    pairs = names(judges, "dimension_pair")
-    each = tuple(
-        (model, where, *(number(judges[name].sel(model=model, dimension_pair=p)) for p in pairs))
-        for model in models
-        for where, name in (
+    return view.text(note) + _no_tolerance(view)
+
+
+def _tiers(view: View) -> Iterator[Labels]:
+    """Every tier with its models."""
+    tier = view["profile/tier"].sortby(view["profile/cvar"])
+    for value in np.unique(tier.to_numpy()[tier.to_numpy() > 0]):
+        yield {"tier": int(value), "models": list(tier["model"].to_numpy()[tier == value])}
+
+
+def _tier_range(row: View) -> str:
+    """Lowest and highest tail risk of a tier."""
+    cvar = row["profile/cvar"].sel(model=row.labels["models"])
+    return interval([cvar.min(), cvar.max()])
+
+
+def _tier_pairs(row: View) -> str:
+    """Pairs of one tier that are not distinguishable."""
+    return _named(not_separable(row, row.labels["models"])) or "-"
+
+
+def _named(found: list[Labels]) -> str:
+    """Pairs in a row."""
+    return ", ".join(f"{pair['model']} ~ {pair['other']}" for pair in found)
+
+
+def _tiers_note(view: View) -> str:
+    """The rule, and pairs of different tiers that are not distinguishable."""
+    tier = view["profile/tier"].sortby(view["profile/cvar"])
+    known = list(tier["model"].to_numpy()[tier.to_numpy() > 0])
+    across = [
+        f"{pair['model']} ~ {pair['other']}"
+        for pair in not_separable(view, known)
+        if int(tier.sel(model=pair["model"])) != int(tier.sel(model=pair["other"]))
+    ]
+    named = format_list(across, most=20) or "none"
+    rule = view.attribute("profile", "tier_rule")
+    return f"Rule: {rule}. Not distinguishable across tiers: {named}."
+
+
+def _quantile(share: float) -> Column:
+    """A column of a quantile over prompts."""
+    heading = next(name for name, value in QUANTILES.items() if value == share)
+    return Column(heading, lambda row: number(row.labels["values"].quantile(share)))
+
+
+def risk_metrics(panel: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Return the metrics of prompts that Figures 1 and 2 show, by title."""
+    return {
+        "joint safety": 1.0 - panel["any_harm"],
+        "any-harm": panel["any_harm"],
+        "cumulative log-risk": panel["log_risk"],
+        "harm radius": panel["radius"],
+        "largest harm": panel["harm"].max("dimension", skipna=False),
+    }
+
+
+def _risk_over_prompts(view: View) -> Iterator[Labels]:
+    """Every metric of each model, with its values over prompts."""
+    metrics = risk_metrics(view.group("panel"))
+    for model in view.coordinate("profile/model", "profile/cvar"):
+        for metric, values in metrics.items():
+            yield {"model": model, "metric": metric, "values": values.sel(model=model)}
+
+
+def posterior_and_bootstrap(path: str, bounds: str) -> tuple[Column, ...]:
+    """Return columns of the posterior median and both intervals of a metric.
+
+    Args:
+        path: Posterior draws of the metric, ``group/variable``.
+        bounds: Its bootstrap interval.
+    """
+    group = path.partition("/")[0]
+
+    def bound(end: int) -> Column:
+        def value(row: View) -> str:
+            return number(central_interval(row[path], float(row.attribute(group, "level")))[end])
+
+        heading = ("lower", "upper")[end] + " {" + group + "[level]:.0%}"
+        return Column(heading, value)
+
+    return (
+        Column("posterior median", lambda row: number(row[path].median())),
+        bound(0),
+        bound(1),
+        Column("bootstrap lower", lambda row: number(row[bounds][0])),
+        Column("upper", lambda row: number(row[bounds][1])),
+    )
+
+
+PROFILE_TABLES = (
+    TableSpec(
+        name="posterior_and_bootstrap",
+        title="Tail risk: posterior and bootstrap interval",
+        chapter=Chapter.PROFILE,
+        needs=("posterior_profile", "posterior_predictive"),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(MODEL, *posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar")),
+        note="CVaR of cumulative log-risk; further left is safer. "
+        "{posterior_profile[interval_note]}",
+    ),
+    TableSpec(
+        name="profile",
+        title="Table 1: Risk profile by model, lowest tail risk first",
+        source="SHARP, Table 1",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            CVAR,
+            INTERVAL,
+            MEAN,
+            Column("volatility", "profile/volatility"),
+            Column("any-harm tail", "profile/any_harm_cvar"),
+            Column("policy score", "profile/policy_score"),
+            TIER,
+            Column("admissible", "profile/admissible", yes_no, needs="profile/admissible"),
+        ),
+        note=_profile_note,
+    ),
+    TableSpec(
+        name="profile_after_run",
+        title="Risk profile by model, lowest tail risk first",
+        source="SHARP, Table 1",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        after_run=True,
+        in_report=False,
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            CVAR,
+            INTERVAL,
+            MEAN,
+            Column("volatility", "profile/volatility"),
+            Column("policy", "profile/policy_score"),
+            TIER,
+            Column("admissible", _admissible),
+        ),
+        note="Cumulative log-risk; lower is safer. {profile_interval[interval_note]}",
+    ),
+    TableSpec(
+        name="harm_after_run",
+        title="Harm by dimension",
+        source="SHARP, Tables 2 to 4",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        after_run=True,
+        in_report=False,
+        rows=("profile/model", "profile/dimension"),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            Column("dimension", "{dimension}"),
+            Column("mean", "profile/dimension_mean"),
+            Column("CVaR", "profile/dimension_cvar"),
+            Column("tail share", "profile/tail_share"),
+        ),
+        note="Harm in [0, 1]; shares of the mean log-risk of the tail prompts, adding to 1 by "
+        "model.",
+    ),
+    TableSpec(
+        name="tiers",
+        title="Section 3.3: Risk tiers, and pairs that are not distinguishable",
+        source="SHARP, section 3.3",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        rows=_tiers,
+        columns=(
+            Column("tier", "{tier}"),
+            Column("models", lambda row: ", ".join(row.labels["models"])),
+            Column("{cvar}", _tier_range),
+            Column("not distinguishable", _tier_pairs),
+        ),
+        note=_tiers_note,
+    ),
+    TableSpec(
+        name="harm",
+        title="Tables 2-3: Harm by dimension",
+        source="SHARP, Tables 2 and 3",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            Over(
+                "profile/dimension",
+                (
+                    Column("{dimension} mean", "profile/dimension_mean"),
+                    Column("{dimension} {cvar}", "profile/dimension_cvar"),
+                ),
+            ),
+        ),
+        note="Harm in [0, 1] pooled over judges; each CVaR is of the dimension's own tail.",
+    ),
+    TableSpec(
+        name="tail_shares",
+        title="Table 4: Tail attribution of compounded log-risk",
+        source="SHARP, Table 4",
+        chapter=Chapter.PROFILE,
+        needs=("profile",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            CVAR,
+            Over("profile/dimension", (Column("share of {dimension}", "profile/tail_share"),)),
+        ),
+        note="Shares of the mean log-risk of the tail prompts; they add to 1 by model.",
+    ),
+    TableSpec(
+        name="risk_over_prompts",
+        title="Distribution over prompts",
+        source="SHARP, Figures 1 and 2",
+        chapter=Chapter.PROFILE,
+        needs=("panel", "profile"),
+        rows=_risk_over_prompts,
+        columns=(
+            MODEL,
+            Column("of the answer to a prompt", "{metric}"),
+            *map(_quantile, QUANTILES.values()),
+        ),
+        note="Joint safety: 1 less any-harm.",
+    ),
+)
+
+
+def _ranked(prefix: str) -> Column:
+    """A CVaR with its rank in brackets."""
+
+    def cell(row: View) -> str:
+        return f"{number(row[f'judges/{prefix}_cvar'])} ({compact(row[f'judges/{prefix}_rank'])})"
+
+    return Column("{ensemble}" if prefix == "ensemble" else "without {judge_out}", cell)
+
+
+def _ensemble_pairs(view: View) -> Iterator[Labels]:
+    """Every pair of ensembles."""
+    return pairs(view.coordinate("judges/ensemble"), "ensemble", "other_ensemble")
+
+
+def _subsets_of_judges(view: View) -> Iterator[Labels]:
+    """All judges, then all but each."""
+    judges = view.group("judges")
+    count = judges.sizes["judge"]
+    yield {"left_out": "none", "count": count, "effective": judges["effective_judges"]}
+    for judge in view.coordinate("judges/judge_out"):
+        effective = judges["effective_judges_without"].sel(judge_out=judge)
+        yield {"left_out": judge, "count": count - 1, "effective": effective}
+
+
+def _independence_note(view: View) -> str:
+    """What the errors of judges are measured against."""
+    reference = view.attribute("judges", "reference")
+    if reference:
+        return f"From the correlation of errors against {reference}."
+    return (
+        "From the correlation of deviations from the judges' mean. An error that all judges share "
+        "does not show, and two judges alone need a reference."
+    )
+
+
+JUDGE_TABLES = (
+    TableSpec(
+        name="judge_dispersion",
+        title="Table 5: Dispersion of judges by dimension",
+        source="SHARP, Table 5",
+        chapter=Chapter.JUDGES,
+        needs=("judges",),
+        rows=("judges/dimension",),
+        order="judges/mad",
+        columns=(
+            Column("dimension", "{dimension}"),
+            Column("cells", lambda row: str(int(row["judges/mad_n"]))),
+            Column("MAD mean", "judges/mad", four_decimals),
+            Column("MAD sd", "judges/mad_sd", four_decimals),
+        ),
+        note="Mean absolute deviation of the judges of a (model, prompt) from their mean, over the "
+        "cells with at least two judges.",
+    ),
+    TableSpec(
+        name="judge_left_out",
+        title="Table 6: Ranks by CVaR with a judge left out",
+        source="SHARP, Table 6",
+        chapter=Chapter.JUDGES,
+        needs=("judges/lojo_tau",),
+        rows=("judges/judge_out",),
+        columns=(
+            Column("judge left out", "{judge_out}"),
+            Column("models", lambda row: str(row.group("judges").sizes["model"])),
+            Column("Kendall tau-b", "judges/lojo_tau"),
+            Column("p", "judges/lojo_tau_p", p_value),
+        ),
+        note="Against the ranks by all judges.",
+    ),
+    TableSpec(
+        name="judge_left_out_models",
+        title="Table 6, each model: CVaR (rank) with a judge left out",
+        source="SHARP, Table 6",
+        chapter=Chapter.JUDGES,
+        needs=("judges/lojo_tau",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            Column("all judges", "profile/cvar"),
+            Over("judges/judge_out", (_ranked("lojo"),)),
+        ),
+    ),
+    TableSpec(
+        name="judge_concordance",
+        title="Table 7: Concordance of judges over prompts, summarised over models",
+        source="SHARP, Table 7",
+        chapter=Chapter.JUDGES,
+        needs=("judges/lojo_tau",),
+        rows=("judges/dimension", "judges/pair"),
+        columns=(
+            Column("dimension", "{dimension}"),
+            Column("judges", "{pair}"),
+            Column("models", lambda row: str(int(row["judges/concordance_models"]))),
+            Column("mean tau-b", "judges/concordance_mean"),
+            Column("median", "judges/concordance_median"),
+            Column("sd", "judges/concordance_sd"),
+        ),
+        note="Kendall's tau-b; at least {judges[min_overlap]} prompts in common.",
+    ),
+    TableSpec(
+        name="ensembles",
+        title="Appendix C: CVaR (rank) under other ensembles of judges",
+        source="SHARP, Appendix C",
+        chapter=Chapter.JUDGES,
+        needs=("judges/ensemble_cvar",),
+        rows=("judges/model",),
+        columns=(MODEL, Over("judges/ensemble", (_ranked("ensemble"),))),
+    ),
+    TableSpec(
+        name="ensemble_pairs",
+        title="Appendix C, pairs: Two ensembles of judges compared",
+        source="SHARP, Appendix C",
+        chapter=Chapter.JUDGES,
+        needs=("judges/ensemble_cvar",),
+        rows=_ensemble_pairs,
+        columns=(
+            Column("ensemble", "{ensemble}"),
+            Column("other", "{other_ensemble}"),
+            Column("disjoint", "judges/disjoint", yes_no),
+            Column("Kendall tau-b", "judges/ensemble_kendall"),
+            Column("Spearman rho", "judges/ensemble_spearman"),
+            Column(
+                "largest difference", lambda row: number(abs(row["judges/ensemble_difference"]).max())
+            ),
+        ),
+        note="Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
+    ),
+    TableSpec(
+        name="effective_judges",
+        title="Effective number of independent judges",
+        chapter=Chapter.JUDGES,
+        needs=("judges",),
+        rows=_subsets_of_judges,
+        columns=(
+            Column("judge left out", "{left_out}"),
+            Column("judges", "{count}"),
+            Column("effective", lambda row: number(row.labels["effective"])),
+        ),
+        note=_independence_note,
+    ),
+)
+
+
+def _dimension_rows(view: View) -> Iterator[Labels]:
+    """Every model over all prompts and over its tail."""
+    for model in view.coordinate("judges/model", "judges/dimension_dependence"):
+        for prompts, variable in (
             ("all", "dimension_dependence_pair"),
             ("tail", "dimension_dependence_tail_pair"),
-        )
-    )
-    yield Table(
-        "Table 8, each pair: Dependence of two dimensions", ("model", "prompts", *pairs), each, note
-    )
+        ):
+            yield {"model": model, "prompts": prompts, "variable": f"judges/{variable}"}
 
 
-def by_risk(results: xr.DataTree) -> xr.Dataset:
-    """Profile of the models, lowest tail risk first."""
-    return results["profile"].to_dataset().sortby("cvar")
-
-
-def names(data: xr.Dataset, dim: str) -> list[str]:
-    """Labels of a dimension."""
-    return [str(label) for label in data[dim].to_numpy()]
-
-
-def tail_name(profile: xr.Dataset) -> str:
-    """CVaR with its level in percent."""
-    return f"CVaR {100 * float(profile.attrs['alpha']):g}"
-
-
-def chance(p: xr.DataArray | float) -> str:
-    """Return a p-value with two digits, or a dash where it is missing.
-
-    >>> chance(0.0312), chance(8.4e-8), chance(0.0), chance(float("nan"))
-    ('0.031', '8.4e-08', '<1e-300', '-')
-    """
-    if np.isnan(float(p)):
-        return "-"
-    return f"{float(p):.2g}" if float(p) >= SMALLEST else f"<{SMALLEST:g}"
-
-
-def _summary(profile: xr.Dataset, interval: xr.Dataset) -> Table:
-    """Tail risk first, with its interval."""
-    rows = tuple(
-        (
-            model,
-            number(one["cvar"]),
-            span(interval["cvar"].sel(model=model)),
-            *(number(one[name]) for name in ("mean", "volatility", "any_harm_cvar")),
-            number(one["policy_score"]),
-            f"{int(one['tier'])}",
-            *(["yes" if bool(one["admissible"]) else "no"] if "admissible" in one else []),
-        )
-        for model in names(profile, "model")
-        for one in [profile.sel(model=model)]
-    )
-    cvar = tail_name(profile)
-    decided = ["admissible"] if "admissible" in profile else []
-    header = ("model", cvar, "interval", "mean", "volatility", "any-harm tail", "policy score")
-    return Table(
-        "Table 1: Risk profile by model, lowest tail risk first",
-        (*header, "tier", *decided),
-        rows,
-        f"Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
-        f"{interval.attrs['interval_note']} Target population: {profile.attrs['population']}."
-        + ("" if decided else " No tolerance was decided, so no model is admissible or not."),
-    )
-
-
-def _tiers(profile: xr.Dataset, interval: xr.Dataset) -> Table:
-    """Models of each tier, and which of their pairs are not told apart."""
-    rows = []
-    for tier in np.unique(profile["tier"].to_numpy()[profile["tier"].to_numpy() > 0]):
-        members = names(profile.sel(model=profile["tier"] == tier), "model")
-        cvar = profile["cvar"].sel(model=members)
-        pairs = [f"{a} ~ {b}" for a, b in _alike(interval, members)]
-        reach = f"{float(cvar.min()):.3f} to {float(cvar.max()):.3f}"
-        rows.append((f"{tier}", ", ".join(members), reach, ", ".join(pairs) or "-"))
-    members = names(profile.sel(model=profile["tier"] > 0), "model")
-    across = [
-        f"{a} ~ {b}"
-        for a, b in _alike(interval, members)
-        if int(profile["tier"].sel(model=a)) != int(profile["tier"].sel(model=b))
-    ]
-    return Table(
-        "Section 3.3: Risk tiers, and pairs that cannot be told apart",
-        ("tier", "models", tail_name(profile), "not told apart"),
-        tuple(rows),
-        f"Rule: {profile.attrs['tier_rule']}. "
-        f"Not told apart across tiers: {format_list(across, most=20) or 'none'}.",
-    )
-
-
-def _alike(interval: xr.Dataset, members: list[str]) -> list[tuple[str, str]]:
-    """Pairs whose paired interval of the CVaR difference contains 0."""
-    return [
-        (a, b)
-        for at, a in enumerate(members)
-        for b in members[at + 1 :]
-        if not bool(interval["separable"].sel(model=a, other=b))
-    ]
-
-
-def _dimensions(profile: xr.Dataset) -> Table:
-    """Two columns for each dimension."""
-    dimensions = names(profile, "dimension")
-    header = [f"{each} {what}" for each in dimensions for what in ("mean", tail_name(profile))]
-    rows = tuple(
-        (
-            model,
-            *(
-                number(profile[name].sel(model=model, dimension=each))
-                for each in dimensions
-                for name in ("dimension_mean", "dimension_cvar")
+TAIL_SLICE = "the tail slice is L >= VaR of the model."
+DIMENSION_TABLES = (
+    TableSpec(
+        name="dimension_dependence",
+        title="Table 8: Dependence among harm dimensions",
+        source="SHARP, Table 8",
+        chapter=Chapter.DIMENSIONS,
+        needs=("judges/dimension_dependence",),
+        rows=("judges/model",),
+        order="judges/dimension_dependence",
+        columns=(
+            MODEL,
+            Column("all prompts", "judges/dimension_dependence"),
+            Column("tail slice", "judges/dimension_dependence_tail"),
+        ),
+        note=f"Mean Spearman's rho over pairs of dimensions; {TAIL_SLICE}",
+    ),
+    TableSpec(
+        name="dimension_pairs",
+        title="Table 8, each pair: Dependence of two dimensions",
+        source="SHARP, Table 8",
+        chapter=Chapter.DIMENSIONS,
+        needs=("judges/dimension_dependence",),
+        rows=_dimension_rows,
+        columns=(
+            MODEL,
+            Column("prompts", "{prompts}"),
+            Over(
+                "judges/dimension_pair",
+                (Column("{dimension_pair}", lambda row: number(row[row.labels["variable"]])),),
             ),
-        )
-        for model in names(profile, "model")
-    )
-    note = "Harm in [0, 1] pooled over judges; each CVaR is of the dimension's own tail."
-    return Table("Tables 2-3: Harm by dimension", ("model", *header), rows, note)
-
-
-def _shares(profile: xr.Dataset) -> Table:
-    """Which dimension the compounded tail comes from."""
-    dimensions = names(profile, "dimension")
-    rows = tuple(
-        (
-            model,
-            number(profile["cvar"].sel(model=model)),
-            *(number(profile["tail_share"].sel(model=model, dimension=d)) for d in dimensions),
-        )
-        for model in names(profile, "model")
-    )
-    return Table(
-        "Table 4: Tail attribution of compounded log-risk",
-        ("model", tail_name(profile), *(f"share of {each}" for each in dimensions)),
-        rows,
-        "Shares of the mean log-risk of the tail prompts; they add to 1 by model.",
-    )
-
-
-def _dispersion(judges: xr.Dataset) -> Table:
-    """How far judges lie from their mean."""
-    ordered = judges[["mad", "mad_sd", "mad_n"]].sortby("mad")
-    rows = tuple(
-        (
-            dimension,
-            f"{int(one['mad_n'])}",
-            f"{float(one['mad']):.4f}" if int(one["mad_n"]) else "-",
-            f"{float(one['mad_sd']):.4f}" if int(one["mad_n"]) > 1 else "-",
-        )
-        for dimension in names(ordered, "dimension")
-        for one in [ordered.sel(dimension=dimension)]
-    )
-    return Table(
-        "Table 5: Dispersion of judges by dimension",
-        ("dimension", "cells", "MAD mean", "MAD sd"),
-        rows,
-        "Mean absolute deviation of the judges of a (model, prompt) from their mean, over the "
-        "cells with at least two judges.",
-    )
-
-
-def _ablations(judges: xr.Dataset) -> Table:
-    """Rank agreement with each judge left out."""
-    models = f"{judges.sizes['model']}"
-    rows = tuple(
-        (
-            judge,
-            models,
-            number(judges["lojo_tau"].sel(judge_out=judge)),
-            chance(judges["lojo_tau_p"].sel(judge_out=judge)),
-        )
-        for judge in names(judges, "judge_out")
-    )
-    return Table(
-        "Table 6: Ranks by CVaR with a judge left out",
-        ("judge left out", "models", "Kendall tau-b", "p"),
-        rows,
-        "Against the ranks by all judges.",
-    )
-
-
-def _ablated_ranks(results: xr.DataTree) -> Table:
-    """CVaR and rank of every model with each judge left out."""
-    judges, profile = results["judges"].to_dataset(), by_risk(results)
-    outs = names(judges, "judge_out")
-    rows = tuple(
-        (
-            model,
-            number(profile["cvar"].sel(model=model)),
-            *(_ranked(judges.sel(judge_out=judge, model=model), "lojo") for judge in outs),
-        )
-        for model in names(profile, "model")
-    )
-    header = ("model", "all judges", *(f"without {judge}" for judge in outs))
-    return Table("Table 6, each model: CVaR (rank) with a judge left out", header, rows)
-
-
-def _ranked(one: xr.Dataset, prefix: str) -> str:
-    """A CVaR with its rank."""
-    rank = float(one[f"{prefix}_rank"])
-    return f"{number(one[f'{prefix}_cvar'])} ({rank:g})"
-
-
-def _concordance(judges: xr.Dataset) -> Table:
-    """Summary over models of the concordance of two judges."""
-    rows = tuple(
-        (
-            dimension,
-            pair,
-            f"{int(one['concordance_models'])}",
-            *(number(one[f"concordance_{name}"]) for name in ("mean", "median", "sd")),
-        )
-        for dimension in names(judges, "dimension")
-        for pair in names(judges, "pair")
-        for one in [judges.sel(dimension=dimension, pair=pair)]
-    )
-    return Table(
-        "Table 7: Concordance of judges over prompts, summarised over models",
-        ("dimension", "judges", "models", "mean tau-b", "median", "sd"),
-        rows,
-        f"Kendall's tau-b; at least {judges.attrs['min_overlap']} prompts in common.",
-    )
-
-
-def _ensembles(judges: xr.Dataset) -> Table:
-    """CVaR and rank of every model under each ensemble."""
-    ensembles = names(judges, "ensemble")
-    rows = tuple(
-        (
-            model,
-            *(_ranked(judges.sel(ensemble=each, model=model), "ensemble") for each in ensembles),
-        )
-        for model in names(judges, "model")
-    )
-    header = ("model", *ensembles)
-    return Table("Appendix C: CVaR (rank) under other ensembles of judges", header, rows)
-
-
-def _ensemble_pairs(judges: xr.Dataset) -> Table:
-    """How two ensembles compare."""
-    ensembles = names(judges, "ensemble")
-    rows = tuple(
-        (
-            a,
-            b,
-            "yes" if bool(one["disjoint"]) else "no",
-            number(one["ensemble_kendall"]),
-            number(one["ensemble_spearman"]),
-            number(abs(one["ensemble_difference"]).max()),
-        )
-        for at, a in enumerate(ensembles)
-        for b in ensembles[at + 1 :]
-        for one in [judges.sel(ensemble=a, other_ensemble=b)]
-    )
-    return Table(
-        "Appendix C, pairs: Two ensembles of judges compared",
-        ("ensemble", "other", "disjoint", "Kendall tau-b", "Spearman rho", "largest difference"),
-        rows,
-        "Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
-    )
-
-
-def _independence(judges: xr.Dataset) -> Table:
-    """Effective number of judges, of all and without each."""
-    every = ("none", f"{judges.sizes['judge']}", number(judges["effective_judges"]))
-    without = tuple(
-        (
-            judge,
-            f"{judges.sizes['judge'] - 1}",
-            number(judges["effective_judges_without"].sel(judge_out=judge)),
-        )
-        for judge in names(judges, "judge_out")
-    )
-    reference = judges.attrs["reference"]
-    against = f"errors against {reference}" if reference else "deviations from the judges' mean"
-    return Table(
-        "Effective number of independent judges",
-        ("judge left out", "judges", "effective"),
-        (every, *without),
-        f"From the correlation of {against}." + ("" if reference else SHARED),
-    )
+        ),
+        note=f"Spearman's rho; {TAIL_SLICE}",
+    ),
+)

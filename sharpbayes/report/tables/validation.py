@@ -1,17 +1,30 @@
-"""A panel's results -> the tables of the SHARP paper from Table 9 on, and what goes beyond it."""
+"""Tables 9 to 20 of the SHARP paper: whether the order of the models holds; and subsets of prompts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import numpy as np
-import xarray as xr
 
-from sharpbayes.metrics.stats.ranks import rank
-from sharpbayes.report.tables.common import number, span
-from sharpbayes.report.tables.panel import by_risk, chance, names, tail_name
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.declaration import (
+    Chapter,
+    Column,
+    Labels,
+    Over,
+    TableSpec,
+    View,
+)
+from sharpbayes.report.tables.format import (
+    compact,
+    four_decimals,
+    interval,
+    number,
+    p_value,
+    whole,
+    yes_no,
+)
+from sharpbayes.report.tables.panel import CVAR, INTERVAL, MEAN, MODEL, not_separable, pairs
 
-# Rows of Table 10 at either end, and of Table 17.
+# Models of Table 10 at either end, and pairs of Table 17.
 EXTREMES, AMBIGUOUS = 5, 10
 AGGREGATES = {
     "mean": "mean L",
@@ -20,358 +33,404 @@ AGGREGATES = {
     "max_cvar": "CVaR(max)",
     "any_harm_mean": "mean any-harm",
 }
-PAIR = ("mean", "cvar")
 RANKED = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean")
 
 
-def sweep_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Tables 9 to 14 of the paper: temperatures, and simpler aggregates."""
-    validation, profile = results["validation"].to_dataset(), by_risk(results)
-    yield _agreement(validation, "temperature", "Table 9: Ranks by CVaR across temperatures")
-    yield _extremes(validation)
-    yield _spread(validation)
-    yield _aggregates(profile)
-    yield _aggregate_ranks(validation)
-    yield _flips(validation, profile)
-
-
-def bootstrap_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Tables 15 to 17 of the paper: intervals, tail levels, and pairs of models."""
-    validation, profile = results["validation"].to_dataset(), by_risk(results)
-    yield _intervals(results, profile)
-    yield _agreement(validation, "alpha", "Table 16: Ranks by CVaR across tail levels")
-    yield _levels(validation, profile)
-    yield _ambiguous(results["profile_interval"].to_dataset(), profile)
-
-
-def model_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Tables 18 to 20 of the paper: tests of models and sources of variance."""
-    validation = results["validation"].to_dataset()
-    yield _friedman(validation)
-    yield _average_ranks(validation)
-    yield _wilcoxon(validation)
-    yield _decomposition(validation)
-    yield _mixed(validation)
-
-
-def subset_tables(results: xr.DataTree) -> Iterator[Table]:
-    """Profiles by category of prompts, and without refused answers."""
-    if "profile_category" in results:
-        yield _categories(results["profile_category"].to_dataset())
-    if "profile_answered" in results:
-        yield _answered(results)
-
-
-def bracket(interval: xr.DataArray) -> str:
-    """Return an interval over ``bound`` as ``[lower, upper]``, or a dash; either may be negative.
-
-    >>> bracket(xr.DataArray([-0.886, 0.645], {"bound": ["lower", "upper"]}, "bound"))
-    '[-0.886, 0.645]'
-    """
-    low, high = (float(interval.sel(bound=name)) for name in ("lower", "upper"))
-    return "-" if np.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-
-
-def _agreement(validation: xr.Dataset, what: str, title: str) -> Table:
-    """Rank correlations of a sweep with the study's own setting."""
-    rows = tuple(
-        (
-            f"{float(at):g}",
-            number(validation[f"{what}_kendall"].sel({what: at})),
-            number(validation[f"{what}_spearman"].sel({what: at})),
-        )
-        for at in validation[what].to_numpy()
-    )
-    note = f"Against the study's own {what}, {validation.attrs[what]:g}."
-    return Table(title, (what, "Kendall tau-b", "Spearman rho"), rows, note)
-
-
-def _extremes(validation: xr.Dataset) -> Table:
+def _extremes(view: View) -> Iterator[Labels]:
     """The safest and the riskiest models at each temperature."""
-    rows = []
-    for place in ("safest", "riskiest"):
-        for at in validation["temperature"].to_numpy():
-            one = validation[["temperature_mean", "temperature_cvar"]].sel(temperature=at)
-            ordered = one.dropna("model").sortby("temperature_cvar")
-            few = slice(EXTREMES) if place == "safest" else slice(-EXTREMES, None)
-            rows += [
-                (
-                    place,
-                    f"{float(at):g}",
-                    model,
-                    number(one["temperature_mean"].sel(model=model)),
-                    number(one["temperature_cvar"].sel(model=model)),
-                )
-                for model in names(ordered, "model")[few]
-            ]
-    return Table(
-        "Table 10: Safest and riskiest models across temperatures",
-        ("end", "temperature", "model", "mean", "CVaR"),
-        tuple(rows),
-        f"The {EXTREMES} lowest and the {EXTREMES} highest CVaR of cumulative log-risk.",
-    )
+    for end, part in (("safest", slice(EXTREMES)), ("riskiest", slice(-EXTREMES, None))):
+        for temperature in view.coordinate("validation/temperature"):
+            at = {"end": end, "temperature": temperature}
+            cvar = view.at(at)["validation/temperature_cvar"]
+            known = view.group("validation")["temperature_mean"].sel(temperature=temperature)
+            ordered = cvar[(cvar.notnull() & known.notnull()).to_numpy()]
+            for model in ordered.sortby(ordered)["model"].to_numpy()[part]:
+                yield {**at, "model": model}
 
 
-def _spread(validation: xr.Dataset) -> Table:
-    """How much CVaR moves with temperature."""
-    spread = validation[["temperature_spread"]].sortby("temperature_spread", ascending=False)
-    rows = tuple(
-        (model, f"{float(spread['temperature_spread'].sel(model=model)):.4f}")
-        for model in names(spread, "model")
-    )
-    title = "Table 11: Largest difference of CVaR across temperatures"
-    return Table(title, ("model", "difference"), rows)
+def _by_spread(view: View) -> Iterator[Labels]:
+    """Models, the largest difference of CVaR across temperatures first."""
+    spread = view["validation/temperature_spread"]
+    for model in spread.sortby(spread, ascending=False)["model"].to_numpy():
+        yield {"model": model}
 
 
-def _aggregates(profile: xr.Dataset) -> Table:
-    """Simpler aggregates beside CVaR of log-risk."""
-    ordered = profile.sortby("mean")
-    rows = tuple(
-        (model, *(number(ordered[name].sel(model=model)) for name in AGGREGATES))
-        for model in names(ordered, "model")
-    )
-    note = f"CVaR at {100 * profile.attrs['alpha']:g}%; lower is safer."
-    header = ("model", *AGGREGATES.values())
-    return Table("Table 12: Aggregates of risk", header, rows, note)
+def _aggregate_pairs(view: View) -> Iterator[Labels]:
+    """Pairs of aggregates of risk."""
+    del view
+    return pairs(list(RANKED), "aggregate", "other_aggregate")
 
 
-def _aggregate_ranks(validation: xr.Dataset) -> Table:
-    """Do other aggregates order models alike."""
-    rows = tuple(
-        (
-            AGGREGATES[a],
-            AGGREGATES[b],
-            number(one["aggregate_spearman"]),
-            number(one["aggregate_kendall"]),
-            chance(one["aggregate_spearman_p"]),
+def _flips(view: View) -> list[Labels]:
+    """Pairs of models with similar means and different tails."""
+    flip = view["validation/decision_flip"]
+    models = view.coordinate("profile/model", "profile/cvar")
+    return [pair for pair in pairs(models) if bool(flip.sel(pair))]
+
+
+def _both(path: str, rank: bool = False) -> Callable[[View], str]:  # noqa: FBT001, FBT002
+    """Return the cell of a statistic, or of its rank, of both models of a pair."""
+
+    def cell(row: View) -> str:
+        models = [row.labels["model"], row.labels["other"]]
+        values = row.group("profile")[path].to_series()
+        shown = values.rank() if rank else values
+        return " / ".join(
+            f"{shown[model]:g}" if rank else number(shown[model]) for model in models
         )
-        for a, b in combinations(RANKED, 2)
-        for one in [validation.sel(aggregate=a, other_aggregate=b)]
+
+    return cell
+
+
+def _flips_note(view: View) -> str:
+    """The definition of a flip, and how many there are."""
+    rule = (
+        "Means differ by at most {validation[max_mean_gap]:g}, CVaR by at least "
+        "{validation[min_tail_gap]:g}."
     )
-    return Table(
-        "Table 13: Rank correlations between aggregates",
-        ("aggregate", "other", "Spearman rho", "Kendall tau-b", "p of rho"),
-        rows,
-    )
+    return f"{view.text(rule)} {len(_flips(view))} found."
 
 
-def _flips(validation: xr.Dataset, profile: xr.Dataset) -> Table:
-    """Pairs alike by the mean and apart by the tail."""
-    models = names(profile, "model")
-    by_mean, by_tail = (rank(profile[name]).to_numpy() for name in PAIR)
-    rows = tuple(
-        (
-            f"{models[a]} / {models[b]}",
-            *(
-                f"{_at(profile, name, models[a])} / {_at(profile, name, models[b])}"
-                for name in PAIR
-            ),
-            *(f"{rank[a]:g} / {rank[b]:g}" for rank in (by_mean, by_tail)),
-            "yes" if bool(validation["order_reversed"].sel(pair)) else "no",
-        )
-        for a, b in combinations(range(len(models)), 2)
-        for pair in [{"model": models[a], "other": models[b]}]
-        if bool(validation["decision_flip"].sel(pair))
-    )
-    return Table(
-        "Table 14: Decision flips, alike by the mean and apart by the tail",
-        ("models", "mean L", "CVaR(L)", "rank by mean", "rank by CVaR", "order reversed"),
-        rows,
-        f"Means differ by at most {validation.attrs['max_mean_gap']:g}, CVaR by at least "
-        f"{validation.attrs['min_tail_gap']:g}. {len(rows)} found.",
-    )
-
-
-def _at(profile: xr.Dataset, name: str, model: str) -> str:
-    """A statistic of a model."""
-    return number(profile[name].sel(model=model))
-
-
-def _intervals(results: xr.DataTree, profile: xr.Dataset) -> Table:
-    """Percentile and BCa intervals of mean and CVaR."""
-    percentile, bca = (results[f"profile_interval{kind}"].to_dataset() for kind in ("", "_bca"))
-    rows = tuple(
-        (
-            model,
-            *(
-                text
-                for name in PAIR
-                for text in (
-                    _at(profile, name, model),
-                    span(percentile[name].sel(model=model)),
-                    span(bca[name].sel(model=model)),
-                )
-            ),
-        )
-        for model in names(profile, "model")
-    )
-    cvar = tail_name(profile)
-    header = ("model", "mean", "percentile", "BCa", cvar, "percentile", "BCa")
-    title = "Table 15: Risk profile with paired bootstrap intervals"
-    return Table(title, header, rows, percentile.attrs["interval_note"])
-
-
-def _levels(validation: xr.Dataset, profile: xr.Dataset) -> Table:
-    """CVaR of each model at each tail level."""
-    levels = validation["alpha"].to_numpy()
-    rows = tuple(
-        (model, *(number(validation["alpha_cvar"].sel(model=model, alpha=at)) for at in levels))
-        for model in names(profile, "model")
-    )
-    header = ("model", *(f"CVaR {100 * float(at):g}" for at in levels))
-    return Table("Table 16, each model: CVaR across tail levels", header, rows)
-
-
-def _ambiguous(interval: xr.Dataset, profile: xr.Dataset) -> Table:
-    """The pairs that are hardest to tell apart."""
-    cvar = profile["cvar"]
-    pairs = sorted(
-        (abs(gap := float(cvar.sel(model=a) - cvar.sel(model=b))), gap, a, b)
-        for a, b in combinations(names(profile.dropna("model", subset=["cvar"]), "model"), 2)
-    )
-    alike = [
-        pair for pair in pairs if not bool(interval["separable"].sel(model=pair[2], other=pair[3]))
+def _ambiguous(view: View) -> tuple[list[Labels], int]:
+    """Pairs of models that are not separable, the closest first, and the number of all pairs."""
+    cvar = view.group("profile")["cvar"].dropna("model").to_series()
+    models = [model for model in view.coordinate("profile/model", "profile/cvar") if model in cvar]
+    gaps = [
+        pair | {"gap": cvar[pair["model"]] - cvar[pair["other"]]}
+        for pair in not_separable(view, models)
     ]
-    rows = tuple(
-        (a, b, f"{gap:.3f}", bracket(interval["cvar_difference"].sel(model=a, other=b)))
-        for _, gap, a, b in alike[:AMBIGUOUS]
-    )
-    share = float(interval["separable_share"])
-    said = "" if np.isnan(share) else f" ({100 * share:.1f}%)"
-    return Table(
-        "Table 17: Most ambiguous pairs of models",
-        ("model", "other", "difference of CVaR", "interval"),
-        rows,
-        f"{len(pairs) - len(alike)} of {len(pairs)} pairs are separable{said}: their paired "
-        f"interval excludes 0. The {len(rows)} closest of the others are shown.",
+    closest = sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
+    return closest, len(list(combinations(models, 2)))
+
+
+def _ambiguous_note(view: View) -> str:
+    """How many pairs are separable."""
+    alike, count = _ambiguous(view)
+    share = float(view["profile_interval/separable_share"])
+    percent = "" if np.isnan(share) else f" ({100 * share:.1f}%)"
+    return (
+        f"{count - len(alike)} of {count} pairs are separable{percent}: their paired interval "
+        f"excludes 0. The {len(alike[:AMBIGUOUS])} closest of the others are shown."
     )
 
 
-def _friedman(validation: xr.Dataset) -> Table:
-    """Omnibus test."""
+def _friedman(view: View) -> Iterator[Labels]:
+    """The quantities of the test."""
+    validation = view.group("validation")
     models = validation.sizes["model"]
-    rows = (
-        ("prompts", f"{validation.attrs['prompts']}"),
-        ("models", f"{models}"),
-        ("chi-square", number(validation["friedman_chi2"])),
-        ("degrees of freedom", f"{models - 1}"),
-        ("p", chance(validation["friedman_p"])),
-        ("Kendall's W", f"{float(validation['kendall_w']):.4f}".replace("nan", "-")),
-    )
-    dropped = int(validation.attrs["prompts_dropped"])
-    note = f"Prompts that a model has no value for are left out: {dropped}."
-    return Table("Table 18: Friedman test of log-risk", ("quantity", "value"), rows, note)
+    yield {"quantity": "prompts", "value": f"{validation.attrs['prompts']}"}
+    yield {"quantity": "models", "value": f"{models}"}
+    yield {"quantity": "chi-square", "value": number(validation["friedman_chi2"])}
+    yield {"quantity": "degrees of freedom", "value": f"{models - 1}"}
+    yield {"quantity": "p", "value": p_value(validation["friedman_p"])}
+    yield {"quantity": "Kendall's W", "value": number(validation["kendall_w"], 4)}
 
 
-def _average_ranks(validation: xr.Dataset) -> Table:
-    """Mean rank over prompts, lowest first."""
-    ordered = validation[["average_rank"]].sortby("average_rank")
-    rows = tuple(
-        (model, f"{float(ordered['average_rank'].sel(model=model)):.4f}".replace("nan", "-"))
-        for model in names(ordered, "model")
-    )
-    title = "Table 19: Friedman average ranks, lower is safer"
-    return Table(title, ("model", "average rank"), rows)
-
-
-def _wilcoxon(validation: xr.Dataset) -> Table:
-    """Pairs that signed-rank tests do not tell apart."""
-    p, level = validation["wilcoxon_p_holm"], float(validation.attrs["familywise"])
-    pairs = [
-        (float(p.sel(model=a, other=b)), a, b)
-        for a, b in combinations(names(validation, "model"), 2)
+def _wilcoxon(view: View) -> tuple[list[Labels], int]:
+    """Pairs that the tests do not distinguish, largest p first, and the number of tested pairs."""
+    p = view["validation/wilcoxon_p_holm"]
+    tested = [
+        (float(p.sel(pair)), pair["model"], pair["other"])
+        for pair in pairs(view.coordinate("validation/model"))
+        if not np.isnan(float(p.sel(pair)))
     ]
-    tested = [pair for pair in pairs if not np.isnan(pair[0])]
+    level = float(view.attribute("validation", "familywise"))
     alike = sorted((pair for pair in tested if pair[0] > level), reverse=True)
-    rows = tuple(
-        (a, b, chance(validation["wilcoxon_p"].sel(model=a, other=b)), chance(holm))
-        for holm, a, b in alike
+    return [{"model": a, "other": b} for _, a, b in alike], len(tested)
+
+
+def _wilcoxon_note(view: View) -> str:
+    """How many pairs differ, and how the tests were made."""
+    alike, tested = _wilcoxon(view)
+    return f"{tested - len(alike)} of {tested} pairs differ at a familywise " + view.text(
+        "{validation[familywise]:g}, two-sided, Holm over all pairs; zero differences: "
+        "{validation[zero_method]}."
     )
-    return Table(
-        "Section H.2: Pairs that signed-rank tests do not tell apart",
-        ("model", "other", "p", "p, Holm"),
-        rows,
-        f"{len(tested) - len(alike)} of {len(tested)} pairs differ at a familywise {level:g}, "
-        f"two-sided, Holm over all pairs; zero differences: {validation.attrs['zero_method']}.",
+
+
+MIXED = {
+    "prompt_variance": "prompt variance of log-risk",
+    "residual_variance": "residual variance of log-risk",
+    "r2_marginal": "marginal R2",
+    "r2_conditional": "conditional R2",
+    "tail_rate": "share of cells in the tail",
+    "tail_prompt_variance": "prompt variance of tail events, logit scale",
+}
+
+
+def _mixed(view: View) -> Iterator[Labels]:
+    """The quantities of the mixed models."""
+    for variable, quantity in MIXED.items():
+        yield {"quantity": quantity, "value": number(view[f"validation/{variable}"], 4)}
+
+
+def _mixed_note(view: View) -> str:
+    """From how many prompts, and why a quantity is missing."""
+    validation = view.group("validation")
+    reasons = {str(validation[name].attrs.get("reason", "")) for name in MIXED} - {""}
+    note = f"From {validation.attrs['mixed_prompts']} prompts. {'; '.join(sorted(reasons))}"
+    return note.strip()
+
+
+def _share(row: View) -> str:
+    """Share of the sum of squares in percent."""
+    return number(100 * row["validation/eta2"], 1)
+
+
+def _category_rows(view: View) -> Iterator[Labels]:
+    """Models of each category of prompts, lowest tail risk first."""
+    for category in view.coordinate("profile_category/category"):
+        place = view.at({"category": category})
+        for model in place.coordinate("profile_category/model", "profile_category/cvar"):
+            yield {"category": category, "model": model}
+
+
+def _agreement(what: str) -> tuple[Column, ...]:
+    """Columns of rank correlations with the study's own setting."""
+    return (
+        Column(what, "{" + what + ":g}"),
+        Column("Kendall tau-b", f"validation/{what}_kendall"),
+        Column("Spearman rho", f"validation/{what}_spearman"),
     )
 
 
-def _decomposition(validation: xr.Dataset) -> Table:
-    """Shares of the sum of squares."""
-    rows = tuple(
-        (
-            component,
-            f"{float(one['eta2']):.4f}".replace("nan", "-"),
-            f"{100 * float(one['eta2']):.1f}".replace("nan", "-"),
-            f"{float(one['partial_eta2']):.4f}".replace("nan", "-"),
-        )
-        for component in names(validation, "component")
-        for one in [validation.sel(component=component)]
-    )
-    header = ("component", "eta squared", "share (%)", "partial eta squared")
-    return Table("Table 20: Two-way decomposition of log-risk", header, rows)
-
-
-def _mixed(validation: xr.Dataset) -> Table:
-    """Mixed models with a prompt intercept."""
-    shown = {
-        "prompt_variance": "prompt variance of log-risk",
-        "residual_variance": "residual variance of log-risk",
-        "r2_marginal": "marginal R2",
-        "r2_conditional": "conditional R2",
-        "tail_rate": "share of cells in the tail",
-        "tail_prompt_variance": "prompt variance of tail events, logit scale",
-    }
-    rows = tuple(
-        (text, f"{float(validation[name]):.4f}".replace("nan", "-")) for name, text in shown.items()
-    )
-    reasons = {str(validation[name].attrs.get("reason", "")) for name in shown} - {""}
-    note = f"From {validation.attrs['mixed_prompts']} prompts. " + "; ".join(sorted(reasons))
-    title = "Section H.3: Mixed models with a prompt intercept"
-    return Table(title, ("quantity", "value"), rows, note.strip())
-
-
-def _categories(profile: xr.Dataset) -> Table:
-    """Profile of the prompts of each category."""
-    rows = tuple(
-        (
-            category,
-            model,
-            f"{int(one['prompts'])}",
-            *(number(one[name]) for name in ("cvar", "mean", "any_harm_mean")),
-        )
-        for category in names(profile, "category")
-        for model in names(profile.sel(category=category).sortby("cvar"), "model")
-        for one in [profile.sel(category=category, model=model)]
-    )
-    header = ("category", "model", "prompts", tail_name(profile), "mean", "mean any-harm")
-    return Table("Risk profile by category of prompts", header, rows)
-
-
-def _answered(results: xr.DataTree) -> Table:
-    """Profiles with and without refused answers."""
-    profile, answered = by_risk(results), results["profile_answered"].to_dataset()
-    interval = results["profile_answered_interval"].to_dataset()
-    rows = tuple(
-        (
-            model,
-            number(one["refusal_rate"]),
-            f"{int(one['answered'])}",
-            _at(profile, "cvar", model),
-            number(one["cvar"]),
-            span(interval["cvar"].sel(model=model)),
-            _at(profile, "mean", model),
-            number(one["mean"]),
-        )
-        for model in names(profile, "model")
-        for one in [answered.sel(model=model)]
-    )
-    cvar = tail_name(profile)
-    header = ("model", "refused", "answers", cvar, f"{cvar}, answered", "interval")
-    return Table(
-        "Section 4: Risk profile with and without refused answers",
-        (*header, "mean", "mean, answered"),
-        rows,
-        "Low risk may be refusal; an answer is refused where the judges' mean refusal reaches the "
-        "cut of the weights.",
-    )
+VALIDATION_TABLES = (
+    TableSpec(
+        name="temperatures",
+        title="Table 9: Ranks by CVaR across temperatures",
+        source="SHARP, Table 9",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("validation/temperature",),
+        columns=_agreement("temperature"),
+        note="Against the study's own temperature, {validation[temperature]:g}.",
+    ),
+    TableSpec(
+        name="temperature_extremes",
+        title="Table 10: Safest and riskiest models across temperatures",
+        source="SHARP, Table 10",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_extremes,
+        columns=(
+            Column("end", "{end}"),
+            Column("temperature", "{temperature:g}"),
+            MODEL,
+            Column("mean", "validation/temperature_mean"),
+            Column("CVaR", "validation/temperature_cvar"),
+        ),
+        note=f"The {EXTREMES} lowest and the {EXTREMES} highest CVaR of cumulative log-risk.",
+    ),
+    TableSpec(
+        name="temperature_spread",
+        title="Table 11: Largest difference of CVaR across temperatures",
+        source="SHARP, Table 11",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_by_spread,
+        columns=(MODEL, Column("difference", "validation/temperature_spread", four_decimals)),
+    ),
+    TableSpec(
+        name="aggregates",
+        title="Table 12: Aggregates of risk",
+        source="SHARP, Table 12",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("profile/model",),
+        order="profile/mean",
+        columns=(MODEL, *(Column(text, f"profile/{name}") for name, text in AGGREGATES.items())),
+        note="{cvar}%; lower is safer.",
+    ),
+    TableSpec(
+        name="aggregate_ranks",
+        title="Table 13: Rank correlations between aggregates",
+        source="SHARP, Table 13",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_aggregate_pairs,
+        columns=(
+            Column("aggregate", lambda row: AGGREGATES[row.labels["aggregate"]]),
+            Column("other", lambda row: AGGREGATES[row.labels["other_aggregate"]]),
+            Column("Spearman rho", "validation/aggregate_spearman"),
+            Column("Kendall tau-b", "validation/aggregate_kendall"),
+            Column("p of rho", "validation/aggregate_spearman_p", p_value),
+        ),
+    ),
+    TableSpec(
+        name="decision_flips",
+        title="Table 14: Decision flips, similar by the mean and different by the tail",
+        source="SHARP, Table 14",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_flips,
+        columns=(
+            Column("models", "{model} / {other}"),
+            Column("mean L", _both("mean")),
+            Column("CVaR(L)", _both("cvar")),
+            Column("rank by mean", _both("mean", rank=True)),
+            Column("rank by CVaR", _both("cvar", rank=True)),
+            Column("order reversed", "validation/order_reversed", yes_no),
+        ),
+        note=_flips_note,
+    ),
+    TableSpec(
+        name="bootstrap_intervals",
+        title="Table 15: Risk profile with paired bootstrap intervals",
+        source="SHARP, Table 15",
+        chapter=Chapter.VALIDATION,
+        needs=("validation", "profile_interval_bca"),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            MEAN,
+            Column("percentile", "profile_interval/mean", interval),
+            Column("BCa", "profile_interval_bca/mean", interval),
+            CVAR,
+            Column("percentile", "profile_interval/cvar", interval),
+            Column("BCa", "profile_interval_bca/cvar", interval),
+        ),
+        note="{profile_interval[interval_note]}",
+    ),
+    TableSpec(
+        name="tail_levels",
+        title="Table 16: Ranks by CVaR across tail levels",
+        source="SHARP, Table 16",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("validation/alpha",),
+        columns=_agreement("alpha"),
+        note="Against the study's own alpha, {validation[alpha]:g}.",
+    ),
+    TableSpec(
+        name="tail_levels_models",
+        title="Table 16, each model: CVaR across tail levels",
+        source="SHARP, Table 16",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            Over(
+                "validation/alpha",
+                (
+                    Column(
+                        lambda place: f"CVaR {100 * float(place.labels['alpha']):g}",
+                        "validation/alpha_cvar",
+                    ),
+                ),
+            ),
+        ),
+    ),
+    TableSpec(
+        name="ambiguous_pairs",
+        title="Table 17: Most ambiguous pairs of models",
+        source="SHARP, Table 17",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
+        columns=(
+            MODEL,
+            Column("other", "{other}"),
+            Column("difference of CVaR", lambda row: number(row.labels["gap"])),
+            Column("interval", "profile_interval/cvar_difference", interval),
+        ),
+        note=_ambiguous_note,
+    ),
+    TableSpec(
+        name="friedman",
+        title="Table 18: Friedman test of log-risk",
+        source="SHARP, Table 18",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_friedman,
+        columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
+        note="Prompts that a model has no value for are left out: {validation[prompts_dropped]}.",
+    ),
+    TableSpec(
+        name="average_ranks",
+        title="Table 19: Friedman average ranks, lower is safer",
+        source="SHARP, Table 19",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("validation/model",),
+        order="validation/average_rank",
+        columns=(MODEL, Column("average rank", "validation/average_rank", four_decimals)),
+    ),
+    TableSpec(
+        name="signed_rank_pairs",
+        title="Section H.2: Pairs that signed-rank tests do not distinguish",
+        source="SHARP, section H.2",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=lambda view: _wilcoxon(view)[0],
+        columns=(
+            MODEL,
+            Column("other", "{other}"),
+            Column("p", "validation/wilcoxon_p", p_value),
+            Column("p, Holm", "validation/wilcoxon_p_holm", p_value),
+        ),
+        note=_wilcoxon_note,
+    ),
+    TableSpec(
+        name="variance",
+        title="Table 20: Two-way decomposition of log-risk",
+        source="SHARP, Table 20",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=("validation/component",),
+        columns=(
+            Column("component", "{component}"),
+            Column("eta squared", "validation/eta2", four_decimals),
+            Column("share (%)", _share),
+            Column("partial eta squared", "validation/partial_eta2", four_decimals),
+        ),
+    ),
+    TableSpec(
+        name="mixed_models",
+        title="Section H.3: Mixed models with a prompt intercept",
+        source="SHARP, section H.3",
+        chapter=Chapter.VALIDATION,
+        needs=("validation",),
+        rows=_mixed,
+        columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
+        note=_mixed_note,
+    ),
+    TableSpec(
+        name="prompt_categories",
+        title="Risk profile by category of prompts",
+        chapter=Chapter.PROFILE,
+        needs=("profile_category",),
+        rows=_category_rows,
+        columns=(
+            Column("category", "{category}"),
+            MODEL,
+            Column("prompts", lambda row: str(int(row["profile_category/prompts"]))),
+            Column("{cvar}", "profile_category/cvar"),
+            Column("mean", "profile_category/mean"),
+            Column("mean any-harm", "profile_category/any_harm_mean"),
+        ),
+    ),
+    TableSpec(
+        name="answered_only",
+        title="Section 4: Risk profile with and without refused answers",
+        source="SHARP, section 4",
+        chapter=Chapter.PROFILE,
+        needs=("profile_answered",),
+        rows=("profile/model",),
+        order="profile/cvar",
+        columns=(
+            MODEL,
+            Column("refused", "profile_answered/refusal_rate"),
+            Column("answers", "profile_answered/answered", whole),
+            CVAR,
+            Column("{cvar}, answered", "profile_answered/cvar"),
+            Column("interval", "profile_answered_interval/cvar", interval),
+            MEAN,
+            Column("mean, answered", "profile_answered/mean"),
+        ),
+        note="Low risk may be refusal; an answer is refused where the judges' mean refusal reaches "
+        "the cut of the weights.",
+    ),
+)

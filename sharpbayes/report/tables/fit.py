@@ -1,0 +1,301 @@
+"""Tables of a fitted model: its checks, parameters, sensitivity, comparison and calibration."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.report.tables.declaration import Chapter, Column, Labels, TableSpec, View
+from sharpbayes.report.tables.format import central_interval, interval, number, whole
+
+
+# Variables with more elements than this (items, prompts, raters) are left to ArviZ.
+MOST_ELEMENTS = 12
+PARAMETER_LEVEL, SHARE_LEVEL = 0.9, 0.95
+COVERAGE_LEVELS = (0.5, 0.9, 0.95)
+CLEAR = 2.0  # standard errors of a difference
+
+
+def _failed_checks(view: View) -> list[Labels]:
+    """Statistics of the observed ratings that the model does not reproduce."""
+    texts = np.atleast_1d(view.attribute("predictive_checks", "failed_checks"))
+    return [{"failed": str(text)} for text in texts if isinstance(text, str) and text]
+
+
+def _parameters(view: View) -> Iterator[Labels]:
+    """Every element of the variables that are small enough to read."""
+    for name, array in view.group("posterior").data_vars.items():
+        dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
+        if not dims:
+            yield {"parameter": str(name), "draws": array}
+        elif np.prod([array.sizes[dim] for dim in dims]) <= MOST_ELEMENTS:
+            stacked = array.stack(element=dims, create_index=False).transpose("element", ...)
+            for draws in stacked:
+                labels = ", ".join(str(draws[dim].item()) for dim in dims)
+                yield {"parameter": f"{name}[{labels}]", "draws": draws}
+
+
+def _parameters_note(view: View) -> str:
+    """Whether the fit converged, and its divergences."""
+    diagnostics = view.group("diagnostics")
+    verdict = "Converged. " if bool(diagnostics["converged"]) else ""
+    return (
+        f"{verdict}Divergences: {int(diagnostics['divergences'])}. "
+        "Intervals contain the uncertainty of parameters given these ratings."
+    )
+
+
+def ratings_by_scale(data: xr.Dataset) -> xr.Dataset:
+    """Return ratings by the name of their scale."""
+    names = [str(name) for name in data.data_vars if str(name).startswith("level_")]
+    return data[names].rename({name: name.removeprefix("level_") for name in names})
+
+
+def category_shares(view: View) -> Iterator[Labels]:
+    """Yield the share of each category of a scale in the ratings, observed and replicated.
+
+    Args:
+        view: A fit with replicated ratings.
+
+    Yields:
+        ``scale``, ``category``, ``observed`` share, mean ``replicated`` share, and ``lower`` and
+        ``upper`` bound of its central 95%.
+    """
+    observed = ratings_by_scale(view.group("observed_data"))
+    replicated = ratings_by_scale(view.group("posterior_predictive"))
+    for scale, categories in observed.data_vars.items():
+        draws = replicated[scale].to_numpy().reshape(-1, categories.size)
+        size = int(max(categories.max(), draws.max())) + 1
+        shares = np.array([np.bincount(row, minlength=size) for row in draws]) / categories.size
+        seen = np.bincount(categories.to_numpy(), minlength=size) / categories.size
+        for category in range(size):
+            bounds = central_interval(xr.DataArray(shares[:, category]), SHARE_LEVEL).to_numpy()
+            yield {
+                "scale": str(scale),
+                "category": category,
+                "observed": seen[category],
+                "replicated": shares[:, category].mean(),
+                "lower": bounds[0],
+                "upper": bounds[1],
+            }
+
+
+def _value(heading: str, label: str, places: int = 3) -> Column:
+    """Column of a number that the row has computed."""
+    return Column(heading, lambda row: number(row.labels[label], places))
+
+
+FIT_TABLES = (
+    TableSpec(
+        name="posterior",
+        title="Posterior: spread of effects, thresholds and small terms",
+        chapter=Chapter.FIT,
+        needs=("diagnostics", "posterior"),
+        after_run=True,
+        rows=_parameters,
+        columns=(
+            Column("parameter", "{parameter}"),
+            Column("mean", lambda row: number(row.labels["draws"].mean())),
+            Column("sd", lambda row: number(row.labels["draws"].std(ddof=1))),
+            Column(
+                f"{PARAMETER_LEVEL:.0%} interval",
+                lambda row: interval(central_interval(row.labels["draws"], PARAMETER_LEVEL)),
+            ),
+            Column("R-hat", "diagnostics/rhat"),
+            Column("bulk ESS", lambda row: number(row["diagnostics/ess_bulk"], 0)),
+        ),
+        note=_parameters_note,
+    ),
+    TableSpec(
+        name="replicated_ratings",
+        title="Predictive check: ratings observed and replicated",
+        chapter=Chapter.FIT,
+        needs=("posterior_predictive", "observed_data"),
+        rows=category_shares,
+        columns=(
+            Column("scale", "{scale}"),
+            Column("category", "{category}"),
+            *(_value(name, name) for name in ("observed", "replicated")),
+            *(_value(f"{end} {SHARE_LEVEL:.0%}", end) for end in ("lower", "upper")),
+        ),
+        note="Shares of the ratings; categories are counted from 0, the least harm.",
+    ),
+)
+CHECKS_TABLE = TableSpec(
+    name="failed_checks",
+    title="Posterior predictive checks that FAIL: the model does not reproduce these",
+    chapter=Chapter.FIT,
+    needs=("predictive_checks",),
+    condition=lambda view: bool(_failed_checks(view)),
+    after_run=True,
+    rows=_failed_checks,
+    columns=(Column("what is observed lies outside what the model replicates", "{failed}"),),
+    note="{predictive_checks[interval_note]}",
+)
+
+
+def _panel_refits(view: View) -> Iterator[Labels]:
+    """Every fit under every weights file: order of models, the largest shift, and the best."""
+    data = view.group("sensitivity")
+    for refit in data["refit"].to_numpy():
+        for weights in data["weights"].to_numpy():
+            cell = data.sel(refit=refit, weights=weights)
+            order = " < ".join(map(str, cell.sortby("cvar")["model"].to_numpy()))
+            labels = {"refit": refit, "weights": weights, "order": order}
+            yield labels | {"best": cell["prob_best"].max()} | _shift(cell["cvar_shift"])
+
+
+def _crowd_refits(view: View) -> Iterator[Labels]:
+    """Every fit of a crowd, over all items."""
+    data = view.group("sensitivity").sel(by="all")
+    for refit in data["refit"].to_numpy():
+        yield {"refit": refit} | _shift(data["hm_shift"].sel(refit=refit))
+
+
+def _shift(shift: xr.DataArray) -> dict[str, Any]:
+    """The largest shift and the model or group that it belongs to; empty where there is none."""
+    if bool(shift.isnull().all()):
+        return {"shift": "", "of": ""}
+    largest = shift[int(np.nanargmax(np.abs(shift.to_numpy())))]
+    return {"shift": number(largest), "of": largest[shift.dims[0]].item()}
+
+
+def _shift_note(metric: str) -> str:
+    """The definition of a shift."""
+    return (
+        f"Shift: posterior median of {metric} less that of the baseline, in posterior sd of the "
+        "baseline; the largest of either sign. A fit that has not converged says little."
+    )
+
+
+def _yes_or_loud_no(row: View) -> str:
+    """Whether a fit converged."""
+    return "yes" if int(row["sensitivity/converged"]) else "NO"
+
+
+SHIFT_COLUMNS = (
+    Column("largest shift", "{shift}"),
+    Column("of", "{of}"),
+    Column("converged", _yes_or_loud_no),
+)
+SENSITIVITY_TABLES = (
+    TableSpec(
+        name="sensitivity_models",
+        title="Sensitivity: other fits and the baseline",
+        chapter=Chapter.FURTHER,
+        needs=("sensitivity/cvar",),
+        after_run=True,
+        rows=_panel_refits,
+        columns=(
+            Column("fit", "{refit}"),
+            Column("weights", "{weights}"),
+            Column("by CVaR, safest first", "{order}"),
+            _value("P(best)", "best"),
+            *SHIFT_COLUMNS,
+        ),
+        note=_shift_note("CVaR"),
+    ),
+    TableSpec(
+        name="sensitivity_groups",
+        title="Sensitivity: other fits and the baseline",
+        chapter=Chapter.FURTHER,
+        needs=("sensitivity/hm",),
+        after_run=True,
+        rows=_crowd_refits,
+        columns=(Column("fit", "{refit}"), *SHIFT_COLUMNS),
+        note=_shift_note("HM"),
+    ),
+)
+
+
+def _compared_model(row: View) -> str:
+    """A fit, marked where it has not converged."""
+    return f"{row.labels['model']}{'' if bool(row['comparison/converged']) else ' (NOT CONVERGED)'}"
+
+
+def _comparison_note(view: View) -> str:
+    """What the numbers are, and what may not be concluded."""
+    data = view.group("comparison")
+    notes = [
+        f"Expected log predictive density of {data.sizes['unit']} units left out (PSIS-LOO), best "
+        "first; a negative difference is worse than the first. Weights: stacking."
+    ]
+    if any(str(name) for name in data["integrated"].to_numpy()):
+        notes.append("A unit left out is predicted with a new effect of its own.")
+    if data.attrs["without_unit"]:
+        notes.append(f"{data.attrs['without_unit']} ratings belong to no unit and stay in.")
+    if int(data["bad_k"].sum()):
+        notes.append(
+            "Bad k: importance sampling is not reliable for those units; --refits fits again "
+            "without each."
+        )
+    gap, error = abs(data["elpd_difference"][1:]), data["difference_se"][1:]
+    unclear = data["model"][1:].to_numpy()[(gap < CLEAR * error).to_numpy()]
+    if unclear.size:
+        notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(map(str, unclear))}.")
+    return " ".join(notes)
+
+
+COMPARISON_TABLE = TableSpec(
+    name="comparison",
+    title="Leave-one-out comparison, by {comparison[by]}",
+    chapter=Chapter.FIT,
+    needs=("comparison",),
+    rows=("comparison/model",),
+    columns=(
+        Column("model", _compared_model),
+        Column("elpd", "comparison/elpd"),
+        Column("difference", "comparison/elpd_difference"),
+        Column("its SE", "comparison/difference_se"),
+        Column("weight", "comparison/weight"),
+        Column("p", "comparison/p"),
+        Column("bad k", "comparison/bad_k", whole),
+        Column("refitted", "comparison/refitted", whole),
+    ),
+    note=_comparison_note,
+)
+
+
+def _coverage(level: float) -> Column:
+    """Column of the coverage of central intervals."""
+    return Column(
+        f"{level:.0%}", lambda row: number(row.at({"level": level})["calibration/coverage"])
+    )
+
+
+def _coverage_interval(row: View) -> str:
+    """Wilson's interval of the coverage at 90%."""
+    row = row.at({"level": 0.9})
+    return interval([row[f"calibration/coverage_{end}"] for end in ("lower", "upper")])
+
+
+def _calibration_note(view: View) -> str:
+    """The verdict, how many fits converged, and what the columns are."""
+    data = view.group("calibration")
+    verdict = "Calibrated" if bool(data["calibrated"]) else "NOT CALIBRATED"
+    converged, ranked = (int(data[f"fit_{name}"].sum()) for name in ("converged", "ranked"))
+    return (
+        f"{verdict}: {data.sizes['simulation']} simulations. {converged} fits met the study's "
+        f"limits of convergence and {ranked} have what ranks among 100 draws need (R-hat at most "
+        "1.05, 100 effective draws of every parameter); none is left out. Coverage of central "
+        "intervals with Wilson's 95% interval at 90%; band: whether the ECDF leaves its "
+        "simultaneous 95% band; p: uniform ranks, by Holm over all quantities."
+    )
+
+
+CALIBRATION_TABLE = TableSpec(
+    name="calibration",
+    title="Simulation-based calibration: ranks of true values",
+    chapter=Chapter.FIT,
+    needs=("calibration",),
+    rows=("calibration/quantity",),
+    columns=(
+        Column("quantity", "{quantity}"),
+        *map(_coverage, COVERAGE_LEVELS),
+        Column("90% is within", _coverage_interval),
+        Column("band", lambda row: "OUTSIDE" if bool(row["calibration/outside"]) else "inside"),
+        Column("p", "calibration/p_holm"),
+    ),
+    note=_calibration_note,
+)

@@ -1,0 +1,108 @@
+"""How many more ratings would narrow intervals, and decide the pairs that are not resolved."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sharpbayes.report.tables.declaration import Chapter, Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.format import number, whole
+from sharpbayes.report.tables.panel import pairs
+
+GROUPS, STUDIES = "recruiting", "decision_further"
+METRICS = ("mpa", "wra", "hm")
+# Pairs that are shown; the rest are counted.
+MOST_PAIRS = 6
+
+
+def _groups(view: View) -> Iterator[Labels]:
+    """Groups of raters by grouping, the most responsive first."""
+    data = view.group(GROUPS)
+    order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
+    return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
+
+
+def _additional(metric: str) -> Column:
+    """Column of additional ratings for one metric."""
+
+    def cell(row: View) -> str:
+        return whole(row.at({"metric": metric})[f"{GROUPS}/additional_ratings"])
+
+    return Column(f"more for {metric.upper()}", cell)
+
+
+def _metrics(view: View) -> list[Labels]:
+    """A table for each metric of groups, or one of models."""
+    if f"{STUDIES}/metric" not in view:
+        return [{"of": "", "comma": ""}]
+    metrics = [str(name) for name in view[f"{STUDIES}/metric"].to_numpy()]
+    return [
+        {"metric": name, "of": f" of {name.upper()}", "comma": f", {name.upper()}"}
+        for name in metrics
+    ]
+
+
+def _unresolved(view: View) -> list[Labels]:
+    """Pairs of models or groups that are not resolved."""
+    width = view[f"{STUDIES}/difference_width"]
+    unit = "model" if "model" in width.dims else "group"
+    return [
+        pair | {"pair": f"{pair[unit]} \u2212 {pair['other']}"}
+        for pair in pairs(list(width[unit].to_numpy()), unit)
+        if bool(width.sel(pair).notnull().any())
+    ]
+
+
+def _larger_study(row: View) -> str:
+    """Width and probability of one pair in one larger study."""
+    probability = 100 * float(row[f"{STUDIES}/prob_distinguishable"])
+    return f"{number(row[f'{STUDIES}/difference_width'])} ({probability:.0f}%)"
+
+
+def _note(view: View) -> str:
+    """What the cells are, their Monte Carlo errors, and how many pairs are left out."""
+    width, probability = (
+        number(view[f"{STUDIES}/{name}_mcse"].max())
+        for name in ("difference_width", "prob_distinguishable")
+    )
+    more = len(_unresolved(view)) - MOST_PAIRS
+    return (
+        f"Width of the interval of the difference{view.labels['of']}, and the probability that the "
+        f"pair is distinguishable. {view.attribute(STUDIES, 'interval_note')} Largest Monte Carlo "
+        f"error: {width} of a width, {probability} of a probability."
+        + f" {more} more pairs are in the results." * (more > 0)
+    )
+
+
+GROUP_SIZE_TABLE = TableSpec(
+    name="sample_size_groups",
+    title="Sample size by group, the most responsive of a grouping first",
+    chapter=Chapter.SAMPLE_SIZE,
+    needs=(f"{GROUPS}/additional_ratings",),
+    after_run=True,
+    rows=_groups,
+    columns=(
+        Column("group", "{group}"),
+        Column("rank", f"{GROUPS}/rank", whole),
+        Column("HM", f"{GROUPS}/hm"),
+        Column("width", f"{GROUPS}/width"),
+        Column("ratings", f"{GROUPS}/ratings", whole),
+        *map(_additional, METRICS),
+    ),
+    note="More ratings, of further items and as many an item as now, for an interval of width "
+    f"{{{GROUPS}[target_interval_width]:g}}: intervals narrow with the root of the number of "
+    "items.",
+)
+PAIR_SIZE_TABLE = TableSpec(
+    name="sample_size_pairs",
+    title="Sample size for pairs that are not resolved{comma}",
+    chapter=Chapter.SAMPLE_SIZE,
+    needs=(f"{STUDIES}/difference_width",),
+    after_run=True,
+    repeat=_metrics,
+    rows=lambda view: _unresolved(view)[:MOST_PAIRS],
+    columns=(
+        Column("pair", "{pair}"),
+        Over(f"{STUDIES}/design", (Column("{design}", _larger_study),)),
+    ),
+    note=_note,
+)
