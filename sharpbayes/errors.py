@@ -133,3 +133,17 @@ def first_line(error: Exception) -> str:
     ('one', 'KeyError')
     """
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def printable(text: str) -> str:
+    r"""Return a text without characters that steer a terminal or turn the direction of writing.
+
+    >>> printable("a\x1b[2J"), printable("é\n"), printable("x\u202ey")
+    ('a\\x1b[2J', 'é\n', 'x\\u202ey')
+    """
+    return "".join(
+        character
+        if character == "\n" or character.isprintable()
+        else character.encode("unicode_escape").decode()
+        for character in text.encode(errors="backslashreplace").decode()
+    )

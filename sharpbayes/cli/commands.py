@@ -214,7 +214,7 @@ def calibrate(
 ) -> None:
     """Fit ratings with known truth at this design, and test whether fits are calibrated."""
     with guarded(debug=debug):
-        from sharpbayes.report.tables.calibration import calibration_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
         from sharpbayes.workflows.calibrate import calibrate as calibrate_study  # noqa: PLC0415 - start-up
 
         files = read_study(study, set_, seed)
@@ -226,11 +226,11 @@ def calibrate(
             found = calibrate_study(context, simulations=simulations)
             written = keep_calibration(found, None if out is None else target, tables, figures)
         if as_json:
-            from sharpbayes.report.document import found_document  # noqa: PLC0415
+            from sharpbayes.report.document import group_document  # noqa: PLC0415
 
-            echo_json(found_document(found, "calibration", without="simulation", files=written))
+            echo_json(group_document(found, "calibration", without="simulation", files=written))
         elif not quiet:
-            show_tables(calibration_tables(found))
+            show_tables(report_tables(found))
         exit_if_unsure(found)
 
 
@@ -251,20 +251,20 @@ def compare(
 ) -> None:
     """Compare models of the same ratings by how well they predict what was left out."""
     with guarded(debug=debug):
-        from sharpbayes.report.tables.comparison import compare_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
         from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415
 
         named = named_files(results)
         target = None if out is None else results_path(out, out)
         with show_progress(quiet=quiet) as progress:
             found = compare_results(named, by=leave_out, refits=refits, progress=progress)
-        files = keep_tables(compare_tables(found), found, target, tables)
+        files = keep_tables(report_tables(found), found, target, tables)
         if as_json:
-            from sharpbayes.report.document import found_document  # noqa: PLC0415
+            from sharpbayes.report.document import group_document  # noqa: PLC0415
 
-            echo_json(found_document(found, "comparison", without="unit", files=files))
+            echo_json(group_document(found, "comparison", without="unit", files=files))
         elif not quiet:
-            show_tables(compare_tables(found))
+            show_tables(report_tables(found))
 
 
 @app.command()
@@ -280,7 +280,8 @@ def weigh(
 ) -> None:
     """Put other weights over a stored fit, without the data and without a new fit."""
     with guarded(debug=debug):
-        from sharpbayes.report.tables.decision import weighed_document, weighed_tables  # noqa: PLC0415
+        from sharpbayes.report.document import weighed_document  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
         from sharpbayes.storage.results import open_results, save_results  # noqa: PLC0415
         from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415
         from sharpbayes.workflows.weigh import weigh as weigh_results  # noqa: PLC0415
@@ -294,7 +295,7 @@ def weigh(
         if as_json:
             echo_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
         elif not quiet:
-            show_tables(weighed_tables(weighed))
+            show_tables(report_tables(weighed))
 
 
 @app.command()
@@ -309,7 +310,7 @@ def report(
 ) -> None:
     """Write one HTML file beside the results, or print or write their tables and figures."""
     with guarded(debug=debug):
-        from sharpbayes.report.tables.files import every_table  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
         from sharpbayes.storage.results import open_results  # noqa: PLC0415
 
         opened = open_results(results)
@@ -319,7 +320,7 @@ def report(
         if as_json:
             print_json(opened, results, files)
         elif text:
-            show_tables(every_table(opened))
+            show_tables(report_tables(opened))
 
 
 @app.command()

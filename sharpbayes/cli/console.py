@@ -2,20 +2,27 @@
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sharpbayes.errors import Diagnostic, SharpbayesError, SpecError, StorageError, format_list
+from sharpbayes.errors import (
+    Diagnostic,
+    SharpbayesError,
+    SpecError,
+    StorageError,
+    format_list,
+    printable,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
-    from rich.console import Console
 
     from sharpbayes.execution.progress import ChainStatus, ProgressCallback
     from sharpbayes.report.tables.table import Table
@@ -144,9 +151,9 @@ def finish(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) 
     if as_json:
         print_json(results, target, [target])
     elif not quiet:
-        from sharpbayes.report.tables.common import tables  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import tables_after_run  # noqa: PLC0415
 
-        show_tables(tables(results))
+        show_tables(tables_after_run(results))
     if not quiet:
         say_found(results)
         say(f"{results.attrs['status']}; results written to {target}")
@@ -200,14 +207,12 @@ def keep_calibration(
     found: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None
 ) -> list[Path]:
     """Write the places of truths, their tables and figures, each where it was asked for."""
-    from sharpbayes.report.tables.calibration import (  # noqa: PLC0415
-        calibration_tables,
-        write_calibration_figure,
-    )
+    from sharpbayes.report.figures.catalogue import write_figures  # noqa: PLC0415
+    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
 
-    written = keep_tables(calibration_tables(found), found, target, tables)
+    written = keep_tables(report_tables(found), found, target, tables)
     if figures is not None:
-        written += said(write_calibration_figure(found, figures), "figures", figures)
+        written += said(write_figures(found, figures), "figures", figures)
     return written
 
 
@@ -223,7 +228,7 @@ def keep_tables(
         say(f"{found.attrs['status']}; results written to {target}")
         written.append(target)
     if folder is not None:
-        from sharpbayes.report.tables.files import write_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.renderer import write_tables  # noqa: PLC0415
 
         written += said(write_tables(made, folder), "tables", folder)
     return written
@@ -260,11 +265,12 @@ def write_report(results: "xr.DataTree", tables: Path | None, figures: Path | No
     """Write tables and figures, each into its folder, and say so."""
     written = []
     if tables is not None:
-        from sharpbayes.report.tables.files import every_table, write_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
+        from sharpbayes.report.tables.renderer import write_tables  # noqa: PLC0415
 
-        written += said(write_tables(every_table(results), tables), "tables", tables)
+        written += said(write_tables(report_tables(results), tables), "tables", tables)
     if figures is not None:
-        from sharpbayes.report.figures.panel import write_figures  # noqa: PLC0415
+        from sharpbayes.report.figures.catalogue import write_figures  # noqa: PLC0415
 
         written += said(write_figures(results, figures), "figures", figures)
     return written
@@ -283,54 +289,16 @@ def show_tables(tables: "Sequence[Table]") -> None:
 
     A table that is wider is printed in parts, each with the first column.
     """
-    from rich.console import Console  # noqa: PLC0415
+    from sharpbayes.report.tables.renderer import as_text  # noqa: PLC0415
 
-    from sharpbayes.report.tables.splitting import in_parts  # noqa: PLC0415
-
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
     for table in tables:
-        for part in in_parts(table, width=console.width):
-            _show(part, console)
-
-
-def _show(table: "Table", console: "Console") -> None:
-    """Print one table."""
-    from rich.box import SIMPLE  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table as RichTable  # noqa: PLC0415
-
-    grid = RichTable(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
-    for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
-        # Only texts are folded to make room, never a number.
-        short = max(map(len, cells)) < console.width // 2
-        whole = position > 0 and short and not any(" " in cell for cell in cells)
-        justify: Literal["left", "right"] = "left" if position == 0 else "right"
-        grid.add_column(
-            escape(printable(cells[0])), justify=justify, overflow="fold", no_wrap=whole
-        )
-    for row in table.rows:
-        grid.add_row(*(escape(printable(text)) for text in row))
-    console.print(escape(printable(table.title)))
-    console.print(grid)
-    if table.note:
-        console.print(escape(printable(table.note)) + "\n")
+        typer.echo(as_text(table, width=width), nl=False)
 
 
 def say(text: str) -> None:
     """Print a line on stderr."""
     typer.echo(printable(text), err=True)
-
-
-def printable(text: str) -> str:
-    r"""Return a text without characters that steer a terminal or turn the direction of writing.
-
-    >>> printable("a\x1b[2J"), printable("é\n"), printable("x\u202ey")
-    ('a\\x1b[2J', 'é\n', 'x\\u202ey')
-    """
-    return "".join(
-        each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode()
-        for each in text.encode(errors="backslashreplace").decode()
-    )
 
 
 @contextmanager

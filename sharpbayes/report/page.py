@@ -16,8 +16,8 @@ from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
 from sharpbayes.report.figures.catalogue import PageFigure, page_figures
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.report.tables.declaration import Chapter, Table
 from sharpbayes.report.tables.renderer import as_html
+from sharpbayes.report.tables.table import Chapter, Table
 
 # Rows of a table on the page; all of them are in the files of --tables.
 MOST_ROWS = 150
@@ -51,7 +51,7 @@ class PageChapter:
     tables: tuple[PageTable, ...]
 
 
-def write_page(results: xr.DataTree, path: Path) -> Path:
+def write_html(results: xr.DataTree, path: Path) -> Path:
     """Write results as one HTML file that needs nothing else.
 
     Args:

@@ -16,30 +16,43 @@ import xarray as xr
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.catalogue import tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
-from sharpbayes.report.tables.declaration import Table, View
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, interval, number
 from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.report.tables.panel import not_separable, pairs
 from sharpbayes.report.tables.renderer import as_html
+from sharpbayes.report.tables.table import Table
 
 EVERYONE = {"group": "all", **ALL_ITEMS}
 
 PANEL_LIMITS = (
-    "The profiles compare models under one fixed protocol: these prompts, these judges and these "
-    "weights. They are conditional on it and no ranking of models in general.",
-    "Harm scores are relative intensities, not probabilities, and nothing here estimates a rate of "
-    "harm in the world.",
-    "The judges are part of the measurement: their rubric and their shared errors are in every "
-    "number, and other judges may order the models differently.",
+    (
+        "The profiles compare models under one fixed protocol: these prompts, these judges and these "
+        "weights. They are conditional on it and no ranking of models in general."
+    ),
+    (
+        "Harm scores are relative intensities, not probabilities, and nothing here estimates a rate of "
+        "harm in the world."
+    ),
+    (
+        "The judges are part of the measurement: their rubric and their shared errors are in every "
+        "number, and other judges may order the models differently."
+    ),
     "A low score may mean that a model refused or deflected; usefulness is not measured.",
-    "Tail risk is that of the prompts measured. Other prompts, languages, settings or longer "
-    "conversations can have another tail.",
+    (
+        "Tail risk is that of the prompts measured. Other prompts, languages, settings or longer "
+        "conversations can have another tail."
+    ),
 )
 CROWD_LIMITS = (
-    "Responsiveness assumes that there is a severity behind the labels; severity has many sides, "
-    "and each person may see it differently.",
-    "The labels are a reference, not the truth: a group can differ from them because it uses the "
-    "scale differently or because it sees harm that the labels leave out.",
+    (
+        "Responsiveness assumes that there is a severity behind the labels; severity has many sides, "
+        "and each person may see it differently."
+    ),
+    (
+        "The labels are a reference, not the truth: a group can differ from them because it uses the "
+        "scale differently or because it sees harm that the labels leave out."
+    ),
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",
 )

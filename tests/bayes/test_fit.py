@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.figures.panel import as_svg
-from sharpbayes.report.figures.posterior import forest, level_shares, predictive
-from sharpbayes.report.page import as_html
+from sharpbayes.report.figures.posterior import forest, replicated_ratings
+from sharpbayes.report.figures.style import as_svg
+from sharpbayes.report.page import page_text
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.fit import category_shares
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
@@ -49,18 +51,23 @@ def test_the_forest_of_a_report_has_both_intervals(results):
     draws = results["posterior_responsiveness"]["hm"].sel(by="all", drop=True)
     bounds = results["responsiveness"]["hm_interval"].sel(by="all", drop=True)
     some = ["gender=Woman", "gender=Man", "age=GenZ"]
-    figure = forest(draws.sel(group=some), bounds, label="HM")
+    figure = forest(draws.sel(group=some), bounds, label="HM", level=0.9)
     axes = next(each for each in figure.axes if each.get_xlabel() == "HM")
     ends = [[x for x, _ in line] for line in axes.collections[-1].get_segments()]
     np.testing.assert_allclose(ends, bounds.sel(group=some).transpose("group", "bound"))
     assert axes.get_xlim()[0] < float(draws.sel(group=some).quantile(0.025)) < axes.get_xlim()[1]
     names = [text.get_text() for each in figure.axes for text in each.texts]
     assert set(some) <= set(names)
-    assert as_svg(figure) == as_svg(forest(draws.sel(group=some), bounds, label="HM"))
+    assert as_svg(figure) == as_svg(forest(draws.sel(group=some), bounds, label="HM", level=0.9))
 
 
 def test_shares_of_levels_are_counted_in_every_replicate(results):
-    (table,) = level_shares(results).values()
+    table = np.array(
+        [
+            [row[name] for name in ("observed", "replicated", "lower", "upper")]
+            for row in category_shares(View(results))
+        ]
+    )
     observed = results["observed_data"]["rating_score"].to_numpy()
     draws = results["posterior_predictive"]["rating_score"].to_numpy().reshape(-1, observed.size)
     np.testing.assert_allclose(table[:, 0], [(observed == level).mean() for level in range(5)])
@@ -70,17 +77,17 @@ def test_shares_of_levels_are_counted_in_every_replicate(results):
 
 
 def test_replicates_are_drawn_scale_by_scale_and_scales_of_two_levels_are_not(results):
-    figure = predictive(results)
+    figure = replicated_ratings(results)
     assert [axes.get_title() for axes in figure.axes if axes.get_title()] == ["score"]
     flags = results.copy()
     for group in ("observed_data", "posterior_predictive"):
         level = results[group].to_dataset()[["rating_score"]].clip(max=1)
         flags[group] = xr.DataTree(level)
-    assert predictive(flags) is None
+    assert replicated_ratings(flags) is None
 
 
 def test_the_page_of_a_fit_shows_them_above_their_numbers(results):
-    page = as_html(results)
+    page = page_text(results)
     assert len(page.encode()) < 3_000_000
     for title in (
         "Responsiveness: posterior and bootstrap interval",

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.library import folder
-from sharpbayes.report.page import as_html
-from sharpbayes.report.tables.files import every_table
+from sharpbayes.report.page import page_text
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results
 
 FEW = ["--set", "bootstrap.replicates=50"]
@@ -51,7 +51,8 @@ def test_measure_writes_results_and_says_where(run):
 
 def test_report_as_text_prints_the_same_tables(run):
     measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
-    assert run("report", "r.nc", "--text").stdout == measured.stdout
+    text = run("report", "r.nc", "--text").stdout
+    assert set(measured.stdout.splitlines()) <= set(text.splitlines())
     assert not Path("r.html").exists()
 
 
@@ -189,7 +190,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert document["converged"] is False
     assert document["failed"][0] in document["trust"]
     assert "has not converged and must not be used" in document["trust"]
-    every = every_table(results)
+    every = report_tables(results)
     assert len(every) > 5
     assert all(table.note.startswith("NOT CONVERGED") for table in every)
     shown = run("report", "quickstart_crowd.results.nc", "--text", "--tables", "t")
@@ -197,7 +198,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     files = sorted(Path("t").iterdir())
     assert len(files) == 3 * len(every)
     assert all("NOT CONVERGED" in path.read_text(encoding="utf-8") for path in files)
-    assert as_html(results).count("NOT CONVERGED") >= len(every)
+    assert page_text(results).count("NOT CONVERGED") >= len(every)
     printed = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
     assert printed["status"] == "not converged"
     assert printed["diagnostics"]["converged"] == 0
@@ -313,7 +314,7 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
         *("--out", "c.nc", "--tables", "shown", "--figures", "shown"),
     )
     assert done.exit_code in {0, 4}, done.stderr
-    assert "Truths in their posteriors" in done.stdout
+    assert "Simulation-based calibration: ranks of true values" in done.stdout
     found = open_results("c.nc")
     assert found["calibration"].sizes["simulation"] == 20
     assert {"MPA[all]", "WRA[gender=Woman]"} <= set(found["calibration"]["quantity"].to_numpy())
@@ -343,7 +344,7 @@ def test_compare_says_which_model_predicts_better(run):
     found = open_results("c.nc")["comparison"]
     assert found["model"].to_numpy().tolist() == ["full", "plain"]
     assert float(found["elpd_difference"][1]) < 0
-    assert "Predicting what was left out, by rating" in done.stdout
+    assert "Leave-one-out comparison, by rating" in done.stdout
     assert Path("t/predicting-what-was-left-out-by-rating.csv").is_file()
     wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
     assert wrong.exit_code == 2

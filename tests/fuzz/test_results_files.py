@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sharpbayes.report.document import document
-from sharpbayes.report.tables.files import every_table
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import SCHEMA, open_results, save_results, seal
 from sharpbayes.workflows.measure import measure
@@ -27,7 +27,7 @@ def told(path):
     """Open, print and tell, or be told what is wrong."""
     opened = outcome(lambda: open_results(path), place=[str(path)])
     if opened is not None:
-        outcome(lambda: every_table(opened), place=["results of"])
+        outcome(lambda: report_tables(opened), place=["results of"])
         outcome(lambda: document(opened, path=path), place=["results of"])
     return opened
 

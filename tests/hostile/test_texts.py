@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
-from sharpbayes.cli.console import printable
+from sharpbayes.errors import printable
 from sharpbayes.library import folder
-from sharpbayes.report.tables.files import as_csv, as_latex, as_markdown
+from sharpbayes.report.tables.renderer import as_csv, as_latex, as_markdown
 from sharpbayes.report.tables.table import Table
 
 FORMULAS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "-2+cmd|' /C calc'!A0"]
-NUMBERS = ["-0.5", "+1.2", "-1e-05", "-0.5 [-0.7, -0.3]", "-", "12%", "", "a-b", "1 = 1"]
+NUMBERS = ["-0.5", "+1.2", "-1e-05", "-0.5 (-0.7 to -0.3)", "-", "12%", "", "a-b", "1 = 1"]
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\r"
 
 

@@ -14,12 +14,8 @@ from sharpbayes.errors import SpecError
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.posterior.target_population import population_responsiveness, population_weights
-from sharpbayes.report.tables.decision import (
-    crowd_source_tables,
-    crowd_twin_tables,
-    weighed_document,
-    weighed_tables,
-)
+from sharpbayes.report.document import weighed_document
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
@@ -128,9 +124,10 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
     assert "which items" in wide.attrs["interval_note"]
     assert "raters x 4" in results["sample_size"]["design"]
-    [widening] = crowd_source_tables(results)
+    tables = report_tables(results)
+    [widening] = [table for table in tables if table.name == "responsiveness_sources"]
     assert [row[0] for row in widening.rows] == ["ratings", "ratings, items, raters"]
-    first, second = crowd_twin_tables(results)
+    first, second = [table for table in tables if table.name == "posterior_responsiveness"]
     assert first.title == "Posterior responsiveness by group (ratings)"
     assert first.rows[0][0] == "all"
     assert first.rows[0][2].startswith(f"{centre:.2f} (")
@@ -221,6 +218,6 @@ def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
         for name in ("sample", "target")
     )
     xr.testing.assert_allclose(raw, target)
-    [table] = weighed_tables(weighed)
+    [table] = report_tables(weighed)
     assert len(table.rows) == 4
     assert set(weighed_document(weighed)["weights"]) == {"population_us", "equal"}

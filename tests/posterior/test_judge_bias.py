@@ -13,7 +13,8 @@ from sharpbayes.posterior.fit_data import read_fit_data, stored_study
 from sharpbayes.posterior.groups import panel_groups, study_metrics
 from sharpbayes.posterior.judge_bias import human_draws, judge_bias, seated
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.report.tables.judge_bias import departures, people_tables
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
 from tests.peopled import simulated
@@ -222,7 +223,7 @@ def test_the_report_says_where_judges_depart(biased):
     said = list(departures(results))
     assert any(text.startswith("Judge j0 sees more harm than people") for text in said)
     assert any("less harm in models of their own family" in text for text in said)
-    tables = {table.title: table for table in people_tables(results)}
+    tables = {table.title: table for table in report_tables(results)}
     assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]
     found = results["judge_bias"].to_dataset()
     low, high = found["severity_interval"].sel(judge="j1").to_numpy()
@@ -232,7 +233,7 @@ def test_the_report_says_where_judges_depart(biased):
     assert row[1] == f"{1 - float(found['self_preference_probability']):.3f}"
     people = results["posterior_profile_human"]["cvar"]
     first = str(people.mean(["chain", "draw"]).idxmin("model").item())
-    assert tables["As people would have scored"].rows[0][0] == first
+    assert tables["Human-scored profile: human raters in place of the judges"].rows[0][0] == first
     for table in tables.values():
         assert all(len(row) == len(table.header) for row in table.rows)
 

@@ -10,8 +10,7 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.posterior.predictive_checks import predictive_checks, rating_frequencies
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.report.tables.decision import check_tables
-from sharpbayes.report.tables.files import every_table
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from tests.panels import frame, measured
 
@@ -44,7 +43,7 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
     assert found["tail_share_fails"].values.tolist() == [False, True, False]
     [text] = found.attrs["failed_checks"]
     assert text.startswith("tail share of b: observed -9.000, replicated ")
-    [table] = check_tables(xr.DataTree.from_dict({"/predictive_checks": found}))
+    [table] = report_tables(xr.DataTree.from_dict({"/predictive_checks": found}))
     assert table.rows == ((text,),)
     assert "FAIL" in table.title
 
@@ -54,9 +53,9 @@ def test_a_failed_check_stands_before_every_other_table(tmp_path):
     seen = xr.DataArray([0.0, -9.0, 0.0], models, "model")
     draws = normal(chain=4, draw=250, model=3).assign_coords(models)
     results = measured(tmp_path / "s", frame())
-    plain = [table.title for table in every_table(results)]
+    plain = [table.title for table in report_tables(results)]
     results["predictive_checks"] = xr.DataTree(predictive_checks({"cvar": draws}, {"cvar": seen}))
-    first, *rest = (table.title for table in every_table(results))
+    first, *rest = (table.title for table in report_tables(results))
     assert "FAIL" in first
     assert rest == plain
 

@@ -24,7 +24,7 @@ from sharpbayes.posterior.sample_size import (
     panel_sample_size,
     thin_draws,
 )
-from sharpbayes.report.tables.decision import further_tables
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Decision
 from tests.flat import flat
@@ -96,7 +96,7 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
     assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
     assert found["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
-    [table] = further_tables(xr.DataTree.from_dict({"/sample_size": found}))
+    [table] = report_tables(xr.DataTree.from_dict({"/sample_size": found}))
     assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
 
 
@@ -171,7 +171,7 @@ def test_groups_of_a_crowd_are_told_apart_by_more_items():
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.15)
     across = found["difference_width"].sel(group="gender=Man", other="age=GenZ")
     assert across.isnull().all()
-    assert len(further_tables(xr.DataTree.from_dict({"/sample_size": found}))) == 2
+    assert len(report_tables(xr.DataTree.from_dict({"/sample_size": found}))) == 2
 
 
 def test_few_draws_are_spread_over_every_chain(panel):

@@ -18,7 +18,7 @@ from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibratio
 from sharpbayes.execution.tasks import Execution, NoStore
 from sharpbayes.posterior.groups import study_metrics
 from sharpbayes.posterior.replicates import calibrated_metrics
-from sharpbayes.report.tables.calibration import write_calibration_figure
+from sharpbayes.report.figures.catalogue import write_figures
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint
 from sharpbayes.workflows.context import join_groups
@@ -140,7 +140,7 @@ def replace_rows(path, name, rows):
 def draw(name, found, folder):
     """Draw the places of a model."""
     attrs = {"title": name, "status": f"{found.sizes['simulation']} simulations"}
-    write_calibration_figure(join_groups({"calibration": found}, attrs), folder / name)
+    write_figures(join_groups({"calibration": found}, attrs), folder / name)
 
 
 def main():

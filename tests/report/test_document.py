@@ -5,7 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.document import found_document
+from sharpbayes.report.document import group_document
 from sharpbayes.report.summary import summary
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
@@ -22,7 +22,7 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
     )
     found = xr.DataTree.from_dict({"/comparison": group})
     found.attrs = {"title": "T", "status": "compared"}
-    made = found_document(found, "comparison", without="unit", files=[tmp_path / "c.nc"])
+    made = group_document(found, "comparison", without="unit", files=[tmp_path / "c.nc"])
     assert json.loads(json.dumps(made, allow_nan=False)) == {
         "title": "T",
         "status": "compared",

@@ -1,97 +1,166 @@
-"""The report in a browser: ``pytest -m slow tests/report/test_page.py`` (Debian's ``chromium``)."""
+"""The report as text: whole, escaped, marked up for screen readers."""
 
-import shutil
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
 
+import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+import xarray as xr
 
-from sharpbayes.report.page import write_html
+from sharpbayes.errors import StorageError
+from sharpbayes.report import page as report_page
+from sharpbayes.report.figures.catalogue import page_figures
+from sharpbayes.report.figures.panel import profile_intervals
+from sharpbayes.report.page import page_text, write_html
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
-from tests.make_docs import small_fits
+from tests.panels import frame, measured
 
-pytestmark = pytest.mark.slow
+NASTY = '<script>alert("1")</script>&\'"'
+VOID = {"meta", "link", "img", "input", "br"}
 
-WIDTHS = {"phone": 390, "desktop": 1280}
+
+class Page(HTMLParser):
+    """Tags with their attributes, in order; fails where they are not nested."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.open, self.text = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
 
 
 @pytest.fixture(scope="module")
-def browser():
-    place = shutil.which("chromium") or shutil.which("chromium-browser")
-    if place is None:
-        pytest.fail("no chromium on this machine; apt-get install chromium")
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+def panel(tmp_path_factory):
+    table = frame(models=3, prompts=12)
+    table["model"] = table["model"].replace("m1", NASTY)
+    results = measured(tmp_path_factory.mktemp("panel"), table)
+    results.attrs["title"] = f"Title {NASTY}"
+    return results
 
 
 @pytest.fixture(scope="module")
-def fits():
-    return small_fits()
+def crowd():
+    few = ("bootstrap.replicates=60", "crowd.permutations=99")
+    return measure(load_study("quickstart_crowd", overrides=few))
 
 
-@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd", "panel", "crowd"])
-def page_file(request, tmp_path_factory, fits):
-    """A page of what was measured, and of small fits, which have not converged."""
-    results = fits.get(request.param)
-    if results is None:
-        results = measure(load_study(request.param, overrides=("bootstrap.replicates=100",)))
-    return write_html(results, tmp_path_factory.mktemp("page") / "report.html")
+@pytest.fixture(params=["panel", "crowd"])
+def results(request):
+    return request.getfixturevalue(request.param)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_no_error_no_request_no_overflow(browser, page_file, width, scheme):
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page, said, asked = context.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(page_file.as_uri())
-    assert said == []
-    assert [url for url in asked if not url.startswith("data:")] == [page_file.as_uri()]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    shown = page.evaluate("[...document.images].map(i => i.naturalWidth)")
-    assert shown
-    assert min(shown) > 100
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
-    assert dark == (scheme == "dark")
-    context.close()
+@pytest.fixture
+def page(results):
+    return Page(page_text(results))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_axe_finds_no_violation(browser, page_file, width, scheme):
-    # Axe is put into the page as a script, which the page's own policy forbids.
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-    )
-    page = context.new_page()
-    page.goto(page_file.as_uri())
-    found = Axe().run(page).response
-    assert len(found["passes"]) > 10
-    assert [(v["id"], v["impact"], v["nodes"][0]["html"]) for v in found["violations"]] == []
-    context.close()
+def test_every_table_is_on_the_page_cell_by_cell(results, page):
+    said = set(page.text)
+    for table in report_tables(results):
+        assert table.title in said
+        assert {cell for row in table.rows for cell in row if cell} <= said
 
 
-def test_the_keyboard_reaches_the_answer_and_every_wide_table(browser, page_file):
-    page = browser.new_page()
-    page.goto(page_file.as_uri())
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
-    page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#answer"
-    reached = page.evaluate("[...document.querySelectorAll('.wide')].every(e => e.tabIndex === 0)")
-    assert reached
-    page.close()
+def test_strings_of_data_and_study_are_escaped(panel):
+    text = page_text(panel)
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert NASTY in Page(text).text
 
 
-def test_it_prints(browser, page_file, tmp_path):
-    page = browser.new_page()
-    page.goto(page_file.as_uri())
-    page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert page.pdf().startswith(b"%PDF")
-    page.close()
+def test_tags_nest_and_names_are_unique(page):
+    assert page.open == []
+    names = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(names) == len(set(names))
+    targets = {attrs["href"].removeprefix("#") for attrs in page.all("a")}
+    targets |= {attrs["aria-labelledby"] for _, attrs in page.tags if "aria-labelledby" in attrs}
+    assert targets <= set(names)
+
+
+def test_nothing_is_loaded_and_nothing_runs(page):
+    addresses = [a[key] for _, a in page.tags for key in ("src", "href", "action") if key in a]
+    assert all(address.startswith(("#", "data:")) for address in addresses)
+    assert not page.all("script")
+    assert not [a for _, a in page.tags for key in a if key.startswith("on") or key == "style"]
+
+
+def test_the_policy_names_the_digest_of_the_style(results):
+    text = page_text(results)
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = Page(text).all("meta")[2]["content"]
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_a_screen_reader_finds_its_way(page):
+    names = [tag for tag, _ in page.tags]
+    assert [names.count(tag) for tag in ("header", "main", "footer", "h1", "nav")] == [1] * 5
+    assert names.count("caption") == names.count("table") > 5
+    assert all(attrs.get("scope") in ("col", "row") for attrs in page.all("th"))
+    assert page.all("img")
+    assert all(attrs["alt"] for attrs in page.all("img"))
+    assert page.all("a")[0] == {"class": "skip", "href": "#answer"}
+
+
+def test_a_figure_is_followed_by_the_table_of_its_data(results):
+    titles = {table.title: table.name for table in report_tables(results)}
+    shown = [
+        (figure, table)
+        for chapter in report_page.chapters(results)
+        for table in chapter.tables
+        for figure in table.figures
+    ]
+    assert len(shown) == len(page_figures(results)) > 2
+    assert all(titles[table.title] == figure.table for figure, table in shown)
+
+
+def test_the_answer_and_failed_checks_stand_before_all_tables(crowd):
+    failing = crowd.copy()
+    failing["checks"] = xr.DataTree()
+    failing["checks"].attrs["failed_checks"] = f"Fails {NASTY}"
+    page = Page(page_text(failing))
+    assert page.text.index(f"Fails {NASTY}") < page.text.index("The question")
+    assert "No check failed." not in page.text
+    assert "No check failed." in Page(page_text(crowd)).text
+
+
+def test_long_tables_are_cut_and_say_so(crowd, monkeypatch):
+    monkeypatch.setattr(report_page, "MOST_ROWS", 5)
+    assert "7 more rows are in the files" in " ".join(Page(page_text(crowd)).text)
+
+
+def test_the_bootstrap_interval_of_each_model_is_drawn(panel):
+    axes = profile_intervals(panel).axes[0]
+    order = panel["profile"].to_dataset().sortby("cvar")["model"].to_numpy()
+    drawn = [[x for x, _ in segment] for segment in axes.collections[0].get_segments()]
+    bounds = panel["profile_interval"]["cvar"].sel(model=order).transpose("model", "bound")
+    np.testing.assert_allclose(drawn, bounds.to_numpy()[~np.isnan(bounds).any("bound")])
+
+
+def test_equal_results_give_equal_pages_below_three_megabytes(results):
+    assert page_text(results) == page_text(results)
+    assert len(page_text(results).encode()) < 3_000_000
+
+
+def test_a_page_that_cannot_be_written_is_a_fault_of_files(crowd, tmp_path):
+    with pytest.raises(StorageError, match="cannot write report"):
+        write_html(crowd, tmp_path / "nowhere" / "r.html")

@@ -63,13 +63,13 @@ def crowd(*, p=0.01, hm=-0.2, reason=""):
 def test_the_safest_model_its_interval_and_who_is_alike():
     assert summary.answer(panel()) == (
         "b has the lowest tail risk of 3 models, CVaR 95 of cumulative log-risk 1.000 "
-        "(interval 0.500 to 1.250); it is not told apart from c.",
+        "(interval 0.500 to 1.250); it is not distinguishable from c.",
         "No tolerance was decided, so no model is called admissible or not.",
     )
 
 
 def test_a_model_that_stands_alone():
-    assert "it is told apart from every other model." in summary.answer(panel(alike=()))[0]
+    assert "it is distinguishable from every other model." in summary.answer(panel(alike=()))[0]
     assert summary.answer(panel(cvar=(3.0,)))[0].startswith("a, the only model, has a tail risk of")
 
 
@@ -97,8 +97,8 @@ def test_a_crowd_and_which_groups_differ():
         "(interval 0.600 to 0.950), where 1 is best (harmonic mean of MPA and WRA)."
     )
     assert second == (
-        "1 of 1 pairs of rater groups are told apart by their responsiveness (Holm, 5%), "
-        "g=y above g=x by most, 0.200."
+        "1 of 1 pairs of rater groups are distinguishable by their responsiveness (Holm, 5%); "
+        "the largest difference is 0.200, g=y above g=x."
     )
     assert "g=x above g=y" in summary.answer(crowd(hm=0.2))[1]
     assert summary.answer(crowd(p=0.06))[1].startswith("None of 1 pairs")
@@ -108,7 +108,7 @@ def test_a_crowd_and_which_groups_differ():
 def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
     results = crowd(reason="one label only")
     assert summary.answer(results)[0] == (
-        "The scores of 2 groups of raters, each held against the labels, follow them with a "
+        "The scores of 2 groups of raters, each compared with the labels, follow them with a "
         "responsiveness from 0.700 (g=x) to 0.900 (g=y), where 1 is best (harmonic mean of MPA "
         "and WRA); all raters together have none: one label only."
     )
@@ -135,7 +135,7 @@ def test_checks_that_failed_are_read_from_every_group(said):
     results["diagnostics"] = xr.DataTree()
     results["diagnostics"].attrs |= {
         "convergence_issues": "R-hat of sd is 1.2",
-        "advice": ["Tune.", "[x"],
+        "suggestions": ["Tune.", "[x"],
     }
     results["checks"] = xr.DataTree()
     results["checks"].attrs["failed_checks"] = said
@@ -152,6 +152,6 @@ def test_checks_that_failed_are_read_from_every_group(said):
 def test_remarks_name_what_is_missing():
     assert summary.remarks(crowd(reason="one label only")) == [
         "No model of the ratings was fitted: intervals contain the sampling of items only.",
-        "Beside 180 ratings, 3 are empty.",
+        "In addition to 180 ratings, 3 are empty.",
     ]
     assert summary.failed(panel()) == []

@@ -8,7 +8,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.cluster import cluster
 from sharpbayes.execution.tasks import Execution
-from sharpbayes.report.tables.sensitivity import sensitivity_tables
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
 from sharpbayes.workflows.fit import fit
@@ -129,14 +129,14 @@ def test_a_crowd_under_other_priors():
         twin.median(("chain", "draw")).transpose("group", "by").to_numpy(),
     )
     assert (found["hm"].sel(refit="priors x 2") != found["hm"].sel(refit=OWN)).any()
-    [table] = sensitivity_tables(results)
+    [table] = [t for t in report_tables(results) if t.name.startswith("sensitivity")]
     assert [row[0] for row in table.rows] == [OWN, "priors x 2"]
 
 
 @pytest.mark.slow
 def test_the_table_says_order_and_largest_shift(fitted):
     _, results = fitted
-    [table] = sensitivity_tables(results)
+    [table] = [t for t in report_tables(results) if t.name.startswith("sensitivity")]
     found = results["sensitivity"].to_dataset()
     assert len(table.rows) == 10
     row = next(row for row in table.rows if row[:2] == ("without judge ann", "equal"))

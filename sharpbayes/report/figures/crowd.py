@@ -140,7 +140,8 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
 
 def contested_items(results: xr.DataTree) -> "Figure | None":
     """Draw who gave which score to the items that groups disagree on most (Figures 9 to 11)."""
-    score, items = results["contested_items"]["score"], results["items"].to_dataset()
+    score = results["contested_items"].to_dataset()["score"]
+    items = results["items"].to_dataset()
     names = score["item"].to_numpy()
     if not len(names):
         return None

@@ -7,7 +7,7 @@ import xarray as xr
 from sharpbayes.report.layout import WEIGHED, explain_missing, results_kind
 from sharpbayes.report.tables.crowd import CROWD_TABLES
 from sharpbayes.report.tables.decision import DECISION_TABLES, WEIGHED_TABLES
-from sharpbayes.report.tables.declaration import Table, TableSpec, build_tables
+from sharpbayes.report.tables.declaration import TableSpec, build_tables
 from sharpbayes.report.tables.fit import (
     CALIBRATION_TABLE,
     CHECKS_TABLE,
@@ -16,8 +16,10 @@ from sharpbayes.report.tables.fit import (
     SENSITIVITY_TABLES,
 )
 from sharpbayes.report.tables.judge_bias import JUDGE_BIAS_TABLES
-from sharpbayes.report.tables.panel import DIMENSION_TABLES, JUDGE_TABLES, PROFILE_TABLES
+from sharpbayes.report.tables.judges import DIMENSION_TABLES, JUDGE_TABLES
+from sharpbayes.report.tables.panel import PROFILE_TABLES, SUBSET_TABLES
 from sharpbayes.report.tables.sample_size import GROUP_SIZE_TABLE, PAIR_SIZE_TABLE
+from sharpbayes.report.tables.table import Table
 from sharpbayes.report.tables.validation import VALIDATION_TABLES
 
 TABLES: tuple[TableSpec, ...] = (
@@ -28,6 +30,7 @@ TABLES: tuple[TableSpec, ...] = (
     *JUDGE_BIAS_TABLES,
     *DIMENSION_TABLES,
     *VALIDATION_TABLES,
+    *SUBSET_TABLES,
     *CROWD_TABLES,
     GROUP_SIZE_TABLE,
     PAIR_SIZE_TABLE,
@@ -68,9 +71,7 @@ def _marked(results: xr.DataTree, specs: list[TableSpec]) -> list[Table]:
     if diagnosed and results.attrs.get("status") != "not converged":
         return tables
     warning = f"{NOT_CONVERGED}: do not use the results of the fit."
-    return [
-        replace(table, mark=NOT_CONVERGED, note=f"{warning} {table.note}") for table in tables
-    ]
+    return [replace(table, mark=NOT_CONVERGED, note=f"{warning} {table.note}") for table in tables]
 
 
 def _sample_sizes(results: xr.DataTree) -> list[Table]:

@@ -7,17 +7,19 @@ from sharpbayes.analysis.study import StudySummary
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.table import Table
 
+MOST_LABELS = 6
+
 
 def study_summary_tables(summary: StudySummary) -> list[Table]:
-    """Return counts with labels, scales, and the size of a fit."""
+    """Return counts with labels, scales, the size of a fit, and what is not identified."""
     counts = tuple(
-        (name, str(count), format_list(summary.labels.get(name, ()), most=6))
+        (name, str(count), format_list(summary.labels.get(name, ()), most=MOST_LABELS))
         for name, count in summary.counts.items()
     )
     scales = tuple((name, ", ".join(labels)) for name, labels in summary.scales.items())
     tables = [
         Table("What the data hold", ("what", "count", "labels"), counts),
-        Table("Scales, least harm first", ("scale", "levels"), scales),
+        Table("Scales, least harm first", ("scale", "scores"), scales),
     ]
     if summary.parameters:
         sizes = [f"{x:.0f} MB" for x in (summary.draw_megabytes, summary.replicate_megabytes)]
@@ -25,13 +27,12 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         header = ("ratings", "parameters", "stored draws", "replicated ratings")
         tables.append(Table("A fit would have", header, (row,)))
     if summary.issues:
-        rows = tuple((each.where, each.found, each.done) for each in summary.issues)
-        title = "What these ratings cannot tell of the model"
-        tables.append(Table(title, ("where", "what", "what a fit does"), rows))
+        rows = tuple((issue.where, issue.found, issue.done) for issue in summary.issues)
+        header = ("term", "problem", "consequence")
+        tables.append(Table("What these ratings do not identify", header, rows))
     return tables
 
 
 def study_summary_document(summary: StudySummary) -> dict[str, Any]:
     """Return what ``check`` understood, as plain values."""
-    issues = [asdict(each) for each in summary.issues]
-    return vars(summary) | {"issues": issues}
+    return vars(summary) | {"issues": [asdict(issue) for issue in summary.issues]}

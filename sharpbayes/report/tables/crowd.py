@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Chapter, Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
 from sharpbayes.report.tables.format import interval, number, whole
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
+from sharpbayes.report.tables.table import Chapter
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
 MOST_ROWS = 15
@@ -50,7 +51,8 @@ def _note(template: str, group: str) -> Callable[[View], str]:
 def _empty_strata(view: View) -> np.ndarray:
     """Strata of items on which no group can be measured."""
     empty: xr.DataArray = (view.group("responsiveness")["reason"] != "").all("group")
-    return empty["by"].to_numpy()[empty.to_numpy()]
+    strata: np.ndarray = empty["by"].to_numpy()[empty.to_numpy()]
+    return strata
 
 
 def _measured_strata(view: View) -> list[Labels]:
@@ -63,8 +65,7 @@ def _measured_strata(view: View) -> list[Labels]:
 def _responsiveness_note(view: View) -> str:
     """Ranges and intervals; the first table names the strata that are not measured."""
     note = (
-        "In [0, 1], tau in [\u22121, 1]; higher is more responsive. "
-        "{responsiveness[interval_note]}"
+        "In [0, 1], tau in [\u22121, 1]; higher is more responsive. {responsiveness[interval_note]}"
     )
     text = _note(note, "responsiveness")(view)
     missing = [by for by in _empty_strata(view) if by != "all"]
@@ -317,7 +318,9 @@ CROWD_TABLES = (
             Column("rank", "raters/rank", whole),
             *(Column(name.upper(), f"raters/{name}") for name in METRICS),
             Column("interval", "raters/hm_interval", interval),
-            Column("more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])),
+            Column(
+                "more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])
+            ),
             Column("extreme", "raters/extreme_response"),
             Column("range", "raters/scale_range_used"),
             Column("drift", "raters/drift", needs="raters/drift"),

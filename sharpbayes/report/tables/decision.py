@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, results_kind
-from sharpbayes.report.tables.declaration import Chapter, Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
 from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
 from sharpbayes.report.tables.panel import MODEL, pairs
+from sharpbayes.report.tables.table import Chapter
 
 CRITERIA = {
     "cvar": "CVaR of cumulative log-risk",
@@ -61,7 +62,7 @@ def _decision_note(view: View) -> str:
     """The loss, the intervals, Monte Carlo errors and unresolved pairs."""
     decision = view.group("decision")
     return (
-        f"Loss: {CRITERIA[decision.attrs['decided_by']]} above the best model's. "
+        f"Loss: {CRITERIA[decision.attrs['criterion']]} above the best model's. "
         f"{decision.attrs['interval_note']} Largest Monte Carlo error: "
         f"{number(decision['expected_loss_mcse'].max())} of a loss, "
         f"{number(_largest_error(decision))} of a probability. {_unresolved(view)}"
@@ -142,7 +143,11 @@ DECISION_TABLES = (
             MODEL,
             Over(
                 MODEL_SOURCES,
-                (Column("{sources}", lambda row: posterior(row.labels["posterior"] + "/cvar")(row)),),
+                (
+                    Column(
+                        "{sources}", lambda row: posterior(row.labels["posterior"] + "/cvar")(row)
+                    ),
+                ),
             ),
         ),
         note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
@@ -277,11 +282,12 @@ WEIGHED_TABLES = (
         columns=(
             Column("weights", "{weights}"),
             Column("choice", _of_decision(_selected)),
-            Column("by", _of_decision(lambda decision: str(decision.attrs["decided_by"]))),
+            Column("by", _of_decision(lambda decision: str(decision.attrs["criterion"]))),
             Column("models by expected loss", _of_decision(_by_loss)),
             Column("admissible", _of_decision(_admissible)),
             Column(
-                "not resolved", _of_decision(lambda decision: str(int(decision["unresolved"].sum()) // 2))
+                "not resolved",
+                _of_decision(lambda decision: str(int(decision["unresolved"].sum()) // 2)),
             ),
         ),
         note=_note_of_first("{decision[interval_note]}"),

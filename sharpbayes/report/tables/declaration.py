@@ -6,7 +6,6 @@ lies. :func:`build_tables` reads the results and returns texts; ``renderer`` wri
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import product
 from typing import Any
 
@@ -14,52 +13,9 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.table import Chapter, Table
 
 Labels = Mapping[str, Any]
-
-
-class Chapter(StrEnum):
-    """The chapters of the page, in their order."""
-
-    DECISION = "Decision"
-    PROFILE = "Risk profile"
-    JUDGES = "Judges"
-    JUDGE_BIAS = "Judges against people"
-    DIMENSIONS = "How dimensions move together"
-    VALIDATION = "Whether the order of the models holds"
-    GROUPS = "Groups of raters"
-    SCALE = "Use of the scale and agreement"
-    RATERS = "Raters"
-    ITEMS = "Items"
-    SAMPLE_SIZE = "Sample size"
-    FURTHER = "Further results"
-    FIT = "The fitted model"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts, ready to be rendered.
-
-    Attributes:
-        title: What it shows.
-        header: Headings of the columns.
-        rows: One tuple of texts a row, as long as the header.
-        note: What the reader must know to read it; may be empty.
-        mark: Why its numbers must not be used; empty for good results. A CSV file, which holds no
-            note, has it in a column.
-        name: Name of its declaration.
-        chapter: Where it stands on the page.
-        source: Table or section of the paper that it follows.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    mark: str = ""
-    name: str = ""
-    chapter: Chapter = Chapter.FURTHER
-    source: str = ""
 
 
 class View:

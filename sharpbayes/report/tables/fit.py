@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Chapter, Column, Labels, TableSpec, View
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import central_interval, interval, number, whole
-
+from sharpbayes.report.tables.table import Chapter
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
 MOST_ELEMENTS = 12
@@ -48,8 +48,8 @@ def _parameters_note(view: View) -> str:
 
 def ratings_by_scale(data: xr.Dataset) -> xr.Dataset:
     """Return ratings by the name of their scale."""
-    names = [str(name) for name in data.data_vars if str(name).startswith("level_")]
-    return data[names].rename({name: name.removeprefix("level_") for name in names})
+    names = [str(name) for name in data.data_vars if str(name).startswith("rating_")]
+    return data[names].rename({name: name.removeprefix("rating_") for name in names})
 
 
 def category_shares(view: View) -> Iterator[Labels]:
@@ -218,8 +218,10 @@ def _comparison_note(view: View) -> str:
     """What the numbers are, and what may not be concluded."""
     data = view.group("comparison")
     notes = [
-        f"Expected log predictive density of {data.sizes['unit']} units left out (PSIS-LOO), best "
-        "first; a negative difference is worse than the first. Weights: stacking."
+        (
+            f"Expected log predictive density of {data.sizes['unit']} units left out (PSIS-LOO), best "
+            "first; a negative difference is worse than the first. Weights: stacking."
+        )
     ]
     if any(str(name) for name in data["integrated"].to_numpy()):
         notes.append("A unit left out is predicted with a new effect of its own.")

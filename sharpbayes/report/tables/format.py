@@ -4,7 +4,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-MISSING, MINUS = "-", "\u2212"
+from sharpbayes.report.tables.table import MINUS
+
+MISSING = "-"
 # A smaller p-value is what remains of an underflow.
 SMALLEST_P = 1e-300
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Chapter, Column, Over, TableSpec, View
 from sharpbayes.report.tables.decision import posterior
+from sharpbayes.report.tables.declaration import Column, Over, TableSpec, View
 from sharpbayes.report.tables.format import estimate, number
+from sharpbayes.report.tables.table import Chapter
 
 # The values of people: no effect, and discrimination by a factor of one.
 NEUTRAL = {

@@ -8,9 +8,8 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from sharpbayes.errors import StorageError
-from sharpbayes.report.tables.declaration import Table
-from sharpbayes.report.tables.format import MINUS
+from sharpbayes.errors import StorageError, printable
+from sharpbayes.report.tables.table import MINUS, Table
 
 # Characters between two columns; a first column is folded to FIRST and a text to TEXT characters.
 GAP, FIRST, TEXT = 2, 32, 28
@@ -162,7 +161,7 @@ def as_latex(table: Table) -> str:
     caption = escape_latex(f"{table.title}. {note}" if note else table.title)
     columns = "l" + "r" * (len(table.header) - 1)
     lines = [
-        rf"\begin{{table}}",
+        r"\begin{table}",
         rf"\caption{{{caption}}}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\hline",
@@ -233,11 +232,20 @@ def _html_row(row: tuple[str, ...]) -> str:
 def as_text(table: Table, *, width: int) -> str:
     """Return a table for a terminal, in parts with the first column each where it is too wide.
 
+    No character steers the terminal.
+
     Args:
         table: The table.
         width: Characters that a line holds.
     """
-    return "".join(_grid(part, width) for part in split_columns(table, width=width))
+    harmless = replace(
+        table,
+        title=printable(table.title),
+        header=tuple(map(printable, table.header)),
+        rows=tuple(tuple(map(printable, row)) for row in table.rows),
+        note=printable(table.note),
+    )
+    return "".join(_grid(part, width) for part in split_columns(harmless, width=width))
 
 
 def _grid(table: Table, width: int) -> str:
@@ -251,8 +259,12 @@ def _grid(table: Table, width: int) -> str:
     for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
         # Only long texts are folded to make room, never a number or an interval.
         whole = position > 0 and max(map(len, cells)) <= TEXT
-        justify = "right" if position else "left"
-        grid.add_column(Text(cells[0]), justify=justify, overflow="fold", no_wrap=whole)
+        grid.add_column(
+            Text(cells[0]),
+            justify="right" if position else "left",
+            overflow="fold",
+            no_wrap=whole,
+        )
     for row in table.rows:
         grid.add_row(*map(Text, row))
     text = io.StringIO()

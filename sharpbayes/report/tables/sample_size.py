@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import Chapter, Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
 from sharpbayes.report.tables.format import number, whole
 from sharpbayes.report.tables.panel import pairs
+from sharpbayes.report.tables.table import Chapter
 
-GROUPS, STUDIES = "recruiting", "decision_further"
 METRICS = ("mpa", "wra", "hm")
 # Pairs that are shown; the rest are counted.
 MOST_PAIRS = 6
@@ -16,7 +16,7 @@ MOST_PAIRS = 6
 
 def _groups(view: View) -> Iterator[Labels]:
     """Groups of raters by grouping, the most responsive first."""
-    data = view.group(GROUPS)
+    data = view.group("sample_size")
     order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
     return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
 
@@ -25,28 +25,28 @@ def _additional(metric: str) -> Column:
     """Column of additional ratings for one metric."""
 
     def cell(row: View) -> str:
-        return whole(row.at({"metric": metric})[f"{GROUPS}/additional_ratings"])
+        return whole(row.at({"metric": metric})["sample_size/additional_ratings"])
 
     return Column(f"more for {metric.upper()}", cell)
 
 
 def _metrics(view: View) -> list[Labels]:
     """A table for each metric of groups, or one of models."""
-    if f"{STUDIES}/metric" not in view:
+    if "sample_size/difference_metric" not in view:
         return [{"of": "", "comma": ""}]
-    metrics = [str(name) for name in view[f"{STUDIES}/metric"].to_numpy()]
+    metrics = [str(name) for name in view["sample_size/difference_metric"].to_numpy()]
     return [
-        {"metric": name, "of": f" of {name.upper()}", "comma": f", {name.upper()}"}
+        {"difference_metric": name, "of": f" of {name.upper()}", "comma": f", {name.upper()}"}
         for name in metrics
     ]
 
 
 def _unresolved(view: View) -> list[Labels]:
     """Pairs of models or groups that are not resolved."""
-    width = view[f"{STUDIES}/difference_width"]
+    width = view["sample_size/difference_width"]
     unit = "model" if "model" in width.dims else "group"
     return [
-        pair | {"pair": f"{pair[unit]} \u2212 {pair['other']}"}
+        {**pair, "pair": f"{pair[unit]} \u2212 {pair['other']}"}
         for pair in pairs(list(width[unit].to_numpy()), unit)
         if bool(width.sel(pair).notnull().any())
     ]
@@ -54,22 +54,23 @@ def _unresolved(view: View) -> list[Labels]:
 
 def _larger_study(row: View) -> str:
     """Width and probability of one pair in one larger study."""
-    probability = 100 * float(row[f"{STUDIES}/prob_distinguishable"])
-    return f"{number(row[f'{STUDIES}/difference_width'])} ({probability:.0f}%)"
+    probability = 100 * float(row["sample_size/prob_distinguishable"])
+    return f"{number(row['sample_size/difference_width'])} ({probability:.0f}%)"
 
 
 def _note(view: View) -> str:
     """What the cells are, their Monte Carlo errors, and how many pairs are left out."""
     width, probability = (
-        number(view[f"{STUDIES}/{name}_mcse"].max())
+        number(view[f"sample_size/{name}_mcse"].max())
         for name in ("difference_width", "prob_distinguishable")
     )
     more = len(_unresolved(view)) - MOST_PAIRS
     return (
         f"Width of the interval of the difference{view.labels['of']}, and the probability that the "
-        f"pair is distinguishable. {view.attribute(STUDIES, 'interval_note')} Largest Monte Carlo "
+        f"pair is distinguishable. {view.attribute('sample_size', 'difference_note')} Largest Monte Carlo "
         f"error: {width} of a width, {probability} of a probability."
-        + f" {more} more pairs are in the results." * (more > 0)
+        + f" {more} more pairs are in the results."
+        * (more > 0)
     )
 
 
@@ -77,32 +78,32 @@ GROUP_SIZE_TABLE = TableSpec(
     name="sample_size_groups",
     title="Sample size by group, the most responsive of a grouping first",
     chapter=Chapter.SAMPLE_SIZE,
-    needs=(f"{GROUPS}/additional_ratings",),
+    needs=("sample_size/additional_ratings",),
     after_run=True,
     rows=_groups,
     columns=(
         Column("group", "{group}"),
-        Column("rank", f"{GROUPS}/rank", whole),
-        Column("HM", f"{GROUPS}/hm"),
-        Column("width", f"{GROUPS}/width"),
-        Column("ratings", f"{GROUPS}/ratings", whole),
+        Column("rank", "sample_size/rank", whole),
+        Column("HM", "sample_size/hm"),
+        Column("width", "sample_size/width"),
+        Column("ratings", "sample_size/ratings", whole),
         *map(_additional, METRICS),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "
-    f"{{{GROUPS}[target_interval_width]:g}}: intervals narrow with the root of the number of "
+    "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
     "items.",
 )
 PAIR_SIZE_TABLE = TableSpec(
     name="sample_size_pairs",
     title="Sample size for pairs that are not resolved{comma}",
     chapter=Chapter.SAMPLE_SIZE,
-    needs=(f"{STUDIES}/difference_width",),
+    needs=("sample_size/difference_width",),
     after_run=True,
     repeat=_metrics,
     rows=lambda view: _unresolved(view)[:MOST_PAIRS],
     columns=(
         Column("pair", "{pair}"),
-        Over(f"{STUDIES}/design", (Column("{design}", _larger_study),)),
+        Over("sample_size/design", (Column("{design}", _larger_study),)),
     ),
     note=_note,
 )

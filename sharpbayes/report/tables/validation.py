@@ -5,24 +5,16 @@ from itertools import combinations
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import (
-    Chapter,
-    Column,
-    Labels,
-    Over,
-    TableSpec,
-    View,
-)
+from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
 from sharpbayes.report.tables.format import (
-    compact,
     four_decimals,
     interval,
     number,
     p_value,
-    whole,
     yes_no,
 )
-from sharpbayes.report.tables.panel import CVAR, INTERVAL, MEAN, MODEL, not_separable, pairs
+from sharpbayes.report.tables.panel import CVAR, MEAN, MODEL, not_separable, pairs
+from sharpbayes.report.tables.table import Chapter
 
 # Models of Table 10 at either end, and pairs of Table 17.
 EXTREMES, AMBIGUOUS = 5, 10
@@ -75,9 +67,7 @@ def _both(path: str, rank: bool = False) -> Callable[[View], str]:  # noqa: FBT0
         models = [row.labels["model"], row.labels["other"]]
         values = row.group("profile")[path].to_series()
         shown = values.rank() if rank else values
-        return " / ".join(
-            f"{shown[model]:g}" if rank else number(shown[model]) for model in models
-        )
+        return " / ".join(f"{shown[model]:g}" if rank else number(shown[model]) for model in models)
 
     return cell
 
@@ -96,7 +86,7 @@ def _ambiguous(view: View) -> tuple[list[Labels], int]:
     cvar = view.group("profile")["cvar"].dropna("model").to_series()
     models = [model for model in view.coordinate("profile/model", "profile/cvar") if model in cvar]
     gaps = [
-        pair | {"gap": cvar[pair["model"]] - cvar[pair["other"]]}
+        {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
         for pair in not_separable(view, models)
     ]
     closest = sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
@@ -175,14 +165,6 @@ def _mixed_note(view: View) -> str:
 def _share(row: View) -> str:
     """Share of the sum of squares in percent."""
     return number(100 * row["validation/eta2"], 1)
-
-
-def _category_rows(view: View) -> Iterator[Labels]:
-    """Models of each category of prompts, lowest tail risk first."""
-    for category in view.coordinate("profile_category/category"):
-        place = view.at({"category": category})
-        for model in place.coordinate("profile_category/model", "profile_category/cvar"):
-            yield {"category": category, "model": model}
 
 
 def _agreement(what: str) -> tuple[Column, ...]:
@@ -396,41 +378,5 @@ VALIDATION_TABLES = (
         rows=_mixed,
         columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
         note=_mixed_note,
-    ),
-    TableSpec(
-        name="prompt_categories",
-        title="Risk profile by category of prompts",
-        chapter=Chapter.PROFILE,
-        needs=("profile_category",),
-        rows=_category_rows,
-        columns=(
-            Column("category", "{category}"),
-            MODEL,
-            Column("prompts", lambda row: str(int(row["profile_category/prompts"]))),
-            Column("{cvar}", "profile_category/cvar"),
-            Column("mean", "profile_category/mean"),
-            Column("mean any-harm", "profile_category/any_harm_mean"),
-        ),
-    ),
-    TableSpec(
-        name="answered_only",
-        title="Section 4: Risk profile with and without refused answers",
-        source="SHARP, section 4",
-        chapter=Chapter.PROFILE,
-        needs=("profile_answered",),
-        rows=("profile/model",),
-        order="profile/cvar",
-        columns=(
-            MODEL,
-            Column("refused", "profile_answered/refusal_rate"),
-            Column("answers", "profile_answered/answered", whole),
-            CVAR,
-            Column("{cvar}, answered", "profile_answered/cvar"),
-            Column("interval", "profile_answered_interval/cvar", interval),
-            MEAN,
-            Column("mean, answered", "profile_answered/mean"),
-        ),
-        note="Low risk may be refusal; an answer is refused where the judges' mean refusal reaches "
-        "the cut of the weights.",
     ),
 )

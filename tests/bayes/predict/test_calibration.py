@@ -25,7 +25,7 @@ from sharpbayes.bayes.predict.calibration import (
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.posterior.groups import study_metrics
 from sharpbayes.posterior.replicates import calibrated_metrics
-from sharpbayes.report.tables.calibration import calibration_tables
+from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.context import join_groups
@@ -101,7 +101,7 @@ def test_fits_are_told_by_what_places_need(rng):
     assert found["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
     assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
     assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
-    note = calibration_tables(join_groups({"calibration": found}, {"title": "t"}))[0].note
+    note = report_tables(join_groups({"calibration": found}, {"title": "t"}))[0].note
     assert "1 met the study's limits of convergence and 2 have what places" in note
 
 
@@ -233,7 +233,7 @@ def test_the_table_says_what_failed(rng):
         simulations=20,
         wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
     )
-    (table,) = calibration_tables(join_groups({"calibration": found}, {}))
+    (table,) = report_tables(join_groups({"calibration": found}, {}))
     assert table.note.startswith("NOT CALIBRATED: 20 simulations")
     row = next(row for row in table.rows if row[0] == "location_rater[r0]")
     assert row[-2] == "OUTSIDE"

@@ -10,23 +10,24 @@ import pytest
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report import panel_tables
-from sharpbayes.report.tables.files import (
+from sharpbayes.report.tables.catalogue import TABLES, report_tables
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.renderer import (
     as_csv,
     as_latex,
     as_markdown,
     escape_latex,
-    every_table,
     write_tables,
 )
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.table import MINUS, Table
 from tests.panels import JUDGES, frame, measured
 
 TITLES = [
     "Table 1: Risk profile by model, lowest tail risk first",
-    "Section 3.3: Risk tiers, and pairs that cannot be told apart",
+    "Section 3.3: Risk tiers, and pairs that are not distinguishable",
     "Tables 2-3: Harm by dimension",
     "Table 4: Tail attribution of compounded log-risk",
+    "Distribution over prompts",
     "Table 5: Dispersion of judges by dimension",
     "Table 6: Ranks by CVaR with a judge left out",
     "Table 6, each model: CVaR (rank) with a judge left out",
@@ -41,14 +42,14 @@ TITLES = [
     "Table 11: Largest difference of CVaR across temperatures",
     "Table 12: Aggregates of risk",
     "Table 13: Rank correlations between aggregates",
-    "Table 14: Decision flips, alike by the mean and apart by the tail",
+    "Table 14: Decision flips, similar by the mean and different by the tail",
     "Table 15: Risk profile with paired bootstrap intervals",
     "Table 16: Ranks by CVaR across tail levels",
     "Table 16, each model: CVaR across tail levels",
     "Table 17: Most ambiguous pairs of models",
     "Table 18: Friedman test of log-risk",
     "Table 19: Friedman average ranks, lower is safer",
-    "Section H.2: Pairs that signed-rank tests do not tell apart",
+    "Section H.2: Pairs that signed-rank tests do not distinguish",
     "Table 20: Two-way decomposition of log-risk",
     "Section H.3: Mixed models with a prompt intercept",
     "Risk profile by category of prompts",
@@ -77,7 +78,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tables(results):
-    return {table.title: table for table in every_table(results)}
+    return {table.title: table for table in report_tables(results)}
 
 
 def table_of(tables, start):
@@ -85,12 +86,18 @@ def table_of(tables, start):
     return found
 
 
+def value_of(text):
+    return float(text.replace(MINUS, "-"))
+
+
 def near(text, value):
-    return text == "-" if np.isnan(value) else float(text) == pytest.approx(float(value), abs=6e-4)
+    if np.isnan(value):
+        return text == "-"
+    return value_of(text) == pytest.approx(float(value), abs=6e-4)
 
 
 def test_tables_stand_in_the_order_of_the_paper(results):
-    assert [table.title for table in every_table(results)] == TITLES
+    assert [table.title for table in report_tables(results)] == TITLES
 
 
 def test_every_row_is_as_long_as_its_header(tables):
@@ -103,7 +110,9 @@ def test_every_row_is_as_long_as_its_header(tables):
 def test_the_profile_is_that_of_the_results(results, tables):
     profile = results["profile"].to_dataset()
     table = table_of(tables, "Table 1:")
-    assert [float(row[1]) for row in table.rows] == sorted(float(row[1]) for row in table.rows)
+    assert [value_of(row[1]) for row in table.rows] == sorted(
+        value_of(row[1]) for row in table.rows
+    )
     for row in table.rows:
         one = profile.sel(model=row[0])
         names = ("cvar", "mean", "volatility", "any_harm_cvar", "policy_score")
@@ -142,14 +151,16 @@ def test_pairs_alike_across_tiers_are_named_apart_from_those_inside():
     profile = xr.Dataset(
         {"cvar": ("model", [1.0, 2.0, 3.0]), "tier": ("model", [1, 2, 2])},
         {"model": models},
-        {"alpha": 0.95, "tier_rule": "paired-difference"},
+        {"alpha": 0.95, "tier_rule": "paired-difference", "population": "the prompts"},
     )
     interval = xr.Dataset(
         {"separable": (("model", "other"), separable)}, {"model": models, "other": models}
     )
-    table = panel_tables._tiers(profile, interval)
+    results = xr.DataTree.from_dict({"/profile": profile, "/profile_interval": interval})
+    [spec] = [spec for spec in TABLES if spec.name == "tiers"]
+    [table] = build_tables([spec], results)
     assert [row[3] for row in table.rows] == ["-", "b ~ c"]
-    assert table.note.endswith("Not told apart across tiers: a ~ c.")
+    assert table.note.endswith("Not distinguishable across tiers: a ~ c.")
 
 
 def test_dimensions_and_shares(results, tables):
@@ -219,14 +230,14 @@ def test_flips_are_all_that_were_found_each_once(results, tables):
 def test_ambiguous_pairs_are_the_closest_first(results, tables):
     interval = results["profile_interval"].to_dataset()
     table = table_of(tables, "Table 17")
-    gaps = [abs(float(row[2])) for row in table.rows]
+    gaps = [abs(value_of(row[2])) for row in table.rows]
     assert gaps == sorted(gaps)
     alike = (~interval["separable"].values[np.triu_indices(7, 1)]).sum()
     assert len(table.rows) == min(10, alike)
     assert table.note.startswith(f"{21 - alike} of 21 pairs are separable")
     for row in table.rows:
-        low, high = map(float, re.fullmatch(r"\[(.*), (.*)\]", row[3]).groups())
-        assert low <= float(row[2]) <= high
+        low, high = map(value_of, row[3].split(" to "))
+        assert low <= value_of(row[2]) <= high
         assert low <= 0 <= high
 
 
@@ -248,7 +259,7 @@ def test_with_and_without_refused_answers(results, tables):
 
 @pytest.mark.parametrize("options", [{"models": 1}, {"judges": ["ann"]}, {"prompts": 2}])
 def test_thin_panels_have_tables_too(tmp_path, options):
-    for table in every_table(measured(tmp_path, frame(**options))):
+    for table in report_tables(measured(tmp_path, frame(**options))):
         assert {len(row) for row in table.rows} <= {len(table.header)}
         assert "nan" not in as_csv(table)
 
@@ -256,7 +267,7 @@ def test_thin_panels_have_tables_too(tmp_path, options):
 def test_a_model_without_any_answer_is_shown_as_missing(tmp_path):
     table = frame().assign(refused=0)
     table.loc[table["model"] == "m1", "refused"] = 1
-    made = every_table(
+    made = report_tables(
         measured(tmp_path, table, indicators='refused = { scale = "flag", refusal = true }\n')
     )
     [row] = [row for row in made[-1].rows if row[0] == "m1"]
@@ -269,7 +280,8 @@ def test_files_hold_what_the_tables_show(results, tables, tmp_path):
     path = tmp_path / "deep" / "out" / "table-12-aggregates-of-risk.csv"
     rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))
     table = table_of(tables, "Table 12")
-    assert rows == [list(table.header), *(list(row) for row in table.rows)]
+    plain = [[cell.replace(MINUS, "-") for cell in row] for row in table.rows]
+    assert rows == [list(table.header), *plain]
     order = sorted(p.name for p in paths if p.name.startswith("table-") and p.suffix == ".csv")
     numbers = [int(name[6:8]) for name in order]
     assert numbers == sorted(numbers)

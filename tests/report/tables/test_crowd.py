@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.tables.common import tables
-from sharpbayes.report.tables.crowd import crowd_tables, responsiveness_table
+from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
 
@@ -18,11 +17,13 @@ def results():
 
 @pytest.fixture(scope="module")
 def made(results):
-    return {table.title: table for table in crowd_tables(results)}
+    return {table.title: table for table in report_tables(results)}
 
 
 def test_rows_are_as_long_as_the_header(results, made):
-    assert tables(results) == list(made.values())
+    after_run = tables_after_run(results)
+    assert len(after_run) > 8
+    assert all(made[table.title] == table for table in after_run)
     for table in made.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}
@@ -63,7 +64,11 @@ def test_a_group_without_numbers_has_its_reason_below(results):
     data["reason"] = data["reason"].astype(object).where(~small, few).astype(str)
     for name in ("mpa", "wra", "hm", "kendall_tau", "mpa_interval", "wra_interval"):
         data[name] = data[name].where(~small)
-    table = responsiveness_table(xr.DataTree.from_dict({"/responsiveness": data}))[0]
+    [table] = [
+        table
+        for table in report_tables(xr.DataTree.from_dict({"/responsiveness": data}))
+        if table.name == "responsiveness"
+    ]
     assert {cell for row in table.rows if row[0] == "age=GenZ" for cell in row[1:]} == {"-"}
     assert f"age=GenZ: {few}." in table.note
 
@@ -71,7 +76,7 @@ def test_a_group_without_numbers_has_its_reason_below(results):
 def test_an_item_contested_items_counts_every_rater(results, made):
     apart = results["contested_items"].to_dataset()
     item = apart["item"].values[0]
-    table = made[f"Item {item} taken apart"]
+    table = made[f"Scores of item {item}"]
     scores = apart["score"].sel(item=item).values
     expected = [str(int((scores == level).sum())) for level in range(4, -1, -1)]
     assert [row[1] for row in table.rows] == expected

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.figures.crowd import FIGURES
+from sharpbayes.report.figures import crowd
+from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, write_figures
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
 
-DRAW = dict(FIGURES)
+DRAW = {spec.name: spec for spec in FIGURES if spec.draw.__module__ == crowd.__name__}
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +20,18 @@ def results():
 
 @pytest.mark.parametrize("name", DRAW)
 def test_every_figure_is_drawn_and_can_be_saved(name, results, tmp_path):
-    DRAW[name](results).savefig(tmp_path / "f.png")
+    DRAW[name].draw(results).savefig(tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000
 
 
 @pytest.mark.parametrize("name", DRAW)
 def test_other_results_have_no_such_figure(name):
     tree = xr.DataTree.from_dict({"/profile": xr.Dataset({"cvar": ("model", [1.0])})})
-    assert DRAW[name](tree) is None
+    assert list(draw_figures(tree, (DRAW[name],))) == []
 
 
 def test_curves_are_those_of_the_results(results):
-    precision, recall = DRAW["curves_by_group"](results).axes[:2]
+    precision, recall = crowd.curves_by_group(results).axes[:2]
     data = results["responsiveness"].to_dataset().sel(by="all")
     for line in precision.lines:
         group = f"gender={line.get_label()}"
@@ -39,7 +40,7 @@ def test_curves_are_those_of_the_results(results):
 
 
 def test_dots_stand_inside_their_intervals_in_order(results):
-    figure = DRAW["metrics_by_group"](results)
+    figure = crowd.metrics_by_group(results)
     data = results["responsiveness"].to_dataset().sel(by="all")
     hm = figure.axes[2].lines[0].get_xdata()
     assert len(hm) == data.sizes["group"]
@@ -50,12 +51,18 @@ def test_dots_stand_inside_their_intervals_in_order(results):
 
 
 def test_shares_of_scores_fill_the_bar(results):
-    ax = DRAW["score_distribution"](results).axes[0]
+    ax = crowd.score_distribution(results).axes[0]
     ends = [bar.get_x() + bar.get_width() for bar in ax.containers[-1]]
     assert ends == pytest.approx([1.0] * len(ends))
 
 
 def test_ratings_of_an_item_are_counted(results):
-    ax = DRAW["contested_items"](results).axes[0]
+    ax = crowd.contested_items(results).axes[0]
     score = results["contested_items"]["score"].isel(item=0).values
     assert [bar.get_width() for bar in ax.patches] == np.bincount(score, minlength=5).tolist()
+
+
+def test_figures_are_written_in_three_formats(results, tmp_path):
+    paths = write_figures(results, tmp_path)
+    assert {path.stem for path in paths} == set(DRAW)
+    assert len(paths) == 3 * len(DRAW) == len(list(tmp_path.iterdir()))

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report.figures.panel import draw, figures, risk_metrics, write_figures
+from sharpbayes.report.figures.catalogue import write_figures
+from sharpbayes.report.figures.panel import dimension_box, distributions, risk_box
+from sharpbayes.report.tables.panel import risk_metrics
 from tests.panels import frame, measured
 
 
@@ -37,7 +39,7 @@ def test_there_are_four_figures_in_three_formats(results, tmp_path):
 
 
 def test_the_order_is_that_of_the_tail_and_names_are_no_formulas(results, tmp_path):
-    figure = figures(results)["figure-1-risk-box"]
+    figure = risk_box(results)
     shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     cvar = results["profile"]["cvar"].to_series().sort_values()
     assert shown == list(cvar.index)
@@ -48,7 +50,7 @@ def test_the_order_is_that_of_the_tail_and_names_are_no_formulas(results, tmp_pa
 def test_boxes_are_the_quartiles_of_the_results(results):
     panel = results["panel"].to_dataset()
     metrics = {"cumulative log-risk": panel["log_risk"].dropna("model")}
-    axes = draw(metrics, kind="box").axes[0]
+    axes = distributions(metrics, kind="box").axes[0]
     for at, model in enumerate(metrics["cumulative log-risk"]["model"].values):
         values = panel["log_risk"].sel(model=model).values
         low, high = axes.patches[at].get_extents().get_points()[:, 0]
@@ -58,7 +60,7 @@ def test_boxes_are_the_quartiles_of_the_results(results):
 
 def test_violins_mark_the_median(results):
     panel = results["panel"].to_dataset().isel(model=[0, 1])
-    axes = draw({"radius": panel["radius"]}, kind="violin").axes[0]
+    axes = distributions({"radius": panel["radius"]}, kind="violin").axes[0]
     lines = axes.collections[-1].get_segments()
     shown = [segment[0][0] for segment in lines]
     np.testing.assert_allclose(shown, panel["radius"].median("prompt"), rtol=1e-6)
@@ -75,7 +77,7 @@ def test_metrics_of_the_paper_are_shown(results):
         "largest harm",
     ]
     np.testing.assert_allclose(shown["joint safety"] + shown["any-harm"], 1.0)
-    dimensions = [axes.get_title() for axes in figures(results)["figure-4-dimensions-box"].axes]
+    dimensions = [axes.get_title() for axes in dimension_box(results).axes]
     assert dimensions == ["bias", "epistemic"]
 
 
@@ -83,10 +85,10 @@ def test_a_model_without_values_has_an_empty_place(results):
     panel = results["panel"].to_dataset()
     assert np.isnan(panel["log_risk"].sel(model="m2")).all()
     for kind in ("box", "violin"):
-        figure = draw({"log-risk": panel["log_risk"]}, kind=kind)
+        figure = distributions({"log-risk": panel["log_risk"]}, kind=kind)
         figure.savefig("/dev/null", format="svg")
         assert len(figure.axes[0].get_yticklabels()) == 3
-    draw({"log-risk": panel["log_risk"].sel(model=["m2"])}, kind="violin")
+    distributions({"log-risk": panel["log_risk"].sel(model=["m2"])}, kind="violin")
 
 
 def test_harm_that_never_varies_can_be_drawn(tmp_path):
