@@ -32,8 +32,8 @@ class Diagnostic:
         >>> str(Diagnostic("a.toml", 3, "panel.layuot", "unknown key; did you mean 'layout'?"))
         "a.toml:3: panel.layuot: unknown key; did you mean 'layout'?"
         """
-        place = f"{self.path}:{self.line}" if self.line else self.path
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        location = f"{self.path}:{self.line}" if self.line else self.path
+        return ": ".join(part for part in (location, self.key, self.message) if part)
 
 
 class SharpbayesError(Exception):

@@ -208,8 +208,8 @@ def _read_toml(source: SourceText) -> dict[str, Any]:
     except RecursionError:
         raise _nesting_error(source) from None
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line = int(place.group(1)) if place else source.text.count("\n") + 1
+        position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = int(position.group(1)) if position else source.text.count("\n") + 1
         message = str(error).split(" (at ")[0]
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError([Diagnostic(str(source.path), line, "", message)]) from None

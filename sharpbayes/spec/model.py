@@ -114,8 +114,8 @@ class Location(Spec):
     prior: Effects = Normal(sd=HalfNormal(scale=1.5))
     """Prior of the effects."""
     correlated_over: Name | None = None
-    """One of several columns in `by`, over whose values effects are correlated, with an sd for each
-    value. Default: independent effects."""
+    """One of several columns in `by`. Effects are correlated across its values and have an sd for
+    each. Default: independent effects."""
     correlation: LKJ = LKJ()
     """Prior of these correlations."""
     zero_sum: bool = False
@@ -204,5 +204,5 @@ class Model(Spec):
         """Path of each place that names a column, and the column, in the order of the file."""
         terms: list[tuple[KeyPath, Names]] = [(("thresholds",), self.thresholds.by)]
         for table in ("location", "discrimination"):
-            terms += [((table, at), term.by) for at, term in enumerate(getattr(self, table))]
+            terms += [((table, index), term.by) for index, term in enumerate(getattr(self, table))]
         return tuple(((*path, "by"), column) for path, by in terms for column in by)

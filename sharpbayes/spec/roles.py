@@ -99,6 +99,6 @@ class SideTable(Spec):
     data: Name
     """Path of the file, relative to the study."""
     key: Name
-    """Column of the file whose values are the ids of the prompts, items or raters."""
+    """Column of the file with the ids of the prompts, items or raters."""
     layout: Literal["table", "prolific"] = "table"
     """`table`, or `prolific` for a demographic export of Prolific."""

@@ -125,8 +125,8 @@ class Study(Spec):
     @property
     def uncertainties(self) -> tuple[tuple[str, ...], ...]:
         """Every list of sources, in the order of the study."""
-        one = isinstance(self.uncertainty[0], str)
-        return cast("tuple[Sources, ...]", (self.uncertainty,) if one else self.uncertainty)
+        flat = isinstance(self.uncertainty[0], str)
+        return cast("tuple[Sources, ...]", (self.uncertainty,) if flat else self.uncertainty)
 
     @property
     def sources(self) -> set[str]:
@@ -167,5 +167,5 @@ def _written_table(info: ValidationInfo) -> str:
 
     A table with an error is not in the validated data. One that was not written is there, as None.
     """
-    written = [name for name in SOURCES if info.data.get(name, "with errors") is not None]
-    return written[0] if len(written) == 1 else ""
+    tables = [name for name in SOURCES if info.data.get(name, "with errors") is not None]
+    return tables[0] if len(tables) == 1 else ""

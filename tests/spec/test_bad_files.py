@@ -1,6 +1,6 @@
-"""Every bad file beside the exact error that it must give.
+"""Every bad file has a file with the exact error that it must give.
 
-To write the error files again after a wording changed, and then read the difference:
+To write the error files again after a text changed, and then read the difference:
 
     uv run python -m tests.spec.test_bad_files
 """
@@ -49,5 +49,5 @@ def test_a_bad_file_gives_exactly_this_error(name):
 
 
 if __name__ == "__main__":
-    for each in NAMES:
-        (BAD / each).with_suffix(".error").write_text(error_of(each), encoding="utf-8")
+    for file in NAMES:
+        (BAD / file).with_suffix(".error").write_text(error_of(file), encoding="utf-8")

@@ -59,14 +59,14 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
 def test_weights_not_named_and_about_other_dimensions_give_an_equal_policy(tmp_path):
     files = load_study("quickstart")
     assert policy_for(files.study.spec, files.weights.spec)["bias"] == 0.25
-    one = files.study.spec.model_copy(
+    study = files.study.spec.model_copy(
         update={
             "panel": files.study.spec.panel.model_copy(
                 update={"dimensions": files.study.spec.panel.dimensions[:2]}
             )
         }
     )
-    assert policy_for(one, files.weights.spec) == {"bias": 0.5, "fairness": 0.5}
+    assert policy_for(study, files.weights.spec) == {"bias": 0.5, "fairness": 0.5}
 
 
 def study_with_weights(folder, *names):

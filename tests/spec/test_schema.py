@@ -28,7 +28,7 @@ def test_schemas_are_current(kind):
     assert path.read_text(encoding="utf-8") == text_of(kind)
 
 
-@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda each: getattr(each, "stem", each))
+@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda value: getattr(value, "stem", value))
 def test_shipped_files_are_valid(kind, path):
     jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), json_schema(kind))
 
@@ -82,5 +82,5 @@ def test_a_schema_refuses_an_unknown_key():
 
 
 if __name__ == "__main__":
-    for each in KINDS:
-        (ROOT / "docs" / "schemas" / f"{each}.json").write_text(text_of(each), encoding="utf-8")
+    for kind in KINDS:
+        (ROOT / "docs" / "schemas" / f"{kind}.json").write_text(text_of(kind), encoding="utf-8")
