@@ -3,6 +3,7 @@
 import re
 import tomllib
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -41,10 +42,11 @@ def dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a TOML file and its path."""
+    """The text of a TOML file, its path, and the ``--set`` options put over it, by dotted key."""
 
     path: Path
     text: str
+    overrides: Mapping[str, str]
 
     @cached_property
     def lines(self) -> dict[KeyPath, int]:
@@ -52,13 +54,15 @@ class SourceText:
         return key_lines(self.text)
 
     def locate(self, key: KeyPath, message: str) -> Diagnostic:
-        """Return a diagnostic with the line of a key, or of the innermost table around it."""
-        around = (
-            self.lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in self.lines
-        )
-        return Diagnostic(
-            str(self.path), next(around, 1 if self.lines else 0), dotted(key), message
-        )
+        """Return a diagnostic with the line or option of a key, or of what is around it."""
+        around = [key[:end] for end in range(len(key), 0, -1)]
+        for path in around:
+            if dotted(path) in self.overrides:
+                option = f"--set {self.overrides[dotted(path)]}"
+                return Diagnostic(option, 0, dotted(key), message)
+        first = 1 if self.lines else 0
+        line = next((self.lines[path] for path in around if path in self.lines), first)
+        return Diagnostic(str(self.path), line, dotted(key), message)
 
 
 class _Scanner:

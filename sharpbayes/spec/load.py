@@ -26,6 +26,7 @@ DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
 # Limits far above any file that a person writes.
 MAX_BYTES, MAX_NAME, MAX_DEPTH = 10_000_000, 200, 50
+NESTED = "tables and arrays are nested too deeply"
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -74,7 +75,7 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
     """
     overrides = tuple(json.loads(attrs.get("overrides", "[]")))
     if "study" not in attrs:
-        raise SpecError([Diagnostic("--from", 0, "", "these results do not contain their study")])
+        raise SpecError.at("--from", "these results do not contain their study")
 
     def stored[T: Spec](kind: str, cls: type[T], overrides: Sequence[str] = ()) -> SpecFile[T]:
         return parse(attrs[kind], Path(attrs[f"{kind}_path"]), cls, overrides=overrides)
@@ -106,6 +107,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
             other = paths.setdefault(path.stem, path)
             if other is not path:
                 message = f"{other} and {path} have one name in the results; rename one of them"
+                message = f"{path} is named twice" if other == path else message
                 raise SpecError([files.study.locate(key, message)])
             loaded[path.stem] = load(path, Weights)
             spec = files.study.spec.model_copy(update={"weights": name})
@@ -128,23 +130,18 @@ def parse[T: Spec](
     text: str, path: Path, cls: type[T], *, overrides: Sequence[str] = ()
 ) -> SpecFile[T]:
     """Read the text of one file, such as results store it, as one class; see :func:`load`."""
-    source = SourceText(path, text)
-    data = _read_toml(source)
-    overridden = _override(data, overrides)
+    data = _read_toml(text, path)
+    source = SourceText(path, text, _override(data, overrides))
     message = "a text must not have the character U+0000"
     SpecError.raise_any(
         replace(source.locate(key, message), key=repr(dotted(key)))
-        for key, value in _values(data, source)
+        for key, value in _values(data, path)
         if isinstance(value, str) and "\0" in value
     )
     try:
-        return SpecFile(path, text, cls.model_validate(data))
-    except ValidationError as errors:
-        diagnostics = explain_errors(errors, cls, data, source)
-    for index, error in enumerate(diagnostics):
-        if error.key in overridden:
-            diagnostics[index] = replace(error, path=f"--set {overridden[error.key]}", line=0)
-    raise SpecError(sorted(diagnostics))
+        return SpecFile(path, text, source.overrides, cls.model_validate(data))
+    except ValidationError as error:
+        raise SpecError(explain_errors(error, cls, data, source)) from None
 
 
 def load_weights(name: str) -> SpecFile[Weights]:
@@ -179,16 +176,16 @@ def _find(
         return find(FOLDERS[cls], name)
     except FileNotFoundError as error:
         message = str(error)
-    raise SpecError([study.locate(key, message) if study else Diagnostic(name, 0, "", message)])
+    raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
 
 
 def _read_text(path: Path) -> str:
     """Return the text of a file."""
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise SpecError([Diagnostic(str(path), 0, "", f"larger than {MAX_BYTES} bytes")])
+            raise SpecError.at(path, f"larger than {MAX_BYTES} bytes")
         if path.exists() and not path.is_file():
-            raise SpecError([Diagnostic(str(path), 0, "", "not a file")])
+            raise SpecError.at(path, "not a file")
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start})"
@@ -198,31 +195,31 @@ def _read_text(path: Path) -> str:
         message = f"no such file{hint}"
     except (OSError, ValueError) as error:
         message = str(getattr(error, "strerror", None) or error)
-    raise SpecError([Diagnostic(str(path)[:MAX_NAME], 0, "", message)])
+    raise SpecError.at(str(path)[:MAX_NAME], message)
 
 
-def _read_toml(source: SourceText) -> dict[str, Any]:
+def _read_toml(text: str, path: Path) -> dict[str, Any]:
     """Return the data of a TOML text."""
     try:
-        data = tomllib.loads(source.text)
+        data = tomllib.loads(text)
     except RecursionError:
-        raise _nesting_error(source) from None
+        raise SpecError.at(path, NESTED) from None
     except tomllib.TOMLDecodeError as error:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line = int(position.group(1)) if position else source.text.count("\n") + 1
+        line = int(position.group(1)) if position else text.count("\n") + 1
         message = str(error).split(" (at ")[0]
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
-        raise SpecError([Diagnostic(str(source.path), line, "", message)]) from None
-    _values(data, source)
+        raise SpecError.at(path, message, line=line) from None
+    _values(data, path)
     return data
 
 
-def _values(data: dict[str, Any], source: SourceText) -> list[tuple[KeyPath, object]]:
+def _values(data: dict[str, Any], path: Path) -> list[tuple[KeyPath, object]]:
     """Return every key and value with its path; refuse data nested deeper than any file needs."""
     try:
         return list(_walk(data, ()))
     except RecursionError:
-        raise _nesting_error(source) from None
+        raise SpecError.at(path, NESTED) from None
 
 
 def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
@@ -239,24 +236,18 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
             yield from _walk(inner, (*path, index))
 
 
-def _nesting_error(source: SourceText) -> SpecError:
-    """The error of a file whose tables and arrays are nested too deeply."""
-    message = "tables and arrays are nested too deeply"
-    return SpecError([Diagnostic(str(source.path), 0, "", message)])
-
-
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
     """Put ``key=value`` over the data; return the override of each dotted key."""
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise SpecError([Diagnostic("--set", 0, text, "must be key=value")])
+            raise SpecError.at("--set", "must be key=value", key=text)
         *tables, last = key.strip().split(".")
         table: Any = data
         for name in tables:
             table = table.setdefault(name, {}) if isinstance(table, dict) else table
         if not isinstance(table, dict):
-            raise SpecError([Diagnostic("--set", 0, text, f"{'.'.join(tables)} is not a table")])
+            raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
         table[last] = _toml_value(value)
     return {text.partition("=")[0].strip(): text for text in overrides}
 

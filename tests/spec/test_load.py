@@ -24,6 +24,20 @@ def test_an_error_in_an_override_names_the_override():
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ("sampler={draws = 3}", "sampler.draws: found 3, must be at least 50"),
+        ('panel.roles={model = "m"}', "panel.roles.judge: missing, it must be given"),
+        ('panel.indicators.explicitness="flg"', "panel.indicators.explicitness: no scale 'flg'"),
+    ],
+)
+def test_every_error_inside_an_override_names_the_override(option, error):
+    with pytest.raises(SpecError) as caught:
+        load_study("quickstart", overrides=(option,))
+    assert str(caught.value).startswith(f"--set {option}: {error}")
+
+
 def test_an_override_is_one_value():
     files = load_study("quickstart", overrides=("title=5\nseed=6", "weights='equal'"))
     assert files.study.spec.title == "5\nseed=6"
@@ -99,6 +113,15 @@ def test_sensitivity_weights_of_one_name_are_refused(tmp_path, names, other, ind
     assert str(caught.value) == (
         f"{study}:59: sensitivity.weights[{index}]: {first} and {tmp_path}/{names[-1]}.toml have "
         "one name in the results; rename one of them"
+    )
+
+
+def test_weights_named_twice_are_refused():
+    with pytest.raises(SpecError) as caught:
+        load_study("quickstart", overrides=('sensitivity.weights=["equal", "sharp"]',))
+    assert str(caught.value) == (
+        '--set sensitivity.weights=["equal", "sharp"]: sensitivity.weights[1]: '
+        f"{library.find('weights', 'sharp')} is named twice"
     )
 
 
