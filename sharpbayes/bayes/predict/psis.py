@@ -1,8 +1,8 @@
 """Pareto-smoothed importance sampling of many units at once, in machine code.
 
-ArviZ does the same unit by unit, which takes two thirds of the time of a comparison. Numbers are
-those of ``arviz_stats`` (a test holds them to 1e-9): Vehtari, Gelman and Gabry (2017), with the
-generalised Pareto fit of Zhang and Stephens (2009) and its weak prior (Vehtari et al. 2024).
+The numbers are those of ``arviz_stats``, to 1e-9 in a test: Vehtari, Gelman and Gabry (2017), with
+the generalised Pareto fit of Zhang and Stephens (2009) and its weak prior (Vehtari et al. 2024).
+ArviZ smooths one unit after the other. On two threads it takes six times as long (docs/adr/0016).
 """
 
 import numpy as np
@@ -13,8 +13,9 @@ Floats = NDArray[np.float64]
 
 # Prior of the fit: strength of the grid's scale; k has mean 1/2 with the weight of ten draws.
 GRID_SCALE, PRIOR_DRAWS, PRIOR_K = 3.0, 10.0, 0.5
-SHORTEST = 5
+MIN_TAIL = 5
 NEGLIGIBLE = 10.0 * np.finfo(np.float64).eps
+compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
 def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
@@ -28,7 +29,7 @@ def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
 
     Returns:
         Three arrays over (unit,). k is missing where the largest weights are so much alike that no
-        Pareto distribution fits, infinite where draws are too few to say, and 0 where all weights
+        Pareto distribution fits, infinite where there are too few draws, and 0 where all weights
         are equal.
 
     Examples:
@@ -38,59 +39,58 @@ def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     """
     draws = len(log_likelihood)
     tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
-    found: tuple[Floats, Floats, Floats] = _each(np.ascontiguousarray(log_likelihood.T), tail)
-    return found
+    return _loo_units(np.ascontiguousarray(log_likelihood.T), tail)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _each(values: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
+@compiled
+def _loo_units(log_likelihood: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
     """``elpd``, k and p of every row; shape (unit, draw)."""
-    units = len(values)
+    units = len(log_likelihood)
     elpd, pareto_k, p = np.empty(units), np.empty(units), np.empty(units)
     for unit in range(units):
-        elpd[unit], pareto_k[unit], lppd = _unit(values[unit], tail)
+        elpd[unit], pareto_k[unit], lppd = _loo_unit(log_likelihood[unit], tail)
         p[unit] = lppd - elpd[unit]
     return elpd, pareto_k, p
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _unit(log_likelihood: Floats, tail: int) -> tuple[float, float, float]:
+@compiled
+def _loo_unit(log_likelihood: Floats, tail: int) -> tuple[float, float, float]:
     """``elpd``, k and log mean likelihood of one unit."""
-    draws, least, most = len(log_likelihood), log_likelihood.min(), log_likelihood.max()
-    lppd = most + np.log(np.exp(log_likelihood - most).mean())
-    logs = least - log_likelihood
-    if least == most:
+    draws, smallest, largest = len(log_likelihood), log_likelihood.min(), log_likelihood.max()
+    lppd = largest + np.log(np.exp(log_likelihood - largest).mean())
+    log_weights = smallest - log_likelihood
+    if smallest == largest:
         return lppd, 0.0, lppd
-    if tail < SHORTEST:
-        return least - np.log(np.exp(logs).mean()), np.inf, lppd
-    ordered = np.partition(logs, draws - tail - 1)
+    if tail < MIN_TAIL:
+        return smallest - np.log(np.exp(log_weights).mean()), np.inf, lppd
+    ordered = np.partition(log_weights, draws - tail - 1)
     weights = np.exp(ordered[: draws - tail])
-    largest = np.sort(ordered[draws - tail :])
-    k, smoothed = _smoothed(np.exp(largest), weights[-1])
-    # A draw whose weight is left as it is has w p = exp(least), whichever it is.
-    changed = np.log(smoothed) - largest if np.isfinite(k) else np.zeros(tail)
+    log_tail = np.sort(ordered[draws - tail :])
+    k, smoothed = _smooth(np.exp(log_tail), weights[-1])
+    # A draw with an unchanged weight has w p = exp(smallest), whichever it is.
+    changed = np.log(smoothed) - log_tail if np.isfinite(k) else np.zeros(tail)
     top = max(changed.max(), 0.0)
     ratio = (draws - tail) * np.exp(-top) + np.exp(changed - top).sum()
-    return least + top + np.log(ratio) - np.log(weights.sum() + smoothed.sum()), k, lppd
+    return smallest + top + np.log(ratio) - np.log(weights.sum() + smoothed.sum()), k, lppd
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _smoothed(largest: Floats, cutoff: float) -> tuple[float, Floats]:
+@compiled
+def _smooth(weights: Floats, cutoff: float) -> tuple[float, Floats]:
     """Shape of the largest weights, and the quantiles of their Pareto distribution, at most 1."""
-    if largest[-1] == largest[0]:
-        return 0.0, largest
-    k, sigma = _pareto(largest - cutoff)
+    if weights[-1] == weights[0]:
+        return 0.0, weights
+    k, sigma = _fit_pareto(weights - cutoff)
     if not np.isfinite(k):
-        return k, largest
-    count = len(largest)
-    left = np.log1p(-(np.arange(count) + 0.5) / count)
-    excess = -left if k == 0.0 else np.expm1(-k * left) / k
+        return k, weights
+    count = len(weights)
+    log_survival = np.log1p(-(np.arange(count) + 0.5) / count)
+    excess = -log_survival if k == 0.0 else np.expm1(-k * log_survival) / k
     return k, np.minimum(cutoff + sigma * excess, 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pareto(excess: Floats) -> tuple[float, float]:
-    """Shape k and scale of a generalised Pareto distribution; ``excess`` in growing order."""
+@compiled
+def _fit_pareto(excess: Floats) -> tuple[float, float]:
+    """Shape k and scale of a generalised Pareto distribution; ``excess`` is sorted."""
     count = len(excess)
     quartile = excess[int(count / 4 + 0.5) - 1]
     if quartile <= excess[0]:
@@ -111,7 +111,7 @@ def _pareto(excess: Floats) -> tuple[float, float]:
     return (np.inf, np.nan) if np.isnan(k) else (k, sigma)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def _mean_log(theta: float, excess: Floats) -> float:
     """Mean of log(1 - theta x)."""
     total = 0.0

@@ -61,8 +61,8 @@ def sample_kernel(
     else:
         seeds = chain_seeds(seed, sampler.chains)
         chains = compute_parts(
-            lambda own_seed: sample_chain(design, layout, sampler, own_seed),
-            {chain_name(number, seed=seed): own for number, own in enumerate(seeds)},
+            lambda chain_seed: sample_chain(design, layout, sampler, chain_seed),
+            {chain_name(n, seed=seed): chain_seed for n, chain_seed in enumerate(seeds)},
             execution,
         )
     values = _stack_and_free(chains, "draw values")
@@ -92,12 +92,14 @@ def sample_graph(
     chains = run_chains(compiled, sampler, seed=seed, execution=execution)
     dims = {name: model.named_vars_to_dims.get(name, ()) for name in names}
     posterior = {}
-    for name, own_dims in dims.items():
-        shape = [len(model.coords[dim]) for dim in own_dims]
+    for name, variable_dims in dims.items():
+        shape = [len(model.coords[dim]) for dim in variable_dims]
         values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
-        posterior[name] = (("chain", "draw", *own_dims), np.stack(values))
+        posterior[name] = (("chain", "draw", *variable_dims), np.stack(values))
     statistics = _statistics(chains)
-    coords = {dim: list(model.coords[dim]) for own_dims in dims.values() for dim in own_dims}
+    coords = {
+        dim: list(model.coords[dim]) for variable_dims in dims.values() for dim in variable_dims
+    }
     dataset = xr.Dataset(posterior, coords | dict(statistics.coords))
     return xr.DataTree.from_dict({"posterior": dataset, "sample_stats": statistics})
 
