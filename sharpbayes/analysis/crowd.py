@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import CrowdCounts, measure_responsiveness
+from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
@@ -17,8 +18,7 @@ from sharpbayes.metrics.crowd.scale_use import drift, scale_use
 from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
-from sharpbayes.spec.crowd import Crowd, CrowdLabels
-from sharpbayes.spec.study import Study
+from sharpbayes.spec.crowd import CrowdLabels
 
 Groups = dict[str, xr.Dataset]
 
@@ -41,29 +41,20 @@ RATER_REPLICATES = 200
 CONTESTED_ITEMS = 6
 
 
-def measure_crowd(study: Study, spec: Crowd, data: CrowdData, counts: CrowdCounts) -> Groups:
+def measure_crowd(study: CrowdStudy) -> Groups:
     """Compute everything that a crowd study says without a model.
-
-    Args:
-        study: Seed and bootstrap.
-        spec: The crowd of the study.
-        data: Observed ratings.
-        counts: From :func:`sharpbayes.analysis.crowd_counts.count_crowd`, of the observed ratings.
 
     Returns:
         ``responsiveness``, ``responsiveness_difference``, ``scale_use``, ``cohesion``, ``raters``,
         ``items``, ``contested_items`` and ``sample_size``.
     """
+    metrics = study.responsiveness  # computed before two threads share the study
     # Compiled code counts the shuffles of raters, which leaves Python free for the rest.
     (observed, difference), (cohesive, raters) = run_both(
-        lambda: _measure_groups(study, spec, counts),
-        lambda: (
-            _measure_cohesion(study, spec, data, counts),
-            _measure_raters(study, spec, data, counts),
-        ),
+        lambda: _measure_groups(study, metrics),
+        lambda: (_measure_cohesion(study), _measure_raters(study)),
     )
-    scales = _measure_scale_use(spec, counts)
-    items = _measure_items(spec, counts, observed)
+    scales, items = _measure_scale_use(study), _measure_items(study)
     return {
         "responsiveness": observed,
         "responsiveness_difference": difference,
@@ -71,28 +62,26 @@ def measure_crowd(study: Study, spec: Crowd, data: CrowdData, counts: CrowdCount
         "cohesion": cohesive,
         "raters": raters,
         "items": items,
-        "contested_items": _select_contested_items(data, items),
+        "contested_items": _select_contested_items(study.data, items),
         "sample_size": sample_size(
             observed.sel(by=ALL, drop=True),
             score_count=scales["score_count"].sel(by=ALL, drop=True),
-            target_interval_width=spec.target_interval_width,
+            target_interval_width=study.crowd.target_interval_width,
         ).assign_attrs(interval_note=observed.attrs["interval_note"]),
     }
 
 
-def _measure_groups(
-    study: Study, spec: Crowd, counts: CrowdCounts
-) -> tuple[xr.Dataset, xr.Dataset]:
+def _measure_groups(study: CrowdStudy, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     """Metrics with intervals, and differences between groups, from one set of resamples."""
-    boot, names = study.bootstrap, metric_names(by_score=None)
-    observed = measure_responsiveness(spec, counts)
+    boot, names = study.spec.bootstrap, metric_names(by_score=None)
+    counts = study.score_counts
     resampled = bootstrap(
         lambda weights: measure_responsiveness(
-            spec, counts, weights=weights, reason=observed["reason"]
+            study.crowd, counts, weights=weights, reason=observed["reason"]
         )[names],
         counts.plurality["item"],
         replicates=boot.replicates,
-        seed=study.seed,
+        seed=study.spec.seed,
         dim="item",
         block=_block_size(counts),
     )
@@ -119,20 +108,20 @@ def _block_size(counts: CrowdCounts) -> int:
     return block_size(max(counts.strata.sizes["item"], 2 * groups * strata * scores))
 
 
-def _measure_scale_use(spec: Crowd, counts: CrowdCounts) -> xr.Dataset:
+def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:
     """Use of the scale by group and stratum, over single ratings; small groups keep counts only."""
+    counts, min_raters = study.score_counts, study.crowd.min_raters
     rows = xr.dot(counts.score_count.astype(float), counts.strata.astype(float), dim="item")
     use = scale_use(rows.astype(np.int64).transpose("group", "by", "score"))
     raters = counts.membership.sum("rater")
-    reason = [explain_few_raters(int(n), spec.min_raters) for n in raters]
-    shown = use.drop_vars("score_count").where(raters >= spec.min_raters)
+    reason = [explain_few_raters(int(n), min_raters) for n in raters]
+    shown = use.drop_vars("score_count").where(raters >= min_raters)
     return shown.assign(score_count=use["score_count"], reason=("group", np.array(reason)))
 
 
-def _measure_cohesion(
-    study: Study, spec: Crowd, data: CrowdData, counts: CrowdCounts
-) -> xr.Dataset:
+def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
     """IRR, XRR and GAI of every group."""
+    spec, data = study.crowd, study.data
     distance = spec.full_distance
     note = COHESION_NOTE.format(
         permutations=spec.permutations,
@@ -143,30 +132,32 @@ def _measure_cohesion(
         data.score,
         item=data.item.codes,
         rater=data.rater.codes,
-        membership=counts.membership,
+        membership=study.score_counts.membership,
         n_scores=len(data.score_labels),
         distance=distance,
         permutations=spec.permutations,
-        seed=study.seed,
+        seed=study.spec.seed,
         min_raters=spec.min_raters,
         min_items=spec.min_items,
     ).assign_attrs(distance=distance, permutations=spec.permutations, interval_note=note)
 
 
-def _measure_raters(study: Study, spec: Crowd, data: CrowdData, counts: CrowdCounts) -> xr.Dataset:
+def _measure_raters(study: CrowdStudy) -> xr.Dataset:
     """Every rater's own metrics with intervals, use of the scale and drift."""
-    level, width = study.bootstrap.level, spec.target_interval_width
-    scores = _rater_scores(spec, data, counts)
+    spec, data, boot = study.crowd, study.data, study.spec.bootstrap
+    scores = _rater_scores(study)
     metrics = rater_metrics(scores, min_items=spec.min_items)
     interval = rater_intervals(
         scores,
-        replicates=min(study.bootstrap.replicates, RATER_REPLICATES),
-        seed=study.seed,
-        level=level,
+        replicates=min(boot.replicates, RATER_REPLICATES),
+        seed=study.spec.seed,
+        level=boot.level,
     )
     metrics = metrics.merge(interval.where(metrics["reason"] == ""))
     metrics["additional_ratings"] = additional_items(
-        metrics["items"], interval_widths(metrics), target_interval_width=width
+        metrics["items"],
+        interval_widths(metrics),
+        target_interval_width=spec.target_interval_width,
     )
     if data.time is not None:
         moved = drift(
@@ -178,15 +169,16 @@ def _measure_raters(study: Study, spec: Crowd, data: CrowdData, counts: CrowdCou
             min_items=spec.min_items,
         )
         metrics = metrics.merge(moved)
-    note = RATERS_NOTE.format(level=level, replicates=RATER_REPLICATES)
+    note = RATERS_NOTE.format(level=boot.level, replicates=RATER_REPLICATES)
     return metrics.assign_coords(_rater_coords(data)).assign_attrs(interval_note=note)
 
 
-def _rater_scores(spec: Crowd, data: CrowdData, counts: CrowdCounts) -> RaterScores:
+def _rater_scores(study: CrowdStudy) -> RaterScores:
     """Ratings and labels; of labels from the crowd those of all raters."""
+    data, counts = study.data, study.score_counts
     labels, cut = counts.label_count, 0
-    if isinstance(spec.labels, CrowdLabels):
-        cut = spec.labels.cut
+    if isinstance(study.crowd.labels, CrowdLabels):
+        cut = study.crowd.labels.cut
         everyone = counts.score_count.sel(group=ALL, drop=True)
         sides = [everyone.isel(score=slice(None, cut)), everyone.isel(score=slice(cut, None))]
         labels = xr.concat([side.sum("score") for side in sides], "unsafe")
@@ -207,8 +199,9 @@ def _rater_coords(data: CrowdData) -> dict[str, object]:
     return {"rater": list(data.rater.labels), **columns}
 
 
-def _measure_items(spec: Crowd, counts: CrowdCounts, observed: xr.Dataset) -> xr.Dataset:
+def _measure_items(study: CrowdStudy) -> xr.Dataset:
     """Items as groups see them, and their priority; groups that are too small are left out."""
+    spec, counts, observed = study.crowd, study.score_counts, study.responsiveness
     enough = counts.membership.sum("rater") >= spec.min_raters
     used = (counts.plurality["grouping"] == spec.priority_grouping) & enough
     weight = observed["hm"].sel(by=ALL, drop=True).where(used)

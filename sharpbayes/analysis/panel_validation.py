@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.profile_plan import ProfilePlan
 from sharpbayes.metrics.panel.concordance import (
     concordance,
     concordance_summary,
@@ -13,7 +14,6 @@ from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.mixed_models import linear_mixed_model, tail_mixed_model
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.sweeps import (
-    Protocol,
     alpha_sweep,
     ensembles,
     leave_one_judge_out,
@@ -26,39 +26,32 @@ from sharpbayes.metrics.panel.validation import (
     two_way_anova,
     wilcoxon_tests,
 )
-from sharpbayes.spec.panel import Panel
-from sharpbayes.spec.study import Study
-from sharpbayes.spec.weights import Weights
 
 
-def validation_group(
-    table: xr.Dataset, observed: xr.Dataset, study: Study, weights: Weights, protocol: Protocol
-) -> xr.Dataset:
+def validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
     """Return the group ``validation``: tests, decompositions, sweeps and other aggregates.
 
     Args:
-        table: Harm and risk of every (model, prompt).
+        plan: Harm and risk of every (model, prompt), and what is varied and tested.
         observed: Profile of the models.
-        study: What is varied and tested.
-        weights: What counts as a decision flip.
-        protocol: The way from sub-indices to CVaR.
     """
-    spec = study.panel.validation if study.panel is not None else None
-    if spec is None:
-        raise ValueError("validation is of a panel")
-    flips = weights.flips
-    parts = [
-        _tests(table, study, protocol.alpha),
-        temperature_sweep(table["sub_index"], spec.temperatures, protocol),
-        alpha_sweep(table["log_risk"], spec.alphas, protocol),
-        aggregate_agreement(observed),
-        decision_flip(
-            observed["mean"],
-            observed["cvar"],
-            max_mean_gap=flips.max_mean_gap,
-            min_tail_gap=flips.min_tail_gap,
-        ),
-    ]
+    table, protocol = plan.table, plan.protocol
+    spec, flips = plan.study.panel.validation, plan.weights.flips
+    tests = _test_models(plan)
+    validation = _merge(
+        [
+            tests,
+            temperature_sweep(table["sub_index"], spec.temperatures, protocol),
+            alpha_sweep(table["log_risk"], spec.alphas, protocol),
+            aggregate_agreement(observed),
+            decision_flip(
+                observed["mean"],
+                observed["cvar"],
+                max_mean_gap=flips.max_mean_gap,
+                min_tail_gap=flips.min_tail_gap,
+            ),
+        ]
+    )
     facts = {
         "zero_method": spec.zero_method,
         "familywise": spec.familywise,
@@ -67,100 +60,89 @@ def validation_group(
         "max_mean_gap": flips.max_mean_gap,
         "min_tail_gap": flips.min_tail_gap,
     }
-    return _joined(parts).assign_attrs(parts[0].attrs | facts)
+    return validation.assign_attrs(tests.attrs | facts)
 
 
-def judge_group(
-    table: xr.Dataset, every: xr.DataArray, spec: Panel, weights: Weights, protocol: Protocol
-) -> xr.Dataset:
-    """Return the group ``judges``: agreement, ablations, ensembles and dependence of dimensions.
-
-    Args:
-        table: Harm and risk of every (model, prompt).
-        every: Sub-indices of all judges that were read, those of ensembles and reference included.
-        spec: Ensembles and reference.
-        weights: Smallest overlap of two judges.
-        protocol: The way from sub-indices to CVaR.
-    """
-    sub_index = table["sub_index"]
-    parts = [dispersion(sub_index), _dependence(table, protocol)]
+def measure_judges(plan: ProfilePlan) -> xr.Dataset:
+    """Return the group ``judges``: agreement, ablations, ensembles and dependence of dimensions."""
+    spec, protocol = plan.study.panel, plan.protocol
+    sub_index, all_judges = plan.table["sub_index"], plan.judge_sub_index
+    min_overlap = plan.weights.judges.min_overlap
+    parts = [dispersion(sub_index), _measure_dependence(plan)]
     if sub_index.sizes["judge"] > 1:
-        tau = concordance(_units(sub_index), min_overlap=weights.judges.min_overlap, dim="unit")
-        parts += [
-            leave_one_judge_out(sub_index, protocol),
-            tau,
-            concordance_summary(tau["concordance"]),
-        ]
-    known = spec.reference is not None
-    reference = every.sel(judge=spec.reference, drop=True) if known else None
+        tau = concordance(_stack_units(sub_index), min_overlap=min_overlap, dim="unit")
+        summary = concordance_summary(tau["concordance"])
+        parts += [leave_one_judge_out(sub_index, protocol), tau, summary]
+    reference = None
+    if spec.reference is not None:
+        reference = all_judges.sel(judge=spec.reference, drop=True)
     parts.append(judge_independence(sub_index, reference))
     if spec.ensembles:
-        named = {name: ensemble.judges for name, ensemble in spec.ensembles.items()}
-        own = {"study": tuple(sub_index["judge"].to_numpy())}
-        parts.append(ensembles(every, own | named, protocol))
-    facts = {"min_overlap": weights.judges.min_overlap, "reference": spec.reference or ""}
-    return _joined(parts).assign_attrs(facts)
+        judges = {"study": tuple(sub_index["judge"].to_numpy())}
+        judges |= {name: ensemble.judges for name, ensemble in spec.ensembles.items()}
+        parts.append(ensembles(all_judges, judges, protocol))
+    return _merge(parts).assign_attrs(min_overlap=min_overlap, reference=spec.reference or "")
 
 
-def _tests(table: xr.Dataset, study: Study, alpha: float) -> xr.Dataset:
+def _test_models(plan: ProfilePlan) -> xr.Dataset:
     """Tests and decompositions over the prompts that all models have."""
-    spec = study.panel.validation if study.panel is not None else None
-    if spec is None:
-        raise ValueError("tests are of a panel")
-    whole = common_prompts(table["log_risk"], dim="prompt")
-    cell = whole.mean("sample") if "sample" in whole.dims else whole
-    tail = cell >= value_at_risk(cell, alpha=alpha, dim="prompt")
-    most = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
-    few = _some(cell, most=most, seed=study.seed)
-    parts = [
-        friedman_test(cell, dim="prompt"),
-        wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
-        two_way_anova(whole, dim="prompt", sample="sample" if "sample" in whole.dims else None),
-        linear_mixed_model(few, dim="prompt"),
-        tail_mixed_model(tail.sel(prompt=few["prompt"]), dim="prompt", seed=study.seed),
-    ]
-    facts = {
-        "prompts": cell.sizes["prompt"],
-        "prompts_dropped": table.sizes["prompt"] - cell.sizes["prompt"],
-        "mixed_prompts": few.sizes["prompt"],
-    }
-    return _joined(parts).assign_attrs(facts)
+    spec, seed = plan.study.panel.validation, plan.study.spec.seed
+    complete = common_prompts(plan.table["log_risk"], dim="prompt")
+    sample = "sample" if "sample" in complete.dims else None
+    cell = complete.mean("sample") if sample else complete
+    tail = cell >= value_at_risk(cell, alpha=plan.weights.tail.alpha, dim="prompt")
+    n_prompts = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
+    mixed = _draw_prompts(cell, n_prompts, seed=seed)
+    tests = _merge(
+        [
+            friedman_test(cell, dim="prompt"),
+            wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
+            two_way_anova(complete, dim="prompt", sample=sample),
+            linear_mixed_model(mixed, dim="prompt"),
+            tail_mixed_model(tail.sel(prompt=mixed["prompt"]), dim="prompt", seed=seed),
+        ]
+    )
+    return tests.assign_attrs(
+        prompts=cell.sizes["prompt"],
+        prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
+        mixed_prompts=mixed.sizes["prompt"],
+    )
 
 
-def _some(x: xr.DataArray, *, most: int, seed: int) -> xr.DataArray:
-    """Values of a random choice of prompts, in their order, where there are more than ``most``."""
+def _draw_prompts(x: xr.DataArray, number: int, *, seed: int) -> xr.DataArray:
+    """Values of a random choice of prompts, in their order, where there are more than a number."""
     prompts = x.sizes["prompt"]
-    if prompts <= most:
+    if prompts <= number:
         return x
-    chosen = np.random.default_rng(seed).choice(prompts, most, replace=False)
-    return x.isel(prompt=np.sort(chosen))
+    drawn = np.random.default_rng(seed).choice(prompts, number, replace=False)
+    return x.isel(prompt=np.sort(drawn))
 
 
-def _dependence(table: xr.Dataset, protocol: Protocol) -> xr.Dataset:
+def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:
     """Spearman's rho among dimensions, over all prompts and over the tail slice."""
-    if table.sizes["dimension"] < 2:  # noqa: PLR2004 - a dimension alone depends on none
+    risk, protocol = plan.table["log_risk"], plan.protocol
+    if plan.table.sizes["dimension"] < 2:  # noqa: PLR2004 - one dimension has no pair
         return xr.Dataset()
-    risk = table["log_risk"]
     var = value_at_risk(risk, alpha=protocol.alpha, dim=protocol.dim, weights=protocol.weights)
-    harm, tail = _units(table["harm"]), _units(risk >= var)
-    every = dimension_dependence(harm, dim="unit", where=xr.ones_like(tail))
-    sliced = dimension_dependence(harm, dim="unit", where=tail)
+    harm, tail = _stack_units(plan.table["harm"]), _stack_units(risk >= var)
+    overall = dimension_dependence(harm, dim="unit", where=xr.ones_like(tail))
+    in_tail = dimension_dependence(harm, dim="unit", where=tail)
     return xr.Dataset(
         {
-            "dimension_dependence": every.mean("dimension_pair"),
-            "dimension_dependence_tail": sliced.mean("dimension_pair"),
-            "dimension_dependence_pair": every,
-            "dimension_dependence_tail_pair": sliced,
+            "dimension_dependence": overall.mean("dimension_pair"),
+            "dimension_dependence_tail": in_tail.mean("dimension_pair"),
+            "dimension_dependence_pair": overall,
+            "dimension_dependence_tail_pair": in_tail,
         }
     )
 
 
-def _units(x: xr.DataArray) -> xr.DataArray:
+def _stack_units(x: xr.DataArray) -> xr.DataArray:
     """Prompts, and repeated generations as prompts of their own, along ``unit``."""
     dims = [dim for dim in ("prompt", "sample") if dim in x.dims]
     return x.stack(unit=dims, create_index=False).drop_vars([*dims, "category"], errors="ignore")
 
 
-def _joined(parts: list[xr.Dataset]) -> xr.Dataset:
+def _merge(parts: list[xr.Dataset]) -> xr.Dataset:
     """Variables of all parts, which share their labels."""
     return xr.merge(parts, join="exact", compat="override", combine_attrs="override")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.posterior.crowd import CrowdMetrics, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision

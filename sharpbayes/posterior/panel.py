@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.panel import ProfilePlan, tabulate_replicates
+from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.metrics.panel.comparison import policy_score
@@ -182,7 +182,7 @@ def profile_criterion(
         weights: Of prompts, over (draw, prompt); None counts each once.
     """
     by, tail = plan.weights.decision.by, plan.weights.tail
-    target = replace(plan, table=table).target(weights)
+    target = replace(plan, table=table).target_weights(weights)
     values = table[_criterion_variable(plan)]
     if by == "policy_score":
         return policy_score(weighted_mean(values, dim=plan.dim, weights=target), plan.policy)

@@ -34,8 +34,7 @@ def _measured_groups(context: RunContext) -> Groups:
     if isinstance(context.study, CrowdStudy):
         from sharpbayes.analysis.crowd import measure_crowd  # noqa: PLC0415 - loads every metric
 
-        study = context.study
-        return measure_crowd(study.spec, study.crowd, study.data, study.score_counts)
+        return measure_crowd(context.study)
     from sharpbayes.analysis.panel import measure_panel  # noqa: PLC0415 - loads every metric
 
     return measure_panel(context.study)

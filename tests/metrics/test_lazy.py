@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
+from sharpbayes.analysis.profile_plan import build_profile_plan, tabulate_replicates
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.crowd.cohesion import agreement_measures, pair_counts, shuffle_raters
 from sharpbayes.metrics.crowd.groups import LONGEST_REASON, assign_groups, assign_strata

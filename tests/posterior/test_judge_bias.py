@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings

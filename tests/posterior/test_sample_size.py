@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data

@@ -34,7 +34,7 @@ import pandas as pd
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import count_crowd, measure_responsiveness
-from sharpbayes.analysis.panel import build_profile_plan, tabulate_replicates
+from sharpbayes.analysis.profile_plan import build_profile_plan, tabulate_replicates
 from sharpbayes.analysis.study import CrowdStudy, read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin

@@ -14,7 +14,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 
-from sharpbayes.analysis.panel import build_profile_plan
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import thin

@@ -1,0 +1,240 @@
+"""How the scores of a panel become harm, risk and the profile of each model."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.data.panel import (
+    find_reversed,
+    list_pooled_judges,
+    list_refusal_indicators,
+    tabulate_normalised,
+)
+from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.metrics.panel.normalisation import normalise, reverse
+from sharpbayes.metrics.panel.profile import profile
+from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
+from sharpbayes.metrics.panel.sweeps import Protocol
+from sharpbayes.metrics.stats.population import target_weights
+from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
+from sharpbayes.spec.consistency import policy_for
+from sharpbayes.spec.panel import Panel
+from sharpbayes.spec.weights import Weights
+
+INTERVAL_NOTE = (
+    "Intervals: {level:.0%} {kind} bootstrap over prompts{samples}, the same prompts for every "
+    "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
+    "in their ratings."
+)
+
+
+@dataclass(frozen=True)
+class ProfilePlan:
+    """One distribution over prompts for each model, and how it is profiled and resampled.
+
+    Attributes:
+        table: What is known of each (model, prompt), from
+            :func:`sharpbayes.metrics.panel.risk.panel`.
+        judge_sub_index: Sub-indices of all judges, those of ensembles and reference included.
+        refusals: Normalised refusal indicators of all judges; over (..., judge, indicator).
+        study: The study with its weights.
+        policy: Policy weights over (dimension).
+        shares: Shares of prompt categories in the target population, or None.
+    """
+
+    table: xr.Dataset
+    judge_sub_index: xr.DataArray
+    refusals: xr.DataArray
+    study: PanelStudy
+    policy: xr.DataArray
+    shares: xr.DataArray | None
+
+    @property
+    def weights(self) -> Weights:
+        """Every normative number."""
+        return self.study.weights.spec
+
+    @property
+    def dim(self) -> tuple[str, ...]:
+        """Dimensions of the distribution."""
+        return ("prompt", "sample") if "sample" in self.table.dims else ("prompt",)
+
+    @property
+    def resamples_generations(self) -> bool:
+        """Whether the bootstrap draws repeated generations too."""
+        return "sample" in self.dim and self.study.spec.bootstrap.resample_generations
+
+    @property
+    def protocol(self) -> Protocol:
+        """The computation from sub-indices to CVaR."""
+        return Protocol(
+            temperature=self.weights.judges.temperature,
+            epsilon=self.weights.risk.epsilon,
+            judges_missing=self.weights.judges.missing,
+            alpha=self.weights.tail.alpha,
+            estimator=self.weights.tail.estimator,
+            dim=self.dim,
+            weights=self.target_weights(),
+        )
+
+    def profile(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+        """Return the profile of the models under counts of a resample, for the target population."""
+        return profile(
+            self.table,
+            alpha=self.weights.tail.alpha,
+            policy=self.policy,
+            estimator=self.weights.tail.estimator,
+            dim=self.dim,
+            weights=self.target_weights(counts),
+        )
+
+    def profile_resample(self, counts: xr.DataArray) -> xr.Dataset:
+        """Return the profile of resampled prompts, and of their generations where there are some."""
+        if self.resamples_generations:
+            seed = self.study.spec.seed
+            counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
+        return self.profile(counts)
+
+    def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
+        """Return weights of prompts: counts, brought to the shares of categories if there are any."""
+        if self.shares is None:
+            return counts
+        return target_weights(self.table["category"], self.shares, counts=counts)
+
+    def interval_note(self, kind: str) -> str:
+        """Return what the intervals contain."""
+        return INTERVAL_NOTE.format(
+            level=self.study.spec.bootstrap.level,
+            kind=kind,
+            samples=" and the repeated generations of each" if self.resamples_generations else "",
+            and_samples=" and of generations" if self.resamples_generations else "",
+        )
+
+
+def build_profile_plan(study: PanelStudy) -> ProfilePlan:
+    """Return how the scores of a study are profiled under its weights.
+
+    Models are taken one by one: all indicators of all models at once are the largest array there
+    is, and nothing needs it whole.
+    """
+    spec, weights, scores = study.panel, study.weights.spec, study.scores
+    refusal, sub_index, refusals = list_refusal_indicators(spec), [], []
+    for model in range(scores.sizes["model"]):
+        normalised = _normalise(spec, scores.isel(model=[model]))
+        sub_index.append(_compute_sub_indices(spec, weights, normalised))
+        refusals.append(normalised.sel(indicator=refusal))
+    judge_sub_index = xr.concat(sub_index, "model")
+    pooled = list_pooled_judges(spec, list(scores["judge"].to_numpy()))
+    policy = policy_for(study.spec, weights)
+    return ProfilePlan(
+        table=_tabulate(judge_sub_index.sel(judge=pooled), study),
+        judge_sub_index=judge_sub_index,
+        refusals=xr.concat(refusals, "model"),
+        study=study,
+        policy=xr.DataArray(list(policy.values()), {"dimension": list(policy)}, "dimension"),
+        shares=_category_shares(study),
+    )
+
+
+def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> list[xr.Dataset]:
+    """Return the panel of other scores than the observed ones, such as those of posterior draws.
+
+    Args:
+        plans: Of the observed scores under several weights; what they share is computed once.
+        scores: ``score (..., indicator, ...)`` of the judges to pool, any leading dimensions.
+
+    Returns:
+        For each plan what :func:`sharpbayes.metrics.panel.risk.panel` returns.
+    """
+    spec = plans[0].study.panel
+    normalised = _normalise(spec, scores)
+    sub_index: dict[Hashable, xr.DataArray] = {}
+    table: dict[Hashable, xr.Dataset] = {}
+    tables = []
+    for plan in plans:
+        weights = plan.weights
+        coefficients = (_define_sub_indices(spec, weights), weights.indicators)
+        if coefficients not in sub_index:
+            sub_index[coefficients] = _compute_sub_indices(spec, weights, normalised)
+        risk = (coefficients, weights.judges, weights.risk)
+        if risk not in table:
+            table[risk] = _tabulate(sub_index[coefficients], plan.study)
+        tables.append(table[risk])
+    return tables
+
+
+def _category_shares(study: PanelStudy) -> xr.DataArray | None:
+    """Shares of categories in the target population, every category of the data among them."""
+    shares = study.weights.spec.population.get("category")
+    if shares is None:
+        return None
+    categories = {str(label) for label in study.scores["category"].to_numpy()}
+    unmatched = sorted(categories ^ set(shares))
+    if unmatched:
+        labels = format_list(unmatched)
+        message = f"categories in the shares or in the data, but not in both: {labels}"
+        raise DataError([Diagnostic(str(study.path), 0, "population.category", message)])
+    return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
+
+
+def _normalise(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
+    """Normalised indicators, larger meaning more harm."""
+    normalised = normalise(scores["score"], tabulate_normalised(spec, scores))
+    where = find_reversed(spec, scores)
+    # Most indicators are reversed nowhere; they are left as they are.
+    rows = np.flatnonzero(where.any("prompt"))
+    if rows.size:
+        selected = {"indicator": rows}
+        normalised[selected] = reverse(normalised[selected], where=where[rows])
+    return normalised
+
+
+def _compute_sub_indices(spec: Panel, weights: Weights, normalised: xr.DataArray) -> xr.DataArray:
+    """Sub-indices of every judge's view of every answer."""
+    definitions = _define_sub_indices(spec, weights)
+    return sub_indices(normalised, definitions, missing=weights.indicators.missing)
+
+
+def _define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
+    """The indicator groups of the study with the coefficients of the weights."""
+
+    def weight_of(dimension: str, name: str, number: int) -> float:
+        return weights.parts.get(dimension, {}).get(name, 1.0) if number > 1 else 1.0
+
+    return tuple(
+        SubIndex(
+            name=dimension.name,
+            parts=tuple(
+                SubIndexPart(
+                    name=name,
+                    reduction=part.reduction,
+                    indicators=part.indicators,
+                    weight=weight_of(dimension.name, name, len(dimension.named_parts)),
+                )
+                for name, part in dimension.named_parts.items()
+            ),
+            amplifiers=tuple(
+                (name, weights.amplify[dimension.name][name]) for name in dimension.amplify
+            ),
+        )
+        for dimension in spec.dimensions
+    )
+
+
+def _tabulate(sub_index: xr.DataArray, study: PanelStudy) -> xr.Dataset:
+    """Harm of every (model, prompt) from the judges' sub-indices."""
+    weights = study.weights.spec
+    try:
+        return panel(
+            sub_index,
+            temperature=weights.judges.temperature,
+            epsilon=weights.risk.epsilon,
+            judges_missing=weights.judges.missing,
+        )
+    except ValueError as error:
+        diagnostic = Diagnostic(str(study.path), 0, "judges.missing", str(error))
+        raise DataError([diagnostic]) from None
