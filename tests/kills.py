@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.cli.commands import app as main
-from sharpbayes.storage.results import drafts, open_results
+from sharpbayes.storage.results import open_results, temporary_files
 from tests.references.provenance import record_run
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
@@ -68,7 +68,7 @@ def told(folder):
 def during(folder):
     """The step that a run had announced last when it was killed."""
     said = told(folder).read_text() if told(folder).is_file() else ""
-    if drafts(folder / "r.nc"):
+    if temporary_files(folder / "r.nc"):
         return "writing results"
     if "results written" in said:
         return "removing what was kept"

@@ -1,66 +1,25 @@
-"""Posterior predictive checks of what matters: does the model replicate what was observed?"""
+"""Posterior predictive checks: does the model replicate what was observed?"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from sharpbayes.bayes.design.design import dim_name
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.replicates import ReplicateDraws, ReplicateMetrics
+from sharpbayes.posterior.replicates import Floats, ReplicateDraws, ReplicateMetrics
 
-# Chance of any false alarm over all checks, where there are draws enough to tell.
+DRAWS = ["chain", "draw"]
+# Largest probability of any false alarm over all checks of a study.
 FAMILYWISE = 0.05
-SHOWN = (0.025, 0.975)
-
-
-def predictive_checks(
-    replicated: Mapping[str, xr.DataArray], observed: Mapping[str, xr.DataArray]
-) -> xr.Dataset:
-    """Return tail probabilities of observed statistics among replicated ones.
-
-    p = P(T_rep > T_obs) + P(T_rep = T_obs) / 2; a check fails where 2 min(p, 1 - p) is at most
-    0.05 / m (m checks in all), or where fewer draws cannot tell that, 2 / (draws + 1).
-
-    Args:
-        replicated: Statistics over (chain, draw, ...), by name.
-        observed: The same of the observed ratings.
-
-    Returns:
-        For each name ``<name>_observed``, ``<name>_replicated`` (mean), ``<name>_p`` and
-        ``<name>_fails``; missing statistics never fail. The attribute ``failed`` says in words
-        which do.
-
-    Source: Gelman, Meng and Stern 1996; Gelman et al., Bayesian Data Analysis, section 6.3.
-
-    Examples:
-        >>> draws = xr.DataArray(np.arange(1000.0).reshape(4, 250), dims=("chain", "draw"))
-        >>> found = predictive_checks({"cvar": draws}, {"cvar": xr.DataArray(2000.0)})
-        >>> float(found["cvar_p"]), found.attrs["failed_checks"]
-        (0.0, ['cvar: observed 2000.000, replicated 499.500 (24.975 to 974.025)'])
-    """
-    over, variables = ["chain", "draw"], {}
-    for name, draws in replicated.items():
-        seen = observed[name]
-        p = ((draws > seen) + 0.5 * (draws == seen)).mean(over)
-        there = seen.notnull() & draws.notnull().all(over)
-        variables[f"{name}_observed"] = seen
-        variables[f"{name}_replicated"] = draws.mean(over)
-        variables[f"{name}_p"] = p.where(there)
-    found = xr.Dataset(variables)
-    checks = sum(int(found[f"{name}_p"].notnull().sum()) for name in replicated)
-    draws_in_all = int(np.prod([next(iter(replicated.values())).sizes[dim] for dim in over]))
-    least = max(FAMILYWISE / max(checks, 1), 2 / (draws_in_all + 1))
-    for name in replicated:
-        p = found[f"{name}_p"]
-        found[f"{name}_fails"] = 2 * np.minimum(p, 1 - p) <= least
-    failed = [text for name in replicated for text in _in_words(name, found, replicated[name])]
-    contains = (
-        f"{checks} checks of observed ratings against replicated ones of the same cells; one fails "
-        f"where its two-sided tail probability is at most {least:.2g}."
-    )
-    return found.assign_attrs(failed_checks=failed, interval_note=contains, checks=checks)
+SHOWN_QUANTILES = (0.025, 0.975)
+NOTE = (
+    "{checks} checks of observed ratings against replicated ones of the same cells. If the model "
+    "is right, one or more of them fail with a probability of at most {familywise:.0%}."
+)
 
 
 def check_replicates(
@@ -83,17 +42,103 @@ def check_replicates(
     )
 
 
-def _in_words(name: str, found: xr.Dataset, draws: xr.DataArray) -> Iterator[str]:
-    """Say of every failed check what was observed and what was replicated."""
-    fails = found[f"{name}_fails"]
-    for at in zip(*np.nonzero(fails.to_numpy()), strict=True) if fails.ndim else [()] * bool(fails):
-        place = dict(zip(fails.dims, at, strict=True))
-        seen = float(found[f"{name}_observed"].transpose(*fails.dims)[place])
-        values = draws.isel(place).to_numpy().ravel()
-        low, high = np.quantile(values, SHOWN)
-        where = ", ".join(str(fails[dim].to_numpy()[i]) for dim, i in place.items())
+def predictive_checks(
+    replicated: Mapping[str, xr.DataArray], observed: Mapping[str, xr.DataArray]
+) -> xr.Dataset:
+    """Return tail probabilities of observed statistics, and which of them fail.
+
+    p = P(T_rep > T_obs) + P(T_rep = T_obs) / 2
+
+    The observed ratings and each replicate are equals if the model is right. Each of them deviates
+    from all others by some amount in every check, and by most in one. A check fails where at most
+    5% of them deviate anywhere by as much as the observed ratings deviate in this check. So the
+    probability of any false alarm is at most 5%, for any number of checks.
+
+    Args:
+        replicated: Statistics over (chain, draw, ...), by name.
+        observed: The same of the observed ratings.
+
+    Returns:
+        For each name ``<name>_observed``, ``<name>_replicated`` (mean), ``<name>_p`` and
+        ``<name>_fails``; missing statistics never fail. The attribute ``failed_checks`` describes
+        those that do.
+
+    Source: Gelman, Meng and Stern 1996; largest deviation: Westfall and Young 1993, section 2.3.
+
+    Examples:
+        >>> draws = xr.DataArray(np.arange(1000.0).reshape(4, 250), dims=("chain", "draw"))
+        >>> checks = predictive_checks({"cvar": draws}, {"cvar": xr.DataArray(2000.0)})
+        >>> float(checks["cvar_p"]), checks.attrs["failed_checks"]
+        (0.0, ['cvar: observed 2000.000, replicated 499.500 (24.975 to 974.025)'])
+    """
+    variables, columns = {}, {}
+    for name, draws in replicated.items():
+        value = observed[name]
+        p = ((draws > value) + 0.5 * (draws == value)).mean(DRAWS)
+        known = value.notnull() & draws.notnull().all(DRAWS)
+        variables[f"{name}_observed"] = value
+        variables[f"{name}_replicated"] = draws.mean(DRAWS)
+        variables[f"{name}_p"] = p.where(known)
+        flat = draws.transpose(*DRAWS, *value.dims).to_numpy().reshape(-1, value.size)
+        columns[name] = np.vstack([value.to_numpy().ravel(), flat])[:, known.to_numpy().ravel()]
+    table = xr.Dataset(variables)
+    adjusted = _adjusted_p(np.hstack(list(columns.values())))
+    stops = np.cumsum([column.shape[1] for column in columns.values()])
+    for name, p in zip(columns, np.split(adjusted, stops[:-1]), strict=True):
+        known = table[f"{name}_p"].notnull()
+        fails = np.zeros(known.shape, dtype=bool)
+        fails[known.transpose(*observed[name].dims).to_numpy()] = p <= FAMILYWISE
+        table[f"{name}_fails"] = (observed[name].dims, fails)
+    failed = [text for name in replicated for text in _describe_failures(name, table, replicated)]
+    note = NOTE.format(checks=adjusted.size, familywise=FAMILYWISE)
+    return table.assign_attrs(failed_checks=failed, interval_note=note, checks=adjusted.size)
+
+
+def _adjusted_p(values: Floats) -> Floats:
+    """Return for each check the share of the rows that deviate anywhere by as much as the first.
+
+    Args:
+        values: Statistics over (row, check): the observed ratings first, then each replicate.
+    """
+    if not values.shape[1]:
+        return np.empty(0)
+    deviation = _deviations(values)
+    largest = np.sort(deviation.max(axis=1))
+    reached: Floats = 1.0 - np.searchsorted(largest, deviation[0], side="left") / len(largest)
+    return reached
+
+
+def _deviations(values: Floats) -> Floats:
+    """Return how far each row is from all others in every column, in standard deviations.
+
+    A deviation is the normal score of the rank, so that a rare value that several rows have is no
+    outlier. Beyond all others it is the distance from their mean if that is more.
+    """
+    rows = len(values)
+    rank = rankdata(values, axis=0)
+    score = np.abs(ndtri((rank - 0.5) / rows))
+    difference = (values - values.mean(axis=0)) * rows / (rows - 1)
+    squares = (values.var(axis=0) * rows - difference**2 * (rows - 1) / rows).clip(min=0.0)
+    sd = np.sqrt(squares / max(rows - 2, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.abs(difference) / sd
+    alone = (rank == 1) | (rank == rows)
+    return np.where(alone, np.fmax(score, distance), score)
+
+
+def _describe_failures(
+    name: str, table: xr.Dataset, replicated: Mapping[str, xr.DataArray]
+) -> Iterator[str]:
+    """Describe what was observed and what was replicated in every check that fails."""
+    fails = table[f"{name}_fails"]
+    for index in np.argwhere(fails.to_numpy()):
+        place = dict(zip(fails.dims, index, strict=True))
+        observed = float(table[f"{name}_observed"].isel(place))
+        values = replicated[name].isel(place).to_numpy().ravel()
+        low, high = np.quantile(values, SHOWN_QUANTILES)
+        labels = ", ".join(str(fails[dim].to_numpy()[i]) for dim, i in place.items())
         yield (
-            f"{name.replace('_', ' ')}{' of ' * bool(where)}{where}: observed {seen:.3f}, "
+            f"{name.replace('_', ' ')}{' of ' * bool(labels)}{labels}: observed {observed:.3f}, "
             f"replicated {values.mean():.3f} ({low:.3f} to {high:.3f})"
         )
 
@@ -101,45 +146,40 @@ def _in_words(name: str, found: xr.Dataset, draws: xr.DataArray) -> Iterator[str
 def rating_frequencies(
     draws: ReplicateDraws, ratings: Ratings, columns: Sequence[str]
 ) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
-    """Return how often each level is given, replicated and observed.
+    """Return how often each category is given, replicated and observed.
 
     Args:
         draws: Replicated ratings.
         ratings: The observed ones, in the same order.
-        columns: Columns whose labels are told apart, such as ``judge`` or ``group:gender``.
+        columns: Columns of ratings; each of their labels has frequencies of its own, such as
+            ``judge`` or ``group:gender``.
 
     Returns:
-        By ``frequency_<scale>_<column>`` shares in [0, 1] over ([chain, draw,] column, level) that
-        add up to 1 by label; missing for a label without a rating on the scale.
+        By ``frequency_<scale>_<column>`` shares in [0, 1] over ([chain, draw,] column, category)
+        that add up to 1 by label; missing for a label without a rating on the scale.
     """
     replicated, observed = {}, {}
     for scale in draws.design.scales:
+        values = draws.predictive[f"rating_{scale.name}"].to_numpy()
         for column in columns:
-            held, name = ratings.factors[column], f"frequency_{scale.name}_{dim_name(column)}"
-            code = np.asarray(held.codes)[scale.rows].astype(np.int64)
-            shape = (len(held.labels), len(scale.labels))
-            coords = {
-                dim_name(column): list(held.labels),
-                f"{scale.name}_category": list(scale.labels),
-            }
-            dims = tuple(coords)
-            observed[name] = xr.DataArray(_shares(code, scale.category, shape), coords, dims)
-            levels = draws.predictive[f"rating_{scale.name}"].to_numpy()
-            made = np.empty((*draws.shape, *shape))
-            for at in np.ndindex(draws.shape):
-                made[at] = _shares(code, levels[at], shape)
-            replicated[name] = xr.DataArray(made, coords | draws.coords, ("chain", "draw", *dims))
+            factor, dim = ratings.factors[column], dim_name(column)
+            codes = np.asarray(factor.codes)[scale.rows].astype(np.int64)
+            coords = {dim: list(factor.labels), f"{scale.name}_category": list(scale.labels)}
+            dims, shape = tuple(coords), (len(factor.labels), len(scale.labels))
+            shares = np.empty((*draws.shape, *shape))
+            for index in np.ndindex(draws.shape):
+                shares[index] = _shares(codes, values[index], shape)
+            name = f"frequency_{scale.name}_{dim}"
+            observed[name] = xr.DataArray(_shares(codes, scale.category, shape), coords, dims)
+            replicated[name] = xr.DataArray(shares, coords | draws.coords, (*DRAWS, *dims))
     return replicated, observed
 
 
 def _shares(
-    code: NDArray[np.int64], level: NDArray[np.integer], shape: tuple[int, int]
-) -> NDArray[np.float64]:
-    """Share of each level by label."""
-    there = code >= 0
-    cell = (code * shape[1] + level)[there]
+    codes: NDArray[np.int64], category: NDArray[np.integer], shape: tuple[int, int]
+) -> Floats:
+    """Return the share of each category by label."""
+    cell = (codes * shape[1] + category)[codes >= 0]
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
-    total = counts.sum(1, keepdims=True)
-    shares: NDArray[np.float64] = np.full(shape, np.nan)
-    np.divide(counts, total, out=shares, where=total > 0)
-    return shares
+    total = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, total, out=np.full(shape, np.nan), where=total > 0)

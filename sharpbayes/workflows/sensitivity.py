@@ -36,7 +36,7 @@ from sharpbayes.workflows.context import Groups, RunContext
 Prior = Normal | StudentT | HalfNormal | HalfStudentT | Exponential | ThresholdPrior
 WeightsFiles = Mapping[str, SpecFile[Weights]]
 
-BASELINE = "as fitted"
+BASELINE = "baseline"
 DRAWS = ("chain", "draw")
 DECISIONS = ("prob_admissible", "prob_best", "expected_loss", "prob_less", "selected")
 

@@ -17,7 +17,8 @@ import atheris
 with atheris.instrument_imports(include=["sharpbayes", "tomllib"]):
     from sharpbayes.library import folder
     from sharpbayes.spec.load import load_study
-    from sharpbayes.storage.results import save_results, seal
+    from sharpbayes.storage.checksums import append_checksum
+    from sharpbayes.storage.results import save_results
     from sharpbayes.workflows.check import check
     from sharpbayes.workflows.measure import measure
 
@@ -47,11 +48,11 @@ def table(base, content):
 
 
 def results(base, content):
-    """A results file; with an odd first byte its seal is made good."""
+    """A results file; with an odd first byte its checksum is made good."""
     path = base / "r.nc"
     path.write_bytes(content[1:])
     if content and content[0] % 2:
-        seal(path)
+        append_checksum(path)
     told(path)
 
 

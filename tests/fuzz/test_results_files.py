@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sharpbayes.report.document import document
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
-from sharpbayes.storage.results import SCHEMA, open_results, save_results, seal
+from sharpbayes.storage.checksums import append_checksum
+from sharpbayes.storage.results import SCHEMA, open_results, save_results
 from sharpbayes.workflows.measure import measure
 from tests.fuzz.outcomes import fuzzed, outcome
 
@@ -71,5 +72,5 @@ def test_files_that_only_say_they_are_ours(tmp_path, groups, left_out):
     tree.attrs = {name: value for name, value in attrs.items() if name not in left_out}
     tree.to_netcdf(tmp_path / "r.nc", engine="netcdf4")
     assert told(tmp_path / "r.nc") is None
-    seal(tmp_path / "r.nc")
+    append_checksum(tmp_path / "r.nc")
     told(tmp_path / "r.nc")

@@ -60,11 +60,36 @@ def test_a_failed_check_stands_before_every_other_table(tmp_path):
     assert rest == plain
 
 
-def test_a_thousand_true_checks_rarely_fail():
-    draws = normal(chain=4, draw=500, model=1000)
-    seen = xr.DataArray(np.random.default_rng(5).normal(size=1000), dims="model")
-    found = predictive_checks({"t": draws}, {"t": seen})
-    assert int(found["t_fails"].sum()) <= 3
+@pytest.mark.parametrize("checks", [65, 121])
+def test_at_most_5_percent_of_calibrated_studies_have_a_false_alarm(checks):
+    """500 draws; a third of the checks correlated, a third of them shares of few ratings."""
+    rng, studies, alarms = np.random.default_rng(checks), 400, 0
+    for _ in range(studies):
+        values = rng.normal(size=(501, checks)) + rng.normal(size=(501, 1))
+        values[:, ::3] = rng.normal(size=values[:, ::3].shape)
+        values[:, 1::3] = rng.binomial(60, 0.02, values[:, 1::3].shape) / 60
+        table = predictive_checks(
+            {"t": xr.DataArray(values[None, 1:], dims=("chain", "draw", "judge"))},
+            {"t": xr.DataArray(values[0], dims="judge")},
+        )
+        alarms += bool(table["t_fails"].any())
+    error = np.sqrt(0.05 * 0.95 / studies)
+    assert alarms / studies <= 0.05 + 3 * error
+
+
+def test_a_clear_deviation_fails_among_120_others():
+    values = normal(chain=4, draw=125, judge=121)
+    seen = xr.DataArray(np.r_[5.0, np.zeros(120)], dims="judge")
+    table = predictive_checks({"t": values}, {"t": seen})
+    assert table["t_fails"].values.tolist() == [True, *[False] * 120]
+
+
+def test_a_rare_category_that_the_model_replicates_as_rarely_does_not_fail():
+    """In 2 of 100 replicates, and in the observed ratings: 7 sd from the mean, and no outlier."""
+    values = normal(chain=1, draw=500, judge=100)
+    values[..., 0] = (np.arange(500) % 50 == 0) / 60
+    seen = xr.DataArray(np.r_[1 / 60, np.zeros(99)], dims="judge")
+    assert not predictive_checks({"t": values}, {"t": seen})["t_fails"].any()
 
 
 def test_frequencies_by_judge_are_counts_over_counts():

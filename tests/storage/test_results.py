@@ -4,7 +4,8 @@ import pytest
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.storage.results import SCHEMA, open_results, save_results, seal
+from sharpbayes.storage.checksums import append_checksum
+from sharpbayes.storage.results import SCHEMA, open_results, save_results
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_small_file_that_says_it_holds_terabytes_is_refused_before_it_is_read(
         group = file.create_group("profile")
         group.dimensions = {"model": 10**12}
         group.create_variable("cvar", ("model",), np.float64, chunks=(1000,))
-    seal(path)
+    append_checksum(path)
     with pytest.raises(StorageError, match=r"r\.nc: .* bytes say that they hold 8000000000000$"):
         open_results(path, whole=whole)
 

@@ -37,11 +37,11 @@ def left_out(monkeypatch):
     monkeypatch.setattr(loo, "leave_out", lambda *_: table.copy(deep=True))
     monkeypatch.setattr(refit, "refit_without_unit", refitted)
     model = model_of(("item",))
-    fitted = compare.Fitted(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
+    fitted = compare.StoredFit(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
     said = []
 
     def of(refits):
-        found = compare._left_out(fitted, left, refits=refits, progress=said.append)
+        found = compare._leave_out(fitted, left, refits=refits, progress=said.append)
         return found, asked, said
 
     return of

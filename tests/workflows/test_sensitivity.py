@@ -11,8 +11,9 @@ from sharpbayes.execution.tasks import Execution
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.model import Model
+from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
-from sharpbayes.workflows.sensitivity import OWN, cases, sensitivity, widened
+from sharpbayes.workflows.sensitivity import BASELINE, cases, sensitivity, widen_priors
 from tests.panels import files_of, frame
 
 SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
@@ -53,12 +54,12 @@ def of_own_twin(results, name):
 def test_the_first_row_is_the_fit_itself(fitted):
     _, results = fitted
     found = results["sensitivity"].to_dataset()
-    own = found.sel(refit=OWN, weights="weights")
+    own = found.sel(refit=BASELINE, weights="weights")
     np.testing.assert_array_equal(own["cvar"], of_own_twin(results, "cvar"))
     np.testing.assert_array_equal(own["prob_best"], results["decision"]["prob_best"])
-    assert (found["cvar_shift"].sel(refit=OWN) == 0).all()
+    assert (found["cvar_shift"].sel(refit=BASELINE) == 0).all()
     assert found["refit"].to_numpy().tolist() == [
-        OWN,
+        BASELINE,
         "without judge ann",
         "without judge bob",
         "without judge cat",
@@ -75,7 +76,7 @@ def test_a_refit_without_a_judge_is_the_fit_of_the_other_judges(study, fitted):
     np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
     np.testing.assert_array_equal(found["expected_loss"], direct["decision"]["expected_loss"])
     assert int(found["converged"]) == int(direct["diagnostics"]["converged"])
-    own = results["sensitivity"].to_dataset().sel(refit=OWN, weights="weights")
+    own = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="weights")
     shift = (found["cvar"] - own["cvar"]) / own["cvar_sd"]
     np.testing.assert_allclose(found["cvar_shift"], shift)
 
@@ -84,7 +85,7 @@ def test_a_refit_without_a_judge_is_the_fit_of_the_other_judges(study, fitted):
 def test_other_weights_over_the_fit_are_those_of_a_fit_with_them(study, fitted):
     _, results = fitted
     direct = fit(study("weights=equal"))
-    found = results["sensitivity"].to_dataset().sel(refit=OWN, weights="equal")
+    found = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="equal")
     np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
     np.testing.assert_array_equal(found["prob_less"], direct["decision"]["prob_less"])
 
@@ -101,9 +102,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         put = staticmethod(kept.__setitem__)
 
     with cluster("local:2") as workers:
-        there = sensitivity(
-            files, read_study(files), groups, execution=Execution(workers.map, Kept())
-        )
+        there = sensitivity(RunContext(files, Execution(workers.map, Kept())), groups)
     xr.testing.assert_identical(
         there.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
     )
@@ -113,7 +112,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         raise AssertionError
 
     xr.testing.assert_identical(
-        there, sensitivity(files, read_study(files), groups, execution=Execution(never, Kept()))
+        there, sensitivity(RunContext(files, Execution(never, Kept())), groups)
     )
 
 
@@ -122,15 +121,15 @@ def test_a_crowd_under_other_priors():
     files = load_study("quickstart_crowd", overrides=(*CROWD, "sensitivity.priors=[2.0]"))
     results = fit(files)
     found = results["sensitivity"].to_dataset()
-    assert found["refit"].to_numpy().tolist() == [OWN, "priors x 2"]
+    assert found["refit"].to_numpy().tolist() == [BASELINE, "priors x 2"]
     twin = results["posterior_responsiveness"].to_dataset()["hm"]
     np.testing.assert_array_equal(
-        found["hm"].sel(refit=OWN).to_numpy(),
+        found["hm"].sel(refit=BASELINE).to_numpy(),
         twin.median(("chain", "draw")).transpose("group", "by").to_numpy(),
     )
-    assert (found["hm"].sel(refit="priors x 2") != found["hm"].sel(refit=OWN)).any()
+    assert (found["hm"].sel(refit="priors x 2") != found["hm"].sel(refit=BASELINE)).any()
     [table] = [t for t in report_tables(results) if t.name.startswith("sensitivity")]
-    assert [row[0] for row in table.rows] == [OWN, "priors x 2"]
+    assert [row[0] for row in table.rows] == [BASELINE, "priors x 2"]
 
 
 @pytest.mark.slow
@@ -172,21 +171,21 @@ def test_every_prior_is_widened_and_correlations_are_not():
             "discrimination": [{"by": ["rater"]}],
         }
     )
-    wide = widened(model, 0.5)
+    wide = widen_priors(model, 0.5)
     assert wide.thresholds.prior.sd == 1.5
     assert (wide.thresholds.shift.sd.scale, wide.thresholds.gap.sd.scale) == (0.75, 0.25)
     item, rater, crossed = wide.location
     assert (item.prior.sd, rater.prior.sd.scale, crossed.prior.sd.mean) == (1.0, 0.5, 0.35)
     assert (rater.prior.df, crossed.correlation.eta) == (4.0, 2.0)
     assert wide.discrimination[0].prior.sd.scale == 0.25
-    assert widened(model, 1.0) == model
+    assert widen_priors(model, 1.0) == model
 
 
 @pytest.mark.parametrize(
     ("name", "asked", "told"),
     [
-        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "leave_out and weights are of a"),
-        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "leave_out and weights are of a"),
+        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "leave_out and weights need a"),
+        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "leave_out and weights need a"),
         ("quickstart", "sensitivity.priors=[0.0]", "sensitivity.priors"),
         ("quickstart", 'sensitivity.leave_out=["prompt"]', "sensitivity.leave_out"),
         ("quickstart", 'sensitivity.weights=["equals"]', "did you mean 'equal'"),
@@ -199,7 +198,7 @@ def test_what_cannot_be_asked(name, asked, told):
 
 
 def test_without_replicated_ratings_nothing_can_be_compared():
-    with pytest.raises(SpecError, match=r"sampler\.predictive_draws must be above 0"):
+    with pytest.raises(SpecError, match=r"sampler\.predictive_draws must be > 0"):
         load_study(
             "quickstart", overrides=("sampler.predictive_draws=0", "sensitivity.priors=[2.0]")
         )
@@ -207,4 +206,4 @@ def test_without_replicated_ratings_nothing_can_be_compared():
 
 def test_a_single_judge_is_not_left_out(study):
     files = study('panel.judges=["ann"]', ASKED)
-    assert [case.label for case in cases(files, read_study(files))] == ["priors x 0.5"]
+    assert [case.label for case in cases(read_study(files))] == ["priors x 0.5"]
