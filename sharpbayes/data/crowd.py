@@ -22,7 +22,7 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.readers.parquet import PARQUET, read_batches
+from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
@@ -135,7 +135,7 @@ def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
     if crowd.layout == "table" and all(path.suffix == PARQUET for path in paths):
         labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
         columns = [*_list_group_columns(crowd), *crowd.by, *labels]
-        return read_batches(base, crowd.data, paths, roles=roles, columns=columns)
+        return read_selected(base, crowd.data, paths, roles=roles, columns=columns)
     table = read_table(base, crowd.data, crowd.layout)
     require_columns(table, roles, path=str(base / crowd.data))
     return table

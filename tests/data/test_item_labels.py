@@ -78,13 +78,19 @@ def test_an_item_column_of_the_same_name_is_refused():
     [
         ([], "crowd_and_experts"),
         (["crowd.fit=crowd_and_experts"], ""),
-        ([LABELS], "crowd_and_labels"),
-        ([LABELS, KNOWN], ""),
         (["crowd.labels={from='crowd', cut=2}"], ""),
     ],
 )
 def test_a_model_that_does_not_know_the_labels_is_named(overrides, named):
-    files = load_study("quickstart_crowd", overrides=overrides)
-    said = unknown_labels_note(read_study(files), files.model.spec)
-    assert bool(said) == bool(named)
-    assert named in said
+    note = note_of(load_study("quickstart_crowd", overrides=overrides))
+    assert (bool(note), named in note) == (bool(named), True)
+
+
+def test_a_model_that_does_not_know_the_labels_of_items_is_named(files):
+    assert note_of(files) == ""
+    other = load_study(files.study.path, overrides=["crowd.fit=crowd_severity"])
+    assert "crowd_and_labels" in note_of(other)
+
+
+def note_of(files):
+    return unknown_labels_note(read_study(files), files.model.spec)

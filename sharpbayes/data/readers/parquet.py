@@ -1,6 +1,6 @@
-"""Parquet files -> tables of text, whole or in batches that keep a code instead of each text."""
+"""Parquet files -> tables of text; each different value of a batch is written as text once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 PARQUET = ".parquet"
-# Rows in memory as texts or numbers at a time.
+# Values of a column in memory as texts or numbers at a time.
 BATCH = 1 << 20
 
 
@@ -32,48 +32,14 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 
 def read_categories(path: Path) -> pd.DataFrame:
-    """Read a Parquet file column by column, each as categories of text: few bytes a cell."""
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - loads file systems and TLS
-
-    file = ParquetFile(path)
-    names = file.schema_arrow.names
-    refuse_names(names, path)
-    # A name can also stand for a column inside a nested one: then only positions are safe.
-    columns = file.read().columns if _is_nested(file) else (file.read([n]).column(0) for n in names)
-    table = pd.DataFrame({n: _categorise(column) for n, column in zip(names, columns, strict=True)})
+    """Read a Parquet file, each column as categories of text: few bytes a cell."""
+    file = _open_file(path)
+    table = _read_columns([file], [{}], file.schema_arrow.names)
     refuse_texts(table, path)
     return table
 
 
-def _is_nested(file: "ParquetFile") -> bool:
-    """Tell whether a column holds lists or records, or a name has a point."""
-    schema = file.schema_arrow
-    return any(pa.types.is_nested(field.type) or "." in field.name for field in schema)
-
-
-def _categorise(column: pa.ChunkedArray) -> pd.Categorical:
-    """Return a column as categories of text; each different value is written as text once."""
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
-        values = ["" if value is None else str(value) for value in column.to_pylist()]
-        codes, texts = pd.factorize(np.array(values, dtype=object))
-    else:
-        encoded = column.unify_dictionaries().combine_chunks().dictionary_encode()
-        written = _write_dictionary(encoded.dictionary)
-        # A missing value and one that is not a number are the same empty text, the last.
-        positions, texts = pd.factorize(np.append(written.to_numpy(dtype=object), ""))
-        indices = encoded.indices.fill_null(len(written)).to_numpy(zero_copy_only=False)
-        codes = positions[indices]
-    return pd.Categorical.from_codes(codes, pd.Index(texts, dtype=object))
-
-
-def _write_dictionary(dictionary: pa.Array) -> pd.Series:
-    """Write the different values of a column as text."""
-    return write_as_text(pd.DataFrame({"": dictionary.to_pandas()}))[""]
-
-
-def read_batches(
+def read_selected(
     base: Path,
     name: str,
     paths: Sequence[Path],
@@ -81,7 +47,7 @@ def read_batches(
     roles: Sequence[tuple[str, str]],
     columns: Sequence[str],
 ) -> pd.DataFrame:
-    """Return some columns of Parquet files as categories of text, read batch by batch.
+    """Return some columns of Parquet files as categories of text.
 
     Args:
         base: Folder that a relative name starts from.
@@ -93,59 +59,58 @@ def read_batches(
     Raises:
         DataError: A column that is not there, a file that cannot be read, or no rows.
     """
+    path = str(base / name)
     try:
-        return _Batches(base, name, paths).read(roles, columns)
+        files = [_open_file(each) for each in paths]
+        partitions = [parse_partition(base, name, each) for each in paths]
+        parts = zip(files, partitions, strict=True)
+        names = [[*file.schema_arrow.names, *partition] for file, partition in parts]
+        for of_file, each in zip(names, paths, strict=True):
+            refuse_names(of_file, each)
+        present = dict.fromkeys(name for of_file in names for name in of_file)
+        require_columns(pd.DataFrame(columns=[*present]), roles, path=path)
+        wanted = dict.fromkeys([*(column for _, column in roles), *columns])
+        selected = [name for name in wanted if name in present]
+        for of_file in names:
+            same = [(name, name) for name in selected]
+            require_columns(pd.DataFrame(columns=of_file), same, path=path)
+        table = _read_columns(files, partitions, selected)
+        refuse_texts(table, paths[0])
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - Arrow raises many kinds for a damaged file
-        raise DataError.at(base / name, f"cannot be read: {first_line(error)}") from None
+        raise DataError.at(path, f"cannot be read: {first_line(error)}") from None
+    if table.empty:
+        raise DataError.at(path, "no rows")
+    return table
 
 
-class _Batches:
-    """Batches of the rows of several files, one file after the other."""
+def _open_file(path: Path) -> "ParquetFile":
+    """Open a file and refuse names of columns that occur twice."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - loads file systems and TLS
 
-    def __init__(self, base: Path, name: str, paths: Sequence[Path]) -> None:
-        """Open the files and look at their columns."""
-        from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - loads file systems and TLS
+    file = ParquetFile(path)
+    refuse_names(file.schema_arrow.names, path)
+    return file
 
-        self.path, self.paths = str(base / name), paths
-        self.partitions = [parse_partition(base, name, path) for path in paths]
-        self.files = [ParquetFile(path) for path in paths]
-        self.names = [
-            [*file.schema_arrow.names, *partition]
-            for file, partition in zip(self.files, self.partitions, strict=True)
-        ]
-        for names, path in zip(self.names, paths, strict=True):
-            refuse_names(names, path)
 
-    def read(self, roles: Sequence[tuple[str, str]], columns: Sequence[str]) -> pd.DataFrame:
-        """Read every batch of every file into codes."""
-        present = list(dict.fromkeys(name for names in self.names for name in names))
-        require_columns(pd.DataFrame(columns=present), roles, path=self.path)
-        rows = sum(file.metadata.num_rows for file in self.files)
-        if not rows:
-            raise DataError.at(self.path, "no rows")
-        wanted = dict.fromkeys([*(column for _, column in roles), *columns])
-        growing = {name: _GrowingColumn(rows) for name in wanted if name in present}
-        for names in self.names:
-            same = [(name, name) for name in growing]
-            require_columns(pd.DataFrame(columns=names), same, path=self.path)
-        start = 0
-        for batch, partition in self._iterate(list(growing)):
-            for name, column in growing.items():
-                value = partition.get(name)
-                column.add(start, batch[name] if value is None else pa.repeat(value, len(batch)))
-            start += len(batch)
-        table = pd.DataFrame({n: growing.pop(n).to_series(n) for n in list(growing)}, copy=False)
-        refuse_texts(table, self.paths[0])
-        return table
-
-    def _iterate(self, columns: list[str]) -> Iterator[tuple[Any, Mapping[str, str]]]:
-        """Yield batches of rows, with the columns in the names of the folders of their file."""
-        for file, partition in zip(self.files, self.partitions, strict=True):
-            inside = [name for name in columns if name not in partition]
-            for batch in file.iter_batches(batch_size=BATCH, columns=inside):
-                yield batch, partition
+def _read_columns(
+    files: Sequence["ParquetFile"], partitions: Sequence[Mapping[str, str]], names: Sequence[str]
+) -> pd.DataFrame:
+    """Read columns of several files one after the other, batch by batch, into codes."""
+    rows = sum(file.metadata.num_rows for file in files)
+    table = {}
+    for name in names:
+        column = _GrowingColumn(rows)
+        for file, partition in zip(files, partitions, strict=True):
+            if name in partition:
+                column.add_texts([partition[name]], np.zeros(file.metadata.num_rows, np.int8))
+            else:
+                for batch in file.iter_batches(batch_size=BATCH, columns=[name]):
+                    # The batch also holds columns with a nested name that begins alike.
+                    column.add(batch.column(name))
+        table[name] = column.to_series(name)
+    return pd.DataFrame(table, index=range(rows), copy=False)
 
 
 class _GrowingColumn:
@@ -154,19 +119,29 @@ class _GrowingColumn:
     def __init__(self, rows: int) -> None:
         self.codes: NDArray[np.signedinteger[Any]] = np.empty(rows, dtype=np.int16)
         self.position: dict[str, int] = {}
+        self.size = 0
 
-    def add(self, start: int, column: Any) -> None:
-        """Add the values of a batch, from row ``start`` on."""
+    def add(self, values: Any) -> None:
+        """Add the values of a batch; missing and not a number are both the empty text."""
+        if pa.types.is_nested(values.type) or pa.types.is_null(values.type):
+            texts = ["" if value is None else str(value) for value in values.to_pylist()]
+            self.add_texts(texts, np.arange(len(texts)))
+            return
         # A category of the file may occur in no row: categories are found anew.
-        decoded = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+        decoded = values.dictionary_decode() if hasattr(values, "dictionary_decode") else values
         encoded = decoded.dictionary_encode()
-        texts = _write_dictionary(encoded.dictionary).tolist()
+        texts = write_as_text(pd.DataFrame({"": encoded.dictionary.to_pandas()}))[""].tolist()
         texts += [""] if encoded.null_count else []
+        indices = encoded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
+        self.add_texts(texts, indices)
+
+    def add_texts(self, texts: Sequence[str], indices: NDArray[np.integer]) -> None:
+        """Add ``texts[indices]``."""
         positions = [self.position.setdefault(text, len(self.position)) for text in texts]
         if len(self.position) > np.iinfo(np.int16).max and self.codes.dtype == np.int16:
             self.codes = self.codes.astype(np.int32)
-        indices = encoded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
-        self.codes[start : start + len(indices)] = np.array(positions)[indices]
+        self.codes[self.size : self.size + len(indices)] = np.array(positions)[indices]
+        self.size += len(indices)
 
     def to_series(self, name: str) -> pd.Series:
         """Return the column as categories of text."""
