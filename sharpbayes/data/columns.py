@@ -91,16 +91,7 @@ def parse_number(text: str) -> float | None:
 def parse_scores(
     values: pd.Series, scale: AnyScale, *, path: str
 ) -> tuple[Scores, list[Diagnostic]]:
-    """Return the score of every value and the values that are off the scale.
-
-    Args:
-        values: Texts.
-        scale: Their scale.
-        path: The file, for messages.
-
-    Returns:
-        Positions on the scale from 0, -1 where the cell is empty; at most one problem.
-    """
+    """Return the position of every text on a scale, -1 where it is empty, and what is off it."""
     codes, texts = factorize(values)
     table = np.array([_find_score(text.strip(), scale) for text in texts], dtype=np.int16)
     scores = take_chunked(table, codes) if len(table) else np.full(len(values), MISSING, np.int16)

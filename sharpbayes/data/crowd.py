@@ -20,7 +20,7 @@ from sharpbayes.data.columns import (
     parse_scores,
     take_chunked,
 )
-from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.data.ratings import Factor, Ratings, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
@@ -70,11 +70,7 @@ class CrowdData:
 
 
 def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
-    """Read a crowd, its side tables and its labels.
-
-    Args:
-        crowd: The crowd of a study.
-        base: Folder that its paths start from.
+    """Read the crowd of a study, its side tables and its labels; paths start from ``base``.
 
     Raises:
         DataError: Every problem of a file, with its column and first rows.
@@ -245,13 +241,8 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
 
     A rater or an item without a value has no level of that factor, and so no effect of it. A factor
     without any level is left out. Labels from a column of items are the factor ``item_label``:
-    ``safe``, ``unsafe``, or none.
-
-    Args:
-        data: Ratings and labels.
-        crowd: Names of the columns.
-        experts: Whether labels of experts are ratings too: on the scale ``label``, by raters
-            called ``expert <name>`` who are in no group.
+    ``safe``, ``unsafe``, or none. With ``experts``, their labels are ratings too: on the scale
+    ``label``, by raters called ``expert <name>`` who are in no group.
     """
     factors = {"item": data.item, "rater": data.rater}
     columns = {
@@ -283,13 +274,6 @@ def _append_expert_labels(ratings: Ratings, data: CrowdData, expert: Factor) -> 
         "rater": expert.codes + len(data.rater.labels),
         "scale": np.ones(count, dtype=np.int32),
     }
-    none = np.full(count, -1, dtype=np.int32)
-    factors = {
-        name: Factor(
-            labels.get(name, factor.labels),
-            np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
-        )
-        for name, factor in ratings.factors.items()
-    }
+    factors = append_codes(ratings.factors, codes, count, labels)
     score = np.concatenate([ratings.score, data.expert_label])
     return Ratings(score, factors, ratings.scales | {LABEL: LABELS})

@@ -22,7 +22,7 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
 from sharpbayes.data.people import add_people, code_own_family, refuse_unknown_families
-from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.data.ratings import Factor, Ratings, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
@@ -38,11 +38,7 @@ Flags = NDArray[np.bool_]
 
 
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
-    """Read a panel.
-
-    Args:
-        panel: The panel of a study.
-        base: Folder that its paths start from.
+    """Read the panel of a study; its paths start from the folder ``base``.
 
     Raises:
         DataError: Every problem of the file, with its column and first rows.
@@ -284,15 +280,8 @@ def _append_people(
     codes["indicator"] = indicator[rows]
     if len(ratings.persons) == 1:
         del codes["rater"]
-    none = np.full(rows.size, -1)
     nobody = Factor(ratings.persons, np.full(score.size, -1, dtype=np.int32))
-    joined = {
-        name: Factor(
-            factor.labels,
-            np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
-        )
-        for name, factor in (factors | {"rater": nobody}).items()
-    }
+    joined = append_codes(factors | {"rater": nobody}, codes, rows.size)
     return joined, np.concatenate([score, ratings.people_score[rows]])
 
 

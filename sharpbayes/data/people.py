@@ -31,14 +31,9 @@ from sharpbayes.spec.panel import Panel, People
 def add_people(
     ratings: PanelRatings, panel: Panel, people: People, judges: Sequence[str], base: Path
 ) -> PanelRatings:
-    """Add people's ratings of some cells to a panel.
+    """Add people's ratings of some cells to the ratings of a panel by its judges.
 
-    Args:
-        ratings: Ratings by the judges.
-        panel: The panel of a study.
-        people: Its table of people's ratings.
-        judges: Judges that are pooled.
-        base: Folder that its paths start from.
+    People must share a cell with one of ``judges``, who are pooled.
 
     Raises:
         DataError: Names that the judges' table does not have, scores off the scale, repeated

@@ -1,5 +1,6 @@
 """Ratings in long form: one row a rating, with the person or judge, the object and the scale."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,3 +54,25 @@ class Ratings:
         """
         factors = {name: factor.of(rows) for name, factor in self.factors.items()}
         return Ratings(self.score[rows], factors, self.scales)
+
+
+def append_codes(
+    factors: Mapping[str, Factor],
+    codes: Mapping[str, NDArray[np.integer]],
+    count: int,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, Factor]:
+    """Append ``count`` ratings to factors; a factor without codes for them has no label there.
+
+    >>> item = Factor(("a", "b"), np.array([0, 1], np.int32))
+    >>> append_codes({"item": item}, {}, 1)["item"].codes.tolist()
+    [0, 1, -1]
+    """
+    none = np.full(count, -1)
+    return {
+        name: Factor(
+            (labels or {}).get(name, factor.labels),
+            np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
+        )
+        for name, factor in factors.items()
+    }

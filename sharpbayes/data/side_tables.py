@@ -29,16 +29,8 @@ def join_columns(
     """Return the value of each named column for every label of its owner.
 
     A column is taken from the side table if it is there, else from the main table, where it must
-    be constant over the owner.
-
-    Args:
-        names: The columns.
-        owner: The factor that the values belong to, such as items.
-        table: The main table.
-        side: The side table, if the study has one.
-        base: Folder that its path starts from.
-        path: The main file, for messages.
-        what: What a label of the owner is called.
+    be constant over the owner, such as the items. Messages name the main file ``path`` and call a
+    label of the owner ``what``.
 
     Raises:
         DataError: Columns that are in neither table, labels without a row, repeated keys, values

@@ -40,13 +40,7 @@ class Draft:
         self.comment(key, f"CHECK: {text}")
 
     def finish(self, name: str, table: Mapping[str, Any], section: str) -> "Draft":
-        """Write the text, each key of the table of ratings with the description of its field.
-
-        Args:
-            name: Name of the data file.
-            table: The table of ratings.
-            section: ``panel`` or ``crowd``.
-        """
+        """Write the text of ``[panel]`` or ``[crowd]``, each key with the description of its field."""
         head = [
             f'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
             "then run `sharpbayes check` and `sharpbayes measure` on this file.",

@@ -52,11 +52,7 @@ def name_study(path: Path) -> str:
 
 
 def read_log(path: Path, name: str) -> LogTable | None:
-    """Read the logs that a path or a pattern stands for; None if they are plain tables.
-
-    Args:
-        path: The path or the pattern.
-        name: Its name from the study's folder.
+    """Read the logs of a path or a pattern, called ``name`` in the study; None for plain tables.
 
     Raises:
         DataError: A log that cannot be read, or that holds no ratings.

@@ -58,11 +58,7 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
 def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]) -> Draft:
     """Return the study of a data file, without writing anything.
 
-    Args:
-        path: The data file.
-        folder: Folder of the study, which its paths start from.
-        copy: Name of the copy of the data, where columns must be added.
-        roles: Columns by role, in place of those inferred.
+    The study will lie in ``folder``. Where columns must be added, it reads the file ``copy``.
     """
     unknown = sorted(set(roles) - set(NAMES))
     if unknown:

@@ -16,11 +16,7 @@ BLOCK_BYTES = 1 << 23
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a CSV file with all cells as text; every row must be as long as the header.
-
-    Raises:
-        DataError: It has NUL characters, no rows, repeated names, or rows of another length.
-    """
+    """Read a CSV file with all cells as text; every row must be as long as the header."""
     names = _read_header(path)
     table = _read_cells(path, len(names), threads=True)
     return table.set_axis(pd.Index(names, dtype=object), axis=1)

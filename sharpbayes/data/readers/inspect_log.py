@@ -71,11 +71,7 @@ class Log:
 
 
 def read_eval_log(path: Path) -> Log:
-    """Read a log that ends in ``.eval``.
-
-    Raises:
-        DataError: It is no log of Inspect AI, or cannot be read whole.
-    """
+    """Read a log that ends in ``.eval``."""
     with open_archive(path) as archive:
         header = next((name for name in HEADERS if name in archive.names), None)
         if header is None:
@@ -85,11 +81,7 @@ def read_eval_log(path: Path) -> Log:
 
 
 def read_json_log(path: Path) -> Log:
-    """Read a log that ends in ``.json``.
-
-    Raises:
-        DataError: It is no log of Inspect AI.
-    """
+    """Read a log that ends in ``.json``."""
     content = parse_json(path.read_bytes(), path)
     samples = content.get("samples") if isinstance(content, dict) else None
     if not isinstance(samples, list):

@@ -16,13 +16,7 @@ class _RepeatedKeyError(Exception):
 
 
 def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "") -> Any:
-    """Return the value that a text of JSON holds.
-
-    Args:
-        text: The text; bytes are UTF-8.
-        path: The file, for messages.
-        line: Its line, where it is one of several.
-        key: Name of the part of the file, where it has parts.
+    """Return the value of a text of JSON; a message names its file, line and part.
 
     Raises:
         DataError: It is not JSON, nests too deep, or an object has a key twice.
@@ -46,11 +40,7 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_objects(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; empty lines are skipped.
-
-    Raises:
-        DataError: A line that holds no JSON object.
-    """
+    """Return the objects of a file of JSON lines; empty lines are skipped, others refused."""
     rows = []
     # A line ends at a line feed only: other separators may stand inside a text.
     with path.open(encoding="utf-8-sig", newline="\n") as lines:

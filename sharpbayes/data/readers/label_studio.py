@@ -18,21 +18,13 @@ FACTS = ("id", "annotator", "annotation_id", *TIMES)
 
 
 def read_label_studio_csv(path: Path) -> Rows:
-    """Read a CSV export.
-
-    Raises:
-        DataError: It is something else.
-    """
+    """Read a CSV export."""
     rows = read_csv(path).to_dict("records")
     return _keep_annotated([{str(k): _parse_cell(v) for k, v in row.items()} for row in rows], path)
 
 
 def read_label_studio_json(path: Path) -> Rows:
-    """Read a list of tasks (JSON) or of annotations (JSON_MIN).
-
-    Raises:
-        DataError: It is something else.
-    """
+    """Read a list of tasks (JSON) or of annotations (JSON_MIN)."""
     content = parse_json(path.read_bytes(), path)
     if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
         raise DataError.at(path, "no list of tasks or annotations")

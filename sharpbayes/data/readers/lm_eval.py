@@ -24,11 +24,7 @@ class Samples:
 
 
 def read_samples(path: Path) -> Samples:
-    """Read one file that ``lm_eval --log_samples`` wrote; its folder is named after the model.
-
-    Raises:
-        DataError: It has another name, or rows of something else.
-    """
+    """Read one file that ``lm_eval --log_samples`` wrote; its folder is named after the model."""
     name = NAME.fullmatch(path.stem)
     if name is None:
         message = "not named samples_<task>_<time>.jsonl, as lm_eval names what it logs"

@@ -47,14 +47,10 @@ def read_selected(
     roles: Sequence[tuple[str, str]],
     columns: Sequence[str],
 ) -> pd.DataFrame:
-    """Return some columns of Parquet files as categories of text.
+    """Return some columns of the files of a name, each as categories of text.
 
-    Args:
-        base: Folder that a relative name starts from.
-        name: The name in the study.
-        paths: The files that it stands for.
-        roles: Pairs of a role and the column that it names; all must be there.
-        columns: Further columns, read if they are there.
+    All columns of ``roles``, pairs of a role and its column, must be there; ``columns`` are read
+    if they are.
 
     Raises:
         DataError: A column that is not there, a file that cannot be read, or no rows.

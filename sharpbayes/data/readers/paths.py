@@ -17,11 +17,7 @@ def find_files(base: Path, name: str) -> list[Path]:
     """Return the files that a path, a pattern or a folder stands for, in the order of their names.
 
     For a folder these are all tables in it and in its inner folders, except files with a name that
-    begins with a point or an underscore.
-
-    Args:
-        base: Folder that a relative name starts from.
-        name: The path, pattern or folder.
+    begins with a point or an underscore. A relative name starts from ``base``.
 
     Raises:
         DataError: There is no such file.
@@ -41,14 +37,9 @@ def find_files(base: Path, name: str) -> list[Path]:
 
 
 def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
-    """Return the columns in the names of the inner folders of a partitioned table.
+    """Return the columns that the folders of one file of a partitioned table are named after.
 
     Hive and programs like it name these folders ``column=value``.
-
-    Args:
-        base: Folder that a relative name starts from.
-        name: The name in the study; only a folder has partitions.
-        path: One of its files.
 
     Raises:
         DataError: An inner folder has another name than ``column=value``.

@@ -16,11 +16,7 @@ PREFERRED = ("APPROVED", "AWAITING REVIEW")
 
 
 def read_export(path: Path) -> pd.DataFrame:
-    """Read one export.
-
-    Raises:
-        DataError: It has no column ``Participant id`` or ``Status``.
-    """
+    """Read one export."""
     table = read_csv(path)
     wanted = [("the participant", PARTICIPANT), ("the submission's status", STATUS)]
     require_columns(table, wanted, path=str(path))

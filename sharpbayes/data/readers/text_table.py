@@ -35,11 +35,7 @@ def _write_value(value: object) -> str:
 
 
 def join_tables(tables: Sequence[pd.DataFrame], path: Path) -> pd.DataFrame:
-    """Join the rows of several files; categories stay categories.
-
-    Raises:
-        DataError: The columns differ; cells would be missing without a word.
-    """
+    """Join the rows of several files with the same columns; categories stay categories."""
     first = tables[0]
     odd = sorted({str(name) for table in tables for name in set(table) ^ set(first)})
     if odd:
@@ -90,16 +86,7 @@ def is_unwritable(text: str) -> bool:
 
 
 def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, path: str) -> None:
-    """Raise for every role with a column that the table does not have.
-
-    Args:
-        table: The table.
-        columns: Pairs of a role and the column that it names.
-        path: The file, for messages.
-
-    Raises:
-        DataError: Each role with its column, the columns of the table, and the nearest of them.
-    """
+    """Raise for every pair of a role and a column that the table does not have."""
     names = [str(name) for name in table.columns]
     missing = [
         Diagnostic(
