@@ -1,8 +1,8 @@
-"""Calibration of the shipped models at small designs; writes ``calibration.csv`` beside this file.
+"""Calibration of the shipped models at small designs; writes ``calibration.csv``.
 
 ``python -m tests.references.calibration`` runs all again (some minutes a model), ``--only`` names
-models and leaves the rows of others as they are. The table is written anew after every 25
-simulations, and with ``--keep FOLDER`` a run that was cut goes on where it was. For one model it is
+models and leaves the rows of others as they are. The table is written again after every 25
+simulations. With ``--keep FOLDER`` an interrupted run goes on where it was. For one model it is
 what ``sharpbayes calibrate tests/references/small_panel.toml --set panel.fit=judge_severity``
 prints.
 """
@@ -50,7 +50,7 @@ KINDS = {
 }
 PEOPLE = """panel.people={data="small_people.csv", roles={rater="person", model="model", \
 prompt="prompt", indicator="indicator", score="score"}}"""
-# Half of the parameters of judge_panel are told by few ratings: shorter steps for no divergence.
+# Few ratings identify half of the parameters of judge_panel: shorter steps for no divergence.
 CHANGED = {
     "judge_panel": ["sampler.target_accept=0.99"],
     "crowd_and_labels": ['crowd.labels={from="item", column="gold_unsafe"}'],
@@ -70,59 +70,61 @@ def study_of(name):
     return load_study(HERE / f"small_{kind}.toml", overrides=changed)
 
 
-class Kept:
-    """What each fit gave: in memory, in a folder if one is given, and told now and then."""
+class ReportingStore:
+    """Stores what each fit gave, in memory and in a folder if there is one, and reports it."""
 
-    def __init__(self, folder, tell):
-        self.made, self.tell = {}, tell
+    def __init__(self, folder, report):
+        self.parts, self.report = {}, report
         self.folder = Checkpoint(folder) if folder else NoStore()
 
     def get(self, name):
-        found = self.folder.get(name)
-        return self.made.setdefault(name, found) if found else None
+        stored = self.folder.get(name)
+        return self.parts.setdefault(name, stored) if stored else None
 
     def put(self, name, part):
-        self.made[name] = part
+        self.parts[name] = part
         self.folder.put(name, part)
-        if len(self.made) % WRITTEN_EVERY == 0:
-            self.tell(list(self.made.values()))
+        if len(self.parts) % WRITTEN_EVERY == 0:
+            self.report(list(self.parts.values()))
 
 
-def calibrated(name, simulations, keep, tell):
-    """Calibrate a model; ``tell`` is called with what is known of it now and then."""
+def calibrate_model(name, simulations, store, report):
+    """Calibrate a model; ``report`` gets the table after every 25 simulations."""
     files = study_of(name)
-    loaded, study = read_study(files), files.study.spec
-    folder = keep / f"{name}-{simulations}" if keep else None
+    data, study = read_study(files), files.study.spec
+    folder = store / f"{name}-{simulations}" if store else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    design = build_design(loaded.ratings, files.model.spec)
+    design = build_design(data.ratings, files.model.spec)
     return calibrate(
         design,
-        loaded.ratings,
+        data.ratings,
         files.model.spec,
         study.sampler,
         simulations=simulations,
         seed=study.seed,
-        metrics=calibrated_metrics(study_metrics(loaded), design),
+        metrics=calibrated_metrics(study_metrics(data), design),
         execution=Execution(
-            store=Kept(folder, lambda made: tell(summarise_calibration(made, seed=study.seed))),
+            store=ReportingStore(
+                folder, lambda parts: report(summarise_calibration(parts, seed=study.seed))
+            ),
             progress=lambda message, _chains=(): print(message),
         ),
     )
 
 
-def rows_of(name, found):
-    for quantity in found["quantity"].to_numpy():
-        one = found.sel(quantity=quantity)
+def rows_of(name, table):
+    for quantity in table["quantity"].to_numpy():
+        row = table.sel(quantity=quantity)
         yield (
             name,
-            found.sizes["simulation"],
-            int(found["fit_converged"].sum()),
-            int(found["fit_ranked"].sum()),
+            table.sizes["simulation"],
+            int(table["fit_converged"].sum()),
+            int(table["fit_ranked"].sum()),
             quantity,
-            *(f"{float(one['coverage'].sel(level=level)):.3f}" for level in (0.5, 0.9, 0.95)),
-            int(one["outside"]),
-            f"{float(one['p_holm']):.4f}",
+            *(f"{float(row['coverage'].sel(level=level)):.3f}" for level in (0.5, 0.9, 0.95)),
+            int(row["outside"]),
+            f"{float(row['p_holm']):.4f}",
         )
 
 
@@ -137,32 +139,32 @@ def replace_rows(path, name, rows):
         csv.writer(file, lineterminator="\n").writerows([HEADER, *others, *rows])
 
 
-def draw(name, found, folder):
-    """Draw the places of a model."""
-    attrs = {"title": name, "status": f"{found.sizes['simulation']} simulations"}
-    write_figures(join_groups({"calibration": found}, attrs), folder / name)
+def draw(name, table, folder):
+    """Draw the ranks of a model."""
+    attrs = {"title": name, "status": f"{table.sizes['simulation']} simulations"}
+    write_figures(join_groups({"calibration": table}, attrs), folder / name)
 
 
 def main():
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--simulations", type=int, default=300)
-    asked.add_argument("--only", nargs="*", default=list(KINDS))
-    asked.add_argument("--out", type=Path, default=HERE / "calibration.csv")
-    asked.add_argument("--keep", type=Path, help="Folder for what each fit gave.")
-    asked.add_argument("--figures", type=Path, help="Folder for a figure of each model.")
-    chosen = asked.parse_args()
-    for name in chosen.only:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=300)
+    parser.add_argument("--only", nargs="*", default=list(KINDS))
+    parser.add_argument("--out", type=Path, default=HERE / "calibration.csv")
+    parser.add_argument("--keep", type=Path, help="Folder for what each fit gave.")
+    parser.add_argument("--figures", type=Path, help="Folder for a figure of each model.")
+    options = parser.parse_args()
+    for name in options.only:
         start = time.monotonic()
 
-        def tell(found, name=name, start=start):
-            replace_rows(chosen.out, name, rows_of(name, found))
-            print(f"{name}: {found.sizes['simulation']}, {time.monotonic() - start:.0f} s")
+        def report(table, name=name, start=start):
+            replace_rows(options.out, name, rows_of(name, table))
+            print(f"{name}: {table.sizes['simulation']}, {time.monotonic() - start:.0f} s")
 
-        found = calibrated(name, chosen.simulations, chosen.keep, tell)
-        tell(found)
-        record_run(chosen.out)
-        if chosen.figures:
-            draw(name, found, chosen.figures)
+        table = calibrate_model(name, options.simulations, options.keep, report)
+        report(table)
+        record_run(options.out)
+        if options.figures:
+            draw(name, table, options.figures)
 
 
 if __name__ == "__main__":

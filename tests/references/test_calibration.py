@@ -25,7 +25,7 @@ def test_no_shipped_model_misses_its_truths(rows):
         assert p >= 0.05, row
 
 
-def test_nearly_every_fit_has_what_its_places_need(rows):
+def test_nearly_all_fits_have_what_ranks_need(rows):
     assert min(int(row["fits_ranked"]) for row in rows) >= 290
     # Where priors are as wide as those of judges_and_people few small studies meet the limits.
     others = [row for row in rows if row["model"] != "judges_and_people"]
@@ -33,23 +33,23 @@ def test_nearly_every_fit_has_what_its_places_need(rows):
 
 
 def test_metrics_of_interest_are_among_the_quantities(rows):
-    found = {(row["model"], row["quantity"].split("[")[0]) for row in rows}
+    quantities = {(row["model"], row["quantity"].split("[")[0]) for row in rows}
     assert {
         ("judge_panel", "CVaR"),
         ("crowd_and_experts", "MPA"),
         ("crowd_and_experts", "WRA"),
-    } <= found
+    } <= quantities
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_goes_on_with_the_same_places(tmp_path, monkeypatch):
+def test_an_interrupted_run_goes_on_with_the_same_ranks(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "WRITTEN_EVERY", 2)
     monkeypatch.setattr("builtins.print", lambda *_, **__: None)
-    told = []
-    last = calibration.calibrated("crowd_severity", 2, tmp_path, told.append)
-    assert told[0]["pit"].equals(last["pit"])
+    reports = []
+    last = calibration.calibrate_model("crowd_severity", 2, tmp_path, reports.append)
+    assert reports[0]["pit"].equals(last["pit"])
     (tmp_path / "crowd_severity-2" / "simulation-1.npz").unlink()
-    again = calibration.calibrated("crowd_severity", 2, tmp_path, told.append)
+    again = calibration.calibrate_model("crowd_severity", 2, tmp_path, reports.append)
     assert again["pit"].equals(last["pit"])
 
 
