@@ -1,47 +1,64 @@
-"""What a fit needs: terms, scales and labels, as index arrays; no PyMC, so tested exactly."""
+"""What a fit needs of ratings and a model file: terms, scales and labels as index arrays.
+
+Rating n on a scale with K categories comes from
+
+    eta_n = sum_t effect_t[index_t[n]],      severity,
+    log a_n = sum_u effect_u[index_u[n]],    discrimination,
+    c_{n,k} = c_{k} with gaps changed by the gap effects of the rating's levels,
+
+where t runs over the location terms and u over the discrimination terms. Index -1 stands for no
+effect. Three facts about terms make sampling quicker and leave the posterior as it is:
+
+- *Mean groups.* Ratings show only the sum of a mean effect and a cutpoint. The mean of a group of
+  effects is therefore swept into the cutpoints, or into a finer term that holds it.
+- *Parents.* A term that is nested in a finer, well-informed term is the centre of its effects
+  (hierarchical centring).
+- *Non-centring weight w.* Effects are sampled as effect / sd^w, w between 0 (centred) and 1
+  (non-centred).
+
+NumPy alone, so that all of it is tested exactly.
+
+Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
+"""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from sharpbayes.bayes.design.crossing import Index, parent_of
-from sharpbayes.spec.model import (
-    LKJ,
-    Effects,
-    Likelihood,
-    StudentT,
-    ThresholdPrior,
-)
+from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
+from sharpbayes.bayes.design.likelihoods import LIKELIHOODS, LikelihoodTraits
+from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
 
 TermKind = Literal["location", "gap", "discrimination"]
-
-
-# Up to this power effects are sampled about the effects that they are nested in.
+# How the effects of a term are distributed together; the kernel has machine code for these.
+Structure = Literal["independent", "zero_sum", "correlated"]
+KERNEL_STRUCTURES: tuple[Structure, ...] = get_args(Structure)
+# Below this non-centring weight effects are sampled about the effects of their parents.
 CENTRED_BELOW = 0.75
 
 
 @dataclass(frozen=True)
 class Term:
-    """Effects of one kind: one for each level of a column, or of a crossing of columns.
+    """Effects of one kind: one for each level of a factor, or of a crossing of factors.
 
     Attributes:
         name: Variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``.
-        kind: What the effects act on: severity, gaps between thresholds, or discrimination.
+        kind: What the effects act on: severity, gaps between cutpoints, or discrimination.
         dims: Dimension names of the effects.
         shape: Number of levels along each dimension.
-        index: For each rating the flat position of its effect, -1 for none; of a spacing the
-            level of its column; shape (rating,).
+        index: For each rating the flat position of its effect, -1 for none; for a gap term the
+            level of its factor; shape (rating,).
         prior: Prior of the effects.
-        non_centring: Effects are sampled divided by their sd to this power: 0 where ratings say much of
-            each, 1 where they say little.
-        zero_sum: Whether effects add up to 0 along every dimension.
-        correlation: Prior of the correlations over the last dimension, or None.
-        mean_group: For each effect the block whose mean is split from it, -1 for none; shape (size,).
-        swept_mean: For each scale the block whose mean its thresholds hold, -1 for none.
-        mean_holder: Name of the term whose effects hold the means in place of thresholds, or None.
-        child_term: Name of the finer term whose effects are centred at this term's, or None.
-        scale: Position of the scale of a spacing, else -1.
+        non_centring: Weight w: effects are sampled divided by sd^w.
+        mean_group: For each effect the group whose mean is sampled apart, -1 for none; (size,).
+        swept_mean: For each scale the group whose mean its cutpoints absorb, -1 for none.
+        structure: Whether effects are independent, add up to 0 along every dimension, or are
+            correlated over the last dimension.
+        correlation: Prior of those correlations, or None.
+        mean_holder: Name of the finer term that absorbs the means in place of cutpoints, or None.
+        child_term: Name of the finer term whose effects are centred at these, or None.
+        scale: Position of the scale of a gap term, else -1.
     """
 
     name: str
@@ -52,8 +69,8 @@ class Term:
     prior: Effects
     non_centring: float
     mean_group: Index
-    swept_mean: tuple[int, ...]
-    zero_sum: bool = False
+    swept_mean: tuple[int, ...] = ()
+    structure: Structure = "independent"
     correlation: LKJ | None = None
     mean_holder: str | None = None
     child_term: str | None = None
@@ -66,13 +83,23 @@ class Term:
 
     @property
     def centred(self) -> bool:
-        """Whether effects are sampled about what they are nested in, rather than by themselves."""
+        """Whether effects are sampled about their parents, rather than about 0."""
         return self.non_centring < CENTRED_BELOW
 
     @property
     def stem(self) -> str:
-        """Name without the part, for ``sd_<stem>``: ``item``, ``gap_score_gender``."""
+        """Name without the kind of a location, for ``sd_<stem>``: ``item``, ``gap_score_gender``."""
         return self.name.removeprefix("location_")
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether effects add up to 0 along every dimension."""
+        return self.structure == "zero_sum"
+
+    @property
+    def on_log_scale(self) -> bool:
+        """Whether results hold factors and the effects are their logarithms."""
+        return self.kind == "discrimination"
 
     @property
     def n_sds(self) -> int:
@@ -93,13 +120,18 @@ class Term:
         return int(np.prod(sizes))
 
     @property
-    def log_suffix(self) -> str:
-        """What the name of its coordinates ends with: those of factors are logarithms."""
-        return "_log" if self.kind == "discrimination" else ""
+    def n_levels(self) -> int:
+        """Number of levels that :attr:`index` counts: a level of a gap term has several effects."""
+        return self.shape[0] if self.kind == "gap" else self.size
+
+    @property
+    def used_levels(self) -> Index:
+        """Levels that have a rating, lowest first."""
+        return np.unique(self.index[self.index >= 0])
 
     @property
     def n_mean_groups(self) -> int:
-        """Number of blocks; one for each gap of a spacing, also where no effect is in it."""
+        """Number of mean groups; one for each gap of a gap term, also where no effect is in it."""
         gaps = self.shape[-1] if self.kind == "gap" else 0
         return max(int(self.mean_group.max()) + 1, gaps)
 
@@ -110,7 +142,7 @@ class ScaleRatings:
 
     Attributes:
         name: Name of the scale.
-        labels: Labels of its levels, lowest first.
+        labels: Labels of its categories, lowest first.
         rows: Positions of its ratings; shape (n,).
         category: Their categories, from 0; shape (n,).
     """
@@ -122,52 +154,64 @@ class ScaleRatings:
 
     @property
     def cutpoint_dim(self) -> str:
-        """Name of the dimension of the thresholds."""
+        """Name of the dimension of the cutpoints."""
         return f"{self.name}_cutpoint"
 
     @property
     def gap_dim(self) -> str:
-        """Name of the dimension of the gaps between thresholds: the inner levels."""
+        """Name of the dimension of the gaps between cutpoints: the inner categories."""
         return f"{self.name}_gap"
 
     @property
     def cutpoint_labels(self) -> tuple[str, ...]:
-        """Labels of the thresholds, ``low|high`` after the levels they part."""
-        return tuple(
-            f"{low}|{high}" for low, high in zip(self.labels, self.labels[1:], strict=False)
-        )
+        """Labels of the cutpoints, ``low|high`` after the categories on either side."""
+        pairs = zip(self.labels, self.labels[1:], strict=False)
+        return tuple(f"{low}|{high}" for low, high in pairs)
 
     @property
     def n_cutpoints(self) -> int:
-        """Number of thresholds, K - 1."""
+        """Number of cutpoints, K - 1."""
         return len(self.labels) - 1
 
     @property
     def reference_cutpoint(self) -> int:
-        """Position of the threshold that stretching the gaps leaves where it is: the middle."""
+        """Position of the cutpoint that gap effects leave in its place: the middle one."""
         return (self.n_cutpoints - 1) // 2
 
     @property
     def median_cutpoint(self) -> int:
-        """Position of the threshold nearest the median rating."""
+        """Position of the cutpoint nearest the median rating; sampled with the gaps about it."""
         share = np.cumsum(np.bincount(self.category, minlength=len(self.labels)))[:-1]
         return int(np.argmin(np.abs(share / len(self.category) - 0.5)))
 
 
-@dataclass(frozen=True)
-class Design:
-    """What a fit needs: terms, scales, priors, and the labels of every dimension.
+class Parent(NamedTuple):
+    """A term that another term's effects are centred at.
 
     Attributes:
-        terms: Terms, those of the location first, in the order of the model file; terms with one
-            level are left out.
+        term: The parent.
+        by_mean: Whether the means of its groups are the centres, rather than its effects.
+        index: For each effect of the other term its centre among those, -1 for none.
+    """
+
+    term: Term
+    by_mean: bool
+    index: Index
+
+
+@dataclass(frozen=True)
+class Design:
+    """Terms, scales, priors, and the labels of every dimension.
+
+    Attributes:
+        terms: Location terms in the order of the model file, then gap and discrimination terms.
         scales: Ratings by scale.
-        thresholds: Prior of the thresholds.
-        likelihood: Which levels a threshold parts.
+        thresholds: Prior of the cutpoints.
+        likelihood: Which categories a cutpoint parts.
         link: ``logit`` or ``probit``.
         coords: Labels of each dimension.
         n_ratings: Number of ratings.
-        omitted_terms: Names of the terms with one level, which thresholds already hold.
+        omitted_terms: Stems of the terms with one level; cutpoints already hold their effect.
     """
 
     terms: tuple[Term, ...]
@@ -186,58 +230,80 @@ class Design:
         return effects + sum(scale.n_cutpoints for scale in self.scales)
 
     @property
+    def traits(self) -> LikelihoodTraits:
+        """What distinguishes the likelihood."""
+        return LIKELIHOODS[self.likelihood]
+
+    @property
     def ordered_cutpoints(self) -> bool:
-        """Whether thresholds grow; else they stand in any order."""
-        return self.likelihood == "cumulative"
+        """Whether cutpoints are ordered."""
+        return self.traits.ordered
 
     @property
     def unsupported_by_kernel(self) -> tuple[str, ...]:
-        """Names of the terms whose prior only PyMC's own path can sample."""
-        return tuple(term.name for term in self.terms if isinstance(term.prior, StudentT))
+        """Names of what only PyMC's own graph can sample: priors of terms, the likelihood."""
+        terms = tuple(
+            term.name
+            for term in self.terms
+            if isinstance(term.prior, StudentT) or term.structure not in KERNEL_STRUCTURES
+        )
+        return terms if self.traits.kernel else (*terms, self.likelihood)
+
+    @property
+    def parents_first(self) -> tuple[Term, ...]:
+        """Terms in an order in which each follows its parents."""
+        ready: list[Term] = []
+        while len(ready) < len(self.terms):
+            names = {term.name for term in ready}
+            ready += [
+                term
+                for term in self.terms
+                if term.name not in names
+                and all(parent.term.name in names for parent in self.parents(term))
+            ]
+        return tuple(ready)
 
     def terms_of(self, kind: TermKind) -> tuple[Term, ...]:
-        """Return the terms that act on one part."""
+        """Return the terms of one kind."""
         return tuple(term for term in self.terms if term.kind == kind)
 
-    def sources(self, term: Term) -> list[tuple[Term, bool, Index]]:
-        """Return the terms that a term's effects are centred at.
-
-        Each with whether it is its effects (True) or their block means that are the centre, and
-        for each effect of ``term`` the position of its centre among those, -1 for none.
-        """
-        found = []
+    def parents(self, term: Term) -> list[Parent]:
+        """Return the terms that a term's effects are centred at."""
+        parents = []
         for other in self.terms:
-            for named, whole in ((other.child_term, True), (other.mean_holder, False)):
-                if named == term.name:
-                    position = other.index if whole else _taken(other.mean_group, other.index)
-                    parent = parent_of(term.index, position, size=term.size)
-                    if parent is None:
+            for child, by_mean in ((other.child_term, False), (other.mean_holder, True)):
+                if child == term.name:
+                    centre = take(other.mean_group, other.index) if by_mean else other.index
+                    index = parent_of(term.index, centre, size=term.size)
+                    if index is None:
                         raise ValueError(f"{term.name} is not nested in {other.name}")
-                    found.append((other, whole, parent))
-        return found
+                    parents.append(Parent(other, by_mean, index))
+        return parents
+
+    def gap_terms(self, scale: ScaleRatings) -> list[Term]:
+        """Return the terms that change the gaps between the cutpoints of a scale."""
+        return [t for t in self.terms_of("gap") if self.scales[t.scale].name == scale.name]
+
+    def cutpoint_sets(self, scale: ScaleRatings) -> tuple[Index, Index]:
+        """Return the set of cutpoints of each rating, and the level of each gap term in each set.
+
+        Ratings with the same levels of all gap terms share a set of cutpoints.
+
+        Returns:
+            Set of each rating on the scale; levels, -1 for none, shape (set, gap term); one
+            column of zeros without a gap term.
+        """
+        none = [np.zeros(len(scale.rows), dtype=np.int64)]
+        return find_combinations([t.index[scale.rows] for t in self.gap_terms(scale)] or none)
 
     def location_of(self, scale: ScaleRatings, dim: str) -> tuple[str, int | None] | None:
-        """Return the location term of a column alone, and its row if it is crossed with scales."""
+        """Return the location term of a factor alone, and its row if it is crossed with scales."""
         for term in self.terms_of("location"):
             if term.dims == (dim,):
                 return term.name, None
             if term.dims == ("scale", dim):
                 return term.name, self.coords["scale"].index(scale.name)
         return None
-
-    @property
-    def parents_first(self) -> tuple[Term, ...]:
-        """Terms with those that others are centred at first."""
-        placed: list[Term] = []
-        while len(placed) < len(self.terms):
-            names = {term.name for term in placed}
-            placed += [
-                term
-                for term in self.terms
-                if term.name not in names
-                and all(other.name in names for other, _, _ in self.sources(term))
-            ]
-        return tuple(placed)
 
 
 def dim_name(column: str) -> str:
@@ -258,6 +324,6 @@ def rating_dim(scale: str) -> str:
     return f"{scale}_rating"
 
 
-def _taken(values: Index, index: Index) -> Index:
-    """Values at an index, -1 where the index is."""
+def take(values: Index, index: Index) -> Index:
+    """Return the values at an index, -1 where the index is -1."""
     return np.where(index >= 0, values[index], -1)

@@ -1,208 +1,162 @@
-"""What the ratings of a study cannot tell of a model's parameters, said before sampling.
+"""Parameters that the ratings of a study do not identify, listed before sampling.
 
-Every posterior is proper, because every prior is; where ratings say nothing, it is the prior's.
-These are the places where that happens, found from the design and the ratings alone.
+Every prior is proper, so every posterior is. Where ratings say nothing of a parameter, its
+posterior is its prior; the design and the ratings alone show where that happens.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_list
-from sharpbayes.spec.model import Likelihood
 
-# An sd of fewer effects than this is mostly its prior's.
-FEW = 3
-# Who gives ratings; one who always gives the same says that their effect is large, not how large.
-WHO = ("rater", "judge")
-# What becomes of the thresholds at levels that nobody gave: below all, above all, between others.
-BOUNDED = "the prior alone bounds the thresholds there"
-UNUSED: dict[Likelihood, tuple[str, str, str]] = {
-    "cumulative": (
-        BOUNDED,
-        BOUNDED,
-        "the gap between its thresholds shrinks as the prior lets it",
-    ),
-    "adjacent": (
-        BOUNDED,
-        BOUNDED,
-        (
-            "the threshold into it grows and the one out of it falls as the prior lets them; "
-            "their sum is told"
-        ),
-    ),
-    "continuation": (
-        BOUNDED,
-        "the prior alone bounds the first threshold there and gives all beyond it",
-        "the threshold above it falls as the prior lets it; the others are told",
-    ),
-}
-# With fewer ratings of a scale, always giving the same is no surprise.
-ENOUGH = 5
+# The prior of an sd decides much of it where there are fewer effects than this.
+MIN_EFFECTS = 3
+# Who gives ratings: a rater who always gives the same one has a large effect of unknown size.
+RATER_COLUMNS = ("rater", "judge")
+# With fewer ratings of a scale than this, always the same one is no surprise.
+MIN_RATINGS = 5
 
 
 @dataclass(frozen=True)
 class Issue:
-    """Something that ratings cannot tell.
+    """A parameter that the ratings do not identify.
 
     Attributes:
-        where: The term, scale or column.
-        found: What the ratings cannot tell, and why.
-        done: What the fit does about it.
+        term: The term, scale or column.
+        problem: What the ratings do not identify, and why.
+        consequence: What the fit does about it.
     """
 
-    where: str
-    found: str
-    done: str
+    term: str
+    problem: str
+    consequence: str
 
     def __str__(self) -> str:
         """Render as one line.
 
-        >>> str(Issue("score", "level 4 is never used", "the prior places it"))
-        'score: level 4 is never used; the prior places it'
+        >>> str(Issue("score", "category 4 is never used", "the prior bounds it"))
+        'score: category 4 is never used; the prior bounds it'
         """
-        return f"{self.where}: {self.found}; {self.done}"
+        return f"{self.term}: {self.problem}; {self.consequence}"
 
 
 def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
-    """Return what the ratings cannot tell, in the order of the model's terms.
+    """Return the parameters that ratings do not identify, in the order of the model's terms.
 
     Args:
         ratings: Observed ratings.
         design: Terms of a model, indexed by them.
     """
-    found = [_left_out(name, ratings) for name in design.omitted_terms]
+    issues = [_omitted(name, ratings) for name in design.omitted_terms]
     for term in design.terms:
-        found += [*_unrated(term, design), *_few(term)]
-    found += _confounded(design)
+        issues += [*_unrated_levels(term, design), *_small_sds(term)]
+    for one, other in combinations(design.terms_of("location"), 2):
+        issues += _confounded(one, other, design)
     for scale in design.scales:
-        found += _unused(scale, design.likelihood)
-        for name in WHO:
+        issues += _unused_categories(scale, design)
+        for name in RATER_COLUMNS:
             if name in ratings.factors:
-                found += _never_varies(scale, name, ratings.factors[name])
-    return found
+                issues += _constant_raters(scale, name, ratings.factors[name])
+    return issues
 
 
-def _left_out(name: str, ratings: Ratings) -> Issue:
-    """A term that thresholds hold, or that applies to no rating."""
-    held = ratings.factors.get(name)
-    nobody = held is not None and not (held.codes >= 0).any()
-    what = "every scale has one level of it, so that thresholds hold its effect"
-    return Issue(name, "no rating has a level of it" if nobody else what, "the term is left out")
+def _omitted(name: str, ratings: Ratings) -> Issue:
+    """A term that cutpoints absorb, or that applies to no rating."""
+    factor = ratings.factors.get(name)
+    absent = factor is not None and not (factor.codes >= 0).any()
+    absorbed = "each scale has one level of it, and the thresholds absorb its effect"
+    return Issue(name, "no rating has a level of it" if absent else absorbed, "the term is omitted")
 
 
-def _unrated(term: Term, design: Design) -> Iterator[Issue]:
-    """Levels without a rating."""
-    level = term.index[term.index >= 0]
-    axis = term.shape[0] if term.kind == "gap" else term.size
-    missing = np.setdiff1d(np.arange(axis), level)
-    if len(missing) and len(term.dims) == 1:
-        names = [design.coords[term.dims[0]][row] for row in missing]
-        what = f"no ratings of {format_list(names, most=3)}"
-        yield Issue(term.name, what, "their effects are drawn from the prior")
-    elif len(missing) and term.kind != "gap":
-        what = f"{len(missing)} of {term.size} crossings have no ratings"
-        yield Issue(term.name, what, "their effects are drawn from the prior")
+def _unrated_levels(term: Term, design: Design) -> Iterator[Issue]:
+    """Levels without a rating; those of gap terms are missing from results."""
+    missing = np.setdiff1d(np.arange(term.size), term.used_levels)
+    if len(missing) and term.kind != "gap":
+        names = [_label(term, level, design) for level in missing]
+        single = f"no ratings of {format_list(names, most=3)}"
+        crossing = f"{len(missing)} of {term.size} crossings have no ratings"
+        problem = single if len(term.dims) == 1 else crossing
+        yield Issue(term.name, problem, "their effects are drawn from the prior")
 
 
-def _few(term: Term) -> Iterator[Issue]:
-    """Sds that too few effects tell."""
-    levels = len(np.unique(term.index[term.index >= 0]))
-    if term.n_sds and levels < FEW:
+def _small_sds(term: Term) -> Iterator[Issue]:
+    """An sd of few effects."""
+    levels = len(term.used_levels)
+    if term.n_sds and levels < MIN_EFFECTS:
         yield Issue(
             f"sd_{term.stem}",
-            f"{levels} levels tell little of an sd",
+            f"{levels} levels say little about an sd",
             "its prior decides much of it: give it a fixed sd, or compare priors",
         )
 
 
-def _confounded(design: Design) -> Iterator[Issue]:
-    """Effects of two terms that act on the same ratings."""
-    locations = design.terms_of("location")
-    for at, one in enumerate(locations):
-        for other in locations[at + 1 :]:
-            coarse, fine = sorted((one, other), key=_levels)
-            parent = parent_of(fine.index, coarse.index, size=fine.size)
-            if parent is not None:
-                yield from _alone(coarse, fine, parent, design)
-
-
-def _levels(term: Term) -> int:
-    """Number of levels that have ratings."""
-    return len(np.unique(term.index[term.index >= 0]))
-
-
-def _alone(coarse: Term, fine: Term, parent: Index, design: Design) -> Iterator[Issue]:
-    """Levels of a term with only one level of the finer term in them."""
-    used = np.unique(fine.index[fine.index >= 0])
-    of_used = parent[used]
-    inside = np.bincount(of_used[of_used >= 0], minlength=coarse.size)
-    alone = [row for row in np.unique(coarse.index[coarse.index >= 0]) if inside[row] == 1]
-    if not alone:
+def _confounded(one: Term, other: Term, design: Design) -> Iterator[Issue]:
+    """Levels of a term with only one level of a finer term in them."""
+    coarse, fine = sorted((one, other), key=lambda term: len(term.used_levels))
+    parent = parent_of(fine.index, coarse.index, size=fine.size)
+    if parent is None:
         return
-    done = "only the sum of both effects is told; their priors split it"
-    if len(alone) == _levels(coarse):
-        what = f"acts on the same ratings as {fine.name}, level by level"
-        yield Issue(coarse.name, what, f"{done}: leave one out")
-        return
-    names = [_name(coarse, row, design) for row in alone]
-    one = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
-    yield Issue(coarse.name, f"one {one} only in {format_list(names, most=3)}", done)
+    parents = parent[fine.used_levels]
+    children = np.bincount(parents[parents >= 0], minlength=coarse.size)
+    single = [level for level in coarse.used_levels if children[level] == 1]
+    consequence = "the ratings identify only the sum of both effects, and their priors split it"
+    if single and len(single) == len(coarse.used_levels):
+        problem = f"acts on the same ratings as {fine.name}, level by level"
+        yield Issue(coarse.name, problem, f"{consequence}: leave one out")
+    elif single:
+        names = format_list([_label(coarse, level, design) for level in single], most=3)
+        child = fine.dims[-1] if len(fine.dims) == 1 else fine.stem
+        yield Issue(coarse.name, f"one {child} only in {names}", consequence)
 
 
-def _name(term: Term, row: int, design: Design) -> str:
+def _label(term: Term, level: int, design: Design) -> str:
     """Label of an effect."""
-    cell = np.unravel_index(row, term.shape)
-    labels = [design.coords[dim][at] for dim, at in zip(term.dims, cell, strict=True)]
-    return " x ".join(labels)
+    cell = np.unravel_index(level, term.shape)
+    return " x ".join(design.coords[dim][code] for dim, code in zip(term.dims, cell, strict=True))
 
 
-def _unused(scale: ScaleRatings, likelihood: Likelihood) -> Iterator[Issue]:
-    """Levels that nobody gave."""
-    below_done, above_done, middle_done = UNUSED[likelihood]
+def _unused_categories(scale: ScaleRatings, design: Design) -> Iterator[Issue]:
+    """Categories that nobody gave: below all that are used, above them, or between them."""
     count = np.bincount(scale.category, minlength=len(scale.labels))
-    used = np.flatnonzero(count)
-    for place, inside, done in (
-        ("below", np.arange(used[0]), below_done),
-        ("above", np.arange(used[-1] + 1, len(count)), above_done),
+    used, unused = np.flatnonzero(count), np.flatnonzero(count == 0)
+    below, above, between = design.traits.unused
+    for place, categories, consequence in (
+        ("below all that are", unused[unused < used[0]], below),
+        ("above all that are", unused[unused > used[-1]], above),
+        ("between others that are", unused[(unused > used[0]) & (unused < used[-1])], between),
     ):
-        if len(inside):
-            what = f"{_of_levels(scale, inside)} never used, {place} all that are"
-            yield Issue(scale.name, what, done)
-    middle = np.flatnonzero(count == 0)
-    middle = middle[(middle > used[0]) & (middle < used[-1])]
-    if len(middle):
-        what = f"{_of_levels(scale, middle)} never used, between others that are"
-        yield Issue(scale.name, what, middle_done)
+        if len(categories):
+            yield Issue(scale.name, f"{_list_categories(scale, categories)}, {place}", consequence)
 
 
-def _of_levels(scale: ScaleRatings, rows: NDArray[np.integer]) -> str:
-    """Name levels."""
-    names = format_list([scale.labels[row] for row in rows], most=3)
-    return f"level {names} is" if len(rows) == 1 else f"levels {names} are"
+def _list_categories(scale: ScaleRatings, categories: Index) -> str:
+    """The start of a sentence about categories that are never used."""
+    names = format_list([scale.labels[category] for category in categories], most=3)
+    several = len(categories) > 1
+    return f"categories {names} are never used" if several else f"category {names} is never used"
 
 
-def _never_varies(scale: ScaleRatings, name: str, held: Factor) -> Iterator[Issue]:
-    """Raters or judges who give one level only on a scale whose ratings differ."""
+def _constant_raters(scale: ScaleRatings, name: str, factor: Factor) -> Iterator[Issue]:
+    """Raters or judges who give one category only of a scale on which ratings differ."""
     if len(np.unique(scale.category)) == 1:
         return
-    code = held.codes[scale.rows]
-    size = len(held.labels)
+    codes, size = factor.codes[scale.rows], len(factor.labels)
     low, high = np.full(size, len(scale.labels)), np.full(size, -1)
-    rated = code >= 0
-    np.minimum.at(low, code[rated], scale.category[rated])
-    np.maximum.at(high, code[rated], scale.category[rated])
-    enough = np.bincount(code[rated], minlength=size) >= ENOUGH
-    same = np.flatnonzero((low == high) & enough)
-    if len(same):
-        names = [f"{held.labels[row]} ({scale.labels[low[row]]})" for row in same]
+    rated = codes >= 0
+    np.minimum.at(low, codes[rated], scale.category[rated])
+    np.maximum.at(high, codes[rated], scale.category[rated])
+    counts = np.bincount(codes[rated], minlength=size)
+    constant = np.flatnonzero((low == high) & (counts >= MIN_RATINGS))
+    if len(constant):
+        names = [f"{factor.labels[code]} ({scale.labels[low[code]]})" for code in constant]
         yield Issue(
             name,
-            f"always the same level of {scale.name}: {format_list(names, most=3)}",
-            "ratings bound their effects on one side only, the prior on the other",
+            f"always the same category of {scale.name}: {format_list(names, most=3)}",
+            "the ratings bound their effects on one side only, the prior on the other",
         )

@@ -1,7 +1,7 @@
-"""The kernel's likelihood as a node of a PyTensor graph, for models outside the kernel's families.
+"""The kernel's likelihood as a node of a PyTensor graph, for priors that the kernel lacks.
 
-Gathers of effects and scatters of slopes are inside the node, which is where PyTensor loses most
-of its time; value and slopes are outputs of one node, so that ratings are gone through once.
+Gathers of effects and scatters of gradients are inside the node, where PyTensor would lose most of
+its time. Value and gradients are outputs of one node, so that it reads the ratings once.
 """
 
 from typing import Any
@@ -13,38 +13,38 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
+from sharpbayes.bayes.kernel.data import KernelData
 from sharpbayes.bayes.kernel.machine_code import likelihood_code, pack
-from sharpbayes.bayes.kernel.plan import KernelData
 
 Tensor = Any
 
 
 class RatingsLikelihood(Op):
-    """Log-likelihood of all ratings of a plan, and its slopes.
+    """Log-likelihood of all ratings, and its gradients.
 
-    Inputs: the packed plan, effects and block means of all terms (``U`` of the plan), thresholds
-    and gaps of all sets. Outputs: the log-likelihood and its slopes in the last three.
+    Inputs: packed :class:`KernelData`, its vector ``U`` of effects and group means, cutpoints and
+    gaps of all sets. Outputs: the log-likelihood and its gradients by the last three inputs.
     """
 
     __props__ = ()
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return the node of these inputs."""
-        held = [pt.as_tensor(each) for each in inputs]
-        return Apply(self, held, [pt.dscalar(), *(each.type() for each in held[1:])])
+        tensors = [pt.as_tensor(value) for value in inputs]
+        return Apply(self, tensors, [pt.dscalar(), *(tensor.type() for tensor in tensors[1:])])
 
     def perform(self, node: Apply, inputs: Any, outputs: Any) -> None:  # noqa: ARG002
         """Compute without compiling."""
-        for cell, value in zip(outputs, likelihood_code()(*inputs), strict=True):
-            cell[0] = np.asarray(value)
+        for output, value in zip(outputs, likelihood_code()(*inputs), strict=True):
+            output[0] = np.asarray(value)
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Tensor]:
-        """Return the slopes, which the same node has computed."""
+        """Return the gradients, which the same node has computed."""
         del inputs
-        return [disconnected_type(), *(cotangents[0] * slope for slope in outputs[1:])]
+        return [disconnected_type(), *(cotangents[0] * gradient for gradient in outputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
-        """Say that addresses have no slope, and that slopes are not differentiated."""
+        """Say that addresses have no gradient, and that gradients are not differentiated."""
         return [[False] * 4, *([[True, False, False, False]] * 3)]
 
 
@@ -54,7 +54,8 @@ def _in_numba(op: RatingsLikelihood, **_: Any) -> Any:  # noqa: ARG001
     return likelihood_code()
 
 
-def ratings_likelihood(plan: KernelData, effects: Tensor, cuts: Tensor, gaps: Tensor) -> Tensor:
-    """Return the log-likelihood of all ratings as a node; the plan must outlive the graph."""
-    user = pt.constant(pack(plan))
-    return RatingsLikelihood()(user, effects, cuts, gaps)[0]
+def ratings_likelihood(
+    data: KernelData, effects: Tensor, cutpoints: Tensor, gaps: Tensor
+) -> Tensor:
+    """Return the log-likelihood of all ratings as a node; ``data`` must outlive the graph."""
+    return RatingsLikelihood()(pt.constant(pack(data)), effects, cutpoints, gaps)[0]

@@ -1,66 +1,68 @@
-"""Runs of ratings of an adjacent-category model in the kernel.
+"""Rating blocks in the kernel under the adjacent-category likelihood.
 
-Ratings of one run share thresholds, level and everything but their cell. With v of each cell, t the
-thresholds of the run and T_m = sum_{j < m} t_j,
+Ratings of one block share cutpoints and category; they differ by their cell. With v the severity of
+a cell, t the cutpoints of the block (less what is constant in it) and T_m = sum_{j < m} t_j,
 
-    P(k) = exp(k v - T_k) / sum_m exp(m v - T_m),
+    P(k) = exp(k v - T_k) / sum_m exp(m v - T_m).
 
-whose sum is a polynomial in E = exp(v), tabulated, with weights exp(-T_m). It is at least 1, so
-that its inverse is carried from rating to rating and the logarithm is taken when that gets small.
-Where exponents could leave the range of doubles, an exact path takes over.
+The sum is a polynomial in E = exp(v), tabulated, with coefficients exp(-T_m). It is at least 1: its
+inverse multiplies a product that runs on from rating to rating, and the logarithm of the product is
+taken when it gets small. Where exponents could leave the range of doubles, an exact path takes over.
 """
 
 import math
 
 import numba
+import numpy as np
 
-from sharpbayes.bayes.kernel.cumulative import SMALL
+from sharpbayes.bayes.kernel.data import SCALE
+from sharpbayes.bayes.kernel.interval import SMALL, exp_table
 
 jit = numba.njit(error_model="numpy", nogil=True)
 
-# exp(FAR) ** 2 and SMALL / exp(FAR) ** 1.5 are still doubles: larger exponents go the exact path.
+# exp(FAR) ** 2 and SMALL / exp(FAR) ** 1.5 are still doubles: larger exponents take the exact path.
 FAR = 300.0
 
 
 @jit
-def weigh_levels(t, climb, weight):
-    """Write T_m and exp(-T_m) of every level."""
-    climb[0], weight[0] = 0.0, 1.0
+def weigh_categories(t, cumulative, weight):
+    """Write T_m and exp(-T_m) of every category."""
+    cumulative[0], weight[0] = 0.0, 1.0
     for j in range(len(t)):
-        climb[j + 1] = climb[j] + t[j]
-        weight[j + 1] = math.exp(-climb[j + 1])
+        cumulative[j + 1] = cumulative[j] + t[j]
+        weight[j + 1] = math.exp(-cumulative[j + 1])
 
 
 @jit
-def in_range(climb, farthest):
-    """Return whether no exponent of a run exceeds ``FAR``, for severities up to ``farthest``."""
-    steepest = 0.0
-    for each in climb:
-        steepest = max(steepest, abs(each))
-    return farthest * (len(climb) - 1) + steepest < FAR
+def in_range(cumulative, farthest):
+    """Return whether no exponent of a block exceeds ``FAR``, for severities up to ``farthest``."""
+    largest = 0.0
+    for value in cumulative:
+        largest = max(largest, abs(value))
+    return farthest * (len(cumulative) - 1) + largest < FAR
 
 
 @jit
-def adjacent_run(ratings, v, table, climb, weight, level, product, cell_slope, share):
-    """Add a run, and to ``share`` the probability of each level summed over its ratings.
+def adjacent_block(cells, v, table, cumulative, weight, category, product, d_cell, share):
+    """Add a block, and to ``share`` the probability of each category summed over its ratings.
 
     Returns:
-        The product carried on, and the log-likelihood added to it.
+        The running product, and the log-likelihood beside it.
     """
     total, top = 0.0, len(weight) - 1
-    for c in ratings:
+    for c in cells:
         e = table[c]
-        whole, steep = weight[top], 0.0
+        denominator, derivative = weight[top], 0.0
         for m in range(top - 1, -1, -1):
-            steep = steep * e + whole
-            whole = whole * e + weight[m]
-        q = 1.0 / whole
+            derivative = derivative * e + denominator
+            denominator = denominator * e + weight[m]
+        q = 1.0 / denominator
         product *= q
         if product < SMALL:
             total += math.log(product)
             product = 1.0
-        total += level * v[c] - climb[level]
-        cell_slope[c] += level - steep * e * q
+        total += category * v[c] - cumulative[category]
+        d_cell[c] += category - derivative * e * q
         for m in range(top + 1):
             share[m] += weight[m] * q
             q *= e
@@ -68,20 +70,56 @@ def adjacent_run(ratings, v, table, climb, weight, level, product, cell_slope, s
 
 
 @jit
-def exact_adjacent_run(ratings, v, climb, level, cell_slope, share):
-    """Add a run rating by rating, by functions that do not overflow."""
+def exact_adjacent_block(cells, v, cumulative, category, d_cell, share):
+    """Add a block rating by rating, by functions that do not overflow."""
     total = 0.0
-    for c in ratings:
+    for c in cells:
         highest = 0.0
-        for m in range(len(climb)):
-            highest = max(highest, m * v[c] - climb[m])
-        whole = 0.0
-        for m in range(len(climb)):
-            whole += math.exp(m * v[c] - climb[m] - highest)
-        total += (level * v[c] - climb[level] - highest) - math.log(whole)
-        cell_slope[c] += level
-        for m in range(len(climb)):
-            each = math.exp(m * v[c] - climb[m] - highest) / whole
-            share[m] += each
-            cell_slope[c] -= m * each
+        for m in range(len(cumulative)):
+            highest = max(highest, m * v[c] - cumulative[m])
+        denominator = 0.0
+        for m in range(len(cumulative)):
+            denominator += math.exp(m * v[c] - cumulative[m] - highest)
+        total += (category * v[c] - cumulative[category] - highest) - math.log(denominator)
+        d_cell[c] += category
+        for m in range(len(cumulative)):
+            probability = math.exp(m * v[c] - cumulative[m] - highest) / denominator
+            share[m] += probability
+            d_cell[c] -= m * probability
     return total
+
+
+@jit
+def adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a):
+    """Return the log-likelihood of all blocks; add its derivatives."""
+    widest = 1 + np.max(p.scale[:, SCALE.cutpoints])
+    t, cumulative, weight, share = np.zeros((4, widest))
+    table, farthest = np.empty(len(v)), 0.0
+    near = exp_table(v, 1.0, table)
+    for value in v:
+        farthest = max(farthest, abs(value))
+    total, product = 0.0, 1.0
+    for r in range(p.block.shape[0]):
+        g, s, q, below, _ = p.block[r]
+        start, size = p.cutpoint_set[s, 1], p.scale[p.cutpoint_set[s, 0], SCALE.cutpoints] + 1
+        cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
+        if r == 0 or p.block[r - 1, 0] != g or p.block[r - 1, 1] != s or p.block[r - 1, 2] != q:
+            for j in range(size - 1):
+                t[j] = a[q] * (cutpoints[start + j] - group[g])
+            weigh_categories(t[: size - 1], cumulative, weight)
+        share[:] = 0.0
+        if near and in_range(cumulative[:size], farthest):
+            product, more = adjacent_block(
+                cells, v, table, cumulative, weight[:size], below + 1, product, d_cell, share
+            )
+        else:
+            more = exact_adjacent_block(cells, v, cumulative[:size], below + 1, d_cell, share)
+        total += more
+        above = 0.0
+        for j in range(size - 2, -1, -1):
+            above += share[j + 1]
+            d_cutpoint = above - (len(cells) if j <= below else 0)
+            d_group[g] -= a[q] * d_cutpoint
+            d_cutpoints[start + j] += a[q] * d_cutpoint
+            d_a[q] += d_cutpoint * t[j]
+    return total + math.log(product)

@@ -1,11 +1,15 @@
-"""Correlated effects in the kernel: Cholesky factor of LKJ correlations, forth and back."""
+"""Correlated effects in the kernel: Cholesky factor of LKJ correlations, forwards and backwards.
+
+Effects of one row are diag(sd) L unit, where L is the Cholesky factor of their correlations. Its
+entries come from partial correlations y = tanh(z / 2), with 2 Beta(b, b) - 1 priors.
+"""
 
 import math
 
 import numba
 import numpy as np
 
-from sharpbayes.bayes.kernel.plan import AT
+from sharpbayes.bayes.kernel.data import AT, PRIOR
 
 jit = numba.njit(error_model="numpy", nogil=True)
 
@@ -13,28 +17,28 @@ jit = numba.njit(error_model="numpy", nogil=True)
 @jit
 def sd_of(p, t, z, d):
     """Return the sd of a term's effects (of its d-th level, where they are correlated)."""
-    return p.prior[t, 0] if p.term[t, AT.sd_z] < 0 else math.exp(z[p.term[t, AT.sd_z] + d])
+    return p.prior[t, PRIOR.sd] if p.term[t, AT.sd_z] < 0 else math.exp(z[p.term[t, AT.sd_z] + d])
 
 
 @jit
 def partial_shape(p, t, column):
-    """Return b of the law 2 Beta(b, b) - 1 of partial correlations with a column."""
-    return p.prior[t, 2] + (p.term[t, AT.levels] - 2.0 - column) / 2.0
+    """Return b of the distribution 2 Beta(b, b) - 1 of partial correlations with a column."""
+    return p.prior[t, PRIOR.eta] + (p.term[t, AT.levels] - 2.0 - column) / 2.0
 
 
 @jit
 def correlation_factor(p, t, z):
     """Return the Cholesky factor of a term's correlations."""
     levels = p.term[t, AT.levels]
-    factor, at = np.zeros((levels, levels)), p.term[t, AT.corr_z]
+    factor, k = np.zeros((levels, levels)), p.term[t, AT.corr_z]
     for i in range(levels):
-        left = 1.0
+        remainder = 1.0
         for j in range(i):
-            y = math.tanh(0.5 * z[at])
-            factor[i, j] = y * math.sqrt(left)
-            left *= 1.0 - y * y
-            at += 1
-        factor[i, i] = math.sqrt(left)
+            y = math.tanh(0.5 * z[k])
+            factor[i, j] = y * math.sqrt(remainder)
+            remainder *= 1.0 - y * y
+            k += 1
+        factor[i, i] = math.sqrt(remainder)
     return factor
 
 
@@ -77,53 +81,53 @@ def whiten(factor, sd, effects, unit):
 @jit
 def correlation_prior(p, t, z):
     """Return the log prior of partial correlations on the log-odds scale."""
-    at, total = p.term[t, AT.corr_z], 0.0
+    k, total = p.term[t, AT.corr_z], 0.0
     for i in range(p.term[t, AT.levels]):
         for j in range(i):
             b = partial_shape(p, t, j)
-            size = abs(z[at])
+            size = abs(z[k])
             total += b * (-size - 2.0 * math.log1p(math.exp(-size)))
             total -= 2.0 * math.lgamma(b) - math.lgamma(2.0 * b)
-            at += 1
+            k += 1
     return total
 
 
 @jit
-def correlated_backward(p, t, z, x, g, slope, grad):
-    """Turn the slope of correlated effects into that of their coordinates, sds, correlations."""
+def correlated_backward(p, t, z, x, g, dU, grad):
+    """Pass the derivatives by correlated effects to their coordinates, sds and correlations."""
     row = p.term[t]
     levels = row[AT.levels]
-    factor, steep = correlation_factor(p, t, z), np.zeros((levels, levels))
+    factor, d_factor = correlation_factor(p, t, z), np.zeros((levels, levels))
     sd = np.array([sd_of(p, t, z, d) for d in range(levels)])
     unit, back = np.empty(levels), np.empty(levels)
     for start in range(0, row[AT.size], levels):
-        effects, gs = x[start : start + levels], g[start : start + levels]
+        effects, d_effects = x[start : start + levels], g[start : start + levels]
         whiten(factor, sd, effects, unit)
         if row[AT.centred]:
             unwhiten(factor, unit, back)
             for i in range(levels):
-                pull = back[i] / sd[i]
-                gs[i] -= pull
-                grad[row[AT.sd_z] + i] += effects[i] * pull
+                d_effect = back[i] / sd[i]
+                d_effects[i] -= d_effect
+                grad[row[AT.sd_z] + i] += effects[i] * d_effect
                 for j in range(i + 1):
-                    steep[i, j] += back[i] * unit[j]
+                    d_factor[i, j] += back[i] * unit[j]
                 for link in range(row[AT.centres]):
-                    slope[p.links[row[AT.links] + link * row[AT.size] + start + i]] += pull
+                    dU[p.centre_links[row[AT.links] + link * row[AT.size] + start + i]] += d_effect
         else:
             for i in range(levels):
-                grad[row[AT.sd_z] + i] += gs[i] * effects[i]
-                back[i] = gs[i] * sd[i]
+                grad[row[AT.sd_z] + i] += d_effects[i] * effects[i]
+                back[i] = d_effects[i] * sd[i]
                 for j in range(i + 1):
-                    steep[i, j] += back[i] * unit[j]
+                    d_factor[i, j] += back[i] * unit[j]
             for j in range(levels):
-                gs[j] = -unit[j]
+                d_effects[j] = -unit[j]
                 for i in range(j, levels):
-                    gs[j] += factor[i, j] * back[i]
+                    d_effects[j] += factor[i, j] * back[i]
     if row[AT.centred]:
         for d in range(levels):
             grad[row[AT.sd_z] + d] -= row[AT.size] // levels
-            steep[d, d] -= row[AT.size] // levels / factor[d, d]
-    correlation_backward(p, t, z, steep, grad)
+            d_factor[d, d] -= row[AT.size] // levels / factor[d, d]
+    correlation_backward(p, t, z, d_factor, grad)
 
 
 @jit
@@ -137,18 +141,18 @@ def unwhiten(factor, unit, back):
 
 
 @jit
-def correlation_backward(p, t, z, steep, grad):
-    """Add the slope of partial correlations from that of the Cholesky factor, and their prior."""
-    at = p.term[t, AT.corr_z]
+def correlation_backward(p, t, z, d_factor, grad):
+    """Pass the derivatives by the Cholesky factor to partial correlations; add their prior."""
+    k = p.term[t, AT.corr_z]
     for i in range(p.term[t, AT.levels]):
-        left = np.ones(i + 1)
+        remainder = np.ones(i + 1)
         for j in range(i):
-            left[j + 1] = left[j] / math.cosh(0.5 * z[at + j]) ** 2
-        d_left = steep[i, i] * 0.5 / math.sqrt(left[i])
+            remainder[j + 1] = remainder[j] / math.cosh(0.5 * z[k + j]) ** 2
+        d_remainder = d_factor[i, i] * 0.5 / math.sqrt(remainder[i])
         for j in range(i - 1, -1, -1):
-            y = math.tanh(0.5 * z[at + j])
-            about = 1.0 / math.cosh(0.5 * z[at + j]) ** 2
-            d_y = steep[i, j] * math.sqrt(left[j]) - 2.0 * y * left[j] * d_left
-            d_left = d_left * about + steep[i, j] * y * 0.5 / math.sqrt(left[j])
-            grad[at + j] += 0.5 * about * d_y - partial_shape(p, t, j) * y
-        at += i
+            y = math.tanh(0.5 * z[k + j])
+            sech2 = 1.0 / math.cosh(0.5 * z[k + j]) ** 2
+            d_y = d_factor[i, j] * math.sqrt(remainder[j]) - 2.0 * y * remainder[j] * d_remainder
+            d_remainder = d_remainder * sech2 + d_factor[i, j] * y * 0.5 / math.sqrt(remainder[j])
+            grad[k + j] += 0.5 * sech2 * d_y - partial_shape(p, t, j) * y
+        k += i

@@ -1,9 +1,9 @@
-"""Thresholds in the kernel: coordinates to thresholds of scales and sets, and the way back.
+"""Cutpoints in the kernel: from coordinates to cutpoints of scales and of sets, and back.
 
-The arithmetic of :mod:`sharpbayes.bayes.graph.priors`, on flat arrays. A step is what is between two
-thresholds next to each other, in the coordinates in which columns add to it: the logarithm of the
-gap where thresholds grow (the coordinates are then the anchor and the steps), the gap itself where
-they stand in any order (the coordinates are then the thresholds).
+The arithmetic of :mod:`sharpbayes.bayes.graph.priors`, on flat arrays. A *step* is what gap effects
+add to: the logarithm of the gap between two neighbouring cutpoints where cutpoints are ordered
+(coordinates: the median cutpoint, then the steps), the gap itself where they are not (coordinates:
+the cutpoints).
 """
 
 import math
@@ -11,81 +11,77 @@ import math
 import numba
 import numpy as np
 
+from sharpbayes.bayes.kernel.data import SCALE, SIZE
+
 jit = numba.njit(error_model="numpy", nogil=True)
 LOG_2PI = math.log(2.0 * math.pi)
 
 
 @jit
-def scale_buffers(p):
-    """Return room for the thresholds of all scales."""
+def scale_buffer(p):
+    """Return room for the cutpoints of all scales."""
     last = p.scale.shape[0] - 1
-    return np.zeros(p.scale[last, 4] + p.scale[last, 1])
+    return np.zeros(p.scale[last, SCALE.first] + p.scale[last, SCALE.cutpoints])
 
 
 @jit
-def thresholds_forward(p, z, U, sampled, common, cuts, gaps):
-    """Write the thresholds of scales (sampled ones and those of the model) and of sets."""
-    total, growing = 0.0, p.sizes[5] == 1
+def cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps):
+    """Write the cutpoints of scales (as sampled, and of the model) and of sets; return their prior."""
+    total, ordered = 0.0, p.sizes[SIZE.ordered] == 1
     for s in range(p.scale.shape[0]):
-        n, pivot, first = p.scale[s, 1], p.scale[s, 3], p.scale[s, 4]
-        place_sampled(p, s, z, sampled[first : first + n])
+        position, n, median, reference, first = p.scale[s]
+        scale_sampled = sampled[first : first + n]
+        if ordered:
+            from_gaps(z[position], np.exp(z[position + 1 : position + n]), median, scale_sampled)
+        else:
+            scale_sampled[:] = z[position : position + n]
         shift = 0.0
-        for link in p.shift[s]:
+        for link in p.shift_links[s]:
             shift += U[link]
         between = np.empty(n - 1)
         for k in range(n - 1):
-            step = step_of(p, s, k, z) - stretch_of(p, s, k, U)
-            between[k] = math.exp(step) if growing else step
-            total += step if growing else 0.0
-        spread(sampled[first + pivot] + shift, between, pivot, common[first : first + n])
+            step = step_of(p, s, k, z) - gap_mean(p, s, k, U)
+            between[k] = math.exp(step) if ordered else step
+            total += step if ordered else 0.0
+        from_gaps(sampled[first + reference] + shift, between, reference, common[first : first + n])
         mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
         for k in range(n):
             ratio = (common[first + k] - mean) / sd
             total -= 0.5 * ratio * ratio + math.log(sd) + 0.5 * LOG_2PI
-        total += math.lgamma(n + 1.0) if growing else 0.0
-    for i in range(p.set_.shape[0]):
-        set_thresholds(p, i, z, U, sampled, cuts, gaps)
+        total += math.lgamma(n + 1.0) if ordered else 0.0
+    for i in range(p.cutpoint_set.shape[0]):
+        set_cutpoints(p, i, z, U, sampled, cutpoints, gaps)
     return total
-
-
-@jit
-def place_sampled(p, s, z, out):
-    """Write the sampled thresholds of a scale."""
-    at, n, anchor = p.scale[s, 0], p.scale[s, 1], p.scale[s, 2]
-    if p.sizes[5] == 1:
-        spread(z[at], np.exp(z[at + 1 : at + n]), anchor, out)
-    else:
-        out[:] = z[at : at + n]
 
 
 @jit
 def step_of(p, s, k, z):
     """Return the sampled k-th step of a scale."""
-    at = p.scale[s, 0] + k
-    return z[at + 1] if p.sizes[5] == 1 else z[at + 1] - z[at]
+    i = p.scale[s, SCALE.z] + k
+    return z[i + 1] if p.sizes[SIZE.ordered] == 1 else z[i + 1] - z[i]
 
 
 @jit
-def step_backward(p, s, k, steep, grad):
-    """Add the slope of the sampled k-th step of a scale to that of its coordinates."""
-    at = p.scale[s, 0] + k
-    grad[at + 1] += steep
-    if p.sizes[5] == 0:
-        grad[at] -= steep
+def step_backward(p, s, k, d_step, grad):
+    """Pass the derivative by the sampled k-th step of a scale to its coordinates."""
+    i = p.scale[s, SCALE.z] + k
+    grad[i + 1] += d_step
+    if p.sizes[SIZE.ordered] == 0:
+        grad[i] -= d_step
 
 
 @jit
-def stretch_of(p, s, k, U):
-    """Return the mean stretch that the sampled k-th gap of a scale holds."""
+def gap_mean(p, s, k, U):
+    """Return the mean gap effect that the sampled k-th gap of a scale absorbs."""
     total = 0.0
-    for link in p.stretch[s]:
+    for link in p.gap_links[s]:
         if link:
             total += U[link + k]
     return total
 
 
 @jit
-def spread(value, gaps, position, out):
+def from_gaps(value, gaps, position, out):
     """Write values from the gaps between them and the value at a position."""
     out[position] = value
     for k in range(position, len(gaps)):
@@ -95,79 +91,79 @@ def spread(value, gaps, position, out):
 
 
 @jit
-def set_thresholds(p, i, z, U, sampled, cuts, gaps):
-    """Write the thresholds and gaps of one set."""
-    s, start = p.set_[i, 0], p.set_[i, 1]
-    n, pivot, first = p.scale[s, 1], p.scale[s, 3], p.scale[s, 4]
+def set_cutpoints(p, i, z, U, sampled, cutpoints, gaps):
+    """Write the cutpoints and gaps of one set."""
+    s, start = p.cutpoint_set[i, 0], p.cutpoint_set[i, 1]
+    _, n, _, reference, first = p.scale[s]
     for k in range(n - 1):
         step = step_of(p, s, k, z)
         for link in p.set_links[i]:
             if link:
                 step += U[link + k]
-        gaps[start + k] = math.exp(step) if p.sizes[5] == 1 else step
-    own = gaps[start : start + n - 1]
-    spread(sampled[first + pivot], own, pivot, cuts[start : start + n])
+        gaps[start + k] = math.exp(step) if p.sizes[SIZE.ordered] == 1 else step
+    set_gaps = gaps[start : start + n - 1]
+    from_gaps(sampled[first + reference], set_gaps, reference, cutpoints[start : start + n])
 
 
 @jit
-def thresholds_backward(p, z, sampled, common, gaps, cut_slope, gap_slope, slope, grad):
-    """Turn the slopes of thresholds and gaps into those of coordinates and effects."""
-    held = np.zeros(len(sampled))
-    for i in range(p.set_.shape[0]):
-        s, start = p.set_[i, 0], p.set_[i, 1]
-        n, pivot, first = p.scale[s, 1], p.scale[s, 3], p.scale[s, 4]
-        held[first + pivot] += spread_backward(
-            cut_slope[start : start + n], gap_slope[start : start + n], pivot
+def cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad):
+    """Pass the derivatives by cutpoints and gaps of sets to coordinates and effects."""
+    d_reference = np.zeros(len(sampled))
+    for i in range(p.cutpoint_set.shape[0]):
+        s, start = p.cutpoint_set[i, 0], p.cutpoint_set[i, 1]
+        _, n, _, reference, first = p.scale[s]
+        d_reference[first + reference] += from_gaps_backward(
+            d_cutpoints[start : start + n], d_gaps[start : start + n], reference
         )
         for k in range(n - 1):
-            steep = gap_slope[start + k] * (gaps[start + k] if p.sizes[5] == 1 else 1.0)
-            step_backward(p, s, k, steep, grad)
+            d_step = d_gaps[start + k] * (gaps[start + k] if p.sizes[SIZE.ordered] == 1 else 1.0)
+            step_backward(p, s, k, d_step, grad)
             for link in p.set_links[i]:
                 if link:
-                    slope[link + k] += steep
+                    dU[link + k] += d_step
     for s in range(p.scale.shape[0]):
-        scale_backward(p, s, z, common, held, slope, grad)
+        scale_backward(p, s, z, common, d_reference, dU, grad)
 
 
 @jit
-def spread_backward(values, gaps, position):
-    """Add the slopes of values to those of the gaps between them; return that of the value."""
+def from_gaps_backward(d_values, d_gaps, position):
+    """Pass the derivatives by values to the gaps between them; return that by the value."""
     total = 0.0
-    for k in range(len(values) - 1, position, -1):
-        total += values[k]
-        gaps[k - 1] += total
+    for k in range(len(d_values) - 1, position, -1):
+        total += d_values[k]
+        d_gaps[k - 1] += total
     below = 0.0
     for k in range(position):
-        below += values[k]
-        gaps[k] -= below
-    return total + below + values[position]
+        below += d_values[k]
+        d_gaps[k] -= below
+    return total + below + d_values[position]
 
 
 @jit
-def scale_backward(p, s, z, common, held, slope, grad):
-    """Add the prior of a scale's thresholds, then go from the pivot to the coordinates."""
-    at, n, anchor, pivot, first = p.scale[s]
-    growing = p.sizes[5] == 1
+def scale_backward(p, s, z, common, d_reference, dU, grad):
+    """Add the prior of a scale's cutpoints; pass derivatives by the reference to coordinates."""
+    position, n, median, reference, first = p.scale[s]
+    ordered = p.sizes[SIZE.ordered] == 1
     mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
-    values, between = np.empty(n), np.zeros(n)
+    d_common, d_between = np.empty(n), np.zeros(n)
     for k in range(n):
-        values[k] = -(common[first + k] - mean) / (sd * sd)
-    moved = spread_backward(values, between, pivot)
-    for link in p.shift[s]:
-        slope[link] += moved
+        d_common[k] = -(common[first + k] - mean) / (sd * sd)
+    d_shift = from_gaps_backward(d_common, d_between, reference)
+    for link in p.shift_links[s]:
+        dU[link] += d_shift
     for k in range(n - 1):
         gap = common[first + k + 1] - common[first + k]
-        steep = between[k] * gap + 1.0 if growing else between[k]
-        step_backward(p, s, k, steep, grad)
-        for link in p.stretch[s]:
+        d_step = d_between[k] * gap + 1.0 if ordered else d_between[k]
+        step_backward(p, s, k, d_step, grad)
+        for link in p.gap_links[s]:
             if link:
-                slope[link + k] -= steep
-    moved += held[first + pivot]
-    if not growing:
-        grad[at + pivot] += moved
+                dU[link + k] -= d_step
+    d_shift += d_reference[first + reference]
+    if not ordered:
+        grad[position + reference] += d_shift
         return
-    at_pivot, moves = np.zeros(n), np.zeros(n)
-    at_pivot[pivot] = moved
-    grad[at] += spread_backward(at_pivot, moves, anchor)
+    d_sampled, d_gaps = np.zeros(n), np.zeros(n)
+    d_sampled[reference] = d_shift
+    grad[position] += from_gaps_backward(d_sampled, d_gaps, median)
     for k in range(n - 1):
-        grad[at + 1 + k] += moves[k] * math.exp(z[at + 1 + k])
+        grad[position + 1 + k] += d_gaps[k] * math.exp(z[position + 1 + k])

@@ -1,12 +1,12 @@
-"""Where each thing of a design lies in the kernel's vectors: coordinates, and what draws keep."""
+"""Positions of variables in the kernel's vectors: coordinates, and what draws store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
-from sharpbayes.bayes.kernel.plan import KernelData, TermRow, fill, sd_kind
+from sharpbayes.bayes.kernel.data import KernelData, TermStart, build_kernel_data
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Section:
     """A variable in a vector.
 
     Attributes:
-        name: Name of PyMC's coordinate, or of the variable that is kept.
+        name: Name of PyMC's coordinate, or of the variable that is stored.
         start: Position of its first number.
         shape: Its shape.
         dims: Names of its dimensions; empty for coordinates.
@@ -30,15 +30,20 @@ class Section:
         """Position after its last number."""
         return self.start + int(np.prod(self.shape, dtype=int))
 
+    @property
+    def slice(self) -> slice:
+        """Its positions."""
+        return slice(self.start, self.stop)
+
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Where each thing lies.
+    """Positions of all variables.
 
     Attributes:
         coordinates: What is sampled, by PyMC's names.
-        kept: What is kept of each draw: effects, thresholds, sds, correlations.
-        plan: The arrays that the kernel reads.
+        stored: What is stored of each draw: effects, thresholds, sds, correlations.
+        kernel_data: The arrays that the kernel reads.
     """
 
     coordinates: tuple[Section, ...]
@@ -52,47 +57,57 @@ class ParameterLayout:
 
     @property
     def stored_size(self) -> int:
-        """Number of values kept of each draw."""
+        """Number of values stored of each draw."""
         return self.stored[-1].stop
 
 
+Variable = tuple[str, tuple[int, ...], tuple[str, ...]]
+
+
 def parameter_layout(design: Design) -> ParameterLayout:
-    """Return the flat arrays of a design."""
-    coordinates = _placed(_coordinates(design))
-    starts = {section.name: section.start for section in coordinates}
-    thresholds = [starts[threshold_name(design, scale)] for scale in design.scales]
-    plan = fill(
-        design, _rows(design, starts), thresholds=thresholds, coordinates=coordinates[-1].stop
+    """Return the positions of a design's variables, and its arrays for the kernel."""
+    coordinates = _lay_out(_coordinates(design))
+    start = {section.name: section.start for section in coordinates}
+    starts = {
+        term.name: TermStart(
+            start[_effects_name(design, term)],
+            start.get(_sd_name(term), -1),
+            start.get(_correlation_name(term), -1),
+        )
+        for term in design.terms
+    }
+    data = build_kernel_data(
+        design,
+        starts,
+        thresholds=[start[threshold_name(design, scale)] for scale in design.scales],
+        size=coordinates[-1].stop,
     )
-    return ParameterLayout(coordinates, _placed(_kept(design)), plan)
+    return ParameterLayout(coordinates, _lay_out(_stored(design)), data)
 
 
-Named = tuple[str, tuple[int, ...], tuple[str, ...]]
-
-
-def _placed(variables: Iterator[Named]) -> tuple[Section, ...]:
+def _lay_out(variables: Iterable[Variable]) -> tuple[Section, ...]:
     """Put variables one after the other."""
-    found: list[Section] = []
+    sections: list[Section] = []
     for name, shape, dims in variables:
-        found.append(Section(name, found[-1].stop if found else 0, shape, dims))
-    return tuple(found)
+        sections.append(Section(name, sections[-1].stop if sections else 0, shape, dims))
+    return tuple(sections)
 
 
-def _coordinates(design: Design) -> Iterator[Named]:
-    """Sds, correlations and effects of each term, then the thresholds of each scale."""
+def _coordinates(design: Design) -> Iterator[Variable]:
+    """Sds, correlations and effects of each term, then the cutpoints of each scale."""
     for term in design.parents_first:
         if term.n_sds:
             yield _sd_name(term), (term.n_sds,) if term.correlation else (), ()
         if term.correlation:
             yield _correlation_name(term), (term.n_correlations,), ()
         shape = tuple(size - 1 for size in term.shape) if term.zero_sum else term.shape
-        yield _effects_name(term, placed=_is_placed(design, term)), shape, ()
+        yield _effects_name(design, term), shape, ()
     for scale in design.scales:
         yield threshold_name(design, scale), (scale.n_cutpoints,), ()
 
 
-def _kept(design: Design) -> Iterator[Named]:
-    """Effects of each term, thresholds of each scale, sds, correlations: as the kernel writes."""
+def _stored(design: Design) -> Iterator[Variable]:
+    """Effects of each term, cutpoints of each scale, sds, correlations: as the kernel writes."""
     for term in design.parents_first:
         yield term.name, term.shape, term.dims
     for scale in design.scales:
@@ -107,41 +122,6 @@ def _kept(design: Design) -> Iterator[Named]:
             yield f"correlation_{term.stem}", (levels, levels), (dim, f"{dim}_other")
 
 
-def _rows(design: Design, starts: dict[str, int]) -> dict[str, TermRow]:
-    """Row of the plan of each term."""
-    rows: dict[str, TermRow] = {}
-    own, u, links = 0, 1, 0
-    for term in design.parents_first:
-        centres = len(design.sources(term))
-        rows[term.name] = TermRow(
-            z=starts[_effects_name(term, placed=_is_placed(design, term))],
-            free=term.n_coordinates,
-            size=term.size,
-            u=u,
-            means=u + term.size,
-            blocks=term.n_mean_groups,
-            own=own,
-            centred=int(term.centred),
-            zero_sum=len(term.shape) if term.zero_sum else 0,
-            sd_z=starts.get(_sd_name(term), -1),
-            sd_kind=sd_kind(term),
-            levels=term.shape[-1] if term.correlation else 1,
-            corr_z=starts.get(_correlation_name(term), -1),
-            links=links,
-            centres=centres,
-            whole=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
-        )
-        own += term.size
-        u += term.size + term.n_mean_groups
-        links += term.size * centres
-    return rows
-
-
-def _is_placed(design: Design, term: Term) -> bool:
-    """Whether what is sampled is a term's effects plus the centres that they absorbed."""
-    return term.correlation is not None or bool(design.sources(term))
-
-
 def _sd_name(term: Term) -> str:
     """Name of PyMC's coordinate of a term's sd."""
     return f"sd_{term.stem}_log__"
@@ -153,14 +133,16 @@ def _correlation_name(term: Term) -> str:
 
 
 def threshold_name(design: Design, scale: ScaleRatings) -> str:
-    """Return the name of PyMC's coordinate of the thresholds of a scale."""
-    return f"threshold_{scale.name}_placed{'_anchored__' if design.ordered_cutpoints else ''}"
+    """Return the name of PyMC's coordinate of the cutpoints of a scale."""
+    return f"threshold_{scale.name}_sampled{'_log_gaps__' if design.ordered_cutpoints else ''}"
 
 
-def _effects_name(term: Term, *, placed: bool) -> str:
-    """Name of PyMC's coordinate of a term's effects."""
+def _effects_name(design: Design, term: Term) -> str:
+    """Name of PyMC's coordinate of a term's effects, alone or plus their centres."""
+    log = "_log" if term.on_log_scale else ""
     if term.zero_sum:
-        return f"{term.name}{term.log_suffix if term.centred else '_unit'}_zerosum__"
+        return f"{term.name}{log if term.centred else '_unit'}_zerosum__"
     if term.correlation and not term.centred:
         return f"{term.name}_unit_mean_first__"
-    return f"{term.name}{'_placed' if placed else term.log_suffix}_mean_first__"
+    sampled = term.correlation is not None or bool(design.parents(term))
+    return f"{term.name}{'_sampled' if sampled else log}_mean_first__"

@@ -1,7 +1,8 @@
 """The kernel as machine code that nutpie calls by address, kept on disk from run to run.
 
-Nothing of a study is in the code: addresses and shapes of the arrays of its plan come in one array
-of integers. Code on disk is found by the digest of its sources, so that no version runs another's.
+Nothing of a study is in the code: addresses and shapes of the arrays of its :class:`KernelData`
+come in one array of integers. Code on disk is found by the digest of its sources, so that no
+version runs another's.
 """
 
 import hashlib
@@ -13,29 +14,16 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
-from sharpbayes.bayes.kernel.density import density, expand, likelihood
-from sharpbayes.bayes.kernel.plan import KernelData
+from sharpbayes.bayes.kernel.data import KernelData
+from sharpbayes.bayes.kernel.density import constrain, density, likelihood
 
-Floats = NDArray[np.float64]
-LOGP = types.int64(
-    types.uint64,
-    types.CPointer(types.double),
-    types.CPointer(types.double),
-    types.CPointer(types.double),
-    types.voidptr,
-)
-EXPAND = types.int64(
-    types.uint64,
-    types.uint64,
-    types.CPointer(types.double),
-    types.CPointer(types.double),
-    types.voidptr,
-)
-FIELDS = len(KernelData._fields)
+DOUBLES = types.CPointer(types.double)
+LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
+CONSTRAIN = types.int64(types.uint64, types.uint64, DOUBLES, DOUBLES, types.voidptr)
 WIDTH = 3  # Address, rows and columns of an array.
+PACKED = 1 + WIDTH * len(KernelData._fields)
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
 
@@ -46,13 +34,13 @@ def digest() -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
-def pack(plan: KernelData) -> Index:
-    """Return the digest of the sources, then address, rows and columns of every array of a plan.
+def pack(data: KernelData) -> Index:
+    """Return the digest of the sources, then address, rows and columns of every array.
 
-    The plan must outlive the result, which only points to it.
+    The arrays must outlive the result, which only points to them.
     """
     entries = [digest()]
-    for array in plan:
+    for array in data:
         rows, columns = (*array.shape, 1)[:2]
         entries += [array.ctypes.data, rows, columns]
     return np.array(entries, dtype=np.int64)
@@ -68,70 +56,58 @@ def pointer(typing: Any, address: Any) -> Any:  # noqa: ARG001
     return types.voidptr(types.int64), codegen
 
 
-jit = numba.njit(error_model="numpy", nogil=True)
+def array_reader(dtype: Any) -> Any:
+    """Return what reads the n-th packed array along one axis."""
+
+    @numba.njit(error_model="numpy", nogil=True)
+    def read(user, n):
+        at = 1 + WIDTH * n
+        return numba.carray(pointer(user[at]), (user[at + 1],), dtype=dtype)
+
+    return read
 
 
-@jit
-def ints(user, n):
-    """Return the n-th array of a plan, integers along one axis."""
-    at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1],), dtype=np.int64)
+def table_reader(dtype: Any) -> Any:
+    """Return what reads the n-th packed array along two axes."""
+
+    @numba.njit(error_model="numpy", nogil=True)
+    def read(user, n):
+        at = 1 + WIDTH * n
+        return numba.carray(pointer(user[at]), (user[at + 1], user[at + 2]), dtype=dtype)
+
+    return read
 
 
-@jit
-def int_table(user, n):
-    """Return the n-th array of a plan, integers along two axes."""
-    at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1], user[at + 2]), dtype=np.int64)
+ints, floats, links = (array_reader(kind) for kind in (np.int64, np.float64, np.uint32))
+int_table, float_table = table_reader(np.int64), table_reader(np.float64)
 
 
-@jit
-def small_ints(user, n):
-    """Return the n-th array of a plan, positions of 32 bits along one axis."""
-    at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1],), dtype=np.uint32)
-
-
-@jit
-def floats(user, n):
-    """Return the n-th array of a plan, numbers along one axis."""
-    at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1],), dtype=np.float64)
-
-
-@jit
-def float_table(user, n):
-    """Return the n-th array of a plan, numbers along two axes."""
-    at = 1 + WIDTH * n
-    return numba.carray(pointer(user[at]), (user[at + 1], user[at + 2]), dtype=np.float64)
-
-
-@jit
+@numba.njit(error_model="numpy", nogil=True)
 def unpack(user):
-    """Return the plan that :func:`pack` packed."""
+    """Return the arrays that :func:`pack` packed."""
     return KernelData(
-        ints(user, 0),
-        int_table(user, 1),
-        int_table(user, 2),
-        ints(user, 3),
-        small_ints(user, 4),
-        float_table(user, 5),
-        int_table(user, 6),
-        float_table(user, 7),
-        int_table(user, 8),
-        int_table(user, 9),
-        int_table(user, 10),
-        int_table(user, 11),
-        int_table(user, 12),
-        int_table(user, 13),
-        floats(user, 14),
-        int_table(user, 15),
-        small_ints(user, 16),
-        ints(user, 17),
-        int_table(user, 18),
-        int_table(user, 19),
-        ints(user, 20),
-        small_ints(user, 21),
+        sizes=ints(user, 0),
+        term=int_table(user, 1),
+        axes=int_table(user, 2),
+        mean_group=ints(user, 3),
+        centre_links=links(user, 4),
+        prior=float_table(user, 5),
+        scale=int_table(user, 6),
+        scale_prior=float_table(user, 7),
+        shift_links=int_table(user, 8),
+        gap_links=int_table(user, 9),
+        cutpoint_set=int_table(user, 10),
+        set_links=int_table(user, 11),
+        discrimination_links=int_table(user, 12),
+        pair=int_table(user, 13),
+        counts=floats(user, 14),
+        location_links=int_table(user, 15),
+        cell_location=links(user, 16),
+        cell_start=ints(user, 17),
+        group_links=int_table(user, 18),
+        block=int_table(user, 19),
+        block_start=ints(user, 20),
+        rating_cell=links(user, 21),
     )
 
 
@@ -142,7 +118,7 @@ def logp_code() -> Any:
 
     @numba.cfunc(LOGP, cache=True, error_model="numpy")
     def logp(n, z_at, grad_at, value_at, user_at):
-        user = numba.carray(user_at, (1 + WIDTH * FIELDS,), dtype=np.int64)
+        user = numba.carray(user_at, (PACKED,), dtype=np.int64)
         if user[0] != sources:
             return OTHER_SOURCES
         z, grad = numba.carray(z_at, (n,)), numba.carray(grad_at, (n,))
@@ -150,8 +126,8 @@ def logp_code() -> Any:
         numba.carray(value_at, (1,))[0] = value
         if not np.isfinite(value):
             return BAD_DENSITY
-        for each in grad:
-            if not np.isfinite(each):
+        for derivative in grad:
+            if not np.isfinite(derivative):
                 return BAD_GRADIENT
         return FINE
 
@@ -160,32 +136,32 @@ def logp_code() -> Any:
 
 @cache
 def constrain_code() -> Any:
-    """Return what turns coordinates into what is kept of a draw, as C calls it."""
+    """Return what turns coordinates into what is stored of a draw, as C calls it."""
     sources = digest()
 
-    @numba.cfunc(EXPAND, cache=True, error_model="numpy")
-    def expanded(n, size, z_at, out_at, user_at):
-        user = numba.carray(user_at, (1 + WIDTH * FIELDS,), dtype=np.int64)
+    @numba.cfunc(CONSTRAIN, cache=True, error_model="numpy")
+    def constrained(n, size, z_at, out_at, user_at):
+        user = numba.carray(user_at, (PACKED,), dtype=np.int64)
         if user[0] != sources:
             return OTHER_SOURCES
-        expand(unpack(user), numba.carray(z_at, (n,)), numba.carray(out_at, (size,)))
+        constrain(unpack(user), numba.carray(z_at, (n,)), numba.carray(out_at, (size,)))
         return FINE
 
-    return expanded
+    return constrained
 
 
 @cache
 def likelihood_code() -> Any:
-    """Return log-likelihood and slopes, for graphs of models outside the kernel's families."""
+    """Return log-likelihood and gradients, for PyMC graphs with priors that the kernel lacks."""
     sources = digest()
 
     @numba.njit(cache=True, error_model="numpy")
-    def slopes(user, effects, cuts, gaps):
+    def gradients(user, effects, cutpoints, gaps):
         if user[0] != sources:
             raise ValueError("packed by other sources")
-        slope, cut_slope = np.zeros_like(effects), np.zeros_like(cuts)
-        gap_slope = np.zeros_like(gaps)
-        value = likelihood(unpack(user), effects, cuts, gaps, slope, cut_slope, gap_slope)
-        return value, slope, cut_slope, gap_slope
+        dU, d_cutpoints = np.zeros_like(effects), np.zeros_like(cutpoints)
+        d_gaps = np.zeros_like(gaps)
+        value = likelihood(unpack(user), effects, cutpoints, gaps, dU, d_cutpoints, d_gaps)
+        return value, dU, d_cutpoints, d_gaps
 
-    return slopes
+    return gradients

@@ -1,0 +1,95 @@
+"""What distinguishes the ordinal likelihoods, apart from the probabilities themselves.
+
+A likelihood is one entry of :data:`LIKELIHOODS` here, one of ``LAWS`` in
+:mod:`sharpbayes.bayes.graph.likelihoods` (its definition) and one of ``LAWS`` in
+:mod:`sharpbayes.bayes.predict.categories` (probabilities and draws by NumPy).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit, ndtri
+
+Floats = NDArray[np.float64]
+BOUNDED = "the prior alone bounds the thresholds there"
+
+
+@dataclass(frozen=True)
+class LikelihoodTraits:
+    """What a fit needs to know of a likelihood.
+
+    Attributes:
+        ordered: Whether cutpoints are ordered.
+        start: Cutpoints that the counts of the categories suggest under a link.
+        unused: What the fit does about a category that nobody gave: below all that are used,
+            above them, or between them.
+        kernel: Machine code of its rating blocks: ``interval``, the probability between two
+            cutpoints; ``adjacent``; None if PyMC's own graph samples it.
+        stepwise: Whether a rating of category k is k + 1 ratings with one cutpoint each: above
+            each of the first k cutpoints, then below the next.
+    """
+
+    ordered: bool
+    start: Callable[[Floats, str], Floats]
+    unused: tuple[str, str, str]
+    kernel: Literal["interval", "adjacent"] | None = None
+    stepwise: bool = False
+
+
+def _quantile(probability: Floats, link: str) -> Floats:
+    """Inverse of the distribution function of a link."""
+    quantile: Floats = logit(probability) if link == "logit" else ndtri(probability)
+    return quantile
+
+
+def _start_cumulative(count: Floats, link: str) -> Floats:
+    """F^-1 of the share of ratings at or below each category."""
+    return _quantile(np.cumsum(count)[:-1] / count.sum(), link)
+
+
+def _start_adjacent(count: Floats, _link: str) -> Floats:
+    """Log odds of each category to the next."""
+    log_odds: Floats = np.log(count[:-1] / count[1:])
+    return log_odds
+
+
+def _start_continuation(count: Floats, link: str) -> Floats:
+    """F^-1 of the share of each category among itself and those above it."""
+    return _quantile((count / np.cumsum(count[::-1])[::-1])[:-1], link)
+
+
+LIKELIHOODS: dict[str, LikelihoodTraits] = {
+    "cumulative": LikelihoodTraits(
+        ordered=True,
+        start=_start_cumulative,
+        unused=(BOUNDED, BOUNDED, "the gap between its thresholds shrinks as the prior lets it"),
+        kernel="interval",
+    ),
+    "adjacent": LikelihoodTraits(
+        ordered=False,
+        start=_start_adjacent,
+        unused=(
+            BOUNDED,
+            BOUNDED,
+            (
+                "the threshold into it grows and the one out of it falls as the prior lets them; "
+                "the ratings identify their sum"
+            ),
+        ),
+        kernel="adjacent",
+    ),
+    "continuation": LikelihoodTraits(
+        ordered=False,
+        start=_start_continuation,
+        unused=(
+            BOUNDED,
+            "the prior alone bounds the first threshold there and gives all beyond it",
+            ("the threshold above it falls as the prior lets it; the ratings identify the others"),
+        ),
+        kernel="interval",
+        stepwise=True,
+    ),
+}

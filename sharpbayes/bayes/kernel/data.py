@@ -1,0 +1,408 @@
+"""A design as flat arrays for the kernel.
+
+The kernel evaluates log p(z), the log density of the sampler's coordinates z, in these steps:
+
+1. *Effects.* The coordinates of each term become effects. ``U`` holds, one term after the other,
+   the effects (plus their centres, less the means of their groups) and the means of the groups.
+   ``U[0]`` is 0 and stands for no effect, so that a link 0 adds nothing.
+2. *Cutpoints.* Ratings with the same levels of all gap terms share a set of cutpoints.
+3. *Ratings.* Rating n has severity eta_n = v_l + g_n and discrimination a_q, where v_l is the sum
+   of the effects of its *location* (terms that vary within blocks) and g_n is the sum of the
+   effects of its *group* (the other terms). A *cell* is a location and a discrimination that meet:
+   a_q v_l is computed once a cell. A *block* is a run of ratings that share group, set of
+   cutpoints, discrimination and category, so that only their cells differ.
+
+"Links" are positions in ``U`` that are added up.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.crossing import Index, find_combinations
+from sharpbayes.bayes.design.design import Design, Term
+from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
+
+Floats = NDArray[np.float64]
+HALF_NORMAL, EXPONENTIAL, HALF_STUDENT_T = 1, 2, 3
+# Number of each kind of prior of an sd, and its scale and degrees of freedom.
+SD_PRIORS: dict[type, tuple[int, Callable[[Any], tuple[float, float]]]] = {
+    float: (0, lambda sd: (sd, 0.0)),
+    HalfNormal: (HALF_NORMAL, lambda prior: (prior.scale, 0.0)),
+    Exponential: (EXPONENTIAL, lambda prior: (prior.mean, 0.0)),
+    HalfStudentT: (HALF_STUDENT_T, lambda prior: (prior.scale, prior.df)),
+}
+# Forms of the probability of a block: between two cutpoints under a link, or by all of its scale.
+LOGIT, PROBIT, ADJACENT = range(3)
+# A further term joins the locations where groups would otherwise be this many a rating.
+MAX_GROUPS_PER_RATING = 0.2
+
+
+class Sizes(NamedTuple):
+    """Entries of ``KernelData.sizes``; form is LOGIT, PROBIT or ADJACENT."""
+
+    coordinates: int
+    vector: int
+    effects: int
+    cutpoints: int
+    form: int
+    ordered: int
+
+
+class TermRow(NamedTuple):
+    """Columns of ``KernelData.term``: offsets in coordinates, in ``U`` and in own effects."""
+
+    z: int  # first coordinate
+    free: int  # number of coordinates
+    size: int  # number of effects
+    u: int  # first position in ``U`` of the effects
+    means: int  # first position in ``U`` of the means of groups
+    groups: int  # number of mean groups
+    own: int  # first position among own effects, which draws store
+    centred: int  # whether effects are sampled about their centres
+    zero_sum: int  # number of dimensions if effects add up to 0, else 0
+    sd_z: int  # coordinate of the first log sd, -1 for a fixed sd
+    sd_kind: int  # kind of the prior of the sd
+    levels: int  # size of the last dimension if correlated, else 1
+    corr_z: int  # first coordinate of the correlations, -1 for none
+    links: int  # first position in ``centre_links``
+    centres: int  # number of parents
+    whole: int  # whether all effects are in one group
+
+
+class PriorRow(NamedTuple):
+    """Columns of ``KernelData.prior``: fixed sd or scale, degrees of freedom, LKJ's eta, weight."""
+
+    sd: float
+    df: float
+    eta: float
+    weight: float
+
+
+class ScaleRow(NamedTuple):
+    """Columns of ``KernelData.scale``: first coordinate, cutpoints, positions, first cutpoint."""
+
+    z: int
+    cutpoints: int
+    median: int
+    reference: int
+    first: int
+
+
+# Positions of those columns.
+SIZE = Sizes(*range(6))
+AT = TermRow(*range(16))
+PRIOR = PriorRow(*range(4))
+SCALE = ScaleRow(*range(5))
+
+
+class KernelData(NamedTuple):
+    """Everything that the kernel reads."""
+
+    sizes: Index  # see :class:`Sizes`
+    term: Index  # one row a term, parents first: see :class:`TermRow`
+    axes: Index  # sizes of the dimensions of each term
+    mean_group: Index  # mean group of each effect, terms one after the other, -1 for none
+    centre_links: NDArray[np.uint32]  # position in ``U`` of each centre of each effect
+    prior: Floats  # one row a term: see :class:`PriorRow`
+    scale: Index  # one row a scale: see :class:`ScaleRow`
+    scale_prior: Floats  # mean and sd of its cutpoints
+    shift_links: Index  # for each scale the means that its cutpoints absorb
+    gap_links: Index  # for each scale the mean gap effects that its gaps absorb
+    cutpoint_set: Index  # for each set of cutpoints: scale, first cutpoint
+    set_links: Index  # for each set its first gap effect of each column
+    discrimination_links: Index  # for each discrimination its log factors
+    pair: Index  # for each set and discrimination that meet: set, discrimination, first count
+    counts: Floats  # number of ratings of a pair between each two cutpoints
+    location_links: Index  # for each location its effects; shape (term, location)
+    cell_location: NDArray[np.uint32]  # location of each cell, discrimination by discrimination
+    cell_start: Index  # first cell of each discrimination, and the number of cells
+    group_links: Index  # for each group its effects; shape (term, group)
+    # For each block: group, set, discrimination, position of the cutpoint below its ratings and
+    # of the one above, -1 for none.
+    block: Index
+    block_start: Index  # first rating of each block, and the number of ratings
+    # Cell of each rating, blocks one after the other; a rating of a stepwise likelihood is in a
+    # block for each cutpoint that it was compared with.
+    rating_cell: NDArray[np.uint32]
+
+
+class TermStart(NamedTuple):
+    """First coordinate of a term's effects, of its log sds and of its correlations, -1 for none."""
+
+    effects: int
+    sd: int
+    correlation: int
+
+
+def build_kernel_data(
+    design: Design, starts: Mapping[str, TermStart], *, thresholds: Sequence[int], size: int
+) -> KernelData:
+    """Return the arrays of a design.
+
+    Args:
+        design: Terms and ratings.
+        starts: First coordinates of each term, by its name.
+        thresholds: First coordinate of the cutpoints of each scale.
+        size: Number of coordinates.
+    """
+    rows = _term_rows(design, starts)
+    terms, scales = design.parents_first, range(len(design.scales))
+    swept = [
+        [
+            rows[t.name].means + t.swept_mean[scale]
+            for t in design.terms_of("location")
+            if t.swept_mean[scale] >= 0
+        ]
+        for scale in scales
+    ]
+    gap_means = [[rows[t.name].means for t in design.gap_terms(scale)] for scale in design.scales]
+    sets = _cutpoint_sets(design, rows)
+    discrimination, discrimination_links = _discriminations(design, rows)
+    bounds = _bounds(design)
+    return KernelData(
+        sizes=_sizes(design, rows, sets, coordinates=size),
+        term=_table([rows[term.name] for term in terms], columns=len(AT)),
+        axes=_table([term.shape for term in terms], columns=4),
+        mean_group=_join([term.mean_group for term in terms]),
+        centre_links=_join(_centre_links(design, rows)).astype(np.uint32),
+        prior=np.array([_prior_row(term) for term in terms], dtype=float).reshape(-1, len(PRIOR)),
+        scale=_table(_scale_rows(design, thresholds)),
+        scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd] for _ in scales]),
+        shift_links=_table(swept),
+        gap_links=_table(gap_means),
+        cutpoint_set=np.stack([sets.scale, sets.first], axis=1),
+        set_links=sets.links,
+        discrimination_links=discrimination_links,
+        **_pairs(design, bounds, set_of=sets.of_rating, discrimination=discrimination),
+        **_blocks(design, rows, bounds, set_of=sets.of_rating, discrimination=discrimination),
+    )
+
+
+def _term_rows(design: Design, starts: Mapping[str, TermStart]) -> dict[str, TermRow]:
+    """Row of each term, by its name."""
+    rows: dict[str, TermRow] = {}
+    own, u, links = 0, 1, 0
+    for term in design.parents_first:
+        centres, start = len(design.parents(term)), starts[term.name]
+        rows[term.name] = TermRow(
+            z=start.effects,
+            free=term.n_coordinates,
+            size=term.size,
+            u=u,
+            means=u + term.size,
+            groups=term.n_mean_groups,
+            own=own,
+            centred=int(term.centred),
+            zero_sum=len(term.shape) if term.zero_sum else 0,
+            sd_z=start.sd,
+            sd_kind=SD_PRIORS[type(term.prior.sd)][0],
+            levels=term.shape[-1] if term.correlation else 1,
+            corr_z=start.correlation,
+            links=links,
+            centres=centres,
+            whole=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
+        )
+        own += term.size
+        u += term.size + term.n_mean_groups
+        links += term.size * centres
+    return rows
+
+
+def _prior_row(term: Term) -> PriorRow:
+    """Prior of a term's sd and correlations, and its non-centring weight."""
+    scale, df = SD_PRIORS[type(term.prior.sd)][1](term.prior.sd)
+    return PriorRow(scale, df, term.correlation.eta if term.correlation else 1.0, term.non_centring)
+
+
+def _sizes(
+    design: Design, rows: dict[str, TermRow], sets: "CutpointSets", *, coordinates: int
+) -> Index:
+    """Sizes of the vectors, and the form of the likelihood."""
+    ends = [(row.means + row.groups, row.own + row.size) for row in rows.values()]
+    vector, effects = np.max([*ends, (1, 0)], axis=0)
+    cutpoints = sum(design.scales[scale].n_cutpoints for scale in sets.scale)
+    form = PROBIT if design.link == "probit" else LOGIT
+    form = ADJACENT if design.traits.kernel == "adjacent" else form
+    return np.array(
+        Sizes(coordinates, vector, effects, cutpoints, form, int(design.ordered_cutpoints))
+    )
+
+
+def _table(rows: Sequence[Sequence[int]], *, columns: int = 1) -> Index:
+    """Rows of integers of different lengths as one table, filled with 0."""
+    width = max([columns, *(len(row) for row in rows)])
+    table = np.zeros((len(rows), width), dtype=np.int64)
+    for position, row in enumerate(rows):
+        table[position, : len(row)] = row
+    return table
+
+
+def _join(parts: list[Index]) -> Index:
+    """One array after the other; and a 0, since the kernel takes no empty array."""
+    return np.concatenate([*parts, np.zeros(1, dtype=np.int64)])
+
+
+def _links(offset: int, index: Index) -> Index:
+    """Positions in ``U``: 0, which holds a 0, where the index is -1."""
+    return np.where(index >= 0, offset + index, 0)
+
+
+def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
+    """Positions in ``U`` of the centres of each term's effects."""
+    links = []
+    for term in design.parents_first:
+        for parent in design.parents(term):
+            row = rows[parent.term.name]
+            links.append(_links(row.means if parent.by_mean else row.u, parent.index))
+    return links
+
+
+def _scale_rows(design: Design, thresholds: Sequence[int]) -> list[ScaleRow]:
+    """Row of each scale."""
+    sizes = [scale.n_cutpoints for scale in design.scales]
+    return [
+        ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(first))
+        for z, scale, first in zip(
+            thresholds, design.scales, np.cumsum([0, *sizes[:-1]]), strict=True
+        )
+    ]
+
+
+def _discriminations(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index]:
+    """Discrimination of each rating, and its links."""
+    terms = design.terms_of("discrimination")
+    if not terms:
+        return np.zeros(design.n_ratings, dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+    number, levels = find_combinations([term.index for term in terms])
+    links = [_links(rows[term.name].u, levels[:, n]) for n, term in enumerate(terms)]
+    return number, np.stack(links, axis=1)
+
+
+class CutpointSets(NamedTuple):
+    """Set of cutpoints of each rating; scale, first cutpoint and links of each set."""
+
+    of_rating: Index
+    scale: Index
+    first: Index
+    links: Index
+
+
+def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> CutpointSets:
+    """Number the sets of cutpoints, scale after scale."""
+    of_rating = np.zeros(design.n_ratings, dtype=np.int64)
+    scales: list[int] = []
+    links: list[list[int]] = []
+    for position, scale in enumerate(design.scales):
+        number, levels = design.cutpoint_sets(scale)
+        of_rating[scale.rows] = number + len(scales)
+        first = [rows[term.name].u for term in design.gap_terms(scale)]
+        gaps = scale.n_cutpoints - 1
+        for row in levels:
+            scales.append(position)
+            pairs = zip(first, row, strict=False)
+            links.append([u + int(level) * gaps if level >= 0 else 0 for u, level in pairs])
+    sizes = [design.scales[scale].n_cutpoints for scale in scales]
+    start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    return CutpointSets(of_rating, np.array(scales), start, _table(links))
+
+
+class Bounds(NamedTuple):
+    """Comparisons that ratings make: above one cutpoint and below another, -1 for none."""
+
+    rating: Index
+    below: Index
+    above: Index
+
+
+def _bounds(design: Design) -> Bounds:
+    """Cutpoints about each rating; those it was compared with one by one, if stepwise.
+
+    A rating of category k has then passed the first k cutpoints and not the next: as many yes-no
+    ratings, each with one cutpoint.
+    """
+    category, size = np.zeros((2, design.n_ratings), dtype=np.int64)
+    for scale in design.scales:
+        category[scale.rows] = scale.category
+        size[scale.rows] = scale.n_cutpoints
+    rating = np.arange(design.n_ratings)
+    if not design.traits.stepwise:
+        return Bounds(rating, category - 1, np.where(category < size, category, -1))
+    steps = np.minimum(category + 1, size)
+    rating = np.repeat(rating, steps)
+    position = np.arange(len(rating)) - np.repeat(np.cumsum(steps) - steps, steps)
+    passed = position < category[rating]
+    return Bounds(rating, np.where(passed, position, -1), np.where(passed, -1, position))
+
+
+def _pairs(
+    design: Design, bounds: Bounds, *, set_of: Index, discrimination: Index
+) -> dict[str, Index]:
+    """Sets and discriminations that meet, and their ratings between each two cutpoints."""
+    number, pairs = find_combinations([set_of, discrimination])
+    widest = max(scale.n_cutpoints for scale in design.scales)
+    counts = np.zeros((len(pairs), widest))
+    inner = (bounds.below >= 0) & (bounds.above >= 0)
+    np.add.at(counts, (number[bounds.rating[inner]], bounds.below[inner]), 1.0)
+    start = np.arange(len(pairs)) * widest
+    return {"pair": np.column_stack([pairs, start]), "counts": counts.ravel()}
+
+
+def _blocks(
+    design: Design,
+    rows: dict[str, TermRow],
+    bounds: Bounds,
+    *,
+    set_of: Index,
+    discrimination: Index,
+) -> dict[str, Any]:
+    """Sort ratings into blocks of one group, set, discrimination and category."""
+    inner, outer = _split_locations(design)
+    none = np.zeros(design.n_ratings, dtype=np.int64)
+    location, locations = find_combinations([term.index for term in inner] or [none])
+    cell, cells = find_combinations([discrimination, location])
+    group, groups = find_combinations([term.index for term in outer] or [none])
+    shared = [number[bounds.rating] for number in (group, set_of, discrimination)]
+    block, blocks = find_combinations([*shared, bounds.below, bounds.above])
+    cell = cell[bounds.rating]
+    order = np.lexsort((cell, block))
+    return {
+        "location_links": _term_links(inner, locations, rows),
+        "cell_location": cells[:, 1].astype(np.uint32),
+        "cell_start": np.searchsorted(cells[:, 0], np.arange(int(discrimination.max()) + 2)),
+        "group_links": _term_links(outer, groups, rows),
+        "block": np.ascontiguousarray(blocks),
+        "block_start": np.searchsorted(block[order], np.arange(len(blocks) + 1)),
+        "rating_cell": cell[order].astype(np.uint32),
+    }
+
+
+def _term_links(terms: list[Term], levels: Index, rows: dict[str, TermRow]) -> Index:
+    """Positions in ``U`` of each term's effect in each combination of levels."""
+    links = [_links(rows[term.name].u, levels[:, n]) for n, term in enumerate(terms)]
+    return np.stack(links or [np.zeros(len(levels), dtype=np.int64)])
+
+
+def _split_locations(design: Design) -> tuple[list[Term], list[Term]]:
+    """Terms of the locations (tabulated) and of the groups (constant within a block).
+
+    The largest term makes the locations. Terms that are nested in it join them, and so does a
+    term that would leave blocks with few ratings.
+    """
+    terms = [term for term in design.terms_of("location") if term.child_term is None]
+    terms.sort(key=lambda term: -term.size)
+    inner = terms[:1]
+    outer: list[Term] = []
+    location = terms[0].index if terms else np.zeros(design.n_ratings, dtype=np.int64)
+    for term in terms[1:]:
+        joint, combinations = find_combinations([location, term.index])
+        groups = find_combinations([other.index for other in (*outer, term)])[1]
+        nested = len(combinations) == int(location.max()) + 1
+        if nested or len(groups) > MAX_GROUPS_PER_RATING * design.n_ratings:
+            inner.append(term)
+            location = joint
+        else:
+            outer.append(term)
+    return inner, outer
