@@ -5,9 +5,9 @@ import xarray as xr
 
 from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.graph.verification import verify
+from sharpbayes.bayes.graph.verification import verify_kernel
 from sharpbayes.bayes.predict.replication import (
     log_likelihood,
     observed_data,
@@ -77,7 +77,7 @@ def fit_ratings(
     }
     if sampler.predictive_draws:
         progress("replicating ratings")
-        prior = sample_prior(build(tuned), draws=sampler.predictive_draws, seed=seeds[2])
+        prior = sample_prior(build_model(tuned), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
         draws = thin(groups["posterior"], draws=sampler.predictive_draws)
         groups["posterior_predictive"] = posterior_predictive(draws, tuned, seed=seeds[3])
@@ -101,7 +101,7 @@ def verify_and_sample(
     else:
         execution.progress("comparing the fast density with the model's definition")
         trim_memory()
-        verify(design, seed=verify_seed)
+        verify_kernel(design, seed=verify_seed)
         trim_memory()
         execution.progress("sampling")
     return sample_posterior(design, sampler, seed=seed, execution=execution)

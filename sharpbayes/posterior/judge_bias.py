@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.crossing import crossed
+from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
@@ -174,7 +174,7 @@ def _reseated(
         there = np.full(len(judged), -1, dtype=np.int64)
         there[rows] = seats.codes[rows]
         return replace(term, index=there, shape=(len(seats.labels), *term.shape[1:]))
-    index, shape = crossed([columns[dim] for dim in term.dims])
+    index, shape = cross([columns[dim] for dim in term.dims])
     return replace(term, index=index, shape=shape)
 
 
@@ -214,14 +214,14 @@ def _averaged(
     posterior: xr.Dataset, term: Term, ratings: Ratings, over: Sequence[str]
 ) -> xr.DataArray:
     """Mean effect of a term over the ratings of each crossing of columns; logs of factors."""
-    cell, shape = crossed([ratings.factors[name] for name in over])
+    cell, shape = cross([ratings.factors[name] for name in over])
     kept = (cell >= 0) & (term.index >= 0)
     pair = cell[kept] * term.size + term.index[kept]
     count = np.bincount(pair, minlength=int(np.prod(shape)) * term.size).reshape(-1, term.size)
     with np.errstate(invalid="ignore"):
         weight: Floats = count / count.sum(axis=1, keepdims=True)
     effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
-    effects = np.log(effects) if term.kind == "discrimination" else effects
+    effects = term.to_effects(effects)
     lead = effects.shape[:2]
     found = (effects.reshape(*lead, -1) @ weight.T).reshape(*lead, *shape)
     labels = {name: list(ratings.factors[name].labels) for name in over}
@@ -256,7 +256,7 @@ def _in_short(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.Data
 def _shared(ratings: Ratings) -> NDArray[np.int64]:
     """Number of each judge's ratings of cells that people scored too."""
     held = ratings.factors
-    cell, _ = crossed([held[name] for name in ("model", "prompt", "indicator")])
+    cell, _ = cross([held[name] for name in ("model", "prompt", "indicator")])
     judge = held["judge"]
     both = (judge.codes >= 0) & np.isin(cell, cell[judge.codes < 0])
     return np.bincount(judge.codes[both], minlength=len(judge.labels))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.predict.categories import draw_categories
 from sharpbayes.bayes.predict.replication import latent_ratings
@@ -45,7 +45,7 @@ def simulate_model(
         SpecError: Labels are needed, and the model has no severity of items.
     """
     spec, ratings = study.spec, study.ratings
-    truth = sample_prior(build(design), draws=1, seed=spec.seed)["prior"].to_dataset()
+    truth = sample_prior(build_model(design), draws=1, seed=spec.seed)["prior"].to_dataset()
     table = _table(ratings, _levels(truth, design, np.random.default_rng([spec.seed, 1])))
     text = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     text["title"] = f"{spec.title}: simulated from its model"

@@ -7,7 +7,7 @@ from scipy.special import expit, gammaln
 
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
@@ -103,7 +103,7 @@ def log_jacobian(design, flat, point):
         total += log_sd if section else 0.0
         total += term.n_coordinates * term.non_centring * log_sd
     for scale in design.scales:
-        section = held[f"threshold_{scale.name}_placed_anchored__"]
+        section = held[f"threshold_{scale.name}_offset_log_gaps__"]
         # stretched gaps g exp(s) are sampled where the model has g
         total += point[section.start + 1 : section.stop].sum()
         total -= sum(
@@ -131,7 +131,7 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
     ratings, spec = CASES[case](rng)
     powers = {term.name: rng.random() for term in build_design(ratings, spec).terms}
     design = build_design(ratings, spec, non_centring=powers)
-    flat, model = parameter_layout(design), build(design)
+    flat, model = parameter_layout(design), build_model(design)
     names = [term.name for term in design.terms]
     names += [f"sd_{t.stem}" for t in design.terms if not isinstance(t.prior.sd, float)]
     names += [f"threshold_{scale.name}" for scale in design.scales]

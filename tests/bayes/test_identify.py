@@ -29,8 +29,8 @@ def test_a_group_with_one_rater_is_named(rng):
     rater = ratings.factors["rater"].codes
     gender = column(["Man", "Woman", "Other"], np.where(rater == 9, 2, rater % 2))
     assert findings(with_columns(ratings, **{"group:gender": gender})) == [
-        "location_gender: one rater only in Other; only the sum of both effects is told; "
-        "their priors split it"
+        "location_gender: one rater only in Other; the ratings identify only the sum of both "
+        "effects, and their priors split it"
     ]
 
 
@@ -39,8 +39,8 @@ def test_two_names_of_one_thing_are_named(rng):
     code = (ratings.factors["item"].codes + 3) % 20
     both = with_columns(ratings, document=column(names("d", 20), code))
     assert findings(both, model_of(("item",), ("document",), ("rater",))) == [
-        "location_item: acts on the same ratings as location_document, level by level; only the "
-        "sum of both effects is told; their priors split it: leave one out"
+        "location_item: acts on the same ratings as location_document, level by level; the "
+        "ratings identify only the sum of both effects, and their priors split it: leave one out"
     ]
 
 
@@ -48,8 +48,8 @@ def test_a_term_that_thresholds_hold_is_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
     one = with_columns(ratings, language=column(["en"], np.zeros(200)))
     assert findings(one, model_of(("item",), ("rater",), ("language",))) == [
-        "language: every scale has one level of it, so that thresholds hold its effect; the term "
-        "is left out"
+        "language: each scale has one level of it, and the thresholds absorb its effect; the term "
+        "is omitted"
     ]
 
 
@@ -57,11 +57,11 @@ def test_unused_levels_are_named_where_they_are(rng):
     ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
     moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.score].astype(np.int16)
     assert findings(replace(ratings, score=moved)) == [
-        "score: level 0 is never used, below all that are; the prior alone bounds the thresholds "
+        "score: category 0 is never used, below all that are; the prior alone bounds the thresholds "
         "there",
-        "score: levels 5, 6, 7 are never used, above all that are; the prior alone bounds the "
+        "score: categories 5, 6, 7 are never used, above all that are; the prior alone bounds the "
         "thresholds there",
-        "score: level 2 is never used, between others that are; the gap between its thresholds "
+        "score: category 2 is never used, between others that are; the gap between its thresholds "
         "shrinks as the prior lets it",
     ]
 
@@ -73,12 +73,12 @@ def test_unused_levels_are_named_where_they_are(rng):
             "adjacent",
             "the prior alone bounds the thresholds there",
             "the threshold into it grows and the one out of it falls as the prior lets them; "
-            "their sum is told",
+            "the ratings identify their sum",
         ),
         (
             "continuation",
             "the prior alone bounds the first threshold there and gives all beyond it",
-            "the threshold above it falls as the prior lets it; the others are told",
+            "the threshold above it falls as the prior lets it; the ratings identify the others",
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_rater_who_never_varies_is_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
     level = np.where(ratings.factors["rater"].codes == 4, 4, ratings.score).astype(np.int16)
     assert findings(replace(ratings, score=level)) == [
-        "rater: always the same level of score: r4 (4); ratings bound their effects on one side "
+        "rater: always the same category of score: r4 (4); the ratings bound their effects on one side "
         "only, the prior on the other"
     ]
 
@@ -114,7 +114,7 @@ def test_levels_without_ratings_are_named(rng):
 def test_an_sd_of_two_effects_is_named(rng):
     model = model_from([{"by": ["item"]}, {"by": ["group:gender"]}])
     assert findings(crowd_ratings(rng, items=20, raters=10), model) == [
-        "sd_gender: 2 levels tell little of an sd; its prior decides much of it: give it a fixed "
+        "sd_gender: 2 levels say little about an sd; its prior decides much of it: give it a fixed "
         "sd, or compare priors"
     ]
 

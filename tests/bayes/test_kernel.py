@@ -13,9 +13,9 @@ from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph import verification
-from sharpbayes.bayes.graph.model import build
-from sharpbayes.bayes.graph.verification import graph_density, kernel_density, verify
-from sharpbayes.bayes.kernel.density import density, expand
+from sharpbayes.bayes.graph.model import build_model
+from sharpbayes.bayes.graph.verification import graph_density, kernel_density, verify_kernel
+from sharpbayes.bayes.kernel.density import constrain, density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, logp_code, pack
@@ -101,7 +101,7 @@ def compared(design, *, seed, away=0.5):
     flat = parameter_layout(design)
     rng = np.random.default_rng(seed)
     point = initial_point(design, flat, seed=seed) + rng.normal(0, away, flat.size)
-    return flat, point, kernel_density(flat, point), graph_density(build(design), flat, point)
+    return flat, point, kernel_density(flat, point), graph_density(build_model(design), flat, point)
 
 
 def assert_same(design, *, seed):
@@ -164,7 +164,7 @@ def test_gradient_is_the_limit_of_differences(case, rng):
 @pytest.mark.parametrize("case", CASES)
 def test_kept_values_are_the_variables_of_the_graph(case, rng):
     design = build_design(*CASES[case](rng))
-    flat, model = parameter_layout(design), build(design)
+    flat, model = parameter_layout(design), build_model(design)
     point = initial_point(design, flat, seed=8)
     kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     for name, wanted in graph_values(model, flat, point, list(kept)).items():
@@ -178,7 +178,7 @@ def test_kept_values_are_the_variables_of_the_graph(case, rng):
 def kept_at(flat, point):
     """What the sampler keeps of a draw."""
     out = np.empty(flat.stored_size)
-    expand(flat.kernel_data, point, out)
+    constrain(flat.kernel_data, point, out)
     return out
 
 
@@ -237,7 +237,7 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     point = np.zeros(flat.size)
     sections = {section.name: section for section in flat.coordinates}
     item = next(s for name, s in sections.items() if name.startswith("location_item"))
-    cuts = sections["threshold_score_placed_anchored__"]
+    cuts = sections["threshold_score_offset_log_gaps__"]
     # mean of the two effects first, then half their difference, each times the root of 2
     point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
     point[cuts.start : cuts.stop] = [0.2, np.log(gap), np.log(gap)]
@@ -265,12 +265,12 @@ def test_a_wrong_kernel_is_refused(rng, monkeypatch):
         return value, slope
 
     monkeypatch.setattr(verification, "kernel_density", wrong)
-    with pytest.raises(KernelError, match="the slope of threshold_score_placed_anchored__"):
-        verify(design, seed=1)
+    with pytest.raises(KernelError, match="the gradient of threshold_score_offset_log_gaps__"):
+        verify_kernel(design, seed=1)
 
 
 def test_many_ratings_are_compared_on_some(rng):
-    verify(build_design(crowd_ratings(rng, items=700, raters=40), model_of(*GROUPS)), seed=1)
+    verify_kernel(build_design(crowd_ratings(rng, items=700, raters=40), model_of(*GROUPS)), seed=1)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from scipy.special import expit
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.likelihoods import LAWS
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
-from sharpbayes.bayes.kernel.initial_points import initial_point, thresholds
+from sharpbayes.bayes.kernel.initial_points import initial_point, start_cutpoints
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import label_draws
@@ -181,7 +181,7 @@ def test_chains_start_where_shares_of_levels_are_the_observed_ones(likelihood, l
     design = build_design(
         one_item(levels, cuts=3), model_of((("item",), 1.0), likelihood=likelihood, link=link)
     )
-    cuts = thresholds(design, design.scales[0])
+    cuts = start_cutpoints(design, design.scales[0])
     # each level is given one rating more than it has
     wanted = np.array([401, 91, 301, 211]) / 1004
     np.testing.assert_allclose(probabilities(likelihood, link, -cuts), wanted, rtol=1e-12)
@@ -196,7 +196,7 @@ def test_prior_thresholds_stand_in_any_order(rng):
         thresholds={"by": ["scale", "group:gender"], "prior": {"mean": 1.0, "sd": 2.0}},
     )
     design = build_design(crowd_ratings(rng, items=4, raters=4), model)
-    found = sample_prior(build(design), draws=400, seed=3)
+    found = sample_prior(build_model(design), draws=400, seed=3)
     cuts = found["prior"]["threshold_score"].to_numpy()[0]
     assert cuts.mean(axis=0) == pytest.approx(np.ones(4), abs=4 * 2.0 / np.sqrt(400))
     assert cuts.std(axis=0) == pytest.approx(np.full(4, 2.0), rel=4 / np.sqrt(800))
@@ -220,7 +220,7 @@ def test_the_node_for_other_priors_has_the_density_of_the_graph(likelihood, link
     assert design.unsupported_by_kernel
     flat = parameter_layout(design)
     point = initial_point(design, flat, seed=4)
-    value, slope = graph_density(build(design, kernel_data=flat.kernel_data), flat, point)
-    wanted, slopes = graph_density(build(design), flat, point)
+    value, slope = graph_density(build_model(design, kernel_data=flat.kernel_data), flat, point)
+    wanted, slopes = graph_density(build_model(design), flat, point)
     assert value == pytest.approx(wanted, rel=1e-9)
     np.testing.assert_allclose(slope, slopes, rtol=1e-9, atol=1e-9)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.sampling.convergence import parameters
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
@@ -43,7 +43,7 @@ def posteriors(name):
     powers = choose_weights(build_design(ratings, model), seed=SEEDS[0])
     design = build_design(ratings, model, non_centring=powers)
     kernel = sample_kernel(design, SAMPLER, seed=SEEDS[0])
-    graph = sample_graph(build(design), SAMPLER, seed=SEEDS[1])
+    graph = sample_graph(build_model(design), SAMPLER, seed=SEEDS[1])
     return (
         files.model.spec.title,
         design,

@@ -25,11 +25,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
 from sharpbayes.bayes.design.likelihoods import LIKELIHOODS, LikelihoodTraits
 from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
 
+Floats = NDArray[np.float64]
 TermKind = Literal["location", "gap", "discrimination"]
 # How the effects of a term are distributed together; the kernel has machine code for these.
 Structure = Literal["independent", "zero_sum", "correlated"]
@@ -101,6 +103,14 @@ class Term:
         """Whether results hold factors and the effects are their logarithms."""
         return self.kind == "discrimination"
 
+    def to_results(self, effects: Floats) -> Floats:
+        """Return effects as results hold them."""
+        return np.exp(effects) if self.on_log_scale else effects
+
+    def to_effects(self, values: Floats) -> Floats:
+        """Return the effects that values of results stand for."""
+        return np.log(values) if self.on_log_scale else values
+
     @property
     def n_sds(self) -> int:
         """Number of sds with a prior of their own."""
@@ -112,6 +122,11 @@ class Term:
     def n_correlations(self) -> int:
         """Number of free correlations."""
         return self.shape[-1] * (self.shape[-1] - 1) // 2 if self.correlation else 0
+
+    @property
+    def lkj_eta(self) -> float:
+        """Parameter eta of the prior of the correlations."""
+        return self.correlation.eta if self.correlation else 1.0
 
     @property
     def n_coordinates(self) -> int:
@@ -191,12 +206,12 @@ class Parent(NamedTuple):
     Attributes:
         term: The parent.
         by_mean: Whether the means of its groups are the centres, rather than its effects.
-        index: For each effect of the other term its centre among those, -1 for none.
+        position: For each effect of the other term its centre among those, -1 for none.
     """
 
     term: Term
     by_mean: bool
-    index: Index
+    position: Index
 
 
 @dataclass(frozen=True)
@@ -274,10 +289,10 @@ class Design:
             for child, by_mean in ((other.child_term, False), (other.mean_holder, True)):
                 if child == term.name:
                     centre = take(other.mean_group, other.index) if by_mean else other.index
-                    index = parent_of(term.index, centre, size=term.size)
-                    if index is None:
+                    position = parent_of(term.index, centre, size=term.size)
+                    if position is None:
                         raise ValueError(f"{term.name} is not nested in {other.name}")
-                    parents.append(Parent(other, by_mean, index))
+                    parents.append(Parent(other, by_mean, position))
         return parents
 
     def gap_terms(self, scale: ScaleRatings) -> list[Term]:

@@ -115,7 +115,7 @@ def _confounded(one: Term, other: Term, design: Design) -> Iterator[Issue]:
         yield Issue(coarse.name, f"one {child} only in {names}", consequence)
 
 
-def _label(term: Term, level: int, design: Design) -> str:
+def _label(term: Term, level: np.integer, design: Design) -> str:
     """Label of an effect."""
     cell = np.unravel_index(level, term.shape)
     return " x ".join(design.coords[dim][code] for dim, code in zip(term.dims, cell, strict=True))

@@ -16,7 +16,7 @@ from sharpbayes.bayes.design.design import (
 )
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
-from sharpbayes.spec.diagnostics import dotted
+from sharpbayes.spec.lines import dotted
 from sharpbayes.spec.model import Discrimination, Location, Model
 
 # An effect with this many ratings or more is sampled centred: its ratings say more than its prior.
@@ -59,7 +59,8 @@ def build_design(
     free = [term for term in candidates if not _absorbed_by_cutpoints(term, scale_of)]
     location_terms = _set_weights([_guess_weight(term, free) for term in free], non_centring)
     shape_terms = [*_index_gaps(ratings, model, scales), *_index_discriminations(ratings, model)]
-    columns = {column for term in (*locations, *model.discrimination) for column in term.by}
+    columns = {column for term in locations for column in term.by}
+    columns |= {column for term in model.discrimination for column in term.by}
     columns |= set(model.thresholds.by) - {"scale"}
     return Design(
         terms=(

@@ -12,10 +12,11 @@ from sharpbayes.bayes.graph.likelihoods import LAWS
 from sharpbayes.bayes.graph.priors import add_cutpoints, from_gaps, restore_cutpoints
 from sharpbayes.bayes.graph.terms import GraphTerm, add_terms, take_effects
 from sharpbayes.bayes.kernel.data import KernelData
+from sharpbayes.bayes.kernel.layout import parameter_layout
 
 Tensor = Any
 # Ends of the names of coordinates of the sampler; see sharpbayes.bayes.graph.terms.
-COORDINATES = ("_unit", "_sampled", "_log")
+COORDINATES = ("_unit", "_offset", "_log")
 
 
 def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.Model:
@@ -52,6 +53,15 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
             )
             _add_ratings(design, scale, eta, discrimination[scale.rows], cutpoints)
     return model
+
+
+def sampling_model(design: Design) -> pm.Model:
+    """Return the PyMC model that samples a design which the kernel does not support.
+
+    Its likelihood is the kernel's where the kernel has it.
+    """
+    data = parameter_layout(design).kernel_data if design.traits.kernel else None
+    return build_model(design, kernel_data=data)
 
 
 class CutpointSets(NamedTuple):
@@ -123,7 +133,7 @@ def _add_thresholds(
     gap_means = sum(terms[term.name].means for term in gap_terms) + pt.zeros(gaps)
     name = f"threshold_{scale.name}"
     sampled = add_cutpoints(
-        f"{name}_sampled",
+        f"{name}_offset",
         design.thresholds,
         scale,
         shift=shift,

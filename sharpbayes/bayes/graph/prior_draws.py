@@ -1,9 +1,4 @@
-"""Prior and prior predictive by PyMC, labelled and without its notices."""
-
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Draws of the prior and of prior predictive ratings, labelled."""
 
 import numpy as np
 import pymc as pm
@@ -12,29 +7,37 @@ from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.graph.model import public_names
 
+# The order in which PyMC gives variables their streams of random numbers, last first.
+KINDS = ("correlation", "discrimination", "rating", "location", "sd", "gap", "threshold")
+
 
 def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
     """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain, uncompiled."""
-    with warnings.catch_warnings(), _quiet(logging.getLogger("pymc")):
-        warnings.simplefilter("ignore")
-        drawn = pm.sample_prior_predictive(
-            draws=draws,
-            model=model,
-            random_seed=seed,
-            compile_kwargs={"mode": Mode(linker="py", optimizer=None)},
-        )
-    prior = drawn["prior"].to_dataset()
-    levels = drawn["prior_predictive"].to_dataset().astype(np.int16)
-    names = [name for name in public_names(model) if name in prior]
-    return xr.DataTree.from_dict({"prior": prior[names], "prior_predictive": levels})
+    variables = [*model.basic_RVs, *model.deterministics]
+    variables.sort(key=lambda variable: (KINDS.index(variable.name.split("_")[0]), variable.name))
+    mode = Mode(linker="py", optimizer=None)
+    values = pm.draw(variables, draws=draws, random_seed=seed, mode=mode)
+    drawn = dict(zip([variable.name for variable in variables], values, strict=True))
+    groups = {
+        "prior": public_names(model),
+        "prior_predictive": [variable.name for variable in model.observed_RVs],
+    }
+    return xr.DataTree.from_dict(
+        {
+            group: _label(model, {name: drawn[name] for name in names})
+            for group, names in groups.items()
+        }
+    )
 
 
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep a logger's notices off the terminal for a while."""
-    before = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
+def _label(model: pm.Model, drawn: dict[str, np.ndarray]) -> xr.Dataset:
+    """Draws with the dimensions and labels of the model, whole numbers as scores."""
+    variables = {}
+    for name, values in drawn.items():
+        dims = ("chain", "draw", *model.named_vars_to_dims.get(name, ()))
+        kind = np.int16 if np.issubdtype(values.dtype, np.integer) else values.dtype
+        variables[name] = (dims, values[None].astype(kind))
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {dim: list(labels) for dim, labels in model.coords.items() if labels and dim in used}
+    draws = len(next(iter(drawn.values())))
+    return xr.Dataset(variables, {"chain": [0], "draw": np.arange(draws)} | coords)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pymc.logprob.transforms import Transform
 
 from sharpbayes.bayes.design.design import ScaleRatings
-from sharpbayes.spec.model import LKJ, Exponential, HalfNormal, HalfStudentT, Scale, ThresholdPrior
+from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, Scale, ThresholdPrior
 
 Tensor = Any
 Floats = NDArray[np.float64]
@@ -37,14 +37,14 @@ def add_sd(name: str, prior: float | Scale, *, dim: str | None) -> Tensor:
     return prior if isinstance(prior, float) else SD_PRIORS[type(prior)](name, prior, dim)
 
 
-def add_correlation(name: str, prior: LKJ, levels: int, dim: str) -> Tensor:
+def add_correlation(name: str, eta: float, levels: int, dim: str) -> Tensor:
     r"""Return the Cholesky factor of a correlation matrix with an LKJ(eta) prior.
 
     Partial correlations are independent, 2 Beta(b, b) - 1 with b = eta + (D - 2 - column) / 2
     (Lewandowski, Kurowicka and Joe 2009). The matrix itself is the variable ``name``.
     """
     row, column = np.tril_indices(levels, -1)
-    shape = prior.eta + (levels - 2.0 - column) / 2.0
+    shape = eta + (levels - 2.0 - column) / 2.0
     partials = 2.0 * pm.Beta(f"{name}_unit", shape, shape, shape=len(row)) - 1.0
     factor = _cholesky_factor(partials, levels)
     pm.Deterministic(name, factor @ factor.T, dims=(dim, f"{dim}_other"))

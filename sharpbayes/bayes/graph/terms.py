@@ -110,7 +110,7 @@ def add_terms(design: Design) -> dict[str, GraphTerm]:
         for parent in design.parents(term):
             source = terms[parent.term.name]
             centres.append(
-                take_effects(source.means if parent.by_mean else source.effects, parent.index)
+                take_effects(source.means if parent.by_mean else source.effects, parent.position)
             )
         sd_dim = term.dims[-1] if term.n_sds > 1 else None
         sd = add_sd(f"sd_{term.stem}", term.prior.sd, dim=sd_dim)
@@ -140,7 +140,7 @@ def _add_independent(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:
     """Add independent effects about their centre, by the prior of the term."""
     name, mean = _coordinate_name(term), 0.0
     if centre is not None:
-        name, mean = f"{name}_sampled", centre.reshape(term.shape)
+        name, mean = f"{name}_offset", centre.reshape(term.shape)
     transform = MeanFirst(term.mean_group, term.non_centring)
     if isinstance(term.prior, StudentT):
         value = pm.StudentT(
@@ -165,7 +165,7 @@ def _add_zero_sum(term: Term, sd: Tensor, _centre: Tensor | None) -> Tensor:
 def _add_correlated(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:
     """Add effects with an sd each over the last dimension, correlated over it."""
     levels, dim = term.shape[-1], term.dims[-1]
-    factor = add_correlation(f"correlation_{term.stem}", term.correlation, levels, dim)
+    factor = add_correlation(f"correlation_{term.stem}", term.lkj_eta, levels, dim)
     transform, rows = MeanFirst(term.mean_group), term.size // levels
     if not term.centred:
         unit = pm.Normal(f"{term.name}_unit", 0.0, 1.0, dims=term.dims, transform=transform)
@@ -174,7 +174,7 @@ def _add_correlated(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:
     mean = pt.zeros(term.shape) if centre is None else centre.reshape(term.shape)
     axes = ",".join([*(f"a{axis}" for axis in range(len(term.dims) - 1)), "d"])
     value = pm.CustomDist(
-        f"{term.name}_sampled",
+        f"{term.name}_offset",
         mean,
         factor * sd[:, None],
         logp=_rows_logp,

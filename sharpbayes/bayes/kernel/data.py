@@ -214,7 +214,7 @@ def _term_rows(design: Design, starts: Mapping[str, TermStart]) -> dict[str, Ter
 def _prior_row(term: Term) -> PriorRow:
     """Prior of a term's sd and correlations, and its non-centring weight."""
     scale, df = SD_PRIORS[type(term.prior.sd)][1](term.prior.sd)
-    return PriorRow(scale, df, term.correlation.eta if term.correlation else 1.0, term.non_centring)
+    return PriorRow(scale, df, term.lkj_eta, term.non_centring)
 
 
 def _sizes(
@@ -256,7 +256,7 @@ def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
     for term in design.parents_first:
         for parent in design.parents(term):
             row = rows[parent.term.name]
-            links.append(_links(row.means if parent.by_mean else row.u, parent.index))
+            links.append(_links(row.means if parent.by_mean else row.u, parent.position))
     return links
 
 
@@ -339,7 +339,7 @@ def _bounds(design: Design) -> Bounds:
 
 def _pairs(
     design: Design, bounds: Bounds, *, set_of: Index, discrimination: Index
-) -> dict[str, Index]:
+) -> dict[str, Any]:
     """Sets and discriminations that meet, and their ratings between each two cutpoints."""
     number, pairs = find_combinations([set_of, discrimination])
     widest = max(scale.n_cutpoints for scale in design.scales)

@@ -34,7 +34,7 @@ def start_cutpoints(design: Design, scale: ScaleRatings) -> Floats:
 
     Each category counts one rating more than it has, so that an unused one has a gap.
     """
-    count = np.bincount(scale.category, minlength=len(scale.labels)) + 1.0
+    count = np.bincount(scale.category, minlength=len(scale.labels)).astype(float) + 1.0
     cutpoints = design.traits.start(count, design.link)
     if not design.ordered_cutpoints:
         return cutpoints

@@ -134,7 +134,7 @@ def _correlation_name(term: Term) -> str:
 
 def threshold_name(design: Design, scale: ScaleRatings) -> str:
     """Return the name of PyMC's coordinate of the cutpoints of a scale."""
-    return f"threshold_{scale.name}_sampled{'_log_gaps__' if design.ordered_cutpoints else ''}"
+    return f"threshold_{scale.name}_offset{'_log_gaps__' if design.ordered_cutpoints else ''}"
 
 
 def _effects_name(design: Design, term: Term) -> str:
@@ -145,4 +145,4 @@ def _effects_name(design: Design, term: Term) -> str:
     if term.correlation and not term.centred:
         return f"{term.name}_unit_mean_first__"
     sampled = term.correlation is not None or bool(design.parents(term))
-    return f"{term.name}{'_sampled' if sampled else log}_mean_first__"
+    return f"{term.name}{'_offset' if sampled else log}_mean_first__"

@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.model import build
+from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.predict.replication import latent_ratings, thin
@@ -87,7 +87,9 @@ def calibrate(
     cores = 1 if execution.map_function else None
     fit = fit or sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    prior = sample_prior(build(design), draws=simulations, seed=int(seeds[0]))["prior"].to_dataset()
+    prior = sample_prior(build_model(design), draws=simulations, seed=int(seeds[0]))[
+        "prior"
+    ].to_dataset()
     # A task that is sent to a worker cannot hold the progress callback of this process.
     progress = silent if execution.map_function else execution.progress
 

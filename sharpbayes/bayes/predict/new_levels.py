@@ -38,7 +38,7 @@ def draw_new_levels(
     for term in design.terms:
         if column in term.dims:
             values = _draw_effects(posterior, term, column, rng)
-            values = np.exp(values) if term.kind == "discrimination" else values
+            values = term.to_results(values)
             effects = posterior[term.name].transpose("chain", "draw", *term.dims)
             new_effects[term.name] = effects.copy(data=values)
     return posterior.assign(new_effects)

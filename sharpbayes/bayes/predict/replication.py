@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.crossing import Index, combinations
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
@@ -36,7 +36,7 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
         severity += _take(_flat(posterior[term.name], *term.dims), term.index[scale.rows])
     log_discrimination = np.zeros((samples, 1))
     for term in design.terms_of("discrimination"):
-        effects = np.log(_flat(posterior[term.name], *term.dims))
+        effects = term.to_effects(_flat(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
     return LatentRatings(
@@ -55,12 +55,10 @@ def _cutpoint_sets(
 ) -> tuple[Index, Floats]:
     """Return the cutpoint set of each rating, and the thresholds of every set."""
     common = posterior[f"threshold_{scale.name}"]
-    terms = [
-        term for term in design.terms_of("gap") if design.scales[term.scale].name == scale.name
-    ]
+    terms = design.gap_terms(scale)
+    cutpoint_set, levels = design.cutpoint_sets(scale)
     if not terms:
-        return np.zeros(len(scale.rows), dtype=np.int64), _flat(common, scale.cutpoint_dim)[:, None]
-    cutpoint_set, levels = combinations([term.index[scale.rows] for term in terms])
+        return cutpoint_set, _flat(common, scale.cutpoint_dim)[:, None]
     effects = xr.zeros_like(posterior[terms[0].name].isel({terms[0].dims[0]: 0}, drop=True))
     for column, term in enumerate(terms):
         level = xr.DataArray(levels[:, column], dims="set")

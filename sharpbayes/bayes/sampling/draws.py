@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.design import Design, ScaleRatings
+from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.bayes.kernel.layout import ParameterLayout
 
 Floats = NDArray[np.float64]
@@ -25,18 +25,12 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
         ``threshold_*`` over (chain, draw) and their own dimensions. Gap effects and thresholds
         are missing for a level without ratings on the scale.
     """
-    unrated = {
-        term.name: ~np.isin(np.arange(term.shape[0]), term.index)[:, None]
-        for term in design.terms_of("gap")
-    }
+    terms = {term.name: term for term in design.terms}
     variables = {}
     for section in layout.stored:
-        flat = values[..., section.start : section.stop]
-        variable = flat.reshape(*values.shape[:2], *section.shape)
-        if section.name.startswith("discrimination_"):
-            variable = np.exp(variable)
-        if section.name in unrated:
-            variable = np.where(unrated[section.name], np.nan, variable)
+        variable = values[..., section.slice].reshape(*values.shape[:2], *section.shape)
+        if section.name in terms:
+            variable = _term_results(terms[section.name], variable)
         variables[section.name] = (("chain", "draw", *section.dims), variable)
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords: dict[str, object] = {
@@ -47,6 +41,14 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
         coords |= {dim: list(labels) for dim in (name, f"{name}_other") if dim in used}
     posterior = xr.Dataset(variables, coords)
     return posterior.assign(dict(_level_thresholds(posterior, design)))
+
+
+def _term_results(term: Term, effects: Floats) -> Floats:
+    """Effects as results hold them; gap effects of a level without ratings are missing."""
+    if term.kind == "gap":
+        rated = np.isin(np.arange(term.n_levels), term.index)[:, None]
+        return np.where(rated, effects, np.nan)
+    return term.to_results(effects)
 
 
 def _level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:

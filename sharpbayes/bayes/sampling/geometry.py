@@ -80,7 +80,7 @@ def choose_weights(
 
 def _groups(design: Design, term: Term) -> Index:
     """For each effect the group whose mean is identified only with another term, -1 for none."""
-    parents = [parent for _, whole, parent in design.sources(term) if not whole]
+    parents = [parent.position for parent in design.parents(term) if parent.by_mean]
     return parents[0] if parents else term.mean_group
 
 
@@ -92,10 +92,8 @@ def prior_variance_share(posterior: xr.Dataset, term: Term, groups: Index) -> fl
         term: The term.
         groups: For each effect the group whose mean is left out, -1 for none.
     """
-    effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
-    if term.kind == "discrimination":
-        effects = np.log(effects)
-    flat = effects.reshape(-1, term.size)
+    values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
+    flat = term.to_effects(values).reshape(-1, term.size)
     # Gap effects of a level without ratings on the scale are missing.
     present = ~np.isnan(flat).any(axis=0)
     for group in np.unique(groups[present & (groups >= 0)]):

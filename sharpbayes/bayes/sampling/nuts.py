@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.model import build, public_names
+from sharpbayes.bayes.graph.model import public_names, sampling_model
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import ParameterLayout, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
@@ -46,8 +46,7 @@ def sample_posterior(
     """
     if not design.unsupported_by_kernel:
         return sample_kernel(design, sampler, seed=seed, execution=execution)
-    model = build(design, kernel_data=parameter_layout(design).kernel_data)
-    return sample_graph(model, sampler, seed=seed, execution=execution)
+    return sample_graph(sampling_model(design), sampler, seed=seed, execution=execution)
 
 
 def sample_kernel(
@@ -82,7 +81,7 @@ def sample_graph(
     """Sample a PyMC model, which takes a minute to compile; see :func:`sample_posterior`.
 
     Args:
-        model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build` returns.
+        model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build_model` returns.
         sampler: Numbers of chains, tuning steps and draws.
         seed: Seed of all chains.
         execution: Where chains are kept; they always run in this process.

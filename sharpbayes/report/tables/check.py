@@ -27,7 +27,7 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         header = ("ratings", "parameters", "stored draws", "replicated ratings")
         tables.append(Table("A fit would have", header, (row,)))
     if summary.issues:
-        rows = tuple((issue.where, issue.found, issue.done) for issue in summary.issues)
+        rows = tuple((issue.term, issue.problem, issue.consequence) for issue in summary.issues)
         header = ("term", "problem", "consequence")
         tables.append(Table("What these ratings do not identify", header, rows))
     return tables
