@@ -47,9 +47,7 @@ PLACES = [*ROOMS, *(ROOT / name for name in ("docs", "models", "specs", "README.
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_private_word(place):
-    words = {
-        path.relative_to(ROOT).as_posix(): private_words(text) for path, text in texts(place)
-    }
+    words = {path.relative_to(ROOT).as_posix(): private_words(text) for path, text in texts(place)}
     assert not {name: lines for name, lines in words.items() if lines}
 
 
