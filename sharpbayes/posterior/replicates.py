@@ -12,7 +12,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, rating_dim
-from sharpbayes.bayes.predict.categories import draw_categories
 from sharpbayes.bayes.predict.new_levels import draw_new_levels
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.execution.threads import current_map
@@ -191,9 +190,7 @@ class Block:
         ratings: Categories = {}
         for scale in design.scales:
             latent = latent_ratings(posterior, design, scale)
-            ratings[scale.name] = np.concatenate(
-                [draw_categories(latent, rng) for _ in range(number)]
-            )
+            ratings[scale.name] = np.concatenate([latent.draw(rng) for _ in range(number)])
         return ratings
 
     def _member_column(self, sources: Sequence[str]) -> str | None:

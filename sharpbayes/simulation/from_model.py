@@ -12,7 +12,6 @@ from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.predict.categories import draw_categories
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
@@ -69,7 +68,7 @@ def _levels(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> NDAr
     """A level for every rating, drawn from the model."""
     level = np.empty(design.n_ratings, dtype=np.int64)
     for scale in design.scales:
-        level[scale.rows] = draw_categories(latent_ratings(truth, design, scale), rng)[0]
+        level[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
     return level
 
 

@@ -11,7 +11,7 @@ from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
+from sharpbayes.bayes.predict.categories import LIKELIHOODS
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.test_kernel import graph_values, kept_at
 
@@ -147,9 +147,8 @@ def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cum
     """Ratings on one scale with one set of thresholds."""
     labels = tuple(str(n) for n in range(len(thresholds) + 1))
     scale = ScaleRatings("score", labels, np.arange(len(levels)), np.asarray(levels))
-    return LatentRatings(
+    return LIKELIHOODS[likelihood](
         scale,
-        likelihood,
         link,
         np.broadcast_to(eta, (1, len(levels))).astype(float),
         np.full((1, 1), factor),
@@ -163,9 +162,9 @@ def test_probabilities_of_all_levels_add_to_one(link, rng):
     thresholds, eta = np.sort(rng.normal(0, 2, 4)), rng.normal(0, 3, 50)
     total = sum(
         np.exp(
-            log_probability(
-                latent(np.full(50, k), eta=eta, thresholds=thresholds, link=link, factor=1.7)
-            )
+            latent(
+                np.full(50, k), eta=eta, thresholds=thresholds, link=link, factor=1.7
+            ).log_probability()
         )
         for k in range(5)
     )
@@ -174,7 +173,7 @@ def test_probabilities_of_all_levels_add_to_one(link, rng):
 
 def test_far_severities_keep_a_finite_log_probability():
     # log(logistic(-40)) = -40 - log(1 + exp(-40)), which is -40 to 17 digits
-    value = log_probability(latent([0], eta=40.0, thresholds=[0.0]))
+    value = latent([0], eta=40.0, thresholds=[0.0]).log_probability()
     assert value[0, 0] == pytest.approx(-40.0, rel=1e-14)
 
 
@@ -182,7 +181,7 @@ def test_far_severities_keep_a_finite_log_probability():
 def test_drawn_levels_have_the_stated_frequencies(link, cdf, rng):
     thresholds, count = np.array([-1.0, 0.5]), 200_000
     held = latent(np.zeros(count, int), eta=0.3, thresholds=thresholds, link=link, factor=1.5)
-    drawn = draw_categories(held, rng)
+    drawn = held.draw(rng)
     upto = cdf(1.5 * (thresholds - 0.3))
     expected = np.diff(np.concatenate([[0.0], upto, [1.0]]))
     seen = np.bincount(drawn.ravel(), minlength=3) / count

@@ -15,7 +15,6 @@ from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point, start_cutpoints
 from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.sampling.draws import label_draws
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 from tests.bayes.test_density import latent
@@ -54,7 +53,7 @@ def test_log_probabilities_are_those_of_the_formulas(likelihood, link, rng):
         held = latent(
             [0, 1, 2, 3], eta=eta, thresholds=cuts, link=link, factor=1.6, likelihood=likelihood
         )
-        np.testing.assert_allclose(log_probability(held)[0], np.log(wanted), rtol=1e-9)
+        np.testing.assert_allclose(held.log_probability()[0], np.log(wanted), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("likelihood", "link"), NEW)
@@ -71,7 +70,7 @@ def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
     )
     _, random = LAWS[likelihood, link]
     prior = random(np.full(count, 0.45), np.tile(1.5 * cuts, (count, 1)), rng, (count,))
-    for drawn in (draw_categories(held, rng), prior):
+    for drawn in (held.draw(rng), prior):
         seen = np.bincount(np.ravel(drawn), minlength=4) / count
         # four standard errors of a share of 100,000
         np.testing.assert_allclose(seen, wanted, atol=4 * 0.5 / np.sqrt(count))

@@ -20,7 +20,6 @@ from statsmodels.stats.multitest import multipletests
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
-from sharpbayes.bayes.predict.categories import draw_categories, log_probability
 from sharpbayes.bayes.predict.replication import latent_ratings, thin
 from sharpbayes.bayes.sampling.convergence import LARGE_TERM, check_convergence, stack_parameters
 from sharpbayes.bayes.sampling.geometry import tune_design
@@ -168,8 +167,7 @@ def _rank_quantities(
 def _draw_categories(posterior: xr.Dataset, design: Design, rng: np.random.Generator) -> Categories:
     """Draw categories of each scale for every draw; shape (sample, rating)."""
     return {
-        scale.name: draw_categories(latent_ratings(posterior, design, scale), rng)
-        for scale in design.scales
+        scale.name: latent_ratings(posterior, design, scale).draw(rng) for scale in design.scales
     }
 
 
@@ -179,7 +177,8 @@ def _quantities(
     """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
     values = dict(_parameters(draws))
     by_scale = [
-        log_probability(latent_ratings(draws, design, scale)).sum(axis=1) for scale in design.scales
+        latent_ratings(draws, design, scale).log_probability().sum(axis=1)
+        for scale in design.scales
     ]
     values["log-likelihood"] = np.sum(by_scale, axis=0)
     categories = _draw_categories(draws, design, rng)

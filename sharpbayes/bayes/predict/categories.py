@@ -1,9 +1,10 @@
 """Categories of ratings given latent severities: log-probabilities, and random draws.
 
 NumPy only; :mod:`sharpbayes.bayes.graph.likelihoods` defines the same likelihoods for PyMC. Each
-likelihood has one function for each of the two tables at the end.
+likelihood is a class here, with an entry in :data:`LIKELIHOODS`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +20,11 @@ Categories = NDArray[np.int16]
 
 
 @dataclass(frozen=True)
-class LatentRatings:
+class LatentRatings(ABC):
     """Quantities that determine the ratings on one scale, for every draw.
 
     Attributes:
         scale: The scale, with the observed categories.
-        likelihood: Name of the likelihood.
         link: ``logit`` or ``probit``.
         severity: eta of each rating; shape (sample, rating).
         discrimination: a of each rating; shape (sample, rating) or (sample, 1).
@@ -33,12 +33,19 @@ class LatentRatings:
     """
 
     scale: ScaleRatings
-    likelihood: Likelihood
     link: str
     severity: Floats
     discrimination: Floats
     thresholds: Floats
     cutpoint_set: Index
+
+    @abstractmethod
+    def log_probability(self) -> Floats:
+        """Return log P(category) of each observed rating; shape (sample, rating)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Categories:
+        """Draw a category for each rating; shape (sample, rating)."""
 
     def below(self, position: Index) -> Floats:
         """Return a (c - eta) for one threshold of each rating, infinite beyond either end."""
@@ -57,92 +64,82 @@ class LatentRatings:
         return rng.logistic(size=shape) if self.link == "logit" else rng.normal(size=shape)
 
 
-def log_probability(latent: LatentRatings) -> Floats:
-    """Return log P(category) of each observed rating; shape (sample, rating)."""
-    return LOG_PROBABILITY[latent.likelihood](latent)
+class Cumulative(LatentRatings):
+    """P(category <= k) = F(a (c_k - eta))."""
 
-
-def draw_categories(latent: LatentRatings, rng: np.random.Generator) -> Categories:
-    """Draw a category for each rating; shape (sample, rating)."""
-    return DRAW[latent.likelihood](latent, rng)
-
-
-def _cumulative(latent: LatentRatings) -> Floats:
-    """Log-probability between the two thresholds of the category."""
-    category = latent.scale.category
-    upper, lower = latent.below(category), latent.below(category - 1)
-    if latent.link == "logit":
+    def log_probability(self) -> Floats:
+        """Log-probability between the two thresholds of the category."""
+        upper, lower = self.below(self.scale.category), self.below(self.scale.category - 1)
+        if self.link == "logit":
+            with np.errstate(divide="ignore"):
+                width = np.log(-np.expm1(lower - upper))
+            return width + log_expit(upper) + log_expit(-lower)
+        # The normal distribution is most exact in its lower tail.
+        mirrored = lower + upper > 0
+        low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
+        top = log_ndtr(high)
         with np.errstate(divide="ignore"):
-            width = np.log(-np.expm1(lower - upper))
-        return width + log_expit(upper) + log_expit(-lower)
-    # The normal distribution is most exact in its lower tail.
-    mirrored = lower + upper > 0
-    low, high = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
-    top = log_ndtr(high)
-    with np.errstate(divide="ignore"):
-        return top + np.log(-np.expm1(log_ndtr(low) - top))
+            return top + np.log(-np.expm1(log_ndtr(low) - top))
+
+    def draw(self, rng: np.random.Generator) -> Categories:
+        """Number of thresholds below eta + noise / a."""
+        severity = self.severity + self.noise(rng) / self.discrimination
+        category = np.zeros(severity.shape, dtype=np.int16)
+        for k in range(self.scale.n_cutpoints):
+            category += severity > self.thresholds[:, self.cutpoint_set, k]
+        return category
 
 
-def _adjacent(latent: LatentRatings) -> Floats:
-    """Log-weight of the category less the logarithm of the sum of all weights."""
-    total = np.zeros(latent.severity.shape)
-    weight, own_weight = np.zeros_like(total), np.zeros_like(total)
-    for k in range(latent.scale.n_cutpoints):
-        weight += latent.above(k)
-        np.logaddexp(total, weight, out=total)
-        np.copyto(own_weight, weight, where=latent.scale.category == k + 1)
-    own_weight -= total
-    return own_weight
+class Adjacent(LatentRatings):
+    """log P(category = k + 1) / P(category = k) = a (eta - c_k), with the logit link."""
+
+    def log_probability(self) -> Floats:
+        """Log-weight of the category less the logarithm of the sum of all weights."""
+        total = np.zeros(self.severity.shape)
+        weight, own_weight = np.zeros_like(total), np.zeros_like(total)
+        for k in range(self.scale.n_cutpoints):
+            weight += self.above(k)
+            np.logaddexp(total, weight, out=total)
+            np.copyto(own_weight, weight, where=self.scale.category == k + 1)
+        own_weight -= total
+        return own_weight
+
+    def draw(self, rng: np.random.Generator) -> Categories:
+        """Category with the largest sum of log-weight and Gumbel noise."""
+        weight = np.zeros(self.severity.shape)
+        category = np.zeros(weight.shape, dtype=np.int16)
+        largest = rng.gumbel(size=weight.shape)
+        for k in range(self.scale.n_cutpoints):
+            weight += self.above(k)
+            value = weight + rng.gumbel(size=weight.shape)
+            category[value > largest] = k + 1
+            np.maximum(largest, value, out=largest)
+        return category
 
 
-def _continuation(latent: LatentRatings) -> Floats:
-    """Sum of the log-probabilities to pass each lower threshold, and then to stop."""
-    total = np.zeros(latent.severity.shape)
-    log_cdf = log_expit if latent.link == "logit" else log_ndtr
-    for k in range(latent.scale.n_cutpoints):
-        reached = np.flatnonzero(latent.scale.category >= k)
-        sign = np.where(latent.scale.category[reached] > k, 1.0, -1.0)
-        total[:, reached] += log_cdf(sign * latent.above(k)[:, reached])
-    return total
+class Continuation(LatentRatings):
+    """P(category = k | category >= k) = F(a (c_k - eta))."""
+
+    def log_probability(self) -> Floats:
+        """Sum of the log-probabilities to pass each lower threshold, and then to stop."""
+        total = np.zeros(self.severity.shape)
+        log_cdf = log_expit if self.link == "logit" else log_ndtr
+        for k in range(self.scale.n_cutpoints):
+            reached = np.flatnonzero(self.scale.category >= k)
+            sign = np.where(self.scale.category[reached] > k, 1.0, -1.0)
+            total[:, reached] += log_cdf(sign * self.above(k)[:, reached])
+        return total
+
+    def draw(self, rng: np.random.Generator) -> Categories:
+        """First threshold that eta plus new noise / a does not pass."""
+        category = np.zeros(self.severity.shape, dtype=np.int16)
+        for k in range(self.scale.n_cutpoints):
+            category += (category == k) & (self.above(k) + self.noise(rng) > 0.0)
+        return category
 
 
-def _draw_cumulative(latent: LatentRatings, rng: np.random.Generator) -> Categories:
-    """Number of thresholds below eta + noise / a."""
-    severity = latent.severity + latent.noise(rng) / latent.discrimination
-    category = np.zeros(severity.shape, dtype=np.int16)
-    for k in range(latent.scale.n_cutpoints):
-        category += severity > latent.thresholds[:, latent.cutpoint_set, k]
-    return category
-
-
-def _draw_adjacent(latent: LatentRatings, rng: np.random.Generator) -> Categories:
-    """Category with the largest sum of log-weight and Gumbel noise."""
-    weight = np.zeros(latent.severity.shape)
-    category = np.zeros(weight.shape, dtype=np.int16)
-    largest = rng.gumbel(size=weight.shape)
-    for k in range(latent.scale.n_cutpoints):
-        weight += latent.above(k)
-        value = weight + rng.gumbel(size=weight.shape)
-        category[value > largest] = k + 1
-        np.maximum(largest, value, out=largest)
-    return category
-
-
-def _draw_continuation(latent: LatentRatings, rng: np.random.Generator) -> Categories:
-    """First threshold that eta plus new noise / a does not pass."""
-    category = np.zeros(latent.severity.shape, dtype=np.int16)
-    for k in range(latent.scale.n_cutpoints):
-        category += (category == k) & (latent.above(k) + latent.noise(rng) > 0.0)
-    return category
-
-
-LOG_PROBABILITY = {
-    "cumulative": _cumulative,
-    "adjacent": _adjacent,
-    "continuation": _continuation,
-}
-DRAW = {
-    "cumulative": _draw_cumulative,
-    "adjacent": _draw_adjacent,
-    "continuation": _draw_continuation,
+LIKELIHOODS: dict[Likelihood, type[LatentRatings]] = {
+    "cumulative": Cumulative,
+    "adjacent": Adjacent,
+    "continuation": Continuation,
 }

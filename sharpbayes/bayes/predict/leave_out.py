@@ -24,7 +24,6 @@ from scipy.special import logsumexp, roots_hermite
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
-from sharpbayes.bayes.predict.categories import log_probability
 from sharpbayes.bayes.predict.psis import psis_loo
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
@@ -244,7 +243,7 @@ def _sum_units(
         for start in range(rows.start, rows.stop, size):
             part = slice(start, min(start + size, rows.stop))
             ratings = replace(scale, rows=scale.rows[part], category=scale.category[part])
-            values = log_probability(latent_ratings(posterior, design, ratings))
+            values = latent_ratings(posterior, design, ratings).log_probability()
             inside, first = np.unique(code[part], return_index=True)
             total[:, inside - block.start] += np.add.reduceat(values, first, axis=1)
     return total

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
-from sharpbayes.bayes.predict.categories import LatentRatings, draw_categories, log_probability
+from sharpbayes.bayes.predict.categories import LIKELIHOODS, LatentRatings
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
 
 Floats = NDArray[np.float64]
@@ -39,9 +39,8 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
         effects = term.to_effects(_flat(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
-    return LatentRatings(
+    return LIKELIHOODS[design.likelihood](
         scale=scale,
-        likelihood=design.likelihood,
         link=design.link,
         severity=severity,
         discrimination=np.exp(log_discrimination),
@@ -71,13 +70,15 @@ def _cutpoint_sets(
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
     """Return log P(category_n | draw) of every rating, over (chain, draw, rating)."""
-    return _map_scales(posterior, design, lambda latent: log_probability(latent).astype(np.float32))
+    return _map_scales(
+        posterior, design, lambda latent: latent.log_probability().astype(np.float32)
+    )
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
     """Return replicated ratings of the same items by the same raters, (chain, draw, rating)."""
     rng = np.random.default_rng(seed)
-    return _map_scales(posterior, design, lambda latent: draw_categories(latent, rng))
+    return _map_scales(posterior, design, lambda latent: latent.draw(rng))
 
 
 def observed_data(design: Design) -> xr.Dataset:
