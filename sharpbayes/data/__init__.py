@@ -1,1 +1,1 @@
-"""Files and column roles to labelled ratings; what cannot be placed is refused."""
+"""Files and column roles to labelled ratings; refuses what it cannot index."""

@@ -1,1 +1,1 @@
-"""Where tasks run: threads, processes, a cluster."""
+"""Where tasks run: threads, processes, a cluster; where finished parts are kept."""

@@ -1,1 +1,1 @@
-"""Deterministic numbers: pure functions of labelled arrays; no spec, no PyMC."""
+"""Pure functions of labelled arrays; no spec, no file, no PyMC."""

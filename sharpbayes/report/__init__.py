@@ -1,1 +1,1 @@
-"""Results to tables, lines of progress and documents."""
+"""Results to tables, figures, text and one HTML page; reads results alone."""

@@ -1,1 +1,1 @@
-"""What a person wrote, as frozen objects; no numpy, no xarray."""
+"""What a person wrote, as frozen objects with documented fields; no numpy, no xarray."""

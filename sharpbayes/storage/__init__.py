@@ -1,1 +1,1 @@
-"""Results and checkpoints, on disk and back."""
+"""Results, checkpoints and checksums, on disk and back."""

@@ -1,1 +1,1 @@
-"""Terms of a model and ratings of a study as labelled index arrays."""
+"""Terms of a model and ratings of a study as index arrays; what ratings identify."""

@@ -1,1 +1,1 @@
-"""Replication, new levels of a term, leave-one-out and calibration."""
+"""Replication, new levels of a term, leave-one-out comparison and calibration."""

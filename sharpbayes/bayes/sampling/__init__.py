@@ -1,1 +1,1 @@
-"""Geometry, chains and convergence."""
+"""Coordinates, chains and convergence."""

@@ -1,1 +1,1 @@
-"""Resampling, multiplicity and populations."""
+"""Resampling, intervals, corrections of p values and target populations."""

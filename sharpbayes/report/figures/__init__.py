@@ -1,1 +1,1 @@
-"""Figures of results."""
+"""Figures of results: declarations and one renderer."""

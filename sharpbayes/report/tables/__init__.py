@@ -1,1 +1,1 @@
-"""Tables: declarations, formats and renderers."""
+"""Tables of results: declarations and one renderer."""
