@@ -9,6 +9,7 @@ from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import Diagnostic, SpecError, format_list
 from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
 from sharpbayes.metrics.stats.population import rater_weights
 from sharpbayes.posterior.crowd import pool_counts, replicate_scores
@@ -16,7 +17,6 @@ from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note
 from sharpbayes.spec.weights import Weights
 
 SAMPLE, TARGET = "sample", "target"
-METRICS = ("mpa", "wra", "hm", "kendall_tau", "spearman", "auc_pr", "auc_roc")
 
 
 def population_weights(data: CrowdData, weights: Weights, *, path: str) -> NDArray[np.float64]:
@@ -111,7 +111,7 @@ def population_responsiveness(
             else counts.label_count,
         )
         metrics = measure_responsiveness(study.crowd, all_raters, weights=weights, reason=reason)
-        tables.append(metrics[list(METRICS)].sel(group=ALL, drop=True))
+        tables.append(metrics[metric_names()].sel(group=ALL, drop=True))
     joined = xr.concat(tables, "population").assign_coords(population=[SAMPLE, TARGET])
     return joined.transpose(..., "population", "by")
 

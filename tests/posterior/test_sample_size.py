@@ -57,8 +57,9 @@ def panel(tmp_path_factory):
 
 
 def chosen_by(plan, by):
-    weights = plan.weights.model_copy(update={"decision": Decision(by=by)})
-    return replace(plan, weights=weights)
+    spec = plan.weights.model_copy(update={"decision": Decision(by=by)})
+    weights = replace(plan.study.weights, spec=spec)
+    return replace(plan, study=replace(plan.study, weights=weights))
 
 
 @pytest.mark.parametrize("by", ["cvar", "policy_score", "worst_dimension"])

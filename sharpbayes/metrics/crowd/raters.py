@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from sharpbayes.metrics.crowd.groups import explain_missing
 from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
-from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names, severity_metrics
+from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
 from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
-from sharpbayes.metrics.stats.metric import describe
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 
@@ -100,7 +99,7 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     reason = explain_missing(rows, items, min_raters=1, min_items=min_items, raters=None)
     metrics = severity_metrics(rows, metric_names()).where(reason == "")
     ranks = rank(metrics["hm"], method="min", descending=True)
-    metrics = describe(metrics.assign(items=items, reason=reason, rank=ranks), METRICS)
+    metrics = metrics.assign(items=items, reason=reason, rank=ranks)
     for name, text in LONG_NAMES.items():
         metrics[name].attrs["long_name"] = text
     used = xr.DataArray(counts.astype(np.int64), rows.isel(unsafe=0).coords, ("rater", "score"))

@@ -276,7 +276,7 @@ def responsiveness(
     for name, text in LONG_NAMES.items():
         if name in metrics:
             metrics[name].attrs["long_name"] = text
-    return describe(metrics, METRICS)
+    return metrics
 
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
@@ -302,7 +302,8 @@ def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) 
     for metric in METRICS:
         if metric.name in needed:
             values[metric.name] = metric.function(*(values[name] for name in metric.inputs))
-    return xr.Dataset({name: value for name, value in values.items() if name in wanted})
+    metrics = xr.Dataset({name: value for name, value in values.items() if name in wanted})
+    return describe(metrics, METRICS)
 
 
 # Every metric of a crowd. A metric takes the table of rows by score and label, or metrics above it.
