@@ -1,10 +1,9 @@
-"""Ratings with known truth from a model file, at the raters, items and cells of a study."""
+"""Ratings with known truth from a model file, for the raters, items and cells of a study."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import tomli_w
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -16,24 +15,26 @@ from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Diagnostic, SpecError
+from sharpbayes.errors import SpecError
 from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.study_text import format_study
 
 GROUP, EXPERT, UNSAFE = "group:", "expert ", "unsafe"
-Table = dict[str, Any]
+Tables = dict[str, pd.DataFrame]
+Categories = NDArray[np.int64]
 
 
 def simulate_model(
     files: StudyFiles, study: PanelStudy | CrowdStudy, design: Design
 ) -> SimulatedStudy:
-    """Draw parameters from the prior of a model, and a category for every rating of a study.
+    """Draw parameters from the prior of a model, and a score for every rating of a study.
 
     Args:
         files: The files of the study.
-        study: The study. Who rated what is kept, the scores are not used. Where labels of a crowd
-            are no ratings of the model, as many labels as there are say unsafe, of the truly most
-            severe items.
+        study: The study. Its cells are kept, its scores are not used. Where labels of a crowd are
+            no ratings of the model, the truly most severe items are unsafe, as many as the labels
+            of the study say.
         design: The study's model for its ratings.
 
     Returns:
@@ -43,102 +44,96 @@ def simulate_model(
     Raises:
         SpecError: Labels are needed, and the model has no severity of items.
     """
-    spec, ratings = study.spec, study.ratings
+    spec = study.spec
     truth = sample_prior(build_model(design), draws=1, seed=spec.seed)["prior"].to_dataset()
-    table = _table(ratings, _levels(truth, design, np.random.default_rng([spec.seed, 1])))
-    text = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    text["title"] = f"{spec.title}: simulated from its model"
+    category = _draw_categories(truth, design, np.random.default_rng([spec.seed, 1]))
+    table = _tabulate_labels(study.ratings)
+    content = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    content["title"] = f"{spec.title}: simulated from its model"
     if isinstance(study, PanelStudy):
-        tables = {"ratings": table.join(_prompt_columns(study), on="prompt")}
-        _read_long(text["panel"])
+        tables = _write_panel(study, table, category, content["panel"])
     else:
-        tables = _crowd_tables(table)
-        top = len(ratings.scales[SCALE]) - 1
-        _read_crowd(text["crowd"], top=top, experts="experts" in tables)
-        if text["crowd"]["labels"]["from"] == "item":
-            share = _unsafe_share(study.data)
-            label = _most_severe(truth, share=share, path=str(files.study.path))
+        tables = _write_crowd(study, table, category, content["crowd"])
+        if content["crowd"]["labels"]["from"] == "item":
+            share = _measure_unsafe_share(study.data)
+            label = _label_most_severe(truth, share, path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
-    return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, tomli_w.dumps(text))
+    return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, format_study(content))
 
 
-def _levels(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A level for every rating, drawn from the model."""
-    level = np.empty(design.n_ratings, dtype=np.int64)
+def _draw_categories(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> Categories:
+    """Draw the category of every rating from the model."""
+    category: Categories = np.empty(design.n_ratings, dtype=np.int64)
     for scale in design.scales:
-        level[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
-    return level
+        category[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
+    return category
 
 
-def _table(ratings: Ratings, level: NDArray[np.int64]) -> pd.DataFrame:
-    """Ratings as a table of labels, one row each; what a column does not apply to is empty."""
+def _tabulate_labels(ratings: Ratings) -> pd.DataFrame:
+    """Return the labels of every rating, one row each; a label that does not apply is empty."""
     columns = {
-        name.removeprefix(GROUP): np.append(held.labels, "")[held.codes]
-        for name, held in ratings.factors.items()
+        name.removeprefix(GROUP): np.append(factor.labels, "")[factor.codes]
+        for name, factor in ratings.factors.items()
         if name != "dimension"
     }
-    table = pd.DataFrame(columns)
-    for name in table["scale"].unique():
-        on = (table["scale"] == name).to_numpy()
-        table.loc[on, "score"] = np.array(ratings.scales[name])[level[on]]
-        table.loc[on, "level"] = level[on]
-    return table.astype({"level": int})
+    return pd.DataFrame(columns)
 
 
-def _read_long(panel: Table) -> None:
-    """Make a panel read the long table: its roles, and indicators by their own names."""
-    kept = {name: name for name in ("sample", "category") if name in panel["roles"]}
-    named = {name: name for name in ("model", "prompt", "judge", "indicator", "score")}
-    panel |= {"data": "ratings.csv", "layout": "long", "roles": named | kept}
+def _write_panel(
+    study: PanelStudy, table: pd.DataFrame, category: Categories, panel: dict[str, Any]
+) -> Tables:
+    """Return the long table of a panel, and make the panel read it under its own names."""
+    names = ["model", "prompt", "judge", "indicator", "score"]
+    names += [name for name in ("sample", "category") if name in panel["roles"]]
+    roles = {name: name for name in names}
+    panel |= {"data": "ratings.csv", "layout": "long", "roles": roles}
     panel.pop("prompts", None)
     for indicator in panel["indicators"].values():
         if isinstance(indicator, dict):
             indicator.pop("column", None)
+    labels, data = study.ratings.scales, study.data
+    table["score"] = [labels[scale][c] for scale, c in zip(table["scale"], category, strict=True)]
+    prompts = pd.DataFrame(data.prompt_columns, list(data.labels["prompt"]))
+    return {"ratings": table.join(prompts, on="prompt")}
 
 
-def _crowd_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Ratings of the crowd, and labels of experts where the model makes them."""
-    expert = table["scale"] == LABEL
-    crowd = table[~expert].drop(columns=["scale", "score"]).rename(columns={"level": "score"})
-    if not expert.any():
-        return {"ratings": crowd}
-    labels = table.loc[expert, ["item", "rater", "level"]]
-    labels["rater"] = labels["rater"].str.removeprefix(EXPERT)
-    return {"ratings": crowd, "experts": labels.set_axis(["item", "expert", "label"], axis=1)}
-
-
-def _read_crowd(crowd: Table, *, top: int, experts: bool) -> None:
-    """Make a crowd read the tables, groups and columns of items among the ratings."""
+def _write_crowd(
+    study: CrowdStudy, table: pd.DataFrame, category: Categories, crowd: dict[str, Any]
+) -> Tables:
+    """Return the tables of a crowd, and make the crowd read groups and columns of items in them."""
     if crowd["scale"].get("kind") != "boolean":
+        top = len(study.ratings.scales[SCALE]) - 1
         crowd["scale"] = {"kind": "ordinal", "min": 0, "max": top}
     crowd |= {"data": "ratings.csv", "roles": {"item": "item", "rater": "rater", "score": "score"}}
     for side in ("raters", "items"):
         crowd.pop(side, None)
-    if experts:
+    is_label = table["scale"] == LABEL
+    rated = table.drop(columns="scale").assign(score=category)
+    tables = {"ratings": rated[~is_label]}
+    if is_label.any():
+        labels = rated.loc[is_label, ["item", "rater", "score"]]
+        labels["rater"] = labels["rater"].str.removeprefix(EXPERT)
+        tables["experts"] = labels.set_axis(["item", "expert", "label"], axis=1)
         crowd["labels"] = {"from": "experts", "data": "experts.csv"}
     elif crowd["labels"]["from"] != "crowd":
         crowd["labels"] = {"from": "item", "column": UNSAFE}
+    return tables
 
 
-def _most_severe(truth: xr.Dataset, *, share: float, path: str) -> dict[str, int]:
-    """Label 1 for the share of the items with the largest true severity, 0 for the others."""
+def _label_most_severe(truth: xr.Dataset, share: float, *, path: str) -> dict[str, int]:
+    """Label the share of the items with the largest true severity 1, the others 0."""
     if "location_item" not in truth:
         message = "labels need the true severity of items, and the model has no location by item"
-        raise SpecError([Diagnostic(path, 0, "crowd.fit", message)])
+        raise SpecError.at(path, message, key="crowd.fit")
     severity = truth["location_item"].isel(chain=0, draw=0)
     cut = float(severity.quantile(1.0 - share))
     items = severity["item"].to_numpy().astype(str)
     return dict(zip(items, (severity > cut).astype(int).to_numpy().tolist(), strict=True))
 
 
-def _prompt_columns(study: PanelStudy) -> pd.DataFrame:
-    """Columns of prompts of a panel, by prompt."""
-    return pd.DataFrame(study.data.prompt_columns, list(study.data.labels["prompt"]))
-
-
-def _unsafe_share(crowd: CrowdData) -> float:
-    """Share of the labels of a crowd that say unsafe; a half where the crowd labels itself."""
-    found = [each for each in (crowd.expert_label, crowd.item_label) if each.size]
-    return float(np.mean(found[0] > 0)) if found else 0.5
+def _measure_unsafe_share(crowd: CrowdData) -> float:
+    """Return the share of the labels that say unsafe; a half where the crowd labels itself."""
+    labels = next((part for part in (crowd.expert_label, crowd.item_label) if part.size), None)
+    return 0.5 if labels is None else float(np.mean(labels > 0))

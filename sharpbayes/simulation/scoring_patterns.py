@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,14 +73,10 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
         name: score_severities(perceived, cutpoints, spec, pattern=name, rng=rng)
         for name in PATTERNS
     }
-    raters = pd.DataFrame(
-        {
-            "rater": _number_names("r", spec.raters * len(patterns)),
-            "pattern": np.repeat(patterns, spec.raters),
-        }
-    )
-    items, labels = _number_names("i", spec.items), _label_items(severity, percentile)
-    experts = _number_names("e", spec.experts)
+    names = _number_names("r", spec.raters * len(patterns))
+    raters = pd.DataFrame({"rater": names, "pattern": np.repeat(patterns, spec.raters)})
+    items, experts = _number_names("i", spec.items), _number_names("e", spec.experts)
+    labels = (severity[:, None] > np.percentile(severity, percentile)).astype(int)
     truth = {
         "pattern": pattern,
         "seed": study.seed,
@@ -92,15 +87,15 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
         "constants": spec.model_dump(),
     }
     rated = np.hstack([scores[name] for name in patterns])
-    return SimulatedStudy(
-        tables={
-            "ratings": _tabulate(items, raters["rater"].tolist(), rated, ("rater", "score")),
-            "raters": raters,
-            "experts": _tabulate(items, experts, labels, ("expert", "label")),
-        },
-        truth=truth,
-        study=_write_study(study.title, study.seed, patterns, pattern, top=len(cutpoints)),
-    )
+    tables = {
+        "ratings": _tabulate(items, raters["rater"].tolist(), rated, ("rater", "score")),
+        "raters": raters,
+        "experts": _tabulate(items, experts, labels, ("expert", "label")),
+    }
+    title = f"{study.title}: simulated, {pattern}"
+    groups = [["pattern"]] if len(patterns) > 1 else []
+    text = _write_study(title, study.seed, groups, top=len(cutpoints))
+    return SimulatedStudy(tables, truth, text)
 
 
 def compute_thresholds(crowd: Crowd) -> Floats:
@@ -184,23 +179,12 @@ def _draw_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
     return (low + high) / 2 + standard * (high - low) / 4
 
 
-def _label_items(severity: Floats, percentile: Floats) -> Scores:
-    """Label the items above each expert's percentile 1, others 0; (item, expert)."""
-    return (severity[:, None] > np.percentile(severity, percentile)).astype(int)
-
-
 def _tabulate(
     items: list[str], raters: list[str], values: Scores, columns: tuple[str, str]
 ) -> pd.DataFrame:
     """Return values of items by raters in long form."""
-    rater, value = columns
-    return pd.DataFrame(
-        {
-            "item": np.repeat(items, len(raters)),
-            rater: np.tile(raters, len(items)),
-            value: values.ravel(),
-        }
-    )
+    parts = (np.repeat(items, len(raters)), np.tile(raters, len(items)), values.ravel())
+    return pd.DataFrame(dict(zip(("item", *columns), parts, strict=True)))
 
 
 def _number_names(letter: str, number: int) -> list[str]:
@@ -208,25 +192,17 @@ def _number_names(letter: str, number: int) -> list[str]:
     return [f"{letter}{at:0{len(str(number))}d}" for at in range(1, number + 1)]
 
 
-def _write_study(
-    title: str, seed: int, patterns: tuple[str, ...], pattern: str, *, top: int
-) -> str:
+def _write_study(title: str, seed: int, groups: list[list[str]], *, top: int) -> str:
     """Write a study that measures the tables."""
-    crowd: dict[str, Any] = {
+    crowd = {
         "data": "ratings.csv",
         "roles": {"item": "item", "rater": "rater", "score": "score"},
         "raters": {"data": "raters.csv", "key": "rater"},
         "scale": {"kind": "ordinal", "min": 0, "max": top},
-        "groups": [["pattern"]] if len(patterns) > 1 else [],
+        "groups": groups,
         "labels": {"from": "experts", "data": "experts.csv"},
     }
-    study = {
-        "schema": "sharpbayes/study/2",
-        "title": f"{title}: simulated, {pattern}",
-        "seed": seed,
-        "crowd": crowd,
-    }
-    head = (
-        f"{pattern} scoring pattern, simulated by `sharpbayes simulate`; the truth is in truth.json"
+    study = {"schema": "sharpbayes/study/2", "title": title, "seed": seed, "crowd": crowd}
+    return format_study(
+        study, {"": ["Written by `sharpbayes simulate`; truth.json has the truth."]}
     )
-    return format_study(study, {"": [head]})
