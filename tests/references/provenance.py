@@ -29,7 +29,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import tomli_w
+import tomlkit
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -169,7 +169,7 @@ def record_code(table: Path, reason: str) -> None:
 def write(table: Path, made: dict[str, Any], reason: str) -> None:
     """Write the file beside a table."""
     code = {"commit": commit(), "day": today(), "reason": reason, "digests": digests(table.name)}
-    text = tomli_w.dumps({"made": made, "code": code})
+    text = tomlkit.dumps({"made": made, "code": code})
     sidecar(table).write_text(text, encoding="utf-8")
 
 
