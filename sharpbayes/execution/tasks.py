@@ -122,30 +122,25 @@ def compute_parts[A](
 
 
 def to_arrays(data: "xr.Dataset") -> Arrays:
-    """A dataset as plain arrays; dimensions stand in the names."""
-    names = {**data.data_vars, **data.coords}
-    attrs = {str(name): dict(held.attrs) for name, held in names.items()} | {"": dict(data.attrs)}
-    return {"attrs": np.array(json.dumps(attrs, default=lambda value: value.item()))} | {
-        f"{'coord' if name in data.coords else 'data'}|{name}|{'|'.join(map(str, held.dims))}": (
-            _plain(held.to_numpy())
-        )
-        for name, held in names.items()
-    }
+    """Return a dataset as arrays that need no pickle, for a store; see :func:`from_arrays`."""
+    attrs = {str(name): array.attrs for name, array in data.variables.items()} | {"": data.attrs}
+    arrays = {"attrs": np.array(json.dumps(attrs, default=lambda value: value.item()))}
+    for name, array in {**data.data_vars, **data.coords}.items():
+        kind, values = "coord" if name in data.coords else "data", array.to_numpy()
+        texts = values.dtype.kind in "OT"
+        key = "|".join([kind, str(name), *map(str, array.dims)])
+        arrays[key] = values.astype(np.str_) if texts else values
+    return arrays
 
 
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    """Texts in a form that needs no pickle."""
-    return values.astype(np.str_) if values.dtype.kind in "OT" else values
+def from_arrays(arrays: Arrays) -> "xr.Dataset":
+    """Return the dataset that :func:`to_arrays` was given."""
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
 
-
-def from_arrays(held: Arrays) -> "xr.Dataset":
-    """The dataset that plain arrays were made of."""
-    import xarray as xr  # noqa: PLC0415 - `check` does without
-
-    attrs = json.loads(str(held["attrs"]))
+    attrs = json.loads(str(arrays["attrs"]))
     parts: dict[str, dict[str, Any]] = {"coord": {}, "data": {}}
-    for key, values in held.items():
+    for key, values in arrays.items():
         if key != "attrs":
             kind, name, *dims = key.split("|")
-            parts[kind][name] = ([dim for dim in dims if dim], values, attrs[name])
+            parts[kind][name] = (dims, values, attrs[name])
     return xr.Dataset(parts["data"], parts["coord"], attrs[""])

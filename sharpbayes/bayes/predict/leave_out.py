@@ -170,19 +170,18 @@ def find_own_term(design: Design, units: Units) -> Term | None:
     """
     if units.by == RATING:
         return None
-    size = len(units.labels)
-    own = [
+    of_units = [
         term
         for term in design.terms
         if parent_of(term.index, units.code, size=term.size) is not None
     ]
-    if len(own) != 1:
+    if len(of_units) != 1:
         return None
-    (term,) = own
-    single = parent_of(units.code, term.index, size=size) is not None
-    everywhere = bool((term.index[units.code >= 0] >= 0).all())
+    term = of_units[0]
+    single = parent_of(units.code, term.index, size=len(units.labels)) is not None
+    complete = bool((term.index[units.code >= 0] >= 0).all())
     plain = isinstance(term.prior, Normal) and not term.zero_sum and not term.correlation
-    return term if term.kind == "location" and single and plain and everywhere else None
+    return term if term.kind == "location" and single and plain and complete else None
 
 
 @dataclass(frozen=True)
