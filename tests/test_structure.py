@@ -75,6 +75,15 @@ def test_the_folders_are_the_rooms():
         assert folders(PACKAGE / room) == set(sub_rooms)
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_tests_lie_as_the_rooms_do(room):
+    tests = Path(__file__).parent / room
+    assert list(tests.rglob("test_*.py"))
+    folders_with_tests = {path.parent for path in tests.rglob("test_*.py")} - {tests}
+    for folder in folders_with_tests - {tests / "logs"}:
+        assert (PACKAGE / folder.relative_to(tests.parent)).is_dir(), folder
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_imports_point_down_only(path):
     order = (*ROOMS, "library", "errors")

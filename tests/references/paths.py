@@ -1,7 +1,7 @@
 """The posterior through the kernel and through PyMC's own graph, on three data sets; ``paths.csv``.
 
 Run it again with ``python -m tests.references.paths`` (about ten minutes). A row a data set: of
-every parameter the means and the standard deviations of the two posteriors are compared in Monte
+every parameter the means and the standard deviations of the two posteriors are compare_posteriors in Monte
 Carlo errors of their difference. ``bound`` is what the largest of as many standard normal numbers
 exceeds once in a thousand times.
 """
@@ -40,14 +40,14 @@ def posteriors(name):
     study = ROOT / "specs" / "studies" / f"{name.split()[0]}.toml"
     files = load_study(study, overrides=SETS[name])
     ratings, model = read_study(files).ratings, files.model.spec
-    powers = choose_weights(build_design(ratings, model), seed=SEEDS[0])
-    design = build_design(ratings, model, non_centring=powers)
+    weights = choose_weights(build_design(ratings, model), seed=SEEDS[0])
+    design = build_design(ratings, model, non_centring=weights)
     kernel = sample_kernel(design, SAMPLER, seed=SEEDS[0])
     graph = sample_graph(build_model(design), SAMPLER, seed=SEEDS[1])
     return (
         files.model.spec.title,
         design,
-        [each["posterior"].to_dataset() for each in (kernel, graph)],
+        [trace["posterior"].to_dataset() for trace in (kernel, graph)],
     )
 
 
@@ -59,24 +59,24 @@ def moments(values):
     return np.stack([flat.mean(1), flat.std(1)]), np.stack(errors)
 
 
-def compared(name):
+def compare_posteriors(name):
     """The row of a data set."""
-    title, design, found = posteriors(name)
-    labels, ours = parameters(found[0])
-    names, theirs = parameters(found[1])
+    title, design, draws = posteriors(name)
+    labels, ours = parameters(draws[0])
+    names, theirs = parameters(draws[1])
     order = [list(names).index(label) for label in labels]
     both = [ours, theirs[order]]
-    moves = np.isfinite(ours).all(axis=(1, 2)) & (ours.std(axis=(1, 2)) > 0)
-    both = [each[moves] for each in both]
-    (first, error), (second, other) = (moments(each) for each in both)
-    apart = np.abs(first - second) / np.hypot(error, other)
-    ess = min(array_stats.ess(each, chain_axis=1, draw_axis=2).min() for each in both)
-    r_hat = max(array_stats.rhat(each, chain_axis=1, draw_axis=2).max() for each in both)
-    bound = stats.norm.isf(0.0005 / moves.sum())
-    numbers = (bound, *apart.max(axis=1), ess, r_hat)
+    varying = np.isfinite(ours).all(axis=(1, 2)) & (ours.std(axis=(1, 2)) > 0)
+    both = [values[varying] for values in both]
+    (first, error), (second, other) = (moments(values) for values in both)
+    difference = np.abs(first - second) / np.hypot(error, other)
+    ess = min(array_stats.ess(values, chain_axis=1, draw_axis=2).min() for values in both)
+    r_hat = max(array_stats.rhat(values, chain_axis=1, draw_axis=2).max() for values in both)
+    bound = stats.norm.isf(0.0005 / varying.sum())
+    numbers = (bound, *difference.max(axis=1), ess, r_hat)
     forms = (".2f", ".2f", ".2f", ".0f", ".4f")
-    told = [format(each, form) for each, form in zip(numbers, forms, strict=True)]
-    return (name, title, design.n_ratings, int(moves.sum()), *told)
+    texts = [format(values, form) for values, form in zip(numbers, forms, strict=True)]
+    return (name, title, design.n_ratings, int(varying.sum()), *texts)
 
 
 def main():
@@ -85,7 +85,7 @@ def main():
         write = csv.writer(file, lineterminator="\n")
         write.writerow(HEADER)
         for name in SETS:
-            write.writerow(row := compared(name))
+            write.writerow(row := compare_posteriors(name))
             print(*row, sep=", ", flush=True)
     record_run(TABLE)
 

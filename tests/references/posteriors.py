@@ -2,7 +2,7 @@
 
 ``python -m tests.references.posteriors FOLDER`` writes the ratings as Stan reads them, runs
 ``posteriors.R`` (rstan, a Stan program written from the equations) and leaves ``posteriors.csv``
-beside this file: mean, sd, their Monte Carlo errors, bulk ESS and R-hat of every parameter.
+next to this file: mean, sd, their Monte Carlo errors, bulk ESS and R-hat of every parameter.
 ``--only`` names cases and leaves the others as they are.
 """
 
@@ -46,22 +46,32 @@ class Case:
         return np.unique(self.table[column], return_inverse=True)[1]
 
 
-def made(sizes, *, sds, cuts, link="logit", group=None, shift=(0.0,), sharp=(1.0,), stretch=(1.0,)):
-    """A full crossing of columns, with groups of the levels of one of them."""
+def simulate_ratings(
+    sizes,
+    *,
+    sds,
+    cuts,
+    link="logit",
+    group=None,
+    shift=(0.0,),
+    discrimination=(1.0,),
+    gap_factor=(1.0,),
+):
+    """A full crossing of columns, with groups of the labels of one of them."""
     rng = np.random.default_rng(SEED)
-    index = [each.ravel() for each in np.indices(tuple(sizes.values()))]
+    index = [axis.ravel() for axis in np.indices(tuple(sizes.values()))]
     table = pd.DataFrame(dict(zip(sizes, index, strict=True)))
     eta = np.zeros(len(table))
     for name, sd in sds.items():
         eta += rng.normal(0, sd, sizes[name])[table[name]]
-    which = table[group] % len(shift) if group else np.zeros(len(table), int)
-    eta += np.array(shift)[which]
+    label = table[group] % len(shift) if group else np.zeros(len(table), int)
+    eta += np.array(shift)[label]
     noise = rng.logistic(size=len(table)) if link == "logit" else rng.normal(size=len(table))
-    latent = (eta + noise / np.resize(sharp, len(shift))[which]) / np.resize(stretch, len(shift))[
-        which
-    ]
+    latent = (eta + noise / np.resize(discrimination, len(shift))[label]) / np.resize(
+        gap_factor, len(shift)
+    )[label]
     table["level"] = np.digitize(latent, cuts)
-    return table.assign(group=which) if group else table
+    return table.assign(group=label) if group else table
 
 
 def dices():
@@ -84,11 +94,11 @@ def pluriharms():
 def cases():
     """Cases by name; those of real ratings only where the folder with them is."""
     crossing = {"item": 30, "rater": 24}
-    wide = {"item": 1.2, "rater": 0.6}
-    found = {
-        "two_levels": Case(made(crossing, sds=wide, cuts=[0.3]), ("item", "rater")),
+    sds = {"item": 1.2, "rater": 0.6}
+    cases_by_name = {
+        "two_levels": Case(simulate_ratings(crossing, sds=sds, cuts=[0.3]), ("item", "rater")),
         "eleven_levels": Case(
-            made(
+            simulate_ratings(
                 {"item": 12, "rater": 10, "place": 8},
                 sds={"item": 1.2, "rater": 0.8, "place": 0.5},
                 cuts=np.linspace(-3, 3, 10),
@@ -96,27 +106,27 @@ def cases():
             ("item", "rater", "place"),
         ),
         "thresholds_by_group": Case(
-            made(
+            simulate_ratings(
                 {"item": 20, "rater": 30},
                 sds={"item": 1.2},
                 cuts=[-1.2, 0.0, 1.2],
                 group="rater",
                 shift=(0.0, 0.5, -0.4),
-                stretch=(1.0, 1.5, 0.7),
+                gap_factor=(1.0, 1.5, 0.7),
             ),
             ("item",),
             population="group",
             thresholds="group",
         ),
         "discrimination_by_group": Case(
-            made(
+            simulate_ratings(
                 {"item": 20, "rater": 30},
                 sds={"item": 1.0},
                 cuts=[-0.8, 0.2, 1.0],
                 link="probit",
                 group="rater",
                 shift=(0.0, 0.4, -0.2),
-                sharp=(1.0, 2.0, 0.6),
+                discrimination=(1.0, 2.0, 0.6),
             ),
             ("item",),
             link="probit",
@@ -125,8 +135,8 @@ def cases():
         ),
     }
     if SHARED_DATA.is_dir():
-        found["dices"] = Case(dices(), ("item", "rater"))
-        found["pluriharms"] = Case(
+        cases_by_name["dices"] = Case(dices(), ("item", "rater"))
+        cases_by_name["pluriharms"] = Case(
             pluriharms(),
             ("item", "rater"),
             link="probit",
@@ -134,7 +144,7 @@ def cases():
             thresholds="group",
             discrimination="group",
         )
-    return found
+    return cases_by_name
 
 
 def for_stan(case, *, chains, draws):
@@ -166,17 +176,17 @@ def for_stan(case, *, chains, draws):
 
 
 def main():
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("folder", type=Path, help="For the ratings and the compiled program.")
-    asked.add_argument("--only", nargs="*", default=list(cases()))
-    asked.add_argument("--chains", type=int, default=2)
-    asked.add_argument("--draws", type=int, default=2000)
-    chosen = asked.parse_args()
-    chosen.folder.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="For the ratings and the compiled program.")
+    parser.add_argument("--only", nargs="*", default=list(cases()))
+    parser.add_argument("--chains", type=int, default=2)
+    parser.add_argument("--draws", type=int, default=2000)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     for name, case in cases().items():
-        text = json.dumps(for_stan(case, chains=chosen.chains, draws=chosen.draws))
-        (chosen.folder / f"{name}.json").write_text(text)
-    command = ["Rscript", HERE / "posteriors.R", chosen.folder, TABLE, *chosen.only]
+        text = json.dumps(for_stan(case, chains=options.chains, draws=options.draws))
+        (options.folder / f"{name}.json").write_text(text)
+    command = ["Rscript", HERE / "posteriors.R", options.folder, TABLE, *options.only]
     subprocess.run(command, check=True)
     record_run(TABLE)
 
