@@ -17,6 +17,8 @@ def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
     variables.sort(key=lambda variable: (KINDS.index(variable.name.split("_")[0]), variable.name))
     mode = Mode(linker="py", optimizer=None)
     values = pm.draw(variables, draws=draws, random_seed=seed, mode=mode)
+    if draws == 1:  # PyMC drops the axis of draws
+        values = [np.asarray(value)[None] for value in values]
     drawn = dict(zip([variable.name for variable in variables], values, strict=True))
     groups = {
         "prior": public_names(model),
