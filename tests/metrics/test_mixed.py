@@ -47,7 +47,7 @@ def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
 def test_a_fit_that_does_not_converge_is_said(monkeypatch):
     x = risks(seed=4, sd=1.0)
     sure = linear_mixed_model(x, dim="prompt")
-    monkeypatch.setattr(mixed, "_fitted", lambda *_: None)
+    monkeypatch.setattr(mixed, "_fit_mixed_model", lambda *_: None)
     found = linear_mixed_model(x, dim="prompt")
     assert found["prompt_variance"].attrs["reason"] == mixed.NOT_CONVERGED
     # A complete table is solved by its analysis of variance.

@@ -2,34 +2,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.metrics.panel.normalisation import boolean, categorical, normalise, ordinal, reverse
+from sharpbayes.metrics.panel.normalisation import normalise, reverse
 
 TABLE = xr.DataArray(
     [[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]],
     {"indicator": ["flag", "explicitness"]},
     ("indicator", "score"),
 )
-
-
-def test_ordinal_scores_follow_equation_6():
-    scores = xr.DataArray([1.0, 4.0, 10.0, np.nan], dims="prompt")
-    # (1 - 1)/9, (4 - 1)/9, (10 - 1)/9
-    expected = [0.0, 1 / 3, 1.0, np.nan]
-    np.testing.assert_allclose(ordinal(scores, minimum=1, maximum=10), expected)
-
-
-def test_ordinal_scores_of_another_range():
-    # (3 - 0)/(4 - 0)
-    assert float(ordinal(xr.DataArray(3), minimum=0, maximum=4)) == 0.75
-
-
-def test_flags_follow_equation_7():
-    assert boolean(xr.DataArray([False, True], dims="prompt")).values.tolist() == [0.0, 1.0]
-
-
-def test_named_levels_follow_equation_8():
-    found = categorical(xr.DataArray([2, 1, 0, -1], dims="prompt"), values=[0.0, 0.5, 1.0])
-    np.testing.assert_array_equal(found, [1.0, 0.5, 0.0, np.nan])
 
 
 def test_lookup_equals_a_plain_loop_whatever_the_order_of_dimensions():

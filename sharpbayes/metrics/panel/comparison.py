@@ -23,10 +23,9 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
 
     Source: SHARP, Eq. 31.
 
-    Examples:
-        >>> means = xr.DataArray([0.2, 0.6], dims="dimension")
-        >>> round(float(policy_score(means, xr.DataArray([0.25, 0.75], dims="dimension"))), 4)
-        0.5
+    >>> means = xr.DataArray([0.2, 0.6], dims="dimension")
+    >>> round(float(policy_score(means, xr.DataArray([0.25, 0.75], dims="dimension"))), 4)
+    0.5
     """
     total = float(policy.sum())
     if not (bool((policy >= 0).all()) and np.isclose(total, 1.0, rtol=0.0, atol=1e-6)):
@@ -50,9 +49,8 @@ def admissible(cvar: xr.DataArray, tolerance: float) -> xr.DataArray:
 
     Source: SHARP, section 3.2.
 
-    Examples:
-        >>> admissible(xr.DataArray([1.69, 8.4, np.nan], dims="model"), 4.0).values
-        array([ True, False, False])
+    >>> admissible(xr.DataArray([1.69, 8.4, np.nan], dims="model"), 4.0).values
+    array([ True, False, False])
     """
     return cvar <= tolerance
 
@@ -70,10 +68,9 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Appendix H (paired bootstrap of Delta-CVaR).
 
-    Examples:
-        >>> cvar_difference(xr.DataArray([1.0, 4.0], dims="model")).values
-        array([[ 0., -3.],
-               [ 3.,  0.]])
+    >>> cvar_difference(xr.DataArray([1.0, 4.0], dims="model")).values
+    array([[ 0., -3.],
+           [ 3.,  0.]])
     """
     return (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
 
@@ -89,18 +86,17 @@ def separable(interval: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Appendix H (an interval with 0 inside: not separable).
 
-    Examples:
-        >>> separable(xr.DataArray([[0.1, 0.5], [-0.1, 0.5]], dims=("model", "bound"))).values
-        array([ True, False])
+    >>> separable(xr.DataArray([[0.1, 0.5], [-0.1, 0.5]], dims=("model", "bound"))).values
+    array([ True, False])
     """
-    lower, upper = _bounds(interval)
+    lower, upper = _split_bounds(interval)
     return (lower > 0) | (upper < 0)
 
 
 def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray:
-    """Return risk tiers: models in one tier are not told apart from all of its other members.
+    """Return risk tiers by paired intervals of CVaR differences.
 
-    Models are taken by growing CVaR; a new tier starts where the paired interval of the CVaR
+    Models are taken in the order of their CVaR; a new tier starts where the interval of the
     difference to every model of the tier so far excludes 0.
 
     Args:
@@ -108,72 +104,69 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
         difference_interval: Interval of :func:`cvar_difference` over (..., model, other, bound).
 
     Returns:
-        Tiers 1, 2, ... growing with CVaR over (..., model); 0 where CVaR is missing.
+        Tiers 1, 2, ... ascending with CVaR over (..., model); 0 where CVaR is missing.
 
     Source: SHARP, section 3.3, with the paired intervals of Appendix H.
 
-    Examples:
-        >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
-        >>> difference = cvar_difference(cvar)
-        >>> interval = xr.concat([difference - 0.5, difference + 0.5], "bound")
-        >>> tiers(cvar, interval).values
-        array([2, 1, 1])
+    >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
+    >>> difference = cvar_difference(cvar)
+    >>> interval = xr.concat([difference - 0.5, difference + 0.5], "bound")
+    >>> tiers(cvar, interval).values
+    array([2, 1, 1])
     """
-    return _tiers(cvar, separable(difference_interval))
+    return _assign_tiers(cvar, separable(difference_interval))
 
 
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
 
-    As :func:`tiers`, but two models are told apart where their own intervals do not overlap.
+    As :func:`tiers`, but two models are separable where their own intervals do not overlap.
 
     Args:
         cvar: CVaR over (..., model).
         cvar_interval: Interval of CVaR over (..., model, bound).
 
     Returns:
-        Tiers 1, 2, ... growing with CVaR over (..., model); 0 where CVaR is missing.
+        As for :func:`tiers`.
 
     Source: SHARP, section 3.3.
 
-    Examples:
-        >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
-        >>> interval = xr.concat([cvar - 0.5, cvar + 0.5], "bound")
-        >>> tiers_by_overlap(cvar, interval).values
-        array([2, 1, 1])
+    >>> cvar = xr.DataArray([4.0, 1.0, 1.1], dims="model")
+    >>> interval = xr.concat([cvar - 0.5, cvar + 0.5], "bound")
+    >>> tiers_by_overlap(cvar, interval).values
+    array([2, 1, 1])
     """
-    lower, upper = _bounds(cvar_interval)
-    above = lower > upper.rename(model="other")
-    below = upper < lower.rename(model="other")
-    return _tiers(cvar, above | below)
+    lower, upper = _split_bounds(cvar_interval)
+    above, below = lower > upper.rename(model="other"), upper < lower.rename(model="other")
+    return _assign_tiers(cvar, above | below)
 
 
-def _bounds(interval: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+def _split_bounds(interval: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Lower and upper bound."""
     return interval.isel(bound=0, drop=True), interval.isel(bound=1, drop=True)
 
 
-def _tiers(cvar: xr.DataArray, apart: xr.DataArray) -> xr.DataArray:
-    """Tiers over named dimensions, from which pairs are told apart."""
-    found: xr.DataArray = xr.apply_ufunc(
+def _assign_tiers(cvar: xr.DataArray, distinct: xr.DataArray) -> xr.DataArray:
+    """Tiers over named dimensions, from the pairs that are separable."""
+    tier: xr.DataArray = xr.apply_ufunc(
         _climb,
         cvar,
-        apart,
+        distinct,
         input_core_dims=[["model"], ["model", "other"]],
         output_core_dims=[["model"]],
         vectorize=True,
         join="exact",
         output_dtypes=[np.int64],
     )
-    return found
+    return tier
 
 
-def _climb(cvar: NDArray[np.float64], apart: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Tiers of one list of models, by growing CVaR; missing ones stay 0."""
+def _climb(cvar: NDArray[np.float64], distinct: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Tiers of one list of models in the order of CVaR; missing ones stay 0."""
     tier = np.zeros(len(cvar), dtype=np.int64)
     number, members = 0, np.zeros(len(cvar), dtype=bool)
     for model in np.argsort(cvar, kind="stable")[: np.isfinite(cvar).sum()]:
-        if apart[model, members].all():
+        if distinct[model, members].all():
             number += 1
             members[:] = False
         members[model] = True

@@ -22,12 +22,12 @@ def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Appendix B.1.
 
-    Examples:
-        >>> round(float(mean_absolute_deviation(xr.DataArray([0.0, 0.3, 0.6], dims="judge"))), 4)
-        0.2
+    >>> round(float(mean_absolute_deviation(xr.DataArray([0.0, 0.3, 0.6], dims="judge"))), 4)
+    0.2
     """
-    spread: xr.DataArray = abs(sub_index - sub_index.mean("judge")).mean("judge")
-    return spread.where(sub_index.count("judge") >= 2)  # noqa: PLR2004 - a judge agrees with itself
+    deviation: xr.DataArray = abs(sub_index - sub_index.mean("judge")).mean("judge")
+    judges = sub_index.count("judge")
+    return deviation.where(judges >= 2)  # noqa: PLR2004 - a judge agrees with itself
 
 
 def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
@@ -42,19 +42,15 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
 
     Source: SHARP, Table 5.
 
-    Examples:
-        >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]],
-        ...                  dims=("prompt", "judge", "dimension"))
-        >>> found = dispersion(x)
-        >>> found["mad"].round(4).item(), found["mad_sd"].round(4).item()
-        (0.2, 0.1414)
+    >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]],
+    ...                  dims=("prompt", "judge", "dimension"))
+    >>> found = dispersion(x)
+    >>> found["mad"].round(4).item(), found["mad_sd"].round(4).item()
+    (0.2, 0.1414)
     """
     cells = mean_absolute_deviation(sub_index)
     over = [dim for dim in cells.dims if dim != "dimension"]
-    count = cells.count(over)
-    mean = cells.mean(over)
-    square = ((cells - mean) ** 2).sum(over)
-    sd = (square / (count - 1).where(count > 1)) ** 0.5
+    mean, sd, count = _moments(cells, over)
     return xr.Dataset({"mad": mean, "mad_sd": sd, "mad_n": count})
 
 
@@ -73,29 +69,27 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
 
     Source: SHARP, Appendix B.3.
 
-    Examples:
-        >>> x = xr.DataArray([[0.1, 0.2, 0.3], [0.0, 0.4, 0.4]], {"judge": ["a", "b"]},
-        ...                  ("judge", "prompt"))
-        >>> found = concordance(x, min_overlap=3, dim="prompt")
-        >>> found["pair"].item(), found["concordance"].round(4).item()
-        ('a vs b', 0.8165)
+    >>> x = xr.DataArray([[0.1, 0.2, 0.3], [0.0, 0.4, 0.4]], {"judge": ["a", "b"]},
+    ...                  ("judge", "prompt"))
+    >>> found = concordance(x, min_overlap=3, dim="prompt")
+    >>> found["pair"].item(), found["concordance"].round(4).item()
+    ('a vs b', 0.8165)
     """
-    found = [
-        _pair(sub_index, a, b, min_overlap=min_overlap, dim=dim)
-        for a, b in combinations(sub_index["judge"].to_numpy(), 2)
-    ]
-    return xr.concat(found, "pair")
-
-
-def _pair(x: xr.DataArray, a: str, b: str, *, min_overlap: int, dim: str) -> xr.Dataset:
-    """Concordance of two judges."""
-    one, other = x.sel(judge=a, drop=True), x.sel(judge=b, drop=True)
-    overlap = (one.notnull() & other.notnull()).sum(dim)
-    tau = xr.apply_ufunc(
-        _tau_b, one, other, input_core_dims=[[dim], [dim]], vectorize=True, output_dtypes=[float]
-    )
-    found = xr.Dataset({"concordance": tau.where(overlap >= min_overlap), "overlap": overlap})
-    return found.assign_coords(pair=f"{a} vs {b}")
+    pairs = []
+    for a, b in combinations(sub_index["judge"].to_numpy(), 2):
+        first, second = (sub_index.sel(judge=judge, drop=True) for judge in (a, b))
+        overlap = (first.notnull() & second.notnull()).sum(dim)
+        tau = xr.apply_ufunc(
+            _tau_b,
+            first,
+            second,
+            input_core_dims=[[dim], [dim]],
+            vectorize=True,
+            output_dtypes=[float],
+        )
+        pair = xr.Dataset({"concordance": tau.where(overlap >= min_overlap), "overlap": overlap})
+        pairs.append(pair.assign_coords(pair=f"{a} vs {b}"))
+    return xr.concat(pairs, "pair")
 
 
 def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
@@ -110,20 +104,17 @@ def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
 
     Source: SHARP, Table 7.
 
-    Examples:
-        >>> found = concordance_summary(xr.DataArray([0.2, 0.4, 0.9, np.nan], dims="model"))
-        >>> [round(float(found[name]), 4) for name in found]
-        [0.5, 0.4, 0.3606, 3.0]
+    >>> found = concordance_summary(xr.DataArray([0.2, 0.4, 0.9, np.nan], dims="model"))
+    >>> [round(float(found[name]), 4) for name in found]
+    [0.5, 0.4, 0.3606, 3.0]
     """
-    count = tau.count("model")
-    mean = tau.mean("model")
-    spread = ((tau - mean) ** 2).sum("model") / (count - 1).where(count > 1)
+    mean, sd, count = _moments(tau, ["model"])
     median = tau.where(count > 0, 0.0).quantile(0.5, "model").drop_vars("quantile")
     return xr.Dataset(
         {
             "concordance_mean": mean,
             "concordance_median": median.where(count > 0),
-            "concordance_sd": spread**0.5,
+            "concordance_sd": sd,
             "concordance_models": count,
         }
     )
@@ -144,16 +135,14 @@ def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -
 
     Source: SHARP, Appendix D; Table 8 shows the mean over pairs.
 
-    Examples:
-        >>> harm = xr.DataArray([[0.1, 0.3], [0.2, 0.1], [0.3, 0.5], [0.4, 0.6]],
-        ...                     {"dimension": ["bias", "ethics"]}, ("prompt", "dimension"))
-        >>> every = xr.DataArray(np.full(4, True), dims="prompt")
-        >>> rho = dimension_dependence(harm, dim="prompt", where=every)
-        >>> rho["dimension_pair"].item(), rho.round(4).item()
-        ('bias vs ethics', 0.8)
+    >>> harm = xr.DataArray([[0.1, 0.3], [0.2, 0.1], [0.3, 0.5], [0.4, 0.6]],
+    ...                     {"dimension": ["bias", "ethics"]}, ("prompt", "dimension"))
+    >>> every = xr.DataArray(np.full(4, True), dims="prompt")
+    >>> rho = dimension_dependence(harm, dim="prompt", where=every)
+    >>> rho["dimension_pair"].item(), rho.round(4).item()
+    ('bias vs ethics', 0.8)
     """
-    names = harm["dimension"].to_numpy()
-    pairs = list(combinations(range(len(names)), 2))
+    pairs = [f"{a} vs {b}" for a, b in combinations(harm["dimension"].to_numpy(), 2)]
     rho: xr.DataArray = xr.apply_ufunc(
         _spearman_pairs,
         harm,
@@ -164,36 +153,38 @@ def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -
         output_dtypes=[float],
         dask_gufunc_kwargs={"output_sizes": {"dimension_pair": len(pairs)}},
     )
-    return rho.assign_coords(dimension_pair=[f"{names[a]} vs {names[b]}" for a, b in pairs])
+    return rho.assign_coords(dimension_pair=pairs)
+
+
+def _moments(x: xr.DataArray, over: list[str]) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+    """Mean, standard deviation (ddof 1) and number of the values that are present."""
+    count, mean = x.count(over), x.mean(over)
+    square = ((x - mean) ** 2).sum(over)
+    return mean, (square / (count - 1).where(count > 1)) ** 0.5, count
 
 
 def _tau_b(x: Floats, y: Floats) -> float:
-    """Kendall's tau-b of the pairs that are there; NaN where there is nothing to rank."""
-    from scipy.stats import kendalltau  # noqa: PLC0415 - only where it is used
+    """Kendall's tau-b of the pairs that are present; NaN where one of them is constant."""
+    from scipy.stats import kendalltau  # noqa: PLC0415 - a second to import
 
-    there = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[there], y[there]
-    if _flat(x) or _flat(y):
+    present = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[present], y[present]
+    if not x.size or (x == x[0]).all() or (y == y[0]).all():
         return float("nan")
     return float(kendalltau(x, y).statistic)
 
 
 def _spearman_pairs(harm: Floats, where: NDArray[np.bool_]) -> Floats:
     """Spearman's rho of every two columns; shape (pairs,)."""
-    from scipy.stats import rankdata  # noqa: PLC0415
+    from scipy.stats import rankdata  # noqa: PLC0415 - a second to import
 
     rows = harm[where & ~np.isnan(harm).any(axis=1)]
     pairs = np.triu_indices(harm.shape[1], k=1)
-    found = np.full(len(pairs[0]), np.nan)
+    rho = np.full(len(pairs[0]), np.nan)
     if len(rows) > 2:  # noqa: PLR2004 - two prompts always lie on a line
         rank = rankdata(rows, axis=0)
         centred = rank - rank.mean(axis=0)
         spread = np.sqrt((centred**2).sum(axis=0))
         scale = np.outer(spread, spread)[pairs]
-        np.divide((centred.T @ centred)[pairs], scale, out=found, where=scale > 0)
-    return found
-
-
-def _flat(x: Floats) -> bool:
-    """Whether there are fewer than two different values."""
-    return x.size == 0 or bool((x == x[0]).all())
+        np.divide((centred.T @ centred)[pairs], scale, out=rho, where=scale > 0)
+    return rho

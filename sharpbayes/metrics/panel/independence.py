@@ -1,10 +1,12 @@
 """For how many independent judges a set of judges counts."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
 # Deviations of two judges from their own mean mirror each other whatever the judges are.
-FEWEST_WITHOUT_REFERENCE = 3
+MIN_JUDGES_WITHOUT_REFERENCE = 3
 ROUNDING = 1e-12
 
 
@@ -20,10 +22,9 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
     Returns:
         Errors in [-1, 1] over (cell, judge).
 
-    Examples:
-        >>> x = xr.DataArray([[0.2, 0.4], [np.nan, 0.1]], dims=("prompt", "judge"))
-        >>> judge_errors(x, None).values
-        array([[-0.1,  0.1]])
+    >>> x = xr.DataArray([[0.2, 0.4], [np.nan, 0.1]], dims=("prompt", "judge"))
+    >>> judge_errors(x, None).values
+    array([[-0.1,  0.1]])
     """
     truth = sub_index.mean("judge", skipna=False) if reference is None else reference
     errors = (sub_index - truth).transpose(..., "judge")
@@ -42,20 +43,21 @@ def error_correlation(errors: xr.DataArray) -> xr.DataArray:
         Correlations over (judge, other_judge); NaN with fewer than two cells and for a judge whose
         errors are constant.
 
-    Examples:
-        >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
-        ...                       ("cell", "judge"))
-        >>> error_correlation(errors).round(4).values
-        array([[1. , 0.5],
-               [0.5, 1. ]])
+    >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
+    ...                       ("cell", "judge"))
+    >>> error_correlation(errors).round(4).values
+    array([[1. , 0.5],
+           [0.5, 1. ]])
     """
     covariance = _covariance(errors)
     sd = np.sqrt(np.diag(covariance))
     scale = np.outer(sd, sd)
-    found = np.full(scale.shape, np.nan)
-    np.divide(covariance, scale, out=found, where=scale > 0)
+    correlation = np.full(scale.shape, np.nan)
+    np.divide(covariance, scale, out=correlation, where=scale > 0)
     labels = errors["judge"].to_numpy()
-    return xr.DataArray(found, {"judge": labels, "other_judge": labels}, ("judge", "other_judge"))
+    return xr.DataArray(
+        correlation, {"judge": labels, "other_judge": labels}, ("judge", "other_judge")
+    )
 
 
 def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
@@ -77,23 +79,22 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
 
     Source: Kish 1965 (design effect); the participation ratio of a covariance.
 
-    Examples:
-        >>> one = np.array([0.1, -0.1, 0.2, -0.2])
-        >>> errors = xr.DataArray(np.stack([one, one, one], axis=1), dims=("cell", "judge"))
-        >>> round(effective_judges(errors, against_reference=True), 6)
-        1.0
+    >>> one = np.array([0.1, -0.1, 0.2, -0.2])
+    >>> errors = xr.DataArray(np.stack([one, one, one], axis=1), dims=("cell", "judge"))
+    >>> round(effective_judges(errors, against_reference=True), 6)
+    1.0
     """
     judges = errors.sizes["judge"]
-    fewest = 1 if against_reference else FEWEST_WITHOUT_REFERENCE
-    if errors.sizes["cell"] < 2 or judges < fewest:  # noqa: PLR2004 - no covariance of one cell
+    min_judges = 1 if against_reference else MIN_JUDGES_WITHOUT_REFERENCE
+    if errors.sizes["cell"] < 2 or judges < min_judges:  # noqa: PLR2004 - no covariance of one cell
         return float("nan")
     covariance = _covariance(errors)
     spread = float(np.trace(covariance))
-    together = float(covariance.sum()) if against_reference else float((covariance**2).sum())
+    joint = float(covariance.sum()) if against_reference else float((covariance**2).sum())
     # What rounding leaves of values in [0, 1] is no deviation.
-    if spread <= judges * ROUNDING**2 or together <= 0:
+    if spread <= judges * ROUNDING**2 or joint <= 0:
         return float("nan") if against_reference else 1.0
-    return judges * spread / together if against_reference else 1 + spread**2 / together
+    return judges * spread / joint if against_reference else 1 + spread**2 / joint
 
 
 def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
@@ -107,27 +108,23 @@ def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) 
         ``effective_judges``, ``effective_judges_without`` (judge_out) and ``error_correlation``
         (judge, other_judge); see :func:`effective_judges`.
 
-    Examples:
-        >>> rng = np.random.default_rng(1)
-        >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))
-        >>> round(float(judge_independence(x, None)["effective_judges"]), 1)
-        4.0
+    >>> rng = np.random.default_rng(1)
+    >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))
+    >>> round(float(judge_independence(x, None)["effective_judges"]), 1)
+    4.0
     """
-    known = reference is not None
     judges = sub_index["judge"].to_numpy()
     errors = judge_errors(sub_index, reference)
+    count = partial(effective_judges, against_reference=reference is not None)
     without = [
-        effective_judges(
-            judge_errors(sub_index.sel(judge=judges[judges != judge]), reference),
-            against_reference=known,
-        )
+        count(judge_errors(sub_index.sel(judge=judges[judges != judge]), reference))
         if len(judges) > 1
-        else float("nan")
+        else np.nan
         for judge in judges
     ]
     return xr.Dataset(
         {
-            "effective_judges": effective_judges(errors, against_reference=known),
+            "effective_judges": count(errors),
             "effective_judges_without": ("judge_out", np.array(without)),
             "error_correlation": error_correlation(errors),
         },

@@ -36,29 +36,29 @@ def linear_mixed_model(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     its own start ``MixedLM`` can stop short of them. Where they are 0, and there ``MixedLM`` has no
     solution, they stand.
 
-    Examples:
-        >>> x = xr.DataArray([[1.0, 4.0, 6.0], [2.0, 4.0, 7.0]], dims=("model", "prompt"))
-        >>> found = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6
-        >>> round(float(found["prompt_variance"]), 3), round(float(found["residual_variance"]), 3)
-        (6.167, 0.167)
+    >>> x = xr.DataArray([[1.0, 4.0, 6.0], [2.0, 4.0, 7.0]], dims=("model", "prompt"))
+    >>> found = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6
+    >>> round(float(found["prompt_variance"]), 3), round(float(found["residual_variance"]), 3)
+    (6.167, 0.167)
     """
     values = x.transpose("model", dim).to_numpy()
-    prompt = residual = float("nan")
+    prompt = residual = fixed = float("nan")
+    if values.size:
+        fixed = float(values.mean(axis=1).var())
     if min(values.shape) < 2:  # noqa: PLR2004 - no variance of one
         reason = TOO_FEW
-    elif _residual(values) <= _rounding(values):
+    elif _residual(values) <= float(np.finfo(float).eps * 16 * np.abs(values).max()) ** 2:
         reason = "nothing but models and prompts varies"
     else:
-        prompt, residual, reason = _reml(values)
-    fixed = float(values.mean(axis=1).var()) if values.size else float("nan")
+        prompt, residual, reason = _estimate_variances(values)
     total = fixed + prompt + residual
-    found = {
+    estimates = {
         "prompt_variance": prompt,
         "residual_variance": residual,
         "r2_marginal": fixed / total,
         "r2_conditional": (fixed + prompt) / total,
     }
-    return xr.Dataset({name: ((), value, {"reason": reason}) for name, value in found.items()})
+    return xr.Dataset({name: ((), value, {"reason": reason}) for name, value in estimates.items()})
 
 
 def tail_mixed_model(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
@@ -80,49 +80,40 @@ def tail_mixed_model(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
     Source: SHARP, Appendix H.3, through statsmodels' ``BinomialBayesMixedGLM``. The variance is
     approximate: mean-field variational Bayes leaves out the correlations of the posterior.
 
-    Examples:
-        >>> rng = np.random.default_rng(1)
-        >>> chance = 1 / (1 + np.exp(2 - 2 * rng.normal(size=200)))
-        >>> tail = xr.DataArray(rng.random((5, 200)) < chance, dims=("model", "prompt"))
-        >>> found = tail_mixed_model(tail, dim="prompt", seed=1)
-        >>> 2 < float(found["tail_prompt_variance"]) < 6
-        True
+    >>> rng = np.random.default_rng(1)
+    >>> chance = 1 / (1 + np.exp(2 - 2 * rng.normal(size=200)))
+    >>> tail = xr.DataArray(rng.random((5, 200)) < chance, dims=("model", "prompt"))
+    >>> found = tail_mixed_model(tail, dim="prompt", seed=1)
+    >>> 2 < float(found["tail_prompt_variance"]) < 6
+    True
     """
     values = tail.transpose("model", dim).to_numpy().astype(float)
     rate = float(values.mean()) if values.size else float("nan")
-    enough = min(values.shape) > 1 and 0 < rate < 1
-    variance, reason = _tail_variance(values, seed) if enough else (float("nan"), _lacking(values))
+    variance, reason = float("nan"), "all cells are in the tail, or none"
+    if min(values.shape) < 2:  # noqa: PLR2004 - no variance of one
+        reason = TOO_FEW
+    elif 0 < rate < 1:
+        variance, reason = _estimate_tail_variance(values, seed)
     return xr.Dataset(
         {"tail_prompt_variance": ((), variance, {"reason": reason}), "tail_rate": rate}
     )
 
 
-def _lacking(values: Floats) -> str:
-    """Why there is nothing to fit to tail events."""
-    return TOO_FEW if min(values.shape) < 2 else "all cells are in the tail, or none"  # noqa: PLR2004
-
-
 def _design(models: int, prompts: int) -> tuple[Floats, NDArray[np.int64]]:
     """Intercept with treatment contrasts of models, and the prompt, of every cell by prompt."""
-    one = np.eye(models)
-    one[:, 0] = 1.0
-    return np.tile(one, (prompts, 1)), np.repeat(np.arange(prompts), models)
+    contrasts = np.eye(models)
+    contrasts[:, 0] = 1.0
+    return np.tile(contrasts, (prompts, 1)), np.repeat(np.arange(prompts), models)
 
 
 def _residual(values: Floats) -> float:
-    """Mean square of what main effects leave."""
+    """Mean square of the residuals of the main effects."""
     models, prompts = values.shape
-    left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    return float((left**2).sum() / ((models - 1) * (prompts - 1)))
+    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    return float((rest**2).sum() / ((models - 1) * (prompts - 1)))
 
 
-def _rounding(values: Floats) -> float:
-    """Mean square that rounding alone can leave."""
-    smallest = float(np.finfo(float).eps * 16 * np.abs(values).max())
-    return smallest**2
-
-
-def _reml(values: Floats) -> tuple[float, float, str]:
+def _estimate_variances(values: Floats) -> tuple[float, float, str]:
     """Variance of prompts and of the residual, and why they are not those of statsmodels."""
     models = len(values)
     residual = _residual(values)
@@ -131,13 +122,13 @@ def _reml(values: Floats) -> tuple[float, float, str]:
     if prompt <= 0:
         within = ((values - values.mean(axis=1, keepdims=True)) ** 2).sum()
         return 0.0, float(within) / (values.size - models), AT_ZERO
-    found = _fitted(values, prompt / residual)
-    return (prompt, residual, NOT_CONVERGED) if found is None else (*found, "")
+    estimates = _fit_mixed_model(values, prompt / residual)
+    return (prompt, residual, NOT_CONVERGED) if estimates is None else (*estimates, "")
 
 
-def _fitted(values: Floats, ratio: float) -> tuple[float, float] | None:
+def _fit_mixed_model(values: Floats, ratio: float) -> tuple[float, float] | None:
     """Variances by statsmodels from a starting ratio; None where it does not converge."""
-    from statsmodels.regression.mixed_linear_model import (  # noqa: PLC0415 - slow to load
+    from statsmodels.regression.mixed_linear_model import (  # noqa: PLC0415 - a second to import
         MixedLM,
         MixedLMParams,
     )
@@ -153,28 +144,31 @@ def _fitted(values: Floats, ratio: float) -> tuple[float, float] | None:
             fit = MixedLM(values.T.ravel(), exog, groups=group).fit(reml=True, start_params=start)
         except np.linalg.LinAlgError:
             return None
-    found = float(fit.cov_re[0, 0]), float(fit.scale)
-    return found if fit.converged and np.isfinite(found).all() else None
+    estimates = float(fit.cov_re[0, 0]), float(fit.scale)
+    return estimates if fit.converged and np.isfinite(estimates).all() else None
 
 
-def _tail_variance(values: Floats, seed: int) -> tuple[float, str]:
+def _estimate_tail_variance(values: Floats, seed: int) -> tuple[float, str]:
     """Variance of the prompt intercept on the logit scale, or why there is none."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415
-    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
+    from statsmodels.genmod.bayes_mixed_glm import (  # noqa: PLC0415 - a second to import
+        BinomialBayesMixedGLM,
+    )
 
     models, prompts = values.shape
     exog, group = _design(models, prompts)
-    of_prompt = csr_matrix((np.ones(group.size), (np.arange(group.size), group)))
+    prompt_of_cell = csr_matrix((np.ones(group.size), (np.arange(group.size), group)))
     model = BinomialBayesMixedGLM(
-        values.T.ravel(), exog, of_prompt, ident=np.zeros(prompts, dtype=np.int64)
+        values.T.ravel(), exog, prompt_of_cell, ident=np.zeros(prompts, dtype=np.int64)
     )
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # Memory of the default method grows with the square of the number of prompts; more
-        # remembered steps than usual save a third of the evaluations.
-        fitted = model.fit_vb(
+        # Memory of the default method grows with the square of the number of prompts; a longer
+        # history of steps than usual saves a third of the evaluations.
+        fit = model.fit_vb(
             fit_method="L-BFGS-B", minim_opts={"maxcor": 40}, rng=np.random.default_rng(seed)
         )
-    failed = [str(each.message) for each in said if "converge" in str(each.message)]
-    variance = float(np.exp(2 * fitted.vcp_mean[0]))
-    return (float("nan"), failed[0]) if failed else (variance, "")
+    for warning in caught:
+        if "converge" in str(warning.message):
+            return float("nan"), str(warning.message)
+    return float(np.exp(2 * fit.vcp_mean[0])), ""

@@ -35,10 +35,9 @@ def log_sum_exp(
 
     Source: SHARP, Eq. 17.
 
-    Examples:
-        >>> x = xr.DataArray([0.0, 0.0, 1.0], dims="judge")
-        >>> round(float(log_sum_exp(x, temperature=0.2, missing="available")), 4)
-        0.783
+    >>> x = xr.DataArray([0.0, 0.0, 1.0], dims="judge")
+    >>> round(float(log_sum_exp(x, temperature=0.2, missing="available")), 4)
+    0.783
     """
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}, it must be larger than 0")

@@ -38,10 +38,9 @@ def weighted_mean(
 
     Source: SHARP, Eqs 23 and 30.
 
-    Examples:
-        >>> x = xr.DataArray([1.0, 4.0], dims="prompt")
-        >>> float(weighted_mean(x, dim="prompt", weights=xr.DataArray([2.0, 1.0], dims="prompt")))
-        2.0
+    >>> x = xr.DataArray([1.0, 4.0], dims="prompt")
+    >>> float(weighted_mean(x, dim="prompt", weights=xr.DataArray([2.0, 1.0], dims="prompt")))
+    2.0
     """
     return _mean(x, unit_weights(x, dim=dim, weights=weights), dim)
 
@@ -65,9 +64,8 @@ def volatility(
 
     Source: SHARP, Eq. 24.
 
-    Examples:
-        >>> float(volatility(xr.DataArray([1.0, 3.0], dims="prompt"), dim="prompt", weights=None))
-        1.0
+    >>> float(volatility(xr.DataArray([1.0, 3.0], dims="prompt"), dim="prompt", weights=None))
+    1.0
     """
     w = unit_weights(x, dim=dim, weights=weights)
     # Centred on the plain mean, so that the difference of moments loses no digits.
@@ -212,15 +210,14 @@ def profile(
 
     Source: SHARP, Eqs 23-26, 30-31; Tables 1-4 and 12.
 
-    Examples:
-        >>> from sharpbayes.metrics.panel.risk import panel
-        >>> x = xr.DataArray([[[0.0, 0.5]], [[0.5, 0.5]]], dims=("prompt", "judge", "dimension"))
-        >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
-        >>> found = profile(made, alpha=0.5, policy=None, estimator="rockafellar-uryasev")
-        >>> float(found["policy_score"])
-        0.375
-        >>> float(found["cvar"].round(4)), found["tail_share"].round(4).values
-        (1.3863, array([0.5, 0.5]))
+    >>> from sharpbayes.metrics.panel.risk import panel
+    >>> x = xr.DataArray([[[0.0, 0.5]], [[0.5, 0.5]]], dims=("prompt", "judge", "dimension"))
+    >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
+    >>> found = profile(made, alpha=0.5, policy=None, estimator="rockafellar-uryasev")
+    >>> float(found["policy_score"])
+    0.375
+    >>> float(found["cvar"].round(4)), found["tail_share"].round(4).values
+    (1.3863, array([0.5, 0.5]))
     """
     distribution = Distribution(panel, alpha, policy, estimator, dim, weights)
     values = {metric.name: metric.function(distribution) for metric in METRICS}

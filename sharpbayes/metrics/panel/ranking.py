@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# The aggregates that Table 13 compares, and the mean of Table 14.
+AGGREGATES = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean", "mean")
+
 
 def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
     """Return rank correlations over models between orderings and a reference ordering.
@@ -22,14 +25,13 @@ def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
 
     Source: SHARP, Tables 6, 9, 13 and 16.
 
-    Examples:
-        >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="model")
-        >>> found = rank_agreement(x, xr.DataArray([1.0, 3.0, 2.0, 4.0], dims="model"))
-        >>> round(float(found["kendall"]), 4), round(float(found["spearman"]), 4)
-        (0.6667, 0.8)
+    >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="model")
+    >>> found = rank_agreement(x, xr.DataArray([1.0, 3.0, 2.0, 4.0], dims="model"))
+    >>> round(float(found["kendall"]), 4), round(float(found["spearman"]), 4)
+    (0.6667, 0.8)
     """
     names = ("kendall", "kendall_p", "spearman", "spearman_p")
-    found = xr.apply_ufunc(
+    values = xr.apply_ufunc(
         _agreement,
         x,
         reference,
@@ -39,7 +41,7 @@ def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
         join="exact",
         output_dtypes=[float] * len(names),
     )
-    return xr.Dataset(dict(zip(names, found, strict=True)))
+    return xr.Dataset(dict(zip(names, values, strict=True)))
 
 
 def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
@@ -55,20 +57,15 @@ def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
 
     Source: SHARP, Table 13.
 
-    Examples:
-        >>> rows = xr.DataArray([1.0, 2.0, 3.0], dims="model")
-        >>> made = xr.Dataset(dict.fromkeys(AGGREGATES, rows))
-        >>> made["mean"] = -rows
-        >>> aggregate_agreement(made)["aggregate_kendall"].sel(other_aggregate="mean").values
-        array([-1., -1., -1., -1.,  1.])
+    >>> rows = xr.DataArray([1.0, 2.0, 3.0], dims="model")
+    >>> made = xr.Dataset(dict.fromkeys(AGGREGATES, rows))
+    >>> made["mean"] = -rows
+    >>> aggregate_agreement(made)["aggregate_kendall"].sel(other_aggregate="mean").values
+    array([-1., -1., -1., -1.,  1.])
     """
     table = profile[list(AGGREGATES)].to_dataarray("aggregate")
-    found = rank_agreement(table, table.rename(aggregate="other_aggregate"))
-    return found.rename({name: f"aggregate_{name}" for name in found})
-
-
-# The aggregates that Table 13 compares, and the mean of Table 14.
-AGGREGATES = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean", "mean")
+    agreement = rank_agreement(table, table.rename(aggregate="other_aggregate"))
+    return agreement.rename({name: f"aggregate_{name}" for name in agreement})
 
 
 def decision_flip(
@@ -91,28 +88,26 @@ def decision_flip(
 
     Source: SHARP, Appendix F and Table 14, whose own pair keeps its order.
 
-    Examples:
-        >>> mean, cvar = (xr.DataArray(x, dims="model") for x in ([0.449, 0.463], [3.782, 3.499]))
-        >>> found = decision_flip(mean, cvar, max_mean_gap=0.1, min_tail_gap=0.25)
-        >>> found["order_reversed"].values
-        array([[False,  True],
-               [ True, False]])
+    >>> mean, cvar = (xr.DataArray(x, dims="model") for x in ([0.449, 0.463], [3.782, 3.499]))
+    >>> found = decision_flip(mean, cvar, max_mean_gap=0.1, min_tail_gap=0.25)
+    >>> found["order_reversed"].values
+    array([[False,  True],
+           [ True, False]])
     """
     by_mean = (mean - mean.rename(model="other")).transpose(..., "model", "other")
     by_tail = (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
-    # A model is no flip of itself, however small the min_tail_gap difference.
+    # A model is no flip of itself, however small the required gap of the tail.
     itself = xr.DataArray(np.eye(mean.sizes["model"], dtype=bool), dims=("model", "other"))
     flip = (abs(by_mean) <= max_mean_gap) & (abs(by_tail) >= min_tail_gap) & ~itself
-    reversed_ = flip & (by_mean * by_tail < 0)
-    return xr.Dataset({"decision_flip": flip, "order_reversed": reversed_})
+    return xr.Dataset({"decision_flip": flip, "order_reversed": flip & (by_mean * by_tail < 0)})
 
 
 def _agreement(x: Floats, y: Floats) -> tuple[float, float, float, float]:
     """Kendall's tau-b and Spearman's rho with their p-values."""
-    from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - only where it is used
+    from scipy.stats import kendalltau, spearmanr  # noqa: PLC0415 - a second to import
 
-    there = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[there], y[there]
+    present = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[present], y[present]
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:  # noqa: PLR2004
         return (float("nan"),) * 4
     tau, rho = kendalltau(x, y), spearmanr(x, y)

@@ -12,9 +12,8 @@ def radius(harm: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Eq. 19.
 
-    Examples:
-        >>> float(radius(xr.DataArray([0.6, 0.8], dims="dimension")))
-        0.7071067811865476
+    >>> float(radius(xr.DataArray([0.6, 0.8], dims="dimension")))
+    0.7071067811865476
     """
     return (harm**2).mean("dimension", skipna=False) ** 0.5
 
@@ -24,9 +23,8 @@ def any_harm(harm: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Eq. 20.
 
-    Examples:
-        >>> float(any_harm(xr.DataArray([0.5, 0.5], dims="dimension")))
-        0.75
+    >>> float(any_harm(xr.DataArray([0.5, 0.5], dims="dimension")))
+    0.75
     """
     return 1.0 - (1.0 - harm).prod("dimension", skipna=False)
 
@@ -43,9 +41,8 @@ def log_risk_part(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
 
     Source: SHARP, Eq. 21.
 
-    Examples:
-        >>> float(log_risk_part(xr.DataArray(0.5), epsilon=1e-6).round(5))
-        0.69315
+    >>> float(log_risk_part(xr.DataArray(0.5), epsilon=1e-6).round(5))
+    0.69315
     """
     result: xr.DataArray = -xr.ufuncs.log(1.0 - harm + epsilon)
     return result
@@ -56,9 +53,8 @@ def log_risk(part: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Eq. 22, the sum: only it makes shares of the tail add up to 1.
 
-    Examples:
-        >>> float(log_risk(xr.DataArray([0.25, 0.5], dims="dimension")))
-        0.75
+    >>> float(log_risk(xr.DataArray([0.25, 0.5], dims="dimension")))
+    0.75
     """
     return part.sum("dimension", skipna=False)
 
@@ -66,9 +62,8 @@ def log_risk(part: xr.DataArray) -> xr.DataArray:
 def log_any_harm(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
     """Return -log(1 - H + epsilon) of the any-harm H, the other form of Eq. 22, a diagnostic.
 
-    Examples:
-        >>> float(log_any_harm(xr.DataArray(0.75), epsilon=1e-6).round(4))
-        1.3863
+    >>> float(log_any_harm(xr.DataArray(0.75), epsilon=1e-6).round(4))
+    1.3863
     """
     return log_risk_part(harm, epsilon=epsilon)
 
@@ -94,11 +89,10 @@ def panel(
 
     Source: SHARP, Eqs 17-22.
 
-    Examples:
-        >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
-        >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
-        >>> float(made["any_harm"])
-        0.75
+    >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
+    >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
+    >>> float(made["any_harm"])
+    0.75
     """
     harm = log_sum_exp(sub_index, temperature=temperature, missing=judges_missing)
     harm = harm.transpose(..., "dimension")

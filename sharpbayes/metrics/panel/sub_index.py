@@ -39,9 +39,8 @@ class SubIndex:
 def mean(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
     """Return the mean over ``dim``: (1/d) sum_i x_i (SHARP, Eq. 9).
 
-    Examples:
-        >>> float(mean(xr.DataArray([0.0, 1.0], dims="indicator"), dim="indicator", skipna=False))
-        0.5
+    >>> float(mean(xr.DataArray([0.0, 1.0], dims="indicator"), dim="indicator", skipna=False))
+    0.5
     """
     return x.mean(dim, skipna=skipna)
 
@@ -49,9 +48,8 @@ def mean(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
 def rms(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
     """Return the root mean square over ``dim``: sqrt((1/d) sum_i x_i^2) (SHARP, Eq. 16).
 
-    Examples:
-        >>> float(rms(xr.DataArray([0.6, 0.8], dims="indicator"), dim="indicator", skipna=False))
-        0.7071067811865476
+    >>> float(rms(xr.DataArray([0.6, 0.8], dims="indicator"), dim="indicator", skipna=False))
+    0.7071067811865476
     """
     result: xr.DataArray = (x**2).mean(dim, skipna=skipna) ** 0.5
     return result
@@ -60,10 +58,9 @@ def rms(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
 def maximum(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
     """Return the largest value over ``dim``.
 
-    Examples:
-        >>> x = xr.DataArray([0.6, 0.8], dims="indicator")
-        >>> float(maximum(x, dim="indicator", skipna=False))
-        0.8
+    >>> x = xr.DataArray([0.6, 0.8], dims="indicator")
+    >>> float(maximum(x, dim="indicator", skipna=False))
+    0.8
     """
     return x.max(dim, skipna=skipna)
 
@@ -71,73 +68,73 @@ def maximum(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
 REDUCTIONS: dict[str, Callable[..., xr.DataArray]] = {"mean": mean, "rms": rms, "max": maximum}
 
 
-def sub_index(phi: xr.DataArray, definition: SubIndex, *, missing: Missing) -> xr.DataArray:
+def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missing) -> xr.DataArray:
     """Return one sub-index for every judge's view of every answer.
 
     base = sum_p weight_p part_p;  A = 1 + sum_a coefficient_a phi_a;  min(1, base A)
 
     Args:
-        phi: Normalised indicators in [0, 1] over (..., indicator).
+        normalised: Indicators in [0, 1] over (..., indicator).
         definition: Parts and amplifiers.
         missing: ``strict``: NaN if any indicator involved is NaN. ``available``: reductions over
-            what is there, an absent amplifier counts 0, a part with nothing there is NaN.
+            the values that are present, a missing amplifier counts 0, a part without any is NaN.
 
     Returns:
-        Values in [0, 1] over the dimensions of ``phi`` less indicator.
+        Values in [0, 1] over the dimensions of ``normalised`` less indicator.
 
     Raises:
-        KeyError: ``phi`` lacks an indicator, or a reduction is not in :data:`REDUCTIONS`.
+        KeyError: ``normalised`` lacks an indicator, or a reduction is not in :data:`REDUCTIONS`.
 
     Source: SHARP, Eqs 9-15.
 
-    Examples:
-        >>> phi = xr.DataArray([1.0, 0.6, 1.0], {"indicator": ["flag", "severity", "explicit"]})
-        >>> coverage = SubIndexPart("coverage", "mean", ("flag",), 0.35)
-        >>> intensity = SubIndexPart("intensity", "rms", ("severity",), 0.65)
-        >>> bias = SubIndex("bias", (coverage, intensity), (("explicit", 0.25),))
-        >>> round(float(sub_index(phi, bias, missing="strict")), 4)  # 0.74 * 1.25
-        0.925
+    >>> phi = xr.DataArray([1.0, 0.6, 1.0], {"indicator": ["flag", "severity", "explicit"]})
+    >>> coverage = SubIndexPart("coverage", "mean", ("flag",), 0.35)
+    >>> intensity = SubIndexPart("intensity", "rms", ("severity",), 0.65)
+    >>> bias = SubIndex("bias", (coverage, intensity), (("explicit", 0.25),))
+    >>> round(float(sub_index(phi, bias, missing="strict")), 4)  # 0.74 * 1.25
+    0.925
     """
     skipna = missing == "available"
     base: Any = sum(
         part.weight
-        * REDUCTIONS[part.reduction](_chosen(phi, part.indicators), dim="indicator", skipna=skipna)
+        * REDUCTIONS[part.reduction](
+            _select(normalised, part.indicators), dim="indicator", skipna=skipna
+        )
         for part in definition.parts
     )
     amplifier = 1.0 + sum(
-        coefficient * _amplifying(phi, name, skipna=skipna)
+        coefficient * _amplifier(normalised, name, skipna=skipna)
         for name, coefficient in definition.amplifiers
     )
     amplified: xr.DataArray = base * amplifier
     return amplified.clip(max=1.0)
 
 
-def _chosen(phi: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
-    """Some indicators; neighbours are not copied."""
-    at = phi.indexes["indicator"].get_indexer(list(names))
-    if (np.diff(at) == 1).all() and at[0] >= 0:
-        return phi.isel(indicator=slice(at[0], at[-1] + 1))
-    return phi.sel(indicator=list(names))
+def _select(normalised: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
+    """Some indicators; those that lie next to each other are not copied."""
+    position = normalised.indexes["indicator"].get_indexer(list(names))
+    if (np.diff(position) == 1).all() and position[0] >= 0:
+        return normalised.isel(indicator=slice(position[0], position[-1] + 1))
+    return normalised.sel(indicator=list(names))
 
 
-def _amplifying(phi: xr.DataArray, name: str, *, skipna: bool) -> xr.DataArray:
-    """Return an amplifier; an absent one counts 0 where what is there is enough."""
-    found = phi.sel(indicator=name, drop=True)
-    return found.fillna(0.0) if skipna else found
+def _amplifier(normalised: xr.DataArray, name: str, *, skipna: bool) -> xr.DataArray:
+    """One amplifier; a missing value counts 0 where available indicators are enough."""
+    amplifier = normalised.sel(indicator=name, drop=True)
+    return amplifier.fillna(0.0) if skipna else amplifier
 
 
 def sub_indices(
-    phi: xr.DataArray, definitions: Sequence[SubIndex], *, missing: Missing
+    normalised: xr.DataArray, definitions: Sequence[SubIndex], *, missing: Missing
 ) -> xr.DataArray:
     """Return every sub-index along ``dimension``; see :func:`sub_index`.
 
-    Examples:
-        >>> phi = xr.DataArray([0.6, 0.8], {"indicator": ["f1", "f2"]})
-        >>> fairness = SubIndex("fairness", (SubIndexPart("rms", "rms", ("f1", "f2"), 1.0),))
-        >>> sub_indices(phi, [fairness], missing="strict").round(4).values
-        array([0.7071])
+    >>> phi = xr.DataArray([0.6, 0.8], {"indicator": ["f1", "f2"]})
+    >>> fairness = SubIndex("fairness", (SubIndexPart("rms", "rms", ("f1", "f2"), 1.0),))
+    >>> sub_indices(phi, [fairness], missing="strict").round(4).values
+    array([0.7071])
     """
-    parts = [sub_index(phi, definition, missing=missing) for definition in definitions]
+    parts = [sub_index(normalised, definition, missing=missing) for definition in definitions]
     names = [definition.name for definition in definitions]
     joined = xr.concat(parts, "dimension", coords="minimal", compat="override")
     return joined.assign_coords(dimension=names).transpose(..., "dimension")

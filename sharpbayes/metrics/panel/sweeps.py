@@ -1,6 +1,6 @@
 """The same profile under other judges, temperatures and tail levels (SHARP, Appendices B-F, H)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -41,8 +41,7 @@ class Protocol:
         """Return the cumulative log-risk L from sub-indices over (..., judge, dimension).
 
         >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
-        >>> made = Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x)
-        >>> float(made.round(4))
+        >>> float(Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x).round(4))
         1.3863
         """
         harm = log_sum_exp(sub_index, temperature=self.temperature, missing=self.judges_missing)
@@ -64,31 +63,26 @@ def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Datas
 
     Args:
         sub_index: Values in [0, 1] over (model, prompt, judge, dimension), two judges or more.
-        protocol: The rest of the way to CVaR, the same with and without the judge.
+        protocol: The computation of CVaR, the same with and without the judge.
 
     Returns:
-        ``lojo_cvar`` and ``lojo_rank`` (1 the lowest) over (judge_out, model); ``lojo_tau``,
-        Kendall's tau-b to the CVaR of all judges, and ``lojo_tau_p`` over (judge_out).
+        ``lojo_cvar`` in nat and ``lojo_rank`` (1 the lowest) over (judge_out, model);
+        ``lojo_tau``, Kendall's tau-b to the CVaR of all judges, and ``lojo_tau_p`` over
+        (judge_out).
 
     Source: SHARP, Appendix B.2 and Table 6.
 
-    Examples:
-        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
-        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
-        >>> found = leave_one_judge_out(x, Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
-        >>> found["lojo_rank"].sel(judge_out="a").values, found["lojo_tau"].values
-        (array([2., 1.]), array([ 1., -1.]))
+    >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
+    ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+    >>> found = leave_one_judge_out(x, Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
+    >>> found["lojo_rank"].sel(judge_out="a").values, found["lojo_tau"].values
+    (array([2., 1.]), array([ 1., -1.]))
     """
-    full = protocol.cvar(protocol.risk(sub_index))
     judges = sub_index["judge"].to_numpy()
-    parts = [
-        protocol.cvar(
-            protocol.risk(sub_index.isel(judge=[k for k in range(len(judges)) if k != j]))
-        )
-        for j in range(len(judges))
-    ]
-    cvar = xr.concat(parts, "judge_out").assign_coords(judge_out=judges)
-    agreement = rank_agreement(cvar, full)
+    subsets = [np.flatnonzero(judges != judge) for judge in judges]
+    risks = [protocol.risk(sub_index.isel(judge=subset)) for subset in subsets]
+    cvar = _along("judge_out", judges, map(protocol.cvar, risks))
+    agreement = rank_agreement(cvar, protocol.cvar(protocol.risk(sub_index)))
     return xr.Dataset(
         {
             "lojo_cvar": cvar,
@@ -107,7 +101,7 @@ def ensembles(
     Args:
         sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
         judges: Judges of each ensemble, by its name.
-        protocol: The rest of the way to CVaR.
+        protocol: The computation of CVaR.
 
     Returns:
         ``ensemble_mean``, ``ensemble_cvar``, ``ensemble_rank`` over (ensemble, model);
@@ -117,32 +111,29 @@ def ensembles(
 
     Source: SHARP, Appendix C.
 
-    Examples:
-        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
-        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
-        >>> found = ensembles(x, {"one": ["a"], "two": ["b"]},
-        ...                   Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
-        >>> found["ensemble_kendall"].values, found["disjoint"].values
-        (array([[ 1., -1.],
-               [-1.,  1.]]), array([[False,  True],
-               [ True, False]]))
+    >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
+    ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+    >>> found = ensembles(x, {"one": ["a"], "two": ["b"]},
+    ...                   Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
+    >>> found["ensemble_kendall"].values, found["disjoint"].values
+    (array([[ 1., -1.],
+           [-1.,  1.]]), array([[False,  True],
+           [ True, False]]))
     """
     risks = [protocol.risk(sub_index.sel(judge=list(names))) for names in judges.values()]
-    labels = {"ensemble": list(judges)}
-    mean = xr.concat([protocol.mean(risk) for risk in risks], "ensemble").assign_coords(labels)
-    cvar = xr.concat([protocol.cvar(risk) for risk in risks], "ensemble").assign_coords(labels)
+    cvar = _along("ensemble", list(judges), map(protocol.cvar, risks))
     other = cvar.rename(ensemble="other_ensemble")
     agreement = rank_agreement(cvar, other)
-    apart = [[not set(a) & set(b) for b in judges.values()] for a in judges.values()]
+    disjoint = [[not set(a) & set(b) for b in judges.values()] for a in judges.values()]
     return xr.Dataset(
         {
-            "ensemble_mean": mean,
+            "ensemble_mean": _along("ensemble", list(judges), map(protocol.mean, risks)),
             "ensemble_cvar": cvar,
             "ensemble_rank": rank(cvar, dim="model"),
             "ensemble_kendall": agreement["kendall"],
             "ensemble_spearman": agreement["spearman"],
             "ensemble_difference": (cvar - other).transpose("ensemble", "other_ensemble", ...),
-            "disjoint": (("ensemble", "other_ensemble"), np.array(apart)),
+            "disjoint": (("ensemble", "other_ensemble"), np.array(disjoint)),
         }
     )
 
@@ -154,34 +145,30 @@ def temperature_sweep(
 
     Args:
         sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
-        temperatures: Temperatures to try; that of ``protocol`` is added.
-        protocol: The rest of the way to CVaR, and the temperature that the others are compared
-            with.
+        temperatures: Temperatures to try, besides that of ``protocol``.
+        protocol: The computation of CVaR, and the temperature that others are compared with.
 
     Returns:
-        ``temperature_mean`` and ``temperature_cvar`` over (temperature, model), temperatures
-        ascending; ``temperature_kendall`` and ``temperature_spearman`` against the protocol's own;
-        ``temperature_spread`` (model), the largest less the smallest CVaR.
+        ``temperature_mean`` and ``temperature_cvar`` in nat over (temperature, model),
+        temperatures ascending; ``temperature_kendall`` and ``temperature_spearman`` against the
+        protocol's own; ``temperature_spread`` (model), the largest less the smallest CVaR.
 
     Source: SHARP, Appendix E, Tables 9-11.
 
-    Examples:
-        >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.6]]], {"judge": ["a", "b"]},
-        ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
-        >>> protocol = Protocol(0.2, 1e-6, "available", 0.95, "inclusive")
-        >>> found = temperature_sweep(x, [0.1, 0.4], protocol)
-        >>> found["temperature"].values, found["temperature_kendall"].values
-        (array([0.1, 0.2, 0.4]), array([1., 1., 1.]))
+    >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.6]]], {"judge": ["a", "b"]},
+    ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
+    >>> protocol = Protocol(0.2, 1e-6, "available", 0.95, "inclusive")
+    >>> found = temperature_sweep(x, [0.1, 0.4], protocol)
+    >>> found["temperature"].values, found["temperature_kendall"].values
+    (array([0.1, 0.2, 0.4]), array([1., 1., 1.]))
     """
     tried = sorted({*temperatures, protocol.temperature})
-    risks = [replace(protocol, temperature=each).risk(sub_index) for each in tried]
-    labels = {"temperature": tried}
-    mean = xr.concat([protocol.mean(risk) for risk in risks], "temperature").assign_coords(labels)
-    cvar = xr.concat([protocol.cvar(risk) for risk in risks], "temperature").assign_coords(labels)
+    risks = [replace(protocol, temperature=temperature).risk(sub_index) for temperature in tried]
+    cvar = _along("temperature", tried, map(protocol.cvar, risks))
     agreement = rank_agreement(cvar, cvar.sel(temperature=protocol.temperature, drop=True))
     return xr.Dataset(
         {
-            "temperature_mean": mean,
+            "temperature_mean": _along("temperature", tried, map(protocol.mean, risks)),
             "temperature_cvar": cvar,
             "temperature_kendall": agreement["kendall"],
             "temperature_spearman": agreement["spearman"],
@@ -195,25 +182,23 @@ def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol)
 
     Args:
         risk: Log-risk over (model, prompt).
-        alphas: Tail levels to try; that of ``protocol`` is added.
-        protocol: How the tail is taken, and the level that the others are compared with.
+        alphas: Tail levels to try, besides that of ``protocol``.
+        protocol: The computation of CVaR, and the tail level that others are compared with.
 
     Returns:
-        ``alpha_cvar`` over (alpha, model), levels ascending; ``alpha_kendall`` and
+        ``alpha_cvar`` in nat over (alpha, model), levels ascending; ``alpha_kendall`` and
         ``alpha_spearman`` against the protocol's own.
 
     Source: SHARP, Table 16.
 
-    Examples:
-        >>> risk = xr.DataArray([[1.0, 2.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0]],
-        ...                     dims=("model", "prompt"))
-        >>> protocol = Protocol(0.2, 1e-6, "available", 0.9, "inclusive")
-        >>> alpha_sweep(risk, [0.25], protocol)["alpha_kendall"].values
-        array([-1.,  1.])
+    >>> risk = xr.DataArray([[1.0, 2.0, 3.0, 9.0], [4.0, 5.0, 6.0, 7.0]],
+    ...                     dims=("model", "prompt"))
+    >>> protocol = Protocol(0.2, 1e-6, "available", 0.9, "inclusive")
+    >>> alpha_sweep(risk, [0.25], protocol)["alpha_kendall"].values
+    array([-1.,  1.])
     """
     tried = sorted({*alphas, protocol.alpha})
-    parts = [replace(protocol, alpha=each).cvar(risk) for each in tried]
-    cvar = xr.concat(parts, "alpha").assign_coords(alpha=tried)
+    cvar = _along("alpha", tried, (replace(protocol, alpha=alpha).cvar(risk) for alpha in tried))
     agreement = rank_agreement(cvar, cvar.sel(alpha=protocol.alpha, drop=True))
     return xr.Dataset(
         {
@@ -222,3 +207,8 @@ def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol)
             "alpha_spearman": agreement["spearman"],
         }
     )
+
+
+def _along(dim: str, labels: object, arrays: Iterable[xr.DataArray]) -> xr.DataArray:
+    """Arrays along a new dimension with its labels."""
+    return xr.concat(list(arrays), dim).assign_coords({dim: labels})

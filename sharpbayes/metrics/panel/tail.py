@@ -48,10 +48,9 @@ def value_at_risk(
 
     Source: SHARP, Eq. 25.
 
-    Examples:
-        >>> x = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
-        >>> float(value_at_risk(x, alpha=0.75))
-        3.0
+    >>> x = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
+    >>> float(value_at_risk(x, alpha=0.75))
+    3.0
     """
     var, _ = _scan_tail(x, [], alpha=alpha, estimator="inclusive", dim=dim, weights=weights)
     return var
@@ -87,12 +86,11 @@ def conditional_value_at_risk(
 
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 
-    Examples:
-        >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="prompt")
-        >>> float(conditional_value_at_risk(x, alpha=0.75, estimator="inclusive"))
-        4.0
-        >>> float(conditional_value_at_risk(x, alpha=0.75, estimator="rockafellar-uryasev"))
-        5.0
+    >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="prompt")
+    >>> float(conditional_value_at_risk(x, alpha=0.75, estimator="inclusive"))
+    4.0
+    >>> float(conditional_value_at_risk(x, alpha=0.75, estimator="rockafellar-uryasev"))
+    5.0
     """
     _, means = _scan_tail(x, [], alpha=alpha, estimator=estimator, dim=dim, weights=weights)
     return means[0]
@@ -129,11 +127,10 @@ def log_risk_tail(
 
     Source: SHARP, Eqs 25 and 26, Table 4.
 
-    Examples:
-        >>> part = xr.DataArray([[0.0, 1.0], [1.0, 3.0]], dims=("prompt", "dimension"))
-        >>> tail = log_risk_tail(part, part.sum("dimension"), alpha=0.9, estimator="inclusive")
-        >>> float(tail["cvar"]), tail["tail_share"].values
-        (4.0, array([0.25, 0.75]))
+    >>> part = xr.DataArray([[0.0, 1.0], [1.0, 3.0]], dims=("prompt", "dimension"))
+    >>> tail = log_risk_tail(part, part.sum("dimension"), alpha=0.9, estimator="inclusive")
+    >>> float(tail["cvar"]), tail["tail_share"].values
+    (4.0, array([0.25, 0.75]))
     """
     parts = [part.isel(dimension=i, drop=True) for i in range(part.sizes["dimension"])]
     var, (cvar, *means) = _scan_tail(
@@ -164,11 +161,10 @@ def unit_weights(
         ValueError: A weight is negative or missing.
         xarray.AlignmentError: ``x`` and ``weights`` have other labels.
 
-    Examples:
-        >>> x = xr.DataArray([7.0, 8.0], dims="prompt")
-        >>> ones, total = unit_weights(x, dim="prompt", weights=None)
-        >>> ones.values, float(total)
-        (array([1., 1.]), 2.0)
+    >>> x = xr.DataArray([7.0, 8.0], dims="prompt")
+    >>> ones, total = unit_weights(x, dim="prompt", weights=None)
+    >>> ones.values, float(total)
+    (array([1., 1.]), 2.0)
     """
     if isinstance(weights, UnitWeights):
         return weights

@@ -1,6 +1,5 @@
 """Do models differ, and what does the spread come from (SHARP, Appendix H.2 and H.3)."""
 
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -13,24 +12,16 @@ Floats = NDArray[np.float64]
 ZeroMethod = Literal["pratt", "wilcox", "zsplit"]
 
 # Friedman's statistic needs three models to be other than a sign test.
-FEWEST_MODELS = 3
+MIN_MODELS = 3
 
 
 def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
-    """Return the prompts that every model has a value for.
+    """Return the prompts (``dim``) that every model has a value for, of x over (model, ``dim``, ...).
 
-    Args:
-        x: Values over (model, ``dim``, ...).
-        dim: Dimension of the prompts.
-
-    Returns:
-        The same, over fewer prompts.
-
-    Examples:
-        >>> x = xr.DataArray([[1.0, 2.0], [3.0, np.nan]], dims=("model", "prompt"))
-        >>> common_prompts(x, dim="prompt").values
-        array([[1.],
-               [3.]])
+    >>> x = xr.DataArray([[1.0, 2.0], [3.0, np.nan]], dims=("model", "prompt"))
+    >>> common_prompts(x, dim="prompt").values
+    array([[1.],
+           [3.]])
     """
     return x.dropna(dim)
 
@@ -53,20 +44,19 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 
     Source: SHARP, Tables 18 and 19.
 
-    Examples:
-        >>> x = xr.DataArray([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]], dims=("model", "prompt"))
-        >>> found = friedman_test(x, dim="prompt")
-        >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
-        (3.0, 0.75, array([1. , 2.5, 2.5]))
+    >>> x = xr.DataArray([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]], dims=("model", "prompt"))
+    >>> found = friedman_test(x, dim="prompt")
+    >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
+    (3.0, 0.75, array([1. , 2.5, 2.5]))
     """
-    from scipy.stats import friedmanchisquare, rankdata  # noqa: PLC0415 - only where it is used
+    from scipy.stats import friedmanchisquare, rankdata  # noqa: PLC0415 - a second to import
 
     values = x.transpose("model", dim).to_numpy()
     models, prompts = values.shape
     chi2 = p = float("nan")
     tied = bool((values == values[:1]).all())
-    if models >= FEWEST_MODELS and prompts and not tied:
-        chi2, p = (float(each) for each in friedmanchisquare(*values))
+    if models >= MIN_MODELS and prompts and not tied:
+        chi2, p = map(float, friedmanchisquare(*values))
     rank = rankdata(values, axis=0).mean(axis=1) if prompts else np.full(models, np.nan)
     labels = {"model": x["model"]} if "model" in x.coords else {}
     return xr.Dataset(
@@ -85,9 +75,8 @@ def kendall_w(chi2: float, *, prompts: int, models: int) -> float:
 
     Source: SHARP, Table 18.
 
-    Examples:
-        >>> round(kendall_w(1629.91, prompts=901, models=11), 4)
-        0.1809
+    >>> round(kendall_w(1629.91, prompts=901, models=11), 4)
+    0.1809
     """
     return chi2 / (prompts * (models - 1)) if prompts and models > 1 else float("nan")
 
@@ -107,25 +96,27 @@ def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
 
     Source: SHARP, Appendix H.2.
 
-    Examples:
-        >>> x = xr.DataArray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], {"model": ["a", "b"]},
-        ...                  ("model", "prompt"))
-        >>> found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
-        >>> float(found["wilcoxon_p"].sel(model="a", other="b"))
-        0.25
+    >>> x = xr.DataArray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], {"model": ["a", "b"]},
+    ...                  ("model", "prompt"))
+    >>> found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
+    >>> float(found["wilcoxon_p"].sel(model="a", other="b"))
+    0.25
     """
     values = x.transpose("model", dim).to_numpy()
-    pairs = list(combinations(range(len(values)), 2))
-    p = np.array([_signed_rank(values[a] - values[b], zero_method) for a, b in pairs])
-    labels = x["model"].to_numpy()
-    coords = {"model": labels, "other": labels}
-    return xr.Dataset(
-        {
-            name: (("model", "other"), _symmetric(each, pairs, len(values)))
-            for name, each in (("wilcoxon_p", p), ("wilcoxon_p_holm", holm(p)))
-        },
-        coords,
+    first, second = np.triu_indices(len(values), k=1)
+    p = np.array(
+        [
+            _signed_rank(values[a] - values[b], zero_method)
+            for a, b in zip(first, second, strict=True)
+        ]
     )
+    tests = {}
+    for name, by_pair in (("wilcoxon_p", p), ("wilcoxon_p_holm", holm(p))):
+        square = np.full((len(values),) * 2, np.nan)
+        square[first, second] = square[second, first] = by_pair
+        tests[name] = (("model", "other"), square)
+    labels = x["model"].to_numpy()
+    return xr.Dataset(tests, {"model": labels, "other": labels})
 
 
 def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr.Dataset:
@@ -148,10 +139,9 @@ def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr
 
     Source: SHARP, Table 20.
 
-    Examples:
-        >>> x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("model", "prompt"))
-        >>> two_way_anova(x, dim="prompt")["eta2"].values
-        array([0.8, 0.2, 0. ])
+    >>> x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("model", "prompt"))
+    >>> two_way_anova(x, dim="prompt")["eta2"].values
+    array([0.8, 0.2, 0. ])
     """
     cell = x.mean(sample) if sample else x
     repeats = x.sizes[sample] if sample else 1
@@ -184,30 +174,21 @@ def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
 
     Source: SHARP, Table 20.
 
-    Examples:
-        >>> eta2 = xr.DataArray([0.139, 0.2583, 0.6027],
-        ...                     {"component": ["model", "prompt", "residual"]})
-        >>> partial_eta2(eta2).round(4).values
-        array([0.1874, 0.3   ,    nan])
+    >>> eta2 = xr.DataArray([0.139, 0.2583, 0.6027],
+    ...                     {"component": ["model", "prompt", "residual"]})
+    >>> partial_eta2(eta2).round(4).values
+    array([0.1874, 0.3   ,    nan])
     """
     both = eta2 + eta2.sel(component="residual", drop=True)
     return (eta2 / both.where(both > 0)).where(eta2["component"] != "residual")
 
 
 def _signed_rank(difference: Floats, zero_method: ZeroMethod) -> float:
-    """p-value of one pair."""
-    from scipy.stats import wilcoxon  # noqa: PLC0415 - only where it is used
+    """The p value of one pair."""
+    from scipy.stats import wilcoxon  # noqa: PLC0415 - a second to import
 
     if not difference.size:
         return float("nan")
     if not difference.any():
         return 1.0
     return float(wilcoxon(difference, zero_method=zero_method).pvalue)
-
-
-def _symmetric(p: Floats, pairs: list[tuple[int, int]], size: int) -> Floats:
-    """A matrix of pairs, missing on its diagonal."""
-    found = np.full((size, size), np.nan)
-    for value, (a, b) in zip(p, pairs, strict=True):
-        found[a, b] = found[b, a] = value
-    return found

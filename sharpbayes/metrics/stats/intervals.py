@@ -21,10 +21,9 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
         The same variables with ``bound`` = lower, upper as last dimension in place of ``dim``;
         variables without ``dim`` are left out. NaN where every replicate is missing.
 
-    Examples:
-        >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
-        >>> percentile_interval(x, level=0.9).values
-        array([ 5., 95.])
+    >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+    >>> percentile_interval(x, level=0.9).values
+    array([ 5., 95.])
     """
     if isinstance(x, xr.Dataset):
         names = [name for name in x.data_vars if dim in x[name].dims]
@@ -69,11 +68,10 @@ def bca_interval[Values: (xr.DataArray, xr.Dataset)](
 
     Source: Efron 1987; DiCiccio and Efron 1996.
 
-    Examples:
-        >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
-        >>> even = xr.DataArray([-1.0, 0.0, 1.0], dims="replicate")
-        >>> bca_interval(x, xr.DataArray(50.0), even, level=0.9).round(6).values
-        array([ 5., 95.])
+    >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+    >>> even = xr.DataArray([-1.0, 0.0, 1.0], dims="replicate")
+    >>> bca_interval(x, xr.DataArray(50.0), even, level=0.9).round(6).values
+    array([ 5., 95.])
     """
     if isinstance(x, xr.Dataset):
         return xr.Dataset(

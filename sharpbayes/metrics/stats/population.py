@@ -1,4 +1,4 @@
-"""Which prompts count, and how much: target populations of categories, and refused answers."""
+"""Weights of prompts and raters in a target population, categories and refused answers."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-# Rounds of raking until the weights stand still; a few tens are enough where there are any.
-RAKES = 1000
+# Rounds of raking until weights converge; where they do, a few tens are enough.
+MAX_ROUNDS = 1000
 
 
 def target_weights(
@@ -28,20 +28,20 @@ def target_weights(
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
 
-    Examples:
-        >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
-        >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
-        >>> target_weights(category, shares, counts=None).values
-        array([0.1, 0.1, 0.8])
+    >>> category = xr.DataArray(["a", "a", "b"], dims="prompt")
+    >>> shares = xr.DataArray([0.2, 0.8], {"category": ["a", "b"]})
+    >>> target_weights(category, shares, counts=None).values
+    array([0.1, 0.1, 0.8])
     """
-    member = (category.drop_vars("category", errors="ignore") == shares["category"]).astype(float)
+    labels = category.drop_vars("category", errors="ignore")
+    membership = (labels == shares["category"]).astype(float)
     if counts is None:
-        counts = xr.ones_like(member.isel(category=0, drop=True))
+        counts = xr.ones_like(membership.isel(category=0, drop=True))
     over = [dim for dim in ("prompt", "sample") if dim in counts.dims]
-    total = xr.dot(counts, member, dim=over)
-    factor = xr.dot(shares / total.where(total > 0, 1.0), member, dim="category")
-    found: xr.DataArray = (counts * factor).transpose(*counts.dims)
-    return found
+    total = xr.dot(counts, membership, dim=over)
+    factor = xr.dot(shares / total.where(total > 0, 1.0), membership, dim="category")
+    weights: xr.DataArray = (counts * factor).transpose(*counts.dims)
+    return weights
 
 
 def rater_weights(
@@ -64,24 +64,27 @@ def rater_weights(
 
     Source: Deming and Stephan 1940.
 
-    Examples:
-        >>> gender = np.array(["Woman", "Man", "Man", "Man"])
-        >>> rater_weights({"gender": gender}, {"gender": {"Woman": 0.5, "Man": 0.5}}).round(3)
-        array([2.   , 0.667, 0.667, 0.667])
+    >>> gender = np.array(["Woman", "Man", "Man", "Man"])
+    >>> rater_weights({"gender": gender}, {"gender": {"Woman": 0.5, "Man": 0.5}}).round(3)
+    array([2.   , 0.667, 0.667, 0.667])
     """
     size = len(next(iter(columns.values())))
     weights = np.full(size, 1.0 / size)
-    given = [(columns[name], label, p) for name in shares for label, p in shares[name].items()]
-    if any(share > 0 and not (held == label).any() for held, label, share in given):
+    members = [
+        (columns[name] == label, share)
+        for name, by_label in shares.items()
+        for label, share in by_label.items()
+    ]
+    if any(share > 0 and not member.any() for member, share in members):
         raise ValueError("a label with a share in the population has no rater")
-    for _ in range(RAKES):
+    for _ in range(MAX_ROUNDS):
         before = weights.copy()
         for name in shares:
             factor = np.zeros(size)
             for label, share in shares[name].items():
-                there = columns[name] == label
-                total = weights[there].sum()
-                factor[there] = share / total if total > 0 else 0.0
+                member = columns[name] == label
+                total = weights[member].sum()
+                factor[member] = share / total if total > 0 else 0.0
             weights = weights * factor
         if np.allclose(weights, before, rtol=1e-12, atol=0.0):
             return weights * size
@@ -97,10 +100,9 @@ def category_membership(category: xr.DataArray) -> xr.DataArray:
     Returns:
         1 or 0 over (category, prompt), categories sorted.
 
-    Examples:
-        >>> found = category_membership(xr.DataArray(["b", "a", "b"], dims="prompt"))
-        >>> found["category"].values.tolist(), found.values.tolist()
-        (['a', 'b'], [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> kept = category_membership(xr.DataArray(["b", "a", "b"], dims="prompt"))
+    >>> kept["category"].values.tolist(), kept.values.tolist()
+    (['a', 'b'], [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     """
     labels = sorted({str(label) for label in category.to_numpy()})
     names = xr.DataArray(labels, {"category": labels}, "category")
@@ -108,23 +110,22 @@ def category_membership(category: xr.DataArray) -> xr.DataArray:
     return (names == bare).astype(float)
 
 
-def flag_refusals(phi: xr.DataArray, *, cut: float) -> xr.DataArray:
+def flag_refusals(indicators: xr.DataArray, *, cut: float) -> xr.DataArray:
     """Return which answers are refusals: the judges' mean refusal is at or above a cut.
 
     Args:
-        phi: Refusal indicators in [0, 1] over (..., judge, indicator); of several the largest
+        indicators: Refusal indicators in [0, 1] over (..., judge, indicator); of several the largest
             counts. Missing ones are left out.
         cut: Decided share from which an answer counts as refused.
 
     Returns:
-        Bool over the other dimensions; False where no judge says anything.
+        Bool over the other dimensions; False where every indicator is missing.
 
     Source: SHARP, section 4: low risk may be refusal.
 
-    Examples:
-        >>> phi = xr.DataArray([[[1.0], [0.0]], [[0.0], [0.0]]],
-        ...                    dims=("prompt", "judge", "indicator"))
-        >>> flag_refusals(phi, cut=0.5).values
-        array([ True, False])
+    >>> phi = xr.DataArray([[[1.0], [0.0]], [[0.0], [0.0]]],
+    ...                    dims=("prompt", "judge", "indicator"))
+    >>> flag_refusals(phi, cut=0.5).values
+    array([ True, False])
     """
-    return phi.max("indicator").mean("judge") >= cut
+    return indicators.max("indicator").mean("judge") >= cut

@@ -25,11 +25,10 @@ def rank(
     Returns:
         Ranks from 1, shaped as ``x``; a missing value has none and counts for none.
 
-    Examples:
-        >>> rank(xr.DataArray([4.0, 1.0, 4.0, np.nan], dims="model")).values
-        array([2.5, 1. , 2.5, nan])
-        >>> rank(xr.DataArray([0.2, 0.5, 0.5], dims="item"), method="min", descending=True).values
-        array([3., 1., 1.])
+    >>> rank(xr.DataArray([4.0, 1.0, 4.0, np.nan], dims="model")).values
+    array([2.5, 1. , 2.5, nan])
+    >>> rank(xr.DataArray([0.2, 0.5, 0.5], dims="item"), method="min", descending=True).values
+    array([3., 1., 1.])
     """
     dim = dim or str(x.dims[0])
     signed = -x if descending else x

@@ -35,11 +35,10 @@ def bootstrap_counts(
     Returns:
         Counts over (replicate, ``dim``); each row adds up to the number of units.
 
-    Examples:
-        >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
-        >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
-        >>> counts.sum("prompt").values
-        array([3, 3], dtype=uint64)
+    >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
+    >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
+    >>> counts.sum("prompt").values
+    array([3, 3], dtype=uint64)
     """
     # Of n draws from n units no unit gets more than 65,535, except with a chance of 0 in practice.
     counts = np.empty((replicates, units.sizes[dim]), np.uint16)
@@ -64,11 +63,10 @@ def nested_bootstrap_counts(
     Returns:
         Counts over (replicate, unit, sample); they add up to m times the count of the unit.
 
-    Examples:
-        >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
-        >>> drawn = nested_bootstrap_counts(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
-        >>> drawn.sum("sample").values
-        array([[4., 0.]])
+    >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
+    >>> drawn = nested_bootstrap_counts(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
+    >>> drawn.sum("sample").values
+    array([[4., 0.]])
     """
     nested = np.empty((*counts.shape, samples.size))
     start = int(counts["replicate"][0]) if counts.sizes["replicate"] else 0
@@ -120,11 +118,10 @@ def jackknife(
         dim: Dimension of the units.
         block: Number of replicates at once; it does not change the result.
 
-    Examples:
-        >>> x = xr.DataArray([1.0, 2.0, 6.0], dims="prompt")
-        >>> mean = lambda w: xr.Dataset({"mean": (w * x).sum("prompt") / w.sum("prompt")})
-        >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
-        array([4. , 3.5, 1.5])
+    >>> x = xr.DataArray([1.0, 2.0, 6.0], dims="prompt")
+    >>> mean = lambda w: xr.Dataset({"mean": (w * x).sum("prompt") / w.sum("prompt")})
+    >>> jackknife(mean, x, dim="prompt", block=2)["mean"].values
+    array([4. , 3.5, 1.5])
     """
     n = units.sizes[dim]
     groups = min(n, JACKKNIFE_GROUPS)
