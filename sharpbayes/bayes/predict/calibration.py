@@ -119,12 +119,7 @@ def sampling_fit(ratings: Ratings, model: Model, sampler: Sampler, *, execution:
 
 
 def replace_categories(design: Design, categories: Mapping[str, NDArray[np.integer]]) -> Design:
-    """Return the design of other ratings of the same items by the same raters.
-
-    Args:
-        design: The design.
-        categories: Categories of each scale; shape (1, rating).
-    """
+    """Return the design of other ratings of the same items by the same raters, (1, rating)."""
     scales = (replace(scale, category=categories[scale.name][0]) for scale in design.scales)
     return replace(design, scales=tuple(scales))
 

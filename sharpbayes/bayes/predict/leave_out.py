@@ -65,12 +65,7 @@ class Units:
 
 
 def make_units(ratings: Ratings, by: str) -> Units:
-    """Return the levels of a column that have ratings as units, or single ratings.
-
-    Args:
-        ratings: Observed ratings.
-        by: ``rating``, or the name of a column.
-    """
+    """Return the levels of a column that have ratings as units, or single ratings."""
     if by == RATING:
         count = len(ratings.score)
         return Units(by, tuple(map(str, range(count))), np.arange(count))

@@ -27,16 +27,7 @@ def refit_without_unit(
     """Return log p(y_u | y without u) of a unit by fitting the model without its ratings.
 
     Missing (nan) where the unit has every rating of a scale, or the kernel does not support the
-    model.
-
-    Args:
-        design: The design of the model for all ratings.
-        ratings: All ratings.
-        model: The model file.
-        sampler: Settings of the fit.
-        units: All units.
-        unit: Number of the unit that is left out.
-        seed: Seed of the fit.
+    model. ``design`` and ``ratings`` are those of all units.
     """
     others = ratings.of(units.code != unit)
     reduced = build_design(others, model)
@@ -50,14 +41,7 @@ def refit_without_unit(
 
 
 def predict_unit(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> float:
-    """Return log p(y_u) averaged over draws that do not depend on the unit's ratings.
-
-    Args:
-        posterior: Draws of a fit without the unit.
-        design: The design with the unit's ratings.
-        units: All units.
-        unit: Number of the unit.
-    """
+    """Return the log of the mean of p(y_u) over draws of a fit without the unit's ratings."""
     values = unit_log_likelihood(posterior, design, units, unit)
     return float(logsumexp(values) - np.log(len(values)))
 

@@ -41,20 +41,10 @@ def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
 
 
 def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Execution) -> list[Arrays]:
-    """Sample every chain that is not in the store.
+    """Sample every chain that is not in the store; return draws and statistics of all chains.
 
-    Args:
-        compiled: A model as nutpie takes it.
-        sampler: Numbers of chains, tuning steps and draws.
-        seed: Seed from which the seeds of the chains follow.
-        execution: Store of finished chains, progress, and how many chains run at once.
-
-    Returns:
-        Draws and statistics of each chain, all of one length. After Ctrl-C chains are shorter
-        or fewer than asked for.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
+    All chains have one length. After Ctrl-C they are shorter or fewer than asked for; Ctrl-C
+    before any chain had finished its tuning raises KeyboardInterrupt.
     """
     names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
     chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}

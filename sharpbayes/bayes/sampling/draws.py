@@ -13,17 +13,11 @@ Floats = NDArray[np.float64]
 
 
 def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.Dataset:
-    """Return the posterior of a design.
+    """Return the posterior from the values that the kernel stores, shape (chain, draw, value).
 
-    Args:
-        values: Values that the kernel stores of each draw; shape (chain, draw, value).
-        design: Labels of every dimension.
-        layout: Position of each variable among the values.
-
-    Returns:
-        ``location_*``, ``gap_*``, ``discrimination_*``, ``sd_*``, ``correlation_*`` and
-        ``threshold_*`` over (chain, draw) and their own dimensions. Gap effects and thresholds
-        are missing for a level without ratings on the scale.
+    It has ``location_*``, ``gap_*``, ``discrimination_*``, ``sd_*``, ``correlation_*`` and
+    ``threshold_*`` over (chain, draw) and their own dimensions. Gap effects and thresholds are
+    missing for a level without ratings on the scale.
     """
     terms = {term.name: term for term in design.terms}
     variables = {}
@@ -77,12 +71,6 @@ def apply_gap_effects(
 
     c'_k = c_r + sum_{r <= j < k} (c_{j+1} - c_j) exp(effect_j) for k > r, and likewise below r.
     Where thresholds are not ordered, (c_{j+1} - c_j) + effect_j takes the place of the product.
-
-    Args:
-        thresholds: Thresholds over the scale's ``_cutpoint`` dimension.
-        effects: Effects on the gaps over the scale's ``_gap`` dimension and any others.
-        scale: The scale.
-        ordered: Whether thresholds are ordered.
     """
     dim, gap_dim = scale.cutpoint_dim, scale.gap_dim
     cuts = thresholds.transpose(..., dim)

@@ -32,13 +32,8 @@ def tune_design(
 ) -> Design:
     """Return a design with the non-centring weights that :func:`choose_weights` chooses.
 
-    Args:
-        design: The design of a model for some ratings.
-        ratings: These ratings, or others of the same raters about the same items: the categories
-            of ``design`` are kept.
-        model: The model file.
-        seed: Seed of the trial run.
-        execution: Its number of cores is used.
+    ``ratings`` may be others of the same items by the same raters: the categories of the design
+    are kept.
     """
     if design.unsupported_by_kernel:
         return design
@@ -58,11 +53,6 @@ def choose_weights(
 
     where q is the 5% quantile. The mean of a group of effects that is only identified together
     with another term is left out.
-
-    Args:
-        design: Terms of a model indexed by ratings, with weights by their number of ratings.
-        seed: Seed of the trial run.
-        execution: Its number of cores is used.
     """
     terms = [term for term in design.terms if term.n_sds]
     if not terms:
@@ -85,13 +75,7 @@ def _groups(design: Design, term: Term) -> Index:
 
 
 def prior_variance_share(posterior: xr.Dataset, term: Term, groups: Index) -> float:
-    """Return the mean share of their prior variance that a term's effects keep.
-
-    Args:
-        posterior: Draws of a trial run.
-        term: The term.
-        groups: For each effect the group whose mean is left out, -1 for none.
-    """
+    """Return the mean share of their prior variance that effects keep, less the means of groups."""
     values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
     flat = term.to_effects(values).reshape(-1, term.size)
     # Gap effects of a level without ratings on the scale are missing.

@@ -29,20 +29,11 @@ from sharpbayes.spec.study import Sampler
 def sample_posterior(
     design: Design, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
 ) -> xr.DataTree:
-    """Sample a design through the kernel, or through PyMC's graph if the kernel does not support it.
+    """Return ``posterior`` and ``sample_stats`` of a design over (chain, draw).
 
-    Args:
-        design: Terms of a model indexed by ratings.
-        sampler: Numbers of chains, tuning steps and draws.
-        seed: Seed of all chains.
-        execution: Where chains run and are kept; the draws are the same wherever they run.
-
-    Returns:
-        ``posterior`` and ``sample_stats`` over (chain, draw). After Ctrl-C there are fewer draws
-        than asked for.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C before any chain had finished its tuning.
+    The kernel samples it, or PyMC's graph if the kernel does not support it. The draws are the
+    same wherever chains run. After Ctrl-C there are fewer than asked for; Ctrl-C before any chain
+    had finished its tuning raises KeyboardInterrupt.
     """
     if not design.unsupported_by_kernel:
         return sample_kernel(design, sampler, seed=seed, execution=execution)
@@ -78,14 +69,7 @@ def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed
 def sample_graph(
     model: Any, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
 ) -> xr.DataTree:
-    """Sample a PyMC model, which takes a minute to compile; see :func:`sample_posterior`.
-
-    Args:
-        model: A PyMC model, such as :func:`sharpbayes.bayes.graph.model.build_model` returns.
-        sampler: Numbers of chains, tuning steps and draws.
-        seed: Seed of all chains.
-        execution: Where chains are kept; they always run in this process.
-    """
+    """Sample a PyMC model, which takes a minute to compile, in this process."""
     names = public_names(model)
     compiled = nutpie.compile_pymc_model(model, var_names=names)
     chains = run_chains(compiled, sampler, seed=seed, execution=execution)

@@ -21,11 +21,8 @@ MAX_LENGTH_FACTOR = 8
 def suggest(table: xr.Dataset, values: Floats, statistics: xr.Dataset, sampler: Sampler) -> str:
     """Return sentences on likely causes and what to try, the most telling first.
 
-    Args:
-        table: Numbers of :func:`sharpbayes.bayes.sampling.convergence.check_convergence`.
-        values: Draws of the parameters; shape (parameter, chain, draw).
-        statistics: Statistics of the sampler over (chain, draw).
-        sampler: Its settings and limits.
+    ``table`` has the numbers of :func:`sharpbayes.bayes.sampling.convergence.check_convergence`,
+    ``values`` the draws of its parameters, (parameter, chain, draw).
     """
     sentences = [
         _divergences(table, values, statistics, sampler),
