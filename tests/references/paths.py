@@ -16,7 +16,7 @@ from scipy import stats
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.sampling.convergence import parameters
+from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.bayes.sampling.geometry import choose_weights
 from sharpbayes.bayes.sampling.nuts import sample_graph, sample_kernel
 from sharpbayes.spec.load import load_study
@@ -62,8 +62,8 @@ def moments(values):
 def compare_posteriors(name):
     """The row of a data set."""
     title, design, draws = posteriors(name)
-    labels, ours = parameters(draws[0])
-    names, theirs = parameters(draws[1])
+    labels, ours = stack_parameters(draws[0])
+    names, theirs = stack_parameters(draws[1])
     order = [list(names).index(label) for label in labels]
     both = [ours, theirs[order]]
     varying = np.isfinite(ours).all(axis=(1, 2)) & (ours.std(axis=(1, 2)) > 0)

@@ -19,7 +19,7 @@ from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.replication import log_likelihood
-from sharpbayes.bayes.sampling.draws import labelled
+from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.test_kernel import kept_at
@@ -66,7 +66,7 @@ def at_the_mode(likelihood, link, *, own):
         return -value, -slope
 
     found = minimize(less, initial_point(design, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
-    draws = labelled(kept_at(flat, found.x)[None, None], design, flat)
+    draws = label_draws(kept_at(flat, found.x)[None, None], design, flat)
     # of single precision each, as results keep them
     return draws, float(log_likelihood(draws, design)["rating_score"].astype(float).sum())
 
