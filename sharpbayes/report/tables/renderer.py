@@ -11,8 +11,9 @@ from pathlib import Path
 from sharpbayes.errors import StorageError, printable
 from sharpbayes.report.tables.table import MINUS, Table
 
-# Characters between two columns; a first column is folded to FIRST and a text to TEXT characters.
-GAP, FIRST, TEXT = 2, 32, 28
+# Characters between two columns and around a grid; a first column is folded to FIRST and a text to
+# TEXT characters.
+GAP, EDGES, FIRST, TEXT = 2, 3, 32, 28
 # What spreadsheets take as the start of a formula, and cells that only hold numbers.
 FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 NUMBERS = re.compile(r"(?:[-+0-9.,%()\[\] \u2212]|(?<= )to(?= ))*(?:[eE][-+]?[0-9]+)?")
@@ -306,7 +307,7 @@ def _columns_of_parts(table: Table, width: int) -> Iterator[list[int]]:
     """Columns after the first that fit on a line together, at least one a part."""
     cells = list(zip(table.header, *table.rows, strict=True))
     widths = [max(map(_needed_width, column)) for column in cells]
-    first = min(max(map(len, cells[0])), FIRST)
+    first = min(max(map(len, cells[0])), FIRST) + EDGES
     part: list[int] = []
     for column in range(1, len(widths)):
         if part and first + sum(widths[c] + GAP for c in (*part, column)) > width:

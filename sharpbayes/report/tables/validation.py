@@ -85,7 +85,7 @@ def _ambiguous(view: View) -> tuple[list[Labels], int]:
     """Pairs of models that are not separable, the closest first, and the number of all pairs."""
     cvar = view.group("profile")["cvar"].dropna("model").to_series()
     models = [model for model in view.coordinate("profile/model", "profile/cvar") if model in cvar]
-    gaps = [
+    gaps: list[Labels] = [
         {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
         for pair in not_separable(view, models)
     ]
