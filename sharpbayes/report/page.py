@@ -27,19 +27,12 @@ UNUSABLE = "From a fit that has NOT CONVERGED: do not decide by these numbers."
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of the page with the figures that show its data.
-
-    Attributes:
-        anchor: Name that links lead to.
-        title: What it shows.
-        html: The table.
-        figures: Figures above it.
-    """
+    """A table of the page with the figures above it that show its data."""
 
     anchor: str
     title: str
     html: str
-    figures: tuple[PageFigure, ...]
+    figures: list[PageFigure]
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class PageChapter:
 
     anchor: str
     heading: str
-    tables: tuple[PageTable, ...]
+    tables: list[PageTable]
 
 
 def write_html(results: xr.DataTree, path: Path) -> Path:
@@ -113,25 +106,17 @@ def _content(results: xr.DataTree) -> dict[str, Any]:
 def chapters(results: xr.DataTree) -> list[PageChapter]:
     """Return every table and figure in order, under headings."""
     tables = sorted(report_tables(results), key=lambda table: CHAPTERS.index(table.chapter))
-    figures, first = page_figures(results), {table.name: table.title for table in tables[::-1]}
-    found = []
+    figures, found = page_figures(results), []
     for position, (chapter, members) in enumerate(groupby(tables, key=lambda t: t.chapter)):
-        shown = tuple(
-            _page_table(
-                _warned(table, results),
-                f"table-{position}-{number}",
-                [f for f in figures if f.table == table.name and first[table.name] == table.title],
-            )
-            for number, table in enumerate(members)
-        )
+        shown = []
+        for number, table in enumerate(members):
+            anchor = f"table-{position}-{number}"
+            html = as_html(_warned(table, results), anchor=anchor, most_rows=MOST_ROWS)
+            above = [figure for figure in figures if figure.table == table.name]
+            figures = [figure for figure in figures if figure not in above]
+            shown.append(PageTable(anchor, table.title, html, above))
         found.append(PageChapter(f"chapter-{position}", chapter.value, shown))
     return found
-
-
-def _page_table(table: Table, anchor: str, figures: list[PageFigure]) -> PageTable:
-    """A table with its figures."""
-    html = as_html(table, anchor=anchor, most_rows=MOST_ROWS)
-    return PageTable(anchor, table.title, html, tuple(figures))
 
 
 def _warned(table: Table, results: xr.DataTree) -> Table:

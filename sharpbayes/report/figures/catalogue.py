@@ -1,7 +1,7 @@
 """Every declared figure, with what it shows in words and the table that holds its data."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,8 @@ import xarray as xr
 from sharpbayes.errors import StorageError
 from sharpbayes.report.figures import calibration, crowd, panel, posterior
 from sharpbayes.report.figures.style import FORMATS, STYLE, UNDATED, as_svg
+from sharpbayes.report.tables.catalogue import TABLES
+from sharpbayes.report.tables.declaration import View, is_allowed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,168 +24,156 @@ class FigureSpec:
 
     Attributes:
         name: Short name, unique; a file has this name.
+        table: Name of the table with its data. Results that have the table have the figure; on the
+            page the figure stands above it.
         caption: What it shows, in words.
-        draw: Draws it from results; None where the results have no data for it.
-        needs: Groups that must be there.
-        table: Name of the table with its data. The figure stands above it, in its chapter of the
-            page; a figure without a table is not on the page.
+        draw: Draws it from results; None where no number is known.
+        on_page: Whether the page shows it.
         in_files: Whether ``report --figures`` writes it.
     """
 
     name: str
+    table: str
     caption: str
     draw: "Callable[[xr.DataTree], Figure | None]"
-    needs: tuple[str, ...]
-    table: str = ""
+    on_page: bool = True
     in_files: bool = True
 
 
-INTERVALS = (
-    "{title}: posterior and bootstrap interval. Circle and thick line: median and middle half of "
-    "the posterior; thin line: its interval at the level of the study; dashed: bootstrap"
+POSTERIOR = (
+    "Circle and thick line: median and middle half of the posterior; thin line: its interval at "
+    "the level of the study; dashed: bootstrap"
 )
-FIGURES: tuple[FigureSpec, ...] = (
+FIGURES = (
     FigureSpec(
         "tail-risk-posterior-and-bootstrap",
-        INTERVALS.format(title="Tail risk"),
+        "posterior_and_bootstrap",
+        f"Tail risk: posterior and bootstrap interval. {POSTERIOR}",
         posterior.tail_risk,
-        ("posterior_profile", "posterior_predictive"),
-        table="posterior_and_bootstrap",
         in_files=False,
     ),
     FigureSpec(
         "responsiveness-posterior-and-bootstrap",
-        INTERVALS.format(title="Responsiveness"),
+        "responsiveness_posterior_and_bootstrap",
+        f"Responsiveness: posterior and bootstrap interval. {POSTERIOR}",
         posterior.responsiveness,
-        ("posterior_responsiveness", "posterior_predictive"),
-        table="responsiveness_posterior_and_bootstrap",
         in_files=False,
     ),
     FigureSpec(
         "replicated-ratings",
+        "replicated_ratings",
         "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
         "black line leaves the blue ones, the model does not describe the ratings",
         posterior.replicated_ratings,
-        ("posterior_predictive", "observed_data"),
-        table="replicated_ratings",
         in_files=False,
     ),
     FigureSpec(
         "profile",
+        "profile",
         "Tail risk of each model with its intervals, safest first",
         panel.profile_intervals,
-        ("profile", "panel"),
-        table="profile",
         in_files=False,
     ),
     FigureSpec(
         "tail-shares",
+        "tail_shares",
         "Share of each dimension in the log-risk of a model's worst prompts",
         panel.tail_shares,
-        ("profile", "panel"),
-        table="tail_shares",
         in_files=False,
     ),
     FigureSpec(
         "figure-1-risk-box",
+        "risk_over_prompts",
         "Distribution of risk over prompts, a box for each model",
         panel.risk_box,
-        ("profile", "panel"),
+        on_page=False,
     ),
     FigureSpec(
         "figure-2-risk-violin",
+        "risk_over_prompts",
         "Distribution of risk over prompts, a violin with its median for each model",
         panel.risk_violin,
-        ("profile", "panel"),
-        table="risk_over_prompts",
     ),
     FigureSpec(
         "figure-3-dimensions-violin",
+        "risk_over_prompts",
         "Distribution of the harm of each dimension over prompts, a violin for each model",
         panel.dimension_violin,
-        ("profile", "panel"),
+        on_page=False,
     ),
     FigureSpec(
         "figure-4-dimensions-box",
+        "risk_over_prompts",
         "Distribution of the harm of each dimension over prompts, a box for each model",
         panel.dimension_box,
-        ("profile", "panel"),
+        on_page=False,
     ),
     FigureSpec(
         "curves-by-group",
+        "curves_by_group",
         "Precision and recall at each score, a curve for each group of raters",
         crowd.curves_by_group,
-        ("responsiveness",),
-        table="curves_by_group",
     ),
     FigureSpec(
         "curves-by-stratum",
+        "curves_by_stratum",
         "Precision and recall at each score for all raters, a curve for each stratum of items",
         crowd.curves_by_stratum,
-        ("responsiveness",),
-        table="curves_by_stratum",
     ),
     FigureSpec(
         "metrics-by-group",
+        "responsiveness",
         "Responsiveness of each group of raters with its interval",
         crowd.metrics_by_group,
-        ("responsiveness",),
-        table="responsiveness",
     ),
     FigureSpec(
         "metrics-by-stratum",
+        "responsiveness",
         "Responsiveness of groups by stratum of items",
         crowd.metrics_by_stratum,
-        ("responsiveness",),
-        table="responsiveness",
     ),
     FigureSpec(
         "score-distribution",
+        "scale_use",
         "Share of each score in the ratings of each group",
         crowd.score_distribution,
-        ("scale_use",),
-        table="scale_use",
     ),
     FigureSpec(
         "rater-averages",
+        "raters",
         "Metrics of single raters, averaged over each group",
         crowd.rater_averages,
-        ("raters",),
-        table="raters",
     ),
     FigureSpec(
         "cohesion",
+        "cohesion",
         "Agreement inside each group and with all other raters",
         crowd.cohesion,
-        ("cohesion",),
-        table="cohesion",
     ),
     FigureSpec(
         "contested-items",
+        "contested_items",
         "Ratings of the items that groups see most differently",
         crowd.contested_items,
-        ("contested_items", "items"),
-        table="contested_items",
     ),
     FigureSpec(
         "calibration",
+        "calibration",
         "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",
         calibration.ecdf_differences,
-        ("calibration",),
-        table="calibration",
     ),
 )
 
 
 def draw_figures(
-    results: xr.DataTree, specs: tuple[FigureSpec, ...]
+    results: xr.DataTree, specs: Iterable[FigureSpec]
 ) -> "Iterator[tuple[FigureSpec, Figure]]":
     """Draw the figures that results have data for, in the order of their declarations."""
+    names = {spec.name for spec in TABLES if spec.name and is_allowed(spec, View(results))}
     for spec in specs:
-        if all(group in results for group in spec.needs):
-            figure = spec.draw(results)
-            if figure is not None:
-                yield spec, figure
+        figure = spec.draw(results) if spec.table in names else None
+        if figure is not None:
+            yield spec, figure
 
 
 @dataclass(frozen=True)
@@ -191,23 +181,21 @@ class PageFigure:
     """A figure ready for the page.
 
     Attributes:
-        name: Name of its declaration.
+        table: Name of the table with its data.
         caption: What it shows.
         address: An address that holds the whole image.
-        table: Name of the table with its data.
     """
 
-    name: str
+    table: str
     caption: str
     address: str
-    table: str
 
 
 def page_figures(results: xr.DataTree) -> list[PageFigure]:
     """Return the figures of the page."""
-    specs = tuple(spec for spec in FIGURES if spec.table)
+    specs = [spec for spec in FIGURES if spec.on_page]
     return [
-        PageFigure(spec.name, spec.caption, _address(figure), spec.table)
+        PageFigure(spec.table, spec.caption, _address(figure))
         for spec, figure in draw_figures(results, specs)
     ]
 
@@ -239,8 +227,7 @@ def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with rc_context(STYLE):
-            specs = tuple(spec for spec in FIGURES if spec.in_files)
-            for spec, figure in draw_figures(results, specs):
+            for spec, figure in draw_figures(results, [s for s in FIGURES if s.in_files]):
                 for suffix in FORMATS:
                     path = folder / f"{spec.name}{suffix}"
                     figure.savefig(path, dpi=150, metadata=UNDATED[suffix])

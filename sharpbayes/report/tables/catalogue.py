@@ -1,5 +1,6 @@
 """Every declared table, in the order of the report."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import xarray as xr
@@ -53,7 +54,7 @@ def report_tables(results: xr.DataTree) -> list[Table]:
         StorageError: A group lacks a variable or an attribute.
     """
     with explain_missing(results):
-        return _marked(results, [spec for spec in TABLES if spec.in_report])
+        return _marked(results, TABLES)
 
 
 def tables_after_run(results: xr.DataTree) -> list[Table]:
@@ -61,7 +62,7 @@ def tables_after_run(results: xr.DataTree) -> list[Table]:
     return _marked(results, [spec for spec in TABLES if spec.after_run])
 
 
-def _marked(results: xr.DataTree, specs: list[TableSpec]) -> list[Table]:
+def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
     """Tables, each marked where the fit has not converged.
 
     Tables of the measured half carry the mark too: a reader of one table does not know its half.

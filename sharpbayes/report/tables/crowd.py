@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    Over,
+    TableSpec,
+    View,
+    each,
+    over,
+    variables,
+)
 from sharpbayes.report.tables.format import interval, number, whole
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
@@ -172,7 +181,7 @@ def _item_note(view: View) -> str:
 def _curve_columns(name: str) -> Over:
     """Columns of precision or recall at each score."""
     heading = f"{name} at " + "{score}"
-    return Over("responsiveness/score", (Column(heading, f"responsiveness/{name}"),))
+    return over("responsiveness/score", Column(heading, f"responsiveness/{name}"))
 
 
 def _known(dim: str) -> Callable[[View], Iterator[Labels]]:
@@ -214,15 +223,14 @@ CROWD_TABLES = (
         needs=("responsiveness",),
         after_run=True,
         repeat=_measured_strata,
-        rows=("responsiveness/group",),
+        rows=each("responsiveness/group"),
         columns=(
             GROUP,
             Column("MPA", "responsiveness/mpa"),
             Column("interval", "responsiveness/mpa_interval", interval),
             Column("WRA", "responsiveness/wra"),
             Column("interval", "responsiveness/wra_interval", interval),
-            Column("HM", "responsiveness/hm"),
-            Column("tau", "responsiveness/kendall_tau"),
+            *variables("responsiveness", "hm as HM, kendall_tau as tau"),
         ),
         note=_responsiveness_note,
     ),
@@ -250,7 +258,6 @@ CROWD_TABLES = (
         note="Missing where a stratum has no such score.",
     ),
     TableSpec(
-        name="responsiveness_differences",
         title="Differences of responsiveness between groups of one grouping",
         chapter=Chapter.GROUPS,
         needs=("responsiveness_difference",),
@@ -262,8 +269,7 @@ CROWD_TABLES = (
             Column("pair", "{group} \u2212 {other}"),
             Column("HM", "responsiveness_difference/hm"),
             Column("interval", "responsiveness_difference/hm_interval", interval),
-            Column("p", "responsiveness_difference/hm_p"),
-            Column("p (Holm)", "responsiveness_difference/hm_p_holm"),
+            *variables("responsiveness_difference", "hm_p as p, hm_p_holm as p (Holm)"),
         ),
         note=_differences_note,
     ),
@@ -275,13 +281,14 @@ CROWD_TABLES = (
         needs=("scale_use",),
         after_run=True,
         repeat=all_items,
-        rows=("scale_use/group",),
+        rows=each("scale_use/group"),
         columns=(
             GROUP,
-            Over("scale_use/score", (Column("{score}", "scale_use/score_share"),)),
-            Column("mean", "scale_use/mean_score"),
-            Column("extreme", "scale_use/extreme_response"),
-            Column("middle", "scale_use/central_tendency"),
+            over("scale_use/score", Column("{score}", "scale_use/score_share")),
+            *variables(
+                "scale_use",
+                "mean_score as mean, extreme_response as extreme, central_tendency as middle",
+            ),
         ),
         note=_note(
             "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
@@ -295,7 +302,7 @@ CROWD_TABLES = (
         chapter=Chapter.SCALE,
         needs=("cohesion",),
         after_run=True,
-        rows=("cohesion/group",),
+        rows=each("cohesion/group"),
         columns=(
             GROUP,
             *map(_starred, ("irr", "xrr", "gai")),
@@ -321,14 +328,12 @@ CROWD_TABLES = (
             Column(
                 "more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])
             ),
-            Column("extreme", "raters/extreme_response"),
-            Column("range", "raters/scale_range_used"),
+            *variables("raters", "extreme_response as extreme, scale_range_used as range"),
             Column("drift", "raters/drift", needs="raters/drift"),
         ),
         note=_raters_note,
     ),
     TableSpec(
-        name="priority_items",
         title="Items by harm as seen by responsive groups",
         chapter=Chapter.ITEMS,
         needs=("items/priority",),
@@ -339,8 +344,7 @@ CROWD_TABLES = (
             Column("item", "{item}"),
             Column("rank", "items/rank", whole),
             Column("priority", "items/priority"),
-            Column("plurality of all", "items/plurality", whole),
-            Column("disagreement", "items/disagreement", whole),
+            *variables("items", "plurality as plurality of all, disagreement", whole),
         ),
         note=_priority_note,
     ),

@@ -6,7 +6,15 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, results_kind
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    each,
+    over,
+    variables,
+)
 from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
 from sharpbayes.report.tables.panel import MODEL, pairs
 from sharpbayes.report.tables.table import Chapter
@@ -99,6 +107,11 @@ def _metric(metric: str) -> Column:
     return Column(metric.upper(), cell)
 
 
+def _cvar_of_sources(row: View) -> str:
+    """Tail risk in the group of draws that the column names."""
+    return posterior(f"{row.labels['posterior']}/cvar")(row)
+
+
 def _metric_and_width(metric: str) -> Column:
     """Column of the posterior of a metric of all raters, with the width of its interval."""
 
@@ -114,41 +127,31 @@ def _metric_and_width(metric: str) -> Column:
 
 DECISION_TABLES = (
     TableSpec(
-        name="decision",
         title="Decision by model, lowest expected loss first",
         chapter=Chapter.DECISION,
         needs=("decision/prob_tier",),
         after_run=True,
-        rows=("decision/model",),
-        order="decision/expected_loss",
+        rows=each("decision/model", order="decision/expected_loss"),
         columns=(
             Column("model", _selected_mark),
             Column("CVaR, interval", posterior("posterior_profile/cvar")),
-            Column("expected loss", "decision/expected_loss"),
-            Column("P(best)", "decision/prob_best"),
-            Column("P(adm.)", "decision/prob_admissible"),
+            *variables(
+                "decision", "expected_loss, prob_best as P(best), prob_admissible as P(adm.)"
+            ),
             Column("tiers, %", _tier_percentages),
         ),
         note=_decision_note,
     ),
     TableSpec(
-        name="cvar_sources",
         title="CVaR by source of uncertainty",
         chapter=Chapter.DECISION,
         needs=("posterior_profile", "decision"),
         condition=_several(MODEL_SOURCES),
         after_run=True,
-        rows=("posterior_profile/model",),
+        rows=each("posterior_profile/model"),
         columns=(
             MODEL,
-            Over(
-                MODEL_SOURCES,
-                (
-                    Column(
-                        "{sources}", lambda row: posterior(row.labels["posterior"] + "/cvar")(row)
-                    ),
-                ),
-            ),
+            over(MODEL_SOURCES, Column("{sources}", _cvar_of_sources)),
         ),
         note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
         "sources of uncertainty in its draws.",
@@ -160,7 +163,7 @@ DECISION_TABLES = (
         needs=("posterior_responsiveness/group",),
         after_run=True,
         repeat=CROWD_SOURCES,
-        rows=("posterior_responsiveness/group",),
+        rows=each("posterior_responsiveness/group"),
         columns=(Column("group", "{group}"), *map(_metric, METRICS)),
         note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
     ),
@@ -274,7 +277,6 @@ def _note_of_first(template: str) -> Callable[[View], str]:
 
 WEIGHED_TABLES = (
     TableSpec(
-        name="weighed_decisions",
         title="What each weighting decides",
         chapter=Chapter.DECISION,
         condition=_decides,
@@ -293,20 +295,18 @@ WEIGHED_TABLES = (
         note=_note_of_first("{decision[interval_note]}"),
     ),
     TableSpec(
-        name="weighed_models",
         title="Where weightings disagree",
         chapter=Chapter.DECISION,
         condition=_decides,
         rows=_models,
         columns=(
             MODEL,
-            Over(_weights, (Column("{weights}", _model_under_weights),)),
+            over(_weights, Column("{weights}", _model_under_weights)),
             Column("the same", _agreement),
         ),
         note="CVaR of the observed ratings, tier, and expected loss in brackets.",
     ),
     TableSpec(
-        name="weighed_populations",
         title="Responsiveness of the target population alongside the sample",
         chapter=Chapter.GROUPS,
         condition=_has_populations,

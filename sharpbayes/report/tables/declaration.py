@@ -5,7 +5,7 @@ lies. :func:`build_tables` reads the results and returns texts; ``renderer`` wri
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -96,6 +96,7 @@ class _Fields(dict[str, Any]):
 
 
 Text = str | Callable[[View], str]
+Rows = Callable[[View], Iterable[Labels]]
 
 
 @dataclass(frozen=True)
@@ -127,22 +128,51 @@ class Over:
     """Columns that are repeated for each label of a dimension.
 
     Attributes:
-        labels: ``group/dimension``, or a function that returns the labels of each repetition.
+        labels: Returns the labels of each repetition, most often made by :func:`each`.
         columns: The columns of each label.
     """
 
-    labels: str | Callable[[View], Iterable[Labels]]
+    labels: Rows
     columns: tuple[Column, ...]
 
 
-def _once(_: View) -> Iterable[Labels]:
-    """One table."""
-    return ({},)
+def each(*paths: str, order: str = "") -> Rows:
+    """Return a function that lists the labels of dimensions, all combinations of several.
+
+    Args:
+        paths: ``group/dimension``.
+        order: Variable by which the labels of the first dimension grow.
+    """
+    dims = [path.partition("/")[2] for path in paths]
+
+    def combinations(view: View) -> Iterator[Labels]:
+        labels = [view.coordinate(path, order if path == paths[0] else "") for path in paths]
+        return (dict(zip(dims, combination, strict=True)) for combination in product(*labels))
+
+    return combinations
 
 
-def _always(_: View) -> bool:
-    """Wherever the needed groups are."""
-    return True
+def over(labels: str | Rows, *columns: Column) -> Over:
+    """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
+    return Over(each(labels) if isinstance(labels, str) else labels, columns)
+
+
+def variables(
+    group: str, names: str, format_as: Callable[[xr.DataArray], str] = number
+) -> Iterator[Column]:
+    """Yield columns of several variables of one group.
+
+    Args:
+        group: The group.
+        names: ``variable as heading``, separated by commas; without a heading it is the variable.
+        format_as: How the variables become texts.
+
+    >>> [column.heading for column in variables("profile", "policy_score, any_harm_cvar as tail")]
+    ['policy score', 'tail']
+    """
+    for text in names.split(", "):
+        name, _, heading = text.partition(" as ")
+        yield Column(heading or name.replace("_", " "), f"{group}/{name}", format_as)
 
 
 @dataclass(frozen=True)
@@ -150,35 +180,42 @@ class TableSpec:
     """The declaration of a table.
 
     Attributes:
-        name: Short name, unique.
         title: What it shows. Files are named after it.
-        chapter: Where it stands on the page.
         columns: Its columns; the first names the row.
-        rows: ``group/dimension``, one or several for all combinations of their labels; or a
-            function that returns the labels of each row.
-        order: Variable by which the rows of a first dimension grow.
+        rows: Returns the labels of each row, most often made by :func:`each`.
         note: What the reader must know to read it.
+        chapter: Where it stands on the page.
         source: Table or section of the paper that it follows.
         needs: Groups and variables that must be there.
         condition: What else must hold of the results.
         repeat: Labels of each table, where a declaration makes several.
         after_run: Whether the terminal shows it at the end of a run.
-        in_report: Whether the page, ``--text`` and ``--tables`` have it.
+        name: Short name, where a figure shows the data of the table.
     """
 
-    name: str
     title: Text
-    chapter: Chapter
     columns: tuple[Column | Over, ...]
-    rows: tuple[str, ...] | Callable[[View], Iterable[Labels]]
-    order: str = ""
+    rows: Rows
     note: Text = ""
+    chapter: Chapter = Chapter.FURTHER
     source: str = ""
     needs: tuple[str, ...] = ()
-    condition: Callable[[View], bool] = _always
-    repeat: Callable[[View], Iterable[Labels]] = _once
+    condition: Callable[[View], bool] = lambda _: True
+    repeat: Rows = lambda _: ({},)
     after_run: bool = False
-    in_report: bool = True
+    name: str = ""
+
+
+def section(
+    chapter: Chapter, *specs: TableSpec, needs: tuple[str, ...] = ()
+) -> tuple[TableSpec, ...]:
+    """Return declarations of one chapter; those that name no needed groups share some."""
+    return tuple(replace(spec, chapter=chapter, needs=spec.needs or needs) for spec in specs)
+
+
+def is_allowed(spec: TableSpec, view: View) -> bool:
+    """Return whether results have what a table needs."""
+    return all(path in view for path in spec.needs) and spec.condition(view)
 
 
 def build_tables(specs: Iterable[TableSpec], results: xr.DataTree) -> list[Table]:
@@ -192,7 +229,7 @@ def build_tables(specs: Iterable[TableSpec], results: xr.DataTree) -> list[Table
     return [
         _build(spec, view.at(labels))
         for spec in specs
-        if all(path in view for path in spec.needs) and spec.condition(view)
+        if is_allowed(spec, view)
         for labels in spec.repeat(view)
     ]
 
@@ -205,7 +242,7 @@ def _build(spec: TableSpec, view: View) -> Table:
         header=tuple(view.at(labels).text(column.heading) for column, labels in columns),
         rows=tuple(
             tuple(column.cell(row.at(labels)) for column, labels in columns)
-            for row in _rows(spec, view)
+            for row in map(view.at, spec.rows(view))
         ),
         note=view.text(spec.note),
         name=spec.name,
@@ -217,23 +254,8 @@ def _build(spec: TableSpec, view: View) -> Table:
 def _columns(spec: TableSpec, view: View) -> Iterator[tuple[Column, Labels]]:
     """Every column with the labels that it is repeated for."""
     for declared in spec.columns:
-        if isinstance(declared, Column):
-            if not declared.needs or declared.needs in view:
-                yield declared, {}
-            continue
-        path = declared.labels
-        repeated = path(view) if callable(path) else _combinations(view, (path,))
-        yield from ((column, labels) for labels in repeated for column in declared.columns)
-
-
-def _rows(spec: TableSpec, view: View) -> Iterator[View]:
-    """Every row."""
-    rows = spec.rows
-    return map(view.at, rows(view) if callable(rows) else _combinations(view, rows, spec.order))
-
-
-def _combinations(view: View, paths: tuple[str, ...], order: str = "") -> Iterator[Labels]:
-    """All combinations of the labels of dimensions, the first by growing values of a variable."""
-    dims = [path.partition("/")[2] for path in paths]
-    labels = [view.coordinate(path, order if path == paths[0] else "") for path in paths]
-    return (dict(zip(dims, combination, strict=True)) for combination in product(*labels))
+        if isinstance(declared, Over):
+            repeated = declared.labels(view)
+            yield from ((column, labels) for labels in repeated for column in declared.columns)
+        elif not declared.needs or declared.needs in view:
+            yield declared, {}

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    each,
+    section,
+    variables,
+)
 from sharpbayes.report.tables.format import central_interval, interval, number, whole
 from sharpbayes.report.tables.table import Chapter
 
@@ -86,11 +94,10 @@ def _value(heading: str, label: str, places: int = 3) -> Column:
     return Column(heading, lambda row: number(row.labels[label], places))
 
 
-FIT_TABLES = (
+FIT_TABLES = section(
+    Chapter.FIT,
     TableSpec(
-        name="posterior",
         title="Posterior: spread of effects, thresholds and small terms",
-        chapter=Chapter.FIT,
         needs=("diagnostics", "posterior"),
         after_run=True,
         rows=_parameters,
@@ -110,7 +117,6 @@ FIT_TABLES = (
     TableSpec(
         name="replicated_ratings",
         title="Predictive check: ratings observed and replicated",
-        chapter=Chapter.FIT,
         needs=("posterior_predictive", "observed_data"),
         rows=category_shares,
         columns=(
@@ -123,7 +129,6 @@ FIT_TABLES = (
     ),
 )
 CHECKS_TABLE = TableSpec(
-    name="failed_checks",
     title="Posterior predictive checks that FAIL: the model does not reproduce these",
     chapter=Chapter.FIT,
     needs=("predictive_checks",),
@@ -179,11 +184,11 @@ SHIFT_COLUMNS = (
     Column("of", "{of}"),
     Column("converged", _yes_or_loud_no),
 )
-SENSITIVITY_TABLES = (
+SENSITIVITY_TABLES = section(
+    Chapter.FURTHER,
     TableSpec(
         name="sensitivity_models",
         title="Sensitivity: other fits and the baseline",
-        chapter=Chapter.FURTHER,
         needs=("sensitivity/cvar",),
         after_run=True,
         rows=_panel_refits,
@@ -199,7 +204,6 @@ SENSITIVITY_TABLES = (
     TableSpec(
         name="sensitivity_groups",
         title="Sensitivity: other fits and the baseline",
-        chapter=Chapter.FURTHER,
         needs=("sensitivity/hm",),
         after_run=True,
         rows=_crowd_refits,
@@ -240,20 +244,16 @@ def _comparison_note(view: View) -> str:
 
 
 COMPARISON_TABLE = TableSpec(
-    name="comparison",
     title="Leave-one-out comparison, by {comparison[by]}",
     chapter=Chapter.FIT,
     needs=("comparison",),
-    rows=("comparison/model",),
+    rows=each("comparison/model"),
     columns=(
         Column("model", _compared_model),
-        Column("elpd", "comparison/elpd"),
-        Column("difference", "comparison/elpd_difference"),
-        Column("its SE", "comparison/difference_se"),
-        Column("weight", "comparison/weight"),
-        Column("p", "comparison/p"),
-        Column("bad k", "comparison/bad_k", whole),
-        Column("refitted", "comparison/refitted", whole),
+        *variables(
+            "comparison", "elpd, elpd_difference as difference, difference_se as its SE, weight, p"
+        ),
+        *variables("comparison", "bad_k, refitted", whole),
     ),
     note=_comparison_note,
 )
@@ -291,7 +291,7 @@ CALIBRATION_TABLE = TableSpec(
     title="Simulation-based calibration: ranks of true values",
     chapter=Chapter.FIT,
     needs=("calibration",),
-    rows=("calibration/quantity",),
+    rows=each("calibration/quantity"),
     columns=(
         Column("quantity", "{quantity}"),
         *map(_coverage, COVERAGE_LEVELS),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import xarray as xr
 
 from sharpbayes.report.tables.decision import posterior
-from sharpbayes.report.tables.declaration import Column, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, each, over, section
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.table import Chapter
 
@@ -43,13 +43,12 @@ def _human_order(view: View) -> list[dict[str, str]]:
     return [{"model": model} for model in cvar.sortby(cvar)["model"].to_numpy()]
 
 
-JUDGE_BIAS_TABLES = (
+JUDGE_BIAS_TABLES = section(
+    Chapter.JUDGE_BIAS,
     TableSpec(
-        name="judge_bias",
         title="Judges against people",
-        chapter=Chapter.JUDGE_BIAS,
         needs=("judge_bias/severity",),
-        rows=("judge_bias/judge",),
+        rows=each("judge_bias/judge"),
         columns=(
             JUDGE,
             Column("shared", lambda row: str(int(row["judge_bias/shared"]))),
@@ -63,23 +62,19 @@ JUDGE_BIAS_TABLES = (
         "people scored too. {judge_bias[interval_note]}",
     ),
     TableSpec(
-        name="differential_severity",
         title="Judges against people: differential severity by dimension",
-        chapter=Chapter.JUDGE_BIAS,
         needs=("judge_bias/differential_severity",),
         condition=_by_dimension,
-        rows=("judge_bias/judge",),
+        rows=each("judge_bias/judge"),
         columns=(
             JUDGE,
-            Over("judge_bias/dimension", (_column("{dimension}", "differential_severity"),)),
+            over("judge_bias/dimension", _column("{dimension}", "differential_severity")),
         ),
         note="How much more harm a judge sees in a dimension than in all, against people, in "
         "{judge_bias[link]}s; the values of a judge add up to 0. {judge_bias[interval_note]}",
     ),
     TableSpec(
-        name="self_preference",
         title="Self-preference of judges",
-        chapter=Chapter.JUDGE_BIAS,
         needs=("judge_bias/self_preference",),
         rows=lambda _: ({},),
         columns=(
@@ -94,9 +89,7 @@ JUDGE_BIAS_TABLES = (
         "{judge_bias[link]}s; negative where they favour them. {judge_bias[interval_note]}",
     ),
     TableSpec(
-        name="human_profile",
         title="Human-scored profile: human raters in place of the judges",
-        chapter=Chapter.JUDGE_BIAS,
         needs=(HUMAN,),
         rows=_human_order,
         columns=(

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator
 
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    each,
+    over,
+    section,
+    variables,
+)
 from sharpbayes.report.tables.format import compact, four_decimals, number, p_value, yes_no
-from sharpbayes.report.tables.panel import MODEL, pairs
+from sharpbayes.report.tables.panel import BY_RISK, MODEL, pairs
 from sharpbayes.report.tables.table import Chapter
 
 
@@ -43,31 +52,25 @@ def _independence_note(view: View) -> str:
     )
 
 
-JUDGE_TABLES = (
+JUDGE_TABLES = section(
+    Chapter.JUDGES,
     TableSpec(
-        name="judge_dispersion",
         title="Table 5: Dispersion of judges by dimension",
         source="SHARP, Table 5",
-        chapter=Chapter.JUDGES,
-        needs=("judges",),
-        rows=("judges/dimension",),
-        order="judges/mad",
+        rows=each("judges/dimension", order="judges/mad"),
         columns=(
             Column("dimension", "{dimension}"),
             Column("cells", lambda row: str(int(row["judges/mad_n"]))),
-            Column("MAD mean", "judges/mad", four_decimals),
-            Column("MAD sd", "judges/mad_sd", four_decimals),
+            *variables("judges", "mad as MAD mean, mad_sd as MAD sd", four_decimals),
         ),
         note="Mean absolute deviation of the judges of a (model, prompt) from their mean, over the "
         "cells with at least two judges.",
     ),
     TableSpec(
-        name="judge_left_out",
         title="Table 6: Ranks by CVaR with a judge left out",
         source="SHARP, Table 6",
-        chapter=Chapter.JUDGES,
         needs=("judges/lojo_tau",),
-        rows=("judges/judge_out",),
+        rows=each("judges/judge_out"),
         columns=(
             Column("judge left out", "{judge_out}"),
             Column("models", lambda row: str(row.group("judges").sizes["model"])),
@@ -77,58 +80,51 @@ JUDGE_TABLES = (
         note="Against the ranks by all judges.",
     ),
     TableSpec(
-        name="judge_left_out_models",
         title="Table 6, each model: CVaR (rank) with a judge left out",
         source="SHARP, Table 6",
-        chapter=Chapter.JUDGES,
         needs=("judges/lojo_tau",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             Column("all judges", "profile/cvar"),
-            Over("judges/judge_out", (_ranked("lojo"),)),
+            over("judges/judge_out", _ranked("lojo")),
         ),
     ),
     TableSpec(
-        name="judge_concordance",
         title="Table 7: Concordance of judges over prompts, summarised over models",
         source="SHARP, Table 7",
-        chapter=Chapter.JUDGES,
         needs=("judges/lojo_tau",),
-        rows=("judges/dimension", "judges/pair"),
+        rows=each("judges/dimension", "judges/pair"),
         columns=(
             Column("dimension", "{dimension}"),
             Column("judges", "{pair}"),
             Column("models", lambda row: str(int(row["judges/concordance_models"]))),
-            Column("mean tau-b", "judges/concordance_mean"),
-            Column("median", "judges/concordance_median"),
-            Column("sd", "judges/concordance_sd"),
+            *variables(
+                "judges",
+                "concordance_mean as mean tau-b, concordance_median as median, concordance_sd as sd",
+            ),
         ),
         note="Kendall's tau-b; at least {judges[min_overlap]} prompts in common.",
     ),
     TableSpec(
-        name="ensembles",
         title="Appendix C: CVaR (rank) under other ensembles of judges",
         source="SHARP, Appendix C",
-        chapter=Chapter.JUDGES,
         needs=("judges/ensemble_cvar",),
-        rows=("judges/model",),
-        columns=(MODEL, Over("judges/ensemble", (_ranked("ensemble"),))),
+        rows=each("judges/model"),
+        columns=(MODEL, over("judges/ensemble", _ranked("ensemble"))),
     ),
     TableSpec(
-        name="ensemble_pairs",
         title="Appendix C, pairs: Two ensembles of judges compared",
         source="SHARP, Appendix C",
-        chapter=Chapter.JUDGES,
         needs=("judges/ensemble_cvar",),
         rows=_ensemble_pairs,
         columns=(
             Column("ensemble", "{ensemble}"),
             Column("other", "{other_ensemble}"),
             Column("disjoint", "judges/disjoint", yes_no),
-            Column("Kendall tau-b", "judges/ensemble_kendall"),
-            Column("Spearman rho", "judges/ensemble_spearman"),
+            *variables(
+                "judges", "ensemble_kendall as Kendall tau-b, ensemble_spearman as Spearman rho"
+            ),
             Column(
                 "largest difference",
                 lambda row: number(abs(row["judges/ensemble_difference"]).max()),
@@ -137,10 +133,7 @@ JUDGE_TABLES = (
         note="Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
     ),
     TableSpec(
-        name="effective_judges",
         title="Effective number of independent judges",
-        chapter=Chapter.JUDGES,
-        needs=("judges",),
         rows=_subsets_of_judges,
         columns=(
             Column("judge left out", "{left_out}"),
@@ -149,6 +142,7 @@ JUDGE_TABLES = (
         ),
         note=_independence_note,
     ),
+    needs=("judges",),
 )
 
 
@@ -163,37 +157,34 @@ def _dimension_rows(view: View) -> Iterator[Labels]:
 
 
 TAIL_SLICE = "the tail slice is L >= VaR of the model."
-DIMENSION_TABLES = (
+DIMENSION_TABLES = section(
+    Chapter.DIMENSIONS,
     TableSpec(
-        name="dimension_dependence",
         title="Table 8: Dependence among harm dimensions",
         source="SHARP, Table 8",
-        chapter=Chapter.DIMENSIONS,
-        needs=("judges/dimension_dependence",),
-        rows=("judges/model",),
-        order="judges/dimension_dependence",
+        rows=each("judges/model", order="judges/dimension_dependence"),
         columns=(
             MODEL,
-            Column("all prompts", "judges/dimension_dependence"),
-            Column("tail slice", "judges/dimension_dependence_tail"),
+            *variables(
+                "judges",
+                "dimension_dependence as all prompts, dimension_dependence_tail as tail slice",
+            ),
         ),
         note=f"Mean Spearman's rho over pairs of dimensions; {TAIL_SLICE}",
     ),
     TableSpec(
-        name="dimension_pairs",
         title="Table 8, each pair: Dependence of two dimensions",
         source="SHARP, Table 8",
-        chapter=Chapter.DIMENSIONS,
-        needs=("judges/dimension_dependence",),
         rows=_dimension_rows,
         columns=(
             MODEL,
             Column("prompts", "{prompts}"),
-            Over(
+            over(
                 "judges/dimension_pair",
-                (Column("{dimension_pair}", lambda row: number(row[row.labels["variable"]])),),
+                Column("{dimension_pair}", lambda row: number(row[row.labels["variable"]])),
             ),
         ),
         note=f"Spearman's rho; {TAIL_SLICE}",
     ),
+    needs=("judges/dimension_dependence",),
 )

@@ -6,7 +6,16 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    each,
+    over,
+    section,
+    variables,
+)
 from sharpbayes.report.tables.format import (
     central_interval,
     interval,
@@ -16,6 +25,7 @@ from sharpbayes.report.tables.format import (
 )
 from sharpbayes.report.tables.table import Chapter
 
+BY_RISK = each("profile/model", order="profile/cvar")
 MODEL = Column("model", "{model}")
 CVAR = Column("{cvar}", "profile/cvar")
 INTERVAL = Column("interval", "profile_interval/cvar", interval)
@@ -34,11 +44,6 @@ def not_separable(view: View, models: list[str]) -> list[Labels]:
     """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
     separable = view["profile_interval/separable"]
     return [pair for pair in pairs(models) if not bool(separable.sel(pair))]
-
-
-def _admissible(row: View) -> str:
-    """Yes, no, or a dash where no tolerance was decided."""
-    return yes_no(row["profile/admissible"]) if "profile/admissible" in row else "-"
 
 
 def _no_tolerance(view: View) -> str:
@@ -144,14 +149,13 @@ def posterior_and_bootstrap(path: str, bounds: str) -> tuple[Column, ...]:
     )
 
 
-PROFILE_TABLES = (
+PROFILE_TABLES = section(
+    Chapter.PROFILE,
     TableSpec(
         name="posterior_and_bootstrap",
         title="Tail risk: posterior and bootstrap interval",
-        chapter=Chapter.PROFILE,
         needs=("posterior_profile", "posterior_predictive"),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             *posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar"),
@@ -161,73 +165,25 @@ PROFILE_TABLES = (
     ),
     TableSpec(
         name="profile",
+        after_run=True,
         title="Table 1: Risk profile by model, lowest tail risk first",
         source="SHARP, Table 1",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             CVAR,
             INTERVAL,
             MEAN,
-            Column("volatility", "profile/volatility"),
-            Column("any-harm tail", "profile/any_harm_cvar"),
-            Column("policy score", "profile/policy_score"),
+            *variables("profile", "volatility, any_harm_cvar as any-harm tail, policy_score"),
             TIER,
             Column("admissible", "profile/admissible", yes_no, needs="profile/admissible"),
         ),
         note=_profile_note,
     ),
     TableSpec(
-        name="profile_after_run",
-        title="Risk profile by model, lowest tail risk first",
-        source="SHARP, Table 1",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
-        after_run=True,
-        in_report=False,
-        rows=("profile/model",),
-        order="profile/cvar",
-        columns=(
-            MODEL,
-            CVAR,
-            INTERVAL,
-            MEAN,
-            Column("volatility", "profile/volatility"),
-            Column("policy", "profile/policy_score"),
-            TIER,
-            Column("admissible", _admissible),
-        ),
-        note="Cumulative log-risk; lower is safer. {profile_interval[interval_note]}",
-    ),
-    TableSpec(
-        name="harm_after_run",
-        title="Harm by dimension",
-        source="SHARP, Tables 2 to 4",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
-        after_run=True,
-        in_report=False,
-        rows=("profile/model", "profile/dimension"),
-        order="profile/cvar",
-        columns=(
-            MODEL,
-            Column("dimension", "{dimension}"),
-            Column("mean", "profile/dimension_mean"),
-            Column("CVaR", "profile/dimension_cvar"),
-            Column("tail share", "profile/tail_share"),
-        ),
-        note="Harm in [0, 1]; shares of the mean log-risk of the tail prompts, adding to 1 by "
-        "model.",
-    ),
-    TableSpec(
         name="tiers",
         title="Section 3.3: Risk tiers, and pairs that are not distinguishable",
         source="SHARP, section 3.3",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
         rows=_tiers,
         columns=(
             Column("tier", "{tier}"),
@@ -238,37 +194,30 @@ PROFILE_TABLES = (
         note=_tiers_note,
     ),
     TableSpec(
-        name="harm",
         title="Tables 2-3: Harm by dimension",
+        after_run=True,
         source="SHARP, Tables 2 and 3",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
-            Over(
+            over(
                 "profile/dimension",
-                (
-                    Column("{dimension} mean", "profile/dimension_mean"),
-                    Column("{dimension} {cvar}", "profile/dimension_cvar"),
-                ),
+                Column("{dimension} mean", "profile/dimension_mean"),
+                Column("{dimension} {cvar}", "profile/dimension_cvar"),
             ),
         ),
         note="Harm in [0, 1] pooled over judges; each CVaR is of the dimension's own tail.",
     ),
     TableSpec(
         name="tail_shares",
+        after_run=True,
         title="Table 4: Tail attribution of compounded log-risk",
         source="SHARP, Table 4",
-        chapter=Chapter.PROFILE,
-        needs=("profile",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             CVAR,
-            Over("profile/dimension", (Column("share of {dimension}", "profile/tail_share"),)),
+            over("profile/dimension", Column("share of {dimension}", "profile/tail_share")),
         ),
         note="Shares of the mean log-risk of the tail prompts; they add to 1 by model.",
     ),
@@ -276,7 +225,6 @@ PROFILE_TABLES = (
         name="risk_over_prompts",
         title="Distribution over prompts",
         source="SHARP, Figures 1 and 2",
-        chapter=Chapter.PROFILE,
         needs=("panel", "profile"),
         rows=_risk_over_prompts,
         columns=(
@@ -286,6 +234,7 @@ PROFILE_TABLES = (
         ),
         note="Joint safety: 1 less any-harm.",
     ),
+    needs=("profile",),
 )
 
 
@@ -297,30 +246,24 @@ def _category_rows(view: View) -> Iterator[Labels]:
             yield {"category": category, "model": model}
 
 
-SUBSET_TABLES = (
+SUBSET_TABLES = section(
+    Chapter.PROFILE,
     TableSpec(
-        name="prompt_categories",
         title="Risk profile by category of prompts",
-        chapter=Chapter.PROFILE,
         needs=("profile_category",),
         rows=_category_rows,
         columns=(
             Column("category", "{category}"),
             MODEL,
             Column("prompts", lambda row: str(int(row["profile_category/prompts"]))),
-            Column("{cvar}", "profile_category/cvar"),
-            Column("mean", "profile_category/mean"),
-            Column("mean any-harm", "profile_category/any_harm_mean"),
+            *variables("profile_category", "cvar as {cvar}, mean, any_harm_mean as mean any-harm"),
         ),
     ),
     TableSpec(
-        name="answered_only",
         title="Section 4: Risk profile with and without refused answers",
         source="SHARP, section 4",
-        chapter=Chapter.PROFILE,
         needs=("profile_answered",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             Column("refused", "profile_answered/refusal_rate"),

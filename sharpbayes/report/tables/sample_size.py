@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    over,
+    variables,
+)
 from sharpbayes.report.tables.format import number, whole
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
@@ -75,7 +82,6 @@ def _note(view: View) -> str:
 
 
 GROUP_SIZE_TABLE = TableSpec(
-    name="sample_size_groups",
     title="Sample size by group, the most responsive of a grouping first",
     chapter=Chapter.SAMPLE_SIZE,
     needs=("sample_size/additional_ratings",),
@@ -84,8 +90,7 @@ GROUP_SIZE_TABLE = TableSpec(
     columns=(
         Column("group", "{group}"),
         Column("rank", "sample_size/rank", whole),
-        Column("HM", "sample_size/hm"),
-        Column("width", "sample_size/width"),
+        *variables("sample_size", "hm as HM, width"),
         Column("ratings", "sample_size/ratings", whole),
         *map(_additional, METRICS),
     ),
@@ -94,7 +99,6 @@ GROUP_SIZE_TABLE = TableSpec(
     "items.",
 )
 PAIR_SIZE_TABLE = TableSpec(
-    name="sample_size_pairs",
     title="Sample size for pairs that are not resolved{comma}",
     chapter=Chapter.SAMPLE_SIZE,
     needs=("sample_size/difference_width",),
@@ -103,7 +107,7 @@ PAIR_SIZE_TABLE = TableSpec(
     rows=lambda view: _unresolved(view)[:MOST_PAIRS],
     columns=(
         Column("pair", "{pair}"),
-        Over("sample_size/design", (Column("{design}", _larger_study),)),
+        over("sample_size/design", Column("{design}", _larger_study)),
     ),
     note=_note,
 )

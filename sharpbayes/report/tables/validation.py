@@ -5,7 +5,16 @@ from itertools import combinations
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    each,
+    over,
+    section,
+    variables,
+)
 from sharpbayes.report.tables.format import (
     four_decimals,
     interval,
@@ -13,7 +22,7 @@ from sharpbayes.report.tables.format import (
     p_value,
     yes_no,
 )
-from sharpbayes.report.tables.panel import CVAR, MEAN, MODEL, not_separable, pairs
+from sharpbayes.report.tables.panel import BY_RISK, CVAR, MEAN, MODEL, not_separable, pairs
 from sharpbayes.report.tables.table import Chapter
 
 # Models of Table 10 at either end, and pairs of Table 17.
@@ -176,74 +185,57 @@ def _agreement(what: str) -> tuple[Column, ...]:
     )
 
 
-VALIDATION_TABLES = (
+VALIDATION_TABLES = section(
+    Chapter.VALIDATION,
     TableSpec(
-        name="temperatures",
         title="Table 9: Ranks by CVaR across temperatures",
         source="SHARP, Table 9",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("validation/temperature",),
+        rows=each("validation/temperature"),
         columns=_agreement("temperature"),
         note="Against the study's own temperature, {validation[temperature]:g}.",
     ),
     TableSpec(
-        name="temperature_extremes",
         title="Table 10: Safest and riskiest models across temperatures",
         source="SHARP, Table 10",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_extremes,
         columns=(
             Column("end", "{end}"),
             Column("temperature", "{temperature:g}"),
             MODEL,
-            Column("mean", "validation/temperature_mean"),
-            Column("CVaR", "validation/temperature_cvar"),
+            *variables("validation", "temperature_mean as mean, temperature_cvar as CVaR"),
         ),
         note=f"The {EXTREMES} lowest and the {EXTREMES} highest CVaR of cumulative log-risk.",
     ),
     TableSpec(
-        name="temperature_spread",
         title="Table 11: Largest difference of CVaR across temperatures",
         source="SHARP, Table 11",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_by_spread,
         columns=(MODEL, Column("difference", "validation/temperature_spread", four_decimals)),
     ),
     TableSpec(
-        name="aggregates",
         title="Table 12: Aggregates of risk",
         source="SHARP, Table 12",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("profile/model",),
-        order="profile/mean",
+        rows=each("profile/model", order="profile/mean"),
         columns=(MODEL, *(Column(text, f"profile/{name}") for name, text in AGGREGATES.items())),
         note="{cvar}%; lower is safer.",
     ),
     TableSpec(
-        name="aggregate_ranks",
         title="Table 13: Rank correlations between aggregates",
         source="SHARP, Table 13",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_aggregate_pairs,
         columns=(
             Column("aggregate", lambda row: AGGREGATES[row.labels["aggregate"]]),
             Column("other", lambda row: AGGREGATES[row.labels["other_aggregate"]]),
-            Column("Spearman rho", "validation/aggregate_spearman"),
-            Column("Kendall tau-b", "validation/aggregate_kendall"),
+            *variables(
+                "validation",
+                "aggregate_spearman as Spearman rho, aggregate_kendall as Kendall tau-b",
+            ),
             Column("p of rho", "validation/aggregate_spearman_p", p_value),
         ),
     ),
     TableSpec(
-        name="decision_flips",
         title="Table 14: Decision flips, similar by the mean and different by the tail",
         source="SHARP, Table 14",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_flips,
         columns=(
             Column("models", "{model} / {other}"),
@@ -256,13 +248,10 @@ VALIDATION_TABLES = (
         note=_flips_note,
     ),
     TableSpec(
-        name="bootstrap_intervals",
         title="Table 15: Risk profile with paired bootstrap intervals",
         source="SHARP, Table 15",
-        chapter=Chapter.VALIDATION,
         needs=("validation", "profile_interval_bca"),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
             MEAN,
@@ -275,42 +264,30 @@ VALIDATION_TABLES = (
         note="{profile_interval[interval_note]}",
     ),
     TableSpec(
-        name="tail_levels",
         title="Table 16: Ranks by CVaR across tail levels",
         source="SHARP, Table 16",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("validation/alpha",),
+        rows=each("validation/alpha"),
         columns=_agreement("alpha"),
         note="Against the study's own alpha, {validation[alpha]:g}.",
     ),
     TableSpec(
-        name="tail_levels_models",
         title="Table 16, each model: CVaR across tail levels",
         source="SHARP, Table 16",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("profile/model",),
-        order="profile/cvar",
+        rows=BY_RISK,
         columns=(
             MODEL,
-            Over(
+            over(
                 "validation/alpha",
-                (
-                    Column(
-                        lambda place: f"CVaR {100 * float(place.labels['alpha']):g}",
-                        "validation/alpha_cvar",
-                    ),
+                Column(
+                    lambda place: f"CVaR {100 * float(place.labels['alpha']):g}",
+                    "validation/alpha_cvar",
                 ),
             ),
         ),
     ),
     TableSpec(
-        name="ambiguous_pairs",
         title="Table 17: Most ambiguous pairs of models",
         source="SHARP, Table 17",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
         columns=(
             MODEL,
@@ -321,47 +298,33 @@ VALIDATION_TABLES = (
         note=_ambiguous_note,
     ),
     TableSpec(
-        name="friedman",
         title="Table 18: Friedman test of log-risk",
         source="SHARP, Table 18",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_friedman,
         columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
         note="Prompts that a model has no value for are left out: {validation[prompts_dropped]}.",
     ),
     TableSpec(
-        name="average_ranks",
         title="Table 19: Friedman average ranks, lower is safer",
         source="SHARP, Table 19",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("validation/model",),
-        order="validation/average_rank",
+        rows=each("validation/model", order="validation/average_rank"),
         columns=(MODEL, Column("average rank", "validation/average_rank", four_decimals)),
     ),
     TableSpec(
-        name="signed_rank_pairs",
         title="Section H.2: Pairs that signed-rank tests do not distinguish",
         source="SHARP, section H.2",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=lambda view: _wilcoxon(view)[0],
         columns=(
             MODEL,
             Column("other", "{other}"),
-            Column("p", "validation/wilcoxon_p", p_value),
-            Column("p, Holm", "validation/wilcoxon_p_holm", p_value),
+            *variables("validation", "wilcoxon_p as p, wilcoxon_p_holm as p, Holm", p_value),
         ),
         note=_wilcoxon_note,
     ),
     TableSpec(
-        name="variance",
         title="Table 20: Two-way decomposition of log-risk",
         source="SHARP, Table 20",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
-        rows=("validation/component",),
+        rows=each("validation/component"),
         columns=(
             Column("component", "{component}"),
             Column("eta squared", "validation/eta2", four_decimals),
@@ -370,13 +333,11 @@ VALIDATION_TABLES = (
         ),
     ),
     TableSpec(
-        name="mixed_models",
         title="Section H.3: Mixed models with a prompt intercept",
         source="SHARP, section H.3",
-        chapter=Chapter.VALIDATION,
-        needs=("validation",),
         rows=_mixed,
         columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
         note=_mixed_note,
     ),
+    needs=("validation",),
 )
