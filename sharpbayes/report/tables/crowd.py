@@ -5,17 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    Over,
-    TableSpec,
-    View,
-    each,
-    over,
-    variables,
-)
-from sharpbayes.report.tables.format import interval, number, whole
+from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View, each, over
+from sharpbayes.report.tables.format import number, whole
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
 
@@ -27,7 +18,6 @@ MOST_ITEMS = 2
 SIGNIFICANT = 0.05
 METRICS = ("mpa", "wra", "hm")
 ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
-GROUP = Column("group", "{group}")
 
 
 def all_items(_: View) -> tuple[Labels]:
@@ -209,7 +199,7 @@ CROWD_TABLES = (
         repeat=all_items,
         rows=_groups_with_draws,
         columns=(
-            GROUP,
+            "{group}",
             *posterior_and_bootstrap("posterior_responsiveness/hm", "responsiveness/hm_interval"),
         ),
         note="Harmonic mean of MPA and WRA; further right is better. "
@@ -225,12 +215,10 @@ CROWD_TABLES = (
         repeat=_measured_strata,
         rows=each("responsiveness/group"),
         columns=(
-            GROUP,
-            Column("MPA", "responsiveness/mpa"),
-            Column("interval", "responsiveness/mpa_interval", interval),
-            Column("WRA", "responsiveness/wra"),
-            Column("interval", "responsiveness/wra_interval", interval),
-            *variables("responsiveness", "hm as HM, kendall_tau as tau"),
+            "{group}; MPA: responsiveness/mpa",
+            "interval: responsiveness/mpa_interval | interval; WRA: responsiveness/wra",
+            "interval: responsiveness/wra_interval | interval; HM: responsiveness/hm",
+            "tau: responsiveness/kendall_tau",
         ),
         note=_responsiveness_note,
     ),
@@ -242,7 +230,7 @@ CROWD_TABLES = (
         needs=("responsiveness",),
         repeat=all_items,
         rows=_known("group"),
-        columns=(GROUP, *map(_curve_columns, ("precision", "recall"))),
+        columns=("{group}", *map(_curve_columns, ("precision", "recall"))),
         note="Missing where a group never gives the score.",
     ),
     TableSpec(
@@ -254,7 +242,7 @@ CROWD_TABLES = (
         condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
         repeat=lambda _: (ALL_GROUPS,),
         rows=_known("by"),
-        columns=(Column("by", "{by}"), *map(_curve_columns, ("precision", "recall"))),
+        columns=("{by}", *map(_curve_columns, ("precision", "recall"))),
         note="Missing where a stratum has no such score.",
     ),
     TableSpec(
@@ -266,10 +254,9 @@ CROWD_TABLES = (
         repeat=all_items,
         rows=lambda view: _all_pairs(view)[:MOST_ROWS],
         columns=(
-            Column("pair", "{group} \u2212 {other}"),
-            Column("HM", "responsiveness_difference/hm"),
-            Column("interval", "responsiveness_difference/hm_interval", interval),
-            *variables("responsiveness_difference", "hm_p as p, hm_p_holm as p (Holm)"),
+            "pair: {group} \u2212 {other}; HM: responsiveness_difference/hm",
+            "interval: responsiveness_difference/hm_interval | interval",
+            "p: responsiveness_difference/hm_p; p (Holm): responsiveness_difference/hm_p_holm",
         ),
         note=_differences_note,
     ),
@@ -283,12 +270,10 @@ CROWD_TABLES = (
         repeat=all_items,
         rows=each("scale_use/group"),
         columns=(
-            GROUP,
-            over("scale_use/score", Column("{score}", "scale_use/score_share")),
-            *variables(
-                "scale_use",
-                "mean_score as mean, extreme_response as extreme, central_tendency as middle",
-            ),
+            "{group}",
+            over("scale_use/score", "{score}: scale_use/score_share"),
+            "mean: scale_use/mean_score; extreme: scale_use/extreme_response",
+            "middle: scale_use/central_tendency",
         ),
         note=_note(
             "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
@@ -304,9 +289,9 @@ CROWD_TABLES = (
         after_run=True,
         rows=each("cohesion/group"),
         columns=(
-            GROUP,
+            "{group}",
             *map(_starred, ("irr", "xrr", "gai")),
-            Column("raters", lambda row: str(int(row["cohesion/raters"]))),
+            "cohesion/raters | count",
         ),
         note=_note(
             f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
@@ -321,15 +306,14 @@ CROWD_TABLES = (
         after_run=True,
         rows=_raters,
         columns=(
-            Column("rater", "{rater}"),
-            Column("rank", "raters/rank", whole),
+            "{rater}; raters/rank | whole",
             *(Column(name.upper(), f"raters/{name}") for name in METRICS),
-            Column("interval", "raters/hm_interval", interval),
+            "interval: raters/hm_interval | interval",
             Column(
                 "more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])
             ),
-            *variables("raters", "extreme_response as extreme, scale_range_used as range"),
-            Column("drift", "raters/drift", needs="raters/drift"),
+            "extreme: raters/extreme_response; range: raters/scale_range_used",
+            "raters/drift?",
         ),
         note=_raters_note,
     ),
@@ -341,10 +325,8 @@ CROWD_TABLES = (
         after_run=True,
         rows=_priority_items,
         columns=(
-            Column("item", "{item}"),
-            Column("rank", "items/rank", whole),
-            Column("priority", "items/priority"),
-            *variables("items", "plurality as plurality of all, disagreement", whole),
+            "{item}; items/rank | whole; items/priority",
+            "plurality of all: items/plurality | whole; items/disagreement | whole",
         ),
         note=_priority_note,
     ),
@@ -360,7 +342,7 @@ CROWD_TABLES = (
         ],
         rows=_scores_of_item,
         columns=(
-            Column("score", "{score}"),
+            "{score}",
             Column("ratings", lambda row: str(len(row.labels["raters"]))),
             Column("plurality of", lambda row: shortened(row.labels["groups"])),
             Column("raters", lambda row: shortened(row.labels["raters"])),

@@ -6,17 +6,9 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, results_kind
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    each,
-    over,
-    variables,
-)
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, each, over
 from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
-from sharpbayes.report.tables.panel import MODEL, pairs
+from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
 
 CRITERIA = {
@@ -135,9 +127,8 @@ DECISION_TABLES = (
         columns=(
             Column("model", _selected_mark),
             Column("CVaR, interval", posterior("posterior_profile/cvar")),
-            *variables(
-                "decision", "expected_loss, prob_best as P(best), prob_admissible as P(adm.)"
-            ),
+            "decision/expected_loss; P(best): decision/prob_best",
+            "P(adm.): decision/prob_admissible",
             Column("tiers, %", _tier_percentages),
         ),
         note=_decision_note,
@@ -149,10 +140,7 @@ DECISION_TABLES = (
         condition=_several(MODEL_SOURCES),
         after_run=True,
         rows=each("posterior_profile/model"),
-        columns=(
-            MODEL,
-            over(MODEL_SOURCES, Column("{sources}", _cvar_of_sources)),
-        ),
+        columns=("{model}", over(MODEL_SOURCES, Column("{sources}", _cvar_of_sources))),
         note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
         "sources of uncertainty in its draws.",
     ),
@@ -164,7 +152,7 @@ DECISION_TABLES = (
         after_run=True,
         repeat=CROWD_SOURCES,
         rows=each("posterior_responsiveness/group"),
-        columns=(Column("group", "{group}"), *map(_metric, METRICS)),
+        columns=("{group}", *map(_metric, METRICS)),
         note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
     ),
     TableSpec(
@@ -175,10 +163,7 @@ DECISION_TABLES = (
         condition=_several(CROWD_SOURCES),
         after_run=True,
         rows=CROWD_SOURCES,
-        columns=(
-            Column("sources in the draws", "{sources}"),
-            *map(_metric_and_width, ("mpa", "wra")),
-        ),
+        columns=("sources in the draws: {sources}", *map(_metric_and_width, ("mpa", "wra"))),
         note="All raters: posterior mean, {posterior_responsiveness[level]:.0%} interval and its "
         "width.",
     ),
@@ -282,7 +267,7 @@ WEIGHED_TABLES = (
         condition=_decides,
         rows=_weights,
         columns=(
-            Column("weights", "{weights}"),
+            "{weights}",
             Column("choice", _of_decision(_selected)),
             Column("by", _of_decision(lambda decision: str(decision.attrs["criterion"]))),
             Column("models by expected loss", _of_decision(_by_loss)),
@@ -300,7 +285,7 @@ WEIGHED_TABLES = (
         condition=_decides,
         rows=_models,
         columns=(
-            MODEL,
+            "{model}",
             over(_weights, Column("{weights}", _model_under_weights)),
             Column("the same", _agreement),
         ),
@@ -312,7 +297,7 @@ WEIGHED_TABLES = (
         condition=_has_populations,
         rows=_populations,
         columns=(
-            Column("weights and population", "{weights}: {population}"),
+            "weights and population: {weights}: {population}",
             *map(_population_metric, METRICS),
         ),
         note=_note_of_first(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.format import FORMATS, number
 from sharpbayes.report.tables.table import Chapter, Table
 
 Labels = Mapping[str, Any]
@@ -108,13 +108,13 @@ class Column:
         value: ``group/variable``; or a text with the labels of the row in braces, such as
             ``{model}``; or a function of the row.
         format: How a variable becomes a text.
-        needs: Group or variable without which the table has no such column.
+        optional: Whether a table of results without the variable lacks the column.
     """
 
     heading: Text
     value: str | Callable[[View], str]
     format: Callable[[xr.DataArray], str] = number
-    needs: str = ""
+    optional: bool = False
 
     def cell(self, row: View) -> str:
         """Return the text of one row."""
@@ -125,15 +125,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Over:
-    """Columns that are repeated for each label of a dimension.
-
-    Attributes:
-        labels: Returns the labels of each repetition, most often made by :func:`each`.
-        columns: The columns of each label.
-    """
+    """Columns that are repeated for each label of a dimension; made by :func:`over`."""
 
     labels: Rows
     columns: tuple[Column, ...]
+
+
+def over(labels: str | Rows, *columns: str | Column) -> Over:
+    """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
+    parsed = [c for column in columns for c in parse_columns(column)]
+    return Over(each(labels) if isinstance(labels, str) else labels, tuple(parsed))
 
 
 def each(*paths: str, order: str = "") -> Rows:
@@ -152,27 +153,24 @@ def each(*paths: str, order: str = "") -> Rows:
     return combinations
 
 
-def over(labels: str | Rows, *columns: Column) -> Over:
-    """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
-    return Over(each(labels) if isinstance(labels, str) else labels, columns)
+def parse_columns(declared: str | Column) -> Iterator[Column]:
+    """Yield the columns that a text declares, separated by semicolons.
 
+    A column is ``heading: value | format``. The value is ``group/variable`` or ``{label}``. Without
+    a heading it is the name of the variable or label; without a format it is a number with three
+    decimals. A question mark at the end makes a column optional.
 
-def variables(
-    group: str, names: str, format_as: Callable[[xr.DataArray], str] = number
-) -> Iterator[Column]:
-    """Yield columns of several variables of one group.
-
-    Args:
-        group: The group.
-        names: ``variable as heading``, separated by commas; without a heading it is the variable.
-        format_as: How the variables become texts.
-
-    >>> [column.heading for column in variables("profile", "policy_score, any_harm_cvar as tail")]
-    ['policy score', 'tail']
+    >>> [(c.heading, c.value) for c in parse_columns("{model}; tail: profile/cvar; profile/mean")]
+    [('model', '{model}'), ('tail', 'profile/cvar'), ('mean', 'profile/mean')]
     """
-    for text in names.split(", "):
-        name, _, heading = text.partition(" as ")
-        yield Column(heading or name.replace("_", " "), f"{group}/{name}", format_as)
+    if isinstance(declared, Column):
+        yield declared
+        return
+    for text in declared.split("; "):
+        content, _, name = text.removesuffix("?").partition(" | ")
+        heading, _, value = content.rpartition(": ")
+        plain = value.rpartition("/")[2].strip("{}").replace("_", " ")
+        yield Column(heading or plain, value, FORMATS[name], optional=text.endswith("?"))
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,8 @@ class TableSpec:
 
     Attributes:
         title: What it shows. Files are named after it.
-        columns: Its columns; the first names the row.
+        columns: Its columns, as texts that :func:`parse_columns` reads where they have no function;
+            the first names the row.
         rows: Returns the labels of each row, most often made by :func:`each`.
         note: What the reader must know to read it.
         chapter: Where it stands on the page.
@@ -194,7 +193,7 @@ class TableSpec:
     """
 
     title: Text
-    columns: tuple[Column | Over, ...]
+    columns: tuple[str | Column | Over, ...]
     rows: Rows
     note: Text = ""
     chapter: Chapter = Chapter.FURTHER
@@ -257,5 +256,7 @@ def _columns(spec: TableSpec, view: View) -> Iterator[tuple[Column, Labels]]:
         if isinstance(declared, Over):
             repeated = declared.labels(view)
             yield from ((column, labels) for labels in repeated for column in declared.columns)
-        elif not declared.needs or declared.needs in view:
-            yield declared, {}
+            continue
+        for column in parse_columns(declared):
+            if not column.optional or str(column.value) in view:
+                yield column, {}

@@ -6,16 +6,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    each,
-    section,
-    variables,
-)
-from sharpbayes.report.tables.format import central_interval, interval, number, whole
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, each, section
+from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
@@ -102,14 +94,14 @@ FIT_TABLES = section(
         after_run=True,
         rows=_parameters,
         columns=(
-            Column("parameter", "{parameter}"),
+            "{parameter}",
             Column("mean", lambda row: number(row.labels["draws"].mean())),
             Column("sd", lambda row: number(row.labels["draws"].std(ddof=1))),
             Column(
                 f"{PARAMETER_LEVEL:.0%} interval",
                 lambda row: interval(central_interval(row.labels["draws"], PARAMETER_LEVEL)),
             ),
-            Column("R-hat", "diagnostics/rhat"),
+            "R-hat: diagnostics/rhat",
             Column("bulk ESS", lambda row: number(row["diagnostics/ess_bulk"], 0)),
         ),
         note=_parameters_note,
@@ -120,8 +112,7 @@ FIT_TABLES = section(
         needs=("posterior_predictive", "observed_data"),
         rows=category_shares,
         columns=(
-            Column("scale", "{scale}"),
-            Column("category", "{category}"),
+            "{scale}; {category}",
             *(_value(name, name) for name in ("observed", "replicated")),
             *(_value(f"{end} {SHARE_LEVEL:.0%}", end) for end in ("lower", "upper")),
         ),
@@ -135,7 +126,7 @@ CHECKS_TABLE = TableSpec(
     condition=lambda view: bool(_failed_checks(view)),
     after_run=True,
     rows=_failed_checks,
-    columns=(Column("what is observed lies outside what the model replicates", "{failed}"),),
+    columns=("what is observed lies outside what the model replicates: {failed}",),
     note="{predictive_checks[interval_note]}",
 )
 
@@ -193,9 +184,7 @@ SENSITIVITY_TABLES = section(
         after_run=True,
         rows=_panel_refits,
         columns=(
-            Column("fit", "{refit}"),
-            Column("weights", "{weights}"),
-            Column("by CVaR, safest first", "{order}"),
+            "fit: {refit}; {weights}; by CVaR, safest first: {order}",
             _value("P(best)", "best"),
             *SHIFT_COLUMNS,
         ),
@@ -207,7 +196,7 @@ SENSITIVITY_TABLES = section(
         needs=("sensitivity/hm",),
         after_run=True,
         rows=_crowd_refits,
-        columns=(Column("fit", "{refit}"), *SHIFT_COLUMNS),
+        columns=("fit: {refit}", *SHIFT_COLUMNS),
         note=_shift_note("HM"),
     ),
 )
@@ -250,10 +239,9 @@ COMPARISON_TABLE = TableSpec(
     rows=each("comparison/model"),
     columns=(
         Column("model", _compared_model),
-        *variables(
-            "comparison", "elpd, elpd_difference as difference, difference_se as its SE, weight, p"
-        ),
-        *variables("comparison", "bad_k, refitted", whole),
+        "comparison/elpd; difference: comparison/elpd_difference",
+        "its SE: comparison/difference_se; comparison/weight; comparison/p",
+        "comparison/bad_k | whole; comparison/refitted | whole",
     ),
     note=_comparison_note,
 )
@@ -293,11 +281,11 @@ CALIBRATION_TABLE = TableSpec(
     needs=("calibration",),
     rows=each("calibration/quantity"),
     columns=(
-        Column("quantity", "{quantity}"),
+        "{quantity}",
         *map(_coverage, COVERAGE_LEVELS),
         Column("90% is within", _coverage_interval),
         Column("band", lambda row: "OUTSIDE" if bool(row["calibration/outside"]) else "inside"),
-        Column("p", "calibration/p_holm"),
+        "p: calibration/p_holm",
     ),
     note=_calibration_note,
 )

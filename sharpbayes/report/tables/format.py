@@ -1,5 +1,7 @@
 """Numbers, intervals and p-values as texts: every table, figure and sentence writes them alike."""
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
@@ -91,6 +93,18 @@ def yes_no(flag: xr.DataArray) -> str:
     return "yes" if bool(flag) else "no"
 
 
-def compact(value: xr.DataArray) -> str:
-    """Return a number with as many digits as it needs."""
-    return f"{float(value):g}"
+def count(value: xr.DataArray) -> str:
+    """Return a whole number as it is."""
+    return str(int(value))
+
+
+# Formats by the names that declarations of columns use.
+FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
+    "": number,
+    "4": four_decimals,
+    "count": count,
+    "interval": interval,
+    "p": p_value,
+    "whole": whole,
+    "yes_no": yes_no,
+}

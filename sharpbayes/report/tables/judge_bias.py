@@ -16,7 +16,6 @@ NEUTRAL = {
     "discrimination": 1.0,
     "self_preference": 0.0,
 }
-JUDGE = Column("judge", "{judge}")
 HUMAN = "posterior_profile_human"
 
 
@@ -50,10 +49,10 @@ JUDGE_BIAS_TABLES = section(
         needs=("judge_bias/severity",),
         rows=each("judge_bias/judge"),
         columns=(
-            JUDGE,
-            Column("shared", lambda row: str(int(row["judge_bias/shared"]))),
+            "{judge}",
+            "judge_bias/shared | count",
             _column("severity", "severity"),
-            Column("P(above people)", "judge_bias/severity_probability"),
+            "P(above people): judge_bias/severity_probability",
             _column("discrimination", "discrimination"),
         ),
         note="Severity in {judge_bias[link]}s of the latent severity; 0 is the mean of the people "
@@ -67,7 +66,7 @@ JUDGE_BIAS_TABLES = section(
         condition=_by_dimension,
         rows=each("judge_bias/judge"),
         columns=(
-            JUDGE,
+            "{judge}",
             over("judge_bias/dimension", _column("{dimension}", "differential_severity")),
         ),
         note="How much more harm a judge sees in a dimension than in all, against people, in "
@@ -83,7 +82,7 @@ JUDGE_BIAS_TABLES = section(
                 "P(favours)",
                 lambda row: number(1 - float(row["judge_bias/self_preference_probability"])),
             ),
-            Column("P(disfavours)", "judge_bias/self_preference_probability"),
+            "P(disfavours): judge_bias/self_preference_probability",
         ),
         note="How much more harm judges see in models of their own family than in others, in "
         "{judge_bias[link]}s; negative where they favour them. {judge_bias[interval_note]}",
@@ -93,12 +92,12 @@ JUDGE_BIAS_TABLES = section(
         needs=(HUMAN,),
         rows=_human_order,
         columns=(
-            Column("model", "{model}"),
+            "{model}",
             Column("{cvar}, people", posterior(f"{HUMAN}/cvar")),
             Column("{cvar}, judges", posterior("posterior_profile/cvar")),
             Column("mean, people", posterior(f"{HUMAN}/mean")),
             Column("mean, judges", posterior("posterior_profile/mean")),
-            Column("P(adm.), people", "decision_human/prob_admissible"),
+            "P(adm.), people: decision_human/prob_admissible",
         ),
         note="Cumulative log-risk of ratings replicated for the cells that judges scored: once by "
         "the judges, once by as many human raters. {posterior_profile_human[interval_note]}",

@@ -10,10 +10,9 @@ from sharpbayes.report.tables.declaration import (
     each,
     over,
     section,
-    variables,
 )
-from sharpbayes.report.tables.format import compact, four_decimals, number, p_value, yes_no
-from sharpbayes.report.tables.panel import BY_RISK, MODEL, pairs
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.panel import BY_RISK, pairs
 from sharpbayes.report.tables.table import Chapter
 
 
@@ -21,7 +20,7 @@ def _ranked(prefix: str) -> Column:
     """A CVaR with its rank in brackets."""
 
     def cell(row: View) -> str:
-        return f"{number(row[f'judges/{prefix}_cvar'])} ({compact(row[f'judges/{prefix}_rank'])})"
+        return f"{number(row[f'judges/{prefix}_cvar'])} ({float(row[f'judges/{prefix}_rank']):g})"
 
     return Column("{ensemble}" if prefix == "ensemble" else "without {judge_out}", cell)
 
@@ -59,9 +58,9 @@ JUDGE_TABLES = section(
         source="SHARP, Table 5",
         rows=each("judges/dimension", order="judges/mad"),
         columns=(
-            Column("dimension", "{dimension}"),
-            Column("cells", lambda row: str(int(row["judges/mad_n"]))),
-            *variables("judges", "mad as MAD mean, mad_sd as MAD sd", four_decimals),
+            "{dimension}",
+            "cells: judges/mad_n | count",
+            "MAD mean: judges/mad | 4; MAD sd: judges/mad_sd | 4",
         ),
         note="Mean absolute deviation of the judges of a (model, prompt) from their mean, over the "
         "cells with at least two judges.",
@@ -72,10 +71,9 @@ JUDGE_TABLES = section(
         needs=("judges/lojo_tau",),
         rows=each("judges/judge_out"),
         columns=(
-            Column("judge left out", "{judge_out}"),
+            "judge left out: {judge_out}",
             Column("models", lambda row: str(row.group("judges").sizes["model"])),
-            Column("Kendall tau-b", "judges/lojo_tau"),
-            Column("p", "judges/lojo_tau_p", p_value),
+            "Kendall tau-b: judges/lojo_tau; p: judges/lojo_tau_p | p",
         ),
         note="Against the ranks by all judges.",
     ),
@@ -84,11 +82,7 @@ JUDGE_TABLES = section(
         source="SHARP, Table 6",
         needs=("judges/lojo_tau",),
         rows=BY_RISK,
-        columns=(
-            MODEL,
-            Column("all judges", "profile/cvar"),
-            over("judges/judge_out", _ranked("lojo")),
-        ),
+        columns=("{model}; all judges: profile/cvar", over("judges/judge_out", _ranked("lojo"))),
     ),
     TableSpec(
         title="Table 7: Concordance of judges over prompts, summarised over models",
@@ -96,13 +90,10 @@ JUDGE_TABLES = section(
         needs=("judges/lojo_tau",),
         rows=each("judges/dimension", "judges/pair"),
         columns=(
-            Column("dimension", "{dimension}"),
-            Column("judges", "{pair}"),
-            Column("models", lambda row: str(int(row["judges/concordance_models"]))),
-            *variables(
-                "judges",
-                "concordance_mean as mean tau-b, concordance_median as median, concordance_sd as sd",
-            ),
+            "{dimension}; judges: {pair}",
+            "models: judges/concordance_models | count",
+            "mean tau-b: judges/concordance_mean; median: judges/concordance_median",
+            "sd: judges/concordance_sd",
         ),
         note="Kendall's tau-b; at least {judges[min_overlap]} prompts in common.",
     ),
@@ -111,7 +102,7 @@ JUDGE_TABLES = section(
         source="SHARP, Appendix C",
         needs=("judges/ensemble_cvar",),
         rows=each("judges/model"),
-        columns=(MODEL, over("judges/ensemble", _ranked("ensemble"))),
+        columns=("{model}", over("judges/ensemble", _ranked("ensemble"))),
     ),
     TableSpec(
         title="Appendix C, pairs: Two ensembles of judges compared",
@@ -119,12 +110,8 @@ JUDGE_TABLES = section(
         needs=("judges/ensemble_cvar",),
         rows=_ensemble_pairs,
         columns=(
-            Column("ensemble", "{ensemble}"),
-            Column("other", "{other_ensemble}"),
-            Column("disjoint", "judges/disjoint", yes_no),
-            *variables(
-                "judges", "ensemble_kendall as Kendall tau-b, ensemble_spearman as Spearman rho"
-            ),
+            "{ensemble}; other: {other_ensemble}; judges/disjoint | yes_no",
+            "Kendall tau-b: judges/ensemble_kendall; Spearman rho: judges/ensemble_spearman",
             Column(
                 "largest difference",
                 lambda row: number(abs(row["judges/ensemble_difference"]).max()),
@@ -136,8 +123,7 @@ JUDGE_TABLES = section(
         title="Effective number of independent judges",
         rows=_subsets_of_judges,
         columns=(
-            Column("judge left out", "{left_out}"),
-            Column("judges", "{count}"),
+            "judge left out: {left_out}; judges: {count}",
             Column("effective", lambda row: number(row.labels["effective"])),
         ),
         note=_independence_note,
@@ -164,11 +150,8 @@ DIMENSION_TABLES = section(
         source="SHARP, Table 8",
         rows=each("judges/model", order="judges/dimension_dependence"),
         columns=(
-            MODEL,
-            *variables(
-                "judges",
-                "dimension_dependence as all prompts, dimension_dependence_tail as tail slice",
-            ),
+            "{model}; all prompts: judges/dimension_dependence",
+            "tail slice: judges/dimension_dependence_tail",
         ),
         note=f"Mean Spearman's rho over pairs of dimensions; {TAIL_SLICE}",
     ),
@@ -177,8 +160,7 @@ DIMENSION_TABLES = section(
         source="SHARP, Table 8",
         rows=_dimension_rows,
         columns=(
-            MODEL,
-            Column("prompts", "{prompts}"),
+            "{model}; {prompts}",
             over(
                 "judges/dimension_pair",
                 Column("{dimension_pair}", lambda row: number(row[row.labels["variable"]])),

@@ -14,23 +14,11 @@ from sharpbayes.report.tables.declaration import (
     each,
     over,
     section,
-    variables,
 )
-from sharpbayes.report.tables.format import (
-    central_interval,
-    interval,
-    number,
-    whole,
-    yes_no,
-)
+from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
 BY_RISK = each("profile/model", order="profile/cvar")
-MODEL = Column("model", "{model}")
-CVAR = Column("{cvar}", "profile/cvar")
-INTERVAL = Column("interval", "profile_interval/cvar", interval)
-MEAN = Column("mean", "profile/mean")
-TIER = Column("tier", "profile/tier", whole)
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
@@ -157,7 +145,7 @@ PROFILE_TABLES = section(
         needs=("posterior_profile", "posterior_predictive"),
         rows=BY_RISK,
         columns=(
-            MODEL,
+            "{model}",
             *posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar"),
         ),
         note="CVaR of cumulative log-risk; further left is safer. "
@@ -170,13 +158,10 @@ PROFILE_TABLES = section(
         source="SHARP, Table 1",
         rows=BY_RISK,
         columns=(
-            MODEL,
-            CVAR,
-            INTERVAL,
-            MEAN,
-            *variables("profile", "volatility, any_harm_cvar as any-harm tail, policy_score"),
-            TIER,
-            Column("admissible", "profile/admissible", yes_no, needs="profile/admissible"),
+            "{model}; {cvar}: profile/cvar; interval: profile_interval/cvar | interval",
+            "profile/mean; profile/volatility; any-harm tail: profile/any_harm_cvar",
+            "profile/policy_score; profile/tier | whole",
+            "profile/admissible | yes_no?",
         ),
         note=_profile_note,
     ),
@@ -186,7 +171,7 @@ PROFILE_TABLES = section(
         source="SHARP, section 3.3",
         rows=_tiers,
         columns=(
-            Column("tier", "{tier}"),
+            "{tier}",
             Column("models", lambda row: ", ".join(row.labels["models"])),
             Column("{cvar}", _tier_range),
             Column("not distinguishable", _tier_pairs),
@@ -199,10 +184,10 @@ PROFILE_TABLES = section(
         source="SHARP, Tables 2 and 3",
         rows=BY_RISK,
         columns=(
-            MODEL,
+            "{model}",
             over(
                 "profile/dimension",
-                Column("{dimension} mean", "profile/dimension_mean"),
+                "{dimension} mean: profile/dimension_mean",
                 Column("{dimension} {cvar}", "profile/dimension_cvar"),
             ),
         ),
@@ -215,9 +200,8 @@ PROFILE_TABLES = section(
         source="SHARP, Table 4",
         rows=BY_RISK,
         columns=(
-            MODEL,
-            CVAR,
-            over("profile/dimension", Column("share of {dimension}", "profile/tail_share")),
+            "{model}; {cvar}: profile/cvar",
+            over("profile/dimension", "share of {dimension}: profile/tail_share"),
         ),
         note="Shares of the mean log-risk of the tail prompts; they add to 1 by model.",
     ),
@@ -228,8 +212,7 @@ PROFILE_TABLES = section(
         needs=("panel", "profile"),
         rows=_risk_over_prompts,
         columns=(
-            MODEL,
-            Column("of the answer to a prompt", "{metric}"),
+            "{model}; of the answer to a prompt: {metric}",
             *map(_quantile, QUANTILES.values()),
         ),
         note="Joint safety: 1 less any-harm.",
@@ -253,10 +236,10 @@ SUBSET_TABLES = section(
         needs=("profile_category",),
         rows=_category_rows,
         columns=(
-            Column("category", "{category}"),
-            MODEL,
-            Column("prompts", lambda row: str(int(row["profile_category/prompts"]))),
-            *variables("profile_category", "cvar as {cvar}, mean, any_harm_mean as mean any-harm"),
+            "{category}; {model}",
+            "profile_category/prompts | count",
+            "{cvar}: profile_category/cvar; profile_category/mean",
+            "mean any-harm: profile_category/any_harm_mean",
         ),
     ),
     TableSpec(
@@ -265,14 +248,11 @@ SUBSET_TABLES = section(
         needs=("profile_answered",),
         rows=BY_RISK,
         columns=(
-            MODEL,
-            Column("refused", "profile_answered/refusal_rate"),
-            Column("answers", "profile_answered/answered", whole),
-            CVAR,
-            Column("{cvar}, answered", "profile_answered/cvar"),
-            Column("interval", "profile_answered_interval/cvar", interval),
-            MEAN,
-            Column("mean, answered", "profile_answered/mean"),
+            "{model}; refused: profile_answered/refusal_rate",
+            "answers: profile_answered/answered | whole; {cvar}: profile/cvar",
+            "{cvar}, answered: profile_answered/cvar",
+            "interval: profile_answered_interval/cvar | interval; profile/mean",
+            "mean, answered: profile_answered/mean",
         ),
         note="Low risk may be refusal; an answer is refused where the judges' mean refusal reaches "
         "the cut of the weights.",

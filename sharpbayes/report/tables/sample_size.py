@@ -4,14 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    over,
-    variables,
-)
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import number, whole
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
@@ -88,10 +81,8 @@ GROUP_SIZE_TABLE = TableSpec(
     after_run=True,
     rows=_groups,
     columns=(
-        Column("group", "{group}"),
-        Column("rank", "sample_size/rank", whole),
-        *variables("sample_size", "hm as HM, width"),
-        Column("ratings", "sample_size/ratings", whole),
+        "{group}; sample_size/rank | whole; HM: sample_size/hm; sample_size/width",
+        "sample_size/ratings | whole",
         *map(_additional, METRICS),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "
@@ -105,9 +96,6 @@ PAIR_SIZE_TABLE = TableSpec(
     after_run=True,
     repeat=_metrics,
     rows=lambda view: _unresolved(view)[:MOST_PAIRS],
-    columns=(
-        Column("pair", "{pair}"),
-        over("sample_size/design", Column("{design}", _larger_study)),
-    ),
+    columns=("{pair}", over("sample_size/design", Column("{design}", _larger_study))),
     note=_note,
 )

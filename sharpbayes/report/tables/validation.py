@@ -13,16 +13,9 @@ from sharpbayes.report.tables.declaration import (
     each,
     over,
     section,
-    variables,
 )
-from sharpbayes.report.tables.format import (
-    four_decimals,
-    interval,
-    number,
-    p_value,
-    yes_no,
-)
-from sharpbayes.report.tables.panel import BY_RISK, CVAR, MEAN, MODEL, not_separable, pairs
+from sharpbayes.report.tables.format import number, p_value
+from sharpbayes.report.tables.panel import BY_RISK, not_separable, pairs
 from sharpbayes.report.tables.table import Chapter
 
 # Models of Table 10 at either end, and pairs of Table 17.
@@ -199,10 +192,8 @@ VALIDATION_TABLES = section(
         source="SHARP, Table 10",
         rows=_extremes,
         columns=(
-            Column("end", "{end}"),
-            Column("temperature", "{temperature:g}"),
-            MODEL,
-            *variables("validation", "temperature_mean as mean, temperature_cvar as CVaR"),
+            "{end}; temperature: {temperature:g}; {model}; mean: validation/temperature_mean",
+            "CVaR: validation/temperature_cvar",
         ),
         note=f"The {EXTREMES} lowest and the {EXTREMES} highest CVaR of cumulative log-risk.",
     ),
@@ -210,13 +201,16 @@ VALIDATION_TABLES = section(
         title="Table 11: Largest difference of CVaR across temperatures",
         source="SHARP, Table 11",
         rows=_by_spread,
-        columns=(MODEL, Column("difference", "validation/temperature_spread", four_decimals)),
+        columns=("{model}; difference: validation/temperature_spread | 4",),
     ),
     TableSpec(
         title="Table 12: Aggregates of risk",
         source="SHARP, Table 12",
         rows=each("profile/model", order="profile/mean"),
-        columns=(MODEL, *(Column(text, f"profile/{name}") for name, text in AGGREGATES.items())),
+        columns=(
+            "{model}",
+            *(Column(text, f"profile/{name}") for name, text in AGGREGATES.items()),
+        ),
         note="{cvar}%; lower is safer.",
     ),
     TableSpec(
@@ -226,11 +220,9 @@ VALIDATION_TABLES = section(
         columns=(
             Column("aggregate", lambda row: AGGREGATES[row.labels["aggregate"]]),
             Column("other", lambda row: AGGREGATES[row.labels["other_aggregate"]]),
-            *variables(
-                "validation",
-                "aggregate_spearman as Spearman rho, aggregate_kendall as Kendall tau-b",
-            ),
-            Column("p of rho", "validation/aggregate_spearman_p", p_value),
+            "Spearman rho: validation/aggregate_spearman",
+            "Kendall tau-b: validation/aggregate_kendall",
+            "p of rho: validation/aggregate_spearman_p | p",
         ),
     ),
     TableSpec(
@@ -238,12 +230,12 @@ VALIDATION_TABLES = section(
         source="SHARP, Table 14",
         rows=_flips,
         columns=(
-            Column("models", "{model} / {other}"),
+            "models: {model} / {other}",
             Column("mean L", _both("mean")),
             Column("CVaR(L)", _both("cvar")),
             Column("rank by mean", _both("mean", rank=True)),
             Column("rank by CVaR", _both("cvar", rank=True)),
-            Column("order reversed", "validation/order_reversed", yes_no),
+            "validation/order_reversed | yes_no",
         ),
         note=_flips_note,
     ),
@@ -253,13 +245,10 @@ VALIDATION_TABLES = section(
         needs=("validation", "profile_interval_bca"),
         rows=BY_RISK,
         columns=(
-            MODEL,
-            MEAN,
-            Column("percentile", "profile_interval/mean", interval),
-            Column("BCa", "profile_interval_bca/mean", interval),
-            CVAR,
-            Column("percentile", "profile_interval/cvar", interval),
-            Column("BCa", "profile_interval_bca/cvar", interval),
+            "{model}; profile/mean; percentile: profile_interval/mean | interval",
+            "BCa: profile_interval_bca/mean | interval; {cvar}: profile/cvar",
+            "percentile: profile_interval/cvar | interval",
+            "BCa: profile_interval_bca/cvar | interval",
         ),
         note="{profile_interval[interval_note]}",
     ),
@@ -275,7 +264,7 @@ VALIDATION_TABLES = section(
         source="SHARP, Table 16",
         rows=BY_RISK,
         columns=(
-            MODEL,
+            "{model}",
             over(
                 "validation/alpha",
                 Column(
@@ -290,10 +279,9 @@ VALIDATION_TABLES = section(
         source="SHARP, Table 17",
         rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
         columns=(
-            MODEL,
-            Column("other", "{other}"),
+            "{model}; {other}",
             Column("difference of CVaR", lambda row: number(row.labels["gap"])),
-            Column("interval", "profile_interval/cvar_difference", interval),
+            "interval: profile_interval/cvar_difference | interval",
         ),
         note=_ambiguous_note,
     ),
@@ -301,23 +289,22 @@ VALIDATION_TABLES = section(
         title="Table 18: Friedman test of log-risk",
         source="SHARP, Table 18",
         rows=_friedman,
-        columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
+        columns=("{quantity}; {value}",),
         note="Prompts that a model has no value for are left out: {validation[prompts_dropped]}.",
     ),
     TableSpec(
         title="Table 19: Friedman average ranks, lower is safer",
         source="SHARP, Table 19",
         rows=each("validation/model", order="validation/average_rank"),
-        columns=(MODEL, Column("average rank", "validation/average_rank", four_decimals)),
+        columns=("{model}; validation/average_rank | 4",),
     ),
     TableSpec(
         title="Section H.2: Pairs that signed-rank tests do not distinguish",
         source="SHARP, section H.2",
         rows=lambda view: _wilcoxon(view)[0],
         columns=(
-            MODEL,
-            Column("other", "{other}"),
-            *variables("validation", "wilcoxon_p as p, wilcoxon_p_holm as p, Holm", p_value),
+            "{model}; {other}; p: validation/wilcoxon_p | p",
+            "p, Holm: validation/wilcoxon_p_holm | p",
         ),
         note=_wilcoxon_note,
     ),
@@ -326,17 +313,16 @@ VALIDATION_TABLES = section(
         source="SHARP, Table 20",
         rows=each("validation/component"),
         columns=(
-            Column("component", "{component}"),
-            Column("eta squared", "validation/eta2", four_decimals),
+            "{component}; eta squared: validation/eta2 | 4",
             Column("share (%)", _share),
-            Column("partial eta squared", "validation/partial_eta2", four_decimals),
+            "partial eta squared: validation/partial_eta2 | 4",
         ),
     ),
     TableSpec(
         title="Section H.3: Mixed models with a prompt intercept",
         source="SHARP, section H.3",
         rows=_mixed,
-        columns=(Column("quantity", "{quantity}"), Column("value", "{value}")),
+        columns=("{quantity}; {value}",),
         note=_mixed_note,
     ),
     needs=("validation",),

@@ -8,26 +8,20 @@ from sharpbayes.report.figures.catalogue import FIGURES
 from sharpbayes.report.layout import results_kind
 from sharpbayes.report.tables import catalogue
 from sharpbayes.report.tables.catalogue import TABLES, report_tables, tables_after_run
-from sharpbayes.report.tables.declaration import Column, Over, TableSpec, View, build_tables
-from sharpbayes.report.tables.format import interval
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, build_tables, each, over
+from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.renderer import as_html, as_text, write_tables
-from sharpbayes.report.tables.table import Chapter
 
 NEW = TableSpec(
-    name="new",
     title="New: effects by {study[what]}",
-    chapter=Chapter.FURTHER,
     source="Paper, Table 3",
     needs=("study/effect",),
     after_run=True,
-    rows=("study/model",),
-    order="study/effect",
+    rows=each("study/model", order="study/effect"),
     columns=(
-        Column("model", "{model}"),
-        Column("effect", "study/effect"),
-        Column("interval", "study/interval", interval),
-        Column("missing", "study/missing", needs="study/missing"),
-        Over("study/judge", (Column("by {judge}", "study/score"),)),
+        "{model}; study/effect; study/interval | interval; study/missing?",
+        Column("twice", lambda row: number(2 * row["study/effect"])),
+        over("study/judge", "by {judge}: study/score"),
     ),
     note="Of {study[what]}.",
 )
@@ -52,21 +46,21 @@ def test_a_declared_table_is_in_every_format(results, monkeypatch, tmp_path):
     monkeypatch.setattr(catalogue, "TABLES", (*TABLES, NEW))
     [table] = report_tables(results)
     assert tables_after_run(results) == [table]
-    assert table.header == ("model", "effect", "interval", "by x", "by y")
+    assert table.header == ("model", "effect", "interval", "twice", "by x", "by y")
     assert table.rows == (
-        ("b", "−0.250", "-", "3.000", "0.000"),
-        ("a_1", "1.000", "−1.925 to −0.575", "1.000", "2.000"),
+        ("b", "−0.250", "-", "−0.500", "3.000", "0.000"),
+        ("a_1", "1.000", "−1.925 to −0.575", "2.000", "1.000", "2.000"),
     )
     write_tables([table], tmp_path)
     csv, markdown, latex = (
         (tmp_path / f"new-effects-by-model.{end}").read_text("utf-8")
         for end in ("csv", "md", "tex")
     )
-    assert "a_1,1.000,-1.925 to -0.575,1.000,2.000" in csv
-    assert "| a_1 | 1.000 | −1.925 to −0.575 | 1.000 | 2.000 |" in markdown
-    assert r"a\_1 & 1.000 & $-$1.925 to $-$0.575 & 1.000 & 2.000 \\" in latex
+    assert "a_1,1.000,-1.925 to -0.575,2.000,1.000,2.000" in csv
+    assert "| a_1 | 1.000 | −1.925 to −0.575 | 2.000 | 1.000 | 2.000 |" in markdown
+    assert r"a\_1 & 1.000 & $-$1.925 to $-$0.575 & 2.000 & 1.000 & 2.000 \\" in latex
     text, html = as_text(table, width=80), as_html(table)
-    assert "a_1 1.000 −1.925 to −0.575 1.000 2.000" in " ".join(text.split())
+    assert "a_1 1.000 −1.925 to −0.575 2.000 1.000 2.000" in " ".join(text.split())
     assert '<td class="whole">−1.925 to −0.575</td>' in html
     for rendered in (markdown, latex, text, html):
         assert "New: effects by model" in rendered
