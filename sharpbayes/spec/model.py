@@ -187,7 +187,7 @@ class Model(Spec):
 
     @model_validator(mode="after")
     def _check_likelihood(self) -> Self:
-        expected = "ordered_normal" if self.likelihood == "cumulative" else "normal"
+        expected = "ordered_normal" if self.ordered_thresholds else "normal"
         kind = self.thresholds.prior.kind
         if self.likelihood == "adjacent" and self.link != "logit":
             raise ValueError(
@@ -198,6 +198,11 @@ class Model(Spec):
             message = f'thresholds of likelihood = "{self.likelihood}" have a prior of kind '
             raise ValueError(f'{message}"{expected}", found "{kind}"')
         return self
+
+    @property
+    def ordered_thresholds(self) -> bool:
+        """Whether the likelihood demands thresholds in growing order."""
+        return self.likelihood == "cumulative"
 
     @property
     def columns(self) -> tuple[tuple[KeyPath, str], ...]:

@@ -21,7 +21,7 @@ from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
-from tests.bayes.test_kernel import kept_at
+from tests.bayes.kernel.test_kernel import kept_at
 from tests.references.make import HERE, tables
 from tests.references.test_steps import LAWS
 from tests.references.test_steps import ratings as steps_ratings

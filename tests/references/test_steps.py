@@ -22,7 +22,7 @@ from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
-from tests.bayes.test_kernel import kept_at
+from tests.bayes.kernel.test_kernel import kept_at
 from tests.references.provenance import record_run
 
 HERE = Path(__file__).parent

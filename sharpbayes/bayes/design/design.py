@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
-from sharpbayes.bayes.design.likelihoods import LIKELIHOODS, LikelihoodTraits
+from sharpbayes.bayes.design.likelihoods import TRAITS, LikelihoodTraits
 from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
 
 Floats = NDArray[np.float64]
@@ -224,6 +224,7 @@ class Design:
         thresholds: Prior of the cutpoints.
         likelihood: Which categories a cutpoint parts.
         link: ``logit`` or ``probit``.
+        ordered_cutpoints: Whether cutpoints are ordered.
         coords: Labels of each dimension.
         n_ratings: Number of ratings.
         omitted_terms: Stems of the terms with one level; cutpoints already hold their effect.
@@ -234,6 +235,7 @@ class Design:
     thresholds: ThresholdPrior
     likelihood: Likelihood
     link: Literal["logit", "probit"]
+    ordered_cutpoints: bool
     coords: dict[str, tuple[str, ...]]
     n_ratings: int
     omitted_terms: tuple[str, ...]
@@ -247,12 +249,7 @@ class Design:
     @property
     def traits(self) -> LikelihoodTraits:
         """What distinguishes the likelihood."""
-        return LIKELIHOODS[self.likelihood]
-
-    @property
-    def ordered_cutpoints(self) -> bool:
-        """Whether cutpoints are ordered."""
-        return self.traits.ordered
+        return TRAITS[self.likelihood]
 
     @property
     def unsupported_by_kernel(self) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ def build_design(
         thresholds=model.thresholds.prior,
         likelihood=model.likelihood,
         link=model.link,
+        ordered_cutpoints=model.ordered_thresholds,
         coords={dim_name(column): ratings.factors[column].labels for column in sorted(columns)}
         | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},

@@ -1,8 +1,8 @@
 """What distinguishes the ordinal likelihoods, apart from the probabilities themselves.
 
-A likelihood is one entry of :data:`LIKELIHOODS` here, one of ``LAWS`` in
-:mod:`sharpbayes.bayes.graph.likelihoods` (its definition) and one of ``LAWS`` in
-:mod:`sharpbayes.bayes.predict.categories` (probabilities and draws by NumPy).
+A likelihood is one entry of :data:`TRAITS` here, one of ``DEFINITIONS`` in
+:mod:`sharpbayes.bayes.graph.likelihoods` (for PyMC) and one class in
+:mod:`sharpbayes.bayes.predict.categories` (for NumPy).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,6 @@ class LikelihoodTraits:
     """What a fit needs to know of a likelihood.
 
     Attributes:
-        ordered: Whether cutpoints are ordered.
         start: Cutpoints that the counts of the categories suggest under a link.
         unused: What the fit does about a category that nobody gave: below all that are used,
             above them, or between them.
@@ -32,7 +31,6 @@ class LikelihoodTraits:
             each of the first k cutpoints, then below the next.
     """
 
-    ordered: bool
     start: Callable[[Floats, str], Floats]
     unused: tuple[str, str, str]
     kernel: Literal["interval", "adjacent"] | None = None
@@ -61,15 +59,13 @@ def _start_continuation(count: Floats, link: str) -> Floats:
     return _quantile((count / np.cumsum(count[::-1])[::-1])[:-1], link)
 
 
-LIKELIHOODS: dict[str, LikelihoodTraits] = {
+TRAITS: dict[str, LikelihoodTraits] = {
     "cumulative": LikelihoodTraits(
-        ordered=True,
         start=_start_cumulative,
         unused=(BOUNDED, BOUNDED, "the gap between its thresholds shrinks as the prior lets it"),
         kernel="interval",
     ),
     "adjacent": LikelihoodTraits(
-        ordered=False,
         start=_start_adjacent,
         unused=(
             BOUNDED,
@@ -82,7 +78,6 @@ LIKELIHOODS: dict[str, LikelihoodTraits] = {
         kernel="adjacent",
     ),
     "continuation": LikelihoodTraits(
-        ordered=False,
         start=_start_continuation,
         unused=(
             BOUNDED,

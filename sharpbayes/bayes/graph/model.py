@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
-from sharpbayes.bayes.graph.likelihoods import LAWS
+from sharpbayes.bayes.graph.likelihoods import DEFINITIONS
 from sharpbayes.bayes.graph.priors import add_cutpoints, from_gaps, restore_cutpoints
 from sharpbayes.bayes.graph.terms import GraphTerm, add_terms, take_effects
 from sharpbayes.bayes.kernel.data import KernelData
@@ -76,7 +76,7 @@ def _add_ratings(
     design: Design, scale: ScaleRatings, eta: Tensor, a: Tensor, sets: CutpointSets
 ) -> None:
     """Add the observed ratings of one scale, given their severity and discrimination."""
-    logp, draw = LAWS[design.likelihood, design.link]
+    logp, draw = DEFINITIONS[design.likelihood, design.link]
     dim = rating_dim(scale.name)
     pm.modelcontext(None).add_coord(dim, length=len(scale.rows))
     pm.CustomDist(

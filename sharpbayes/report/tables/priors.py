@@ -30,7 +30,7 @@ def _lines(model: Model) -> Iterator[str]:
     """Thresholds, then location terms, then discrimination terms."""
     thresholds = model.thresholds
     prior = thresholds.prior
-    growing = model.likelihood == "cumulative"
+    growing = model.ordered_thresholds
     order = " in growing order" if growing else ", in any order"
     yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}){order}"
     for column in thresholds.by[1:]:

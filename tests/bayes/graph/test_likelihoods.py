@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.graph.likelihoods import LAWS
+from sharpbayes.bayes.graph.likelihoods import DEFINITIONS
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
@@ -17,8 +17,8 @@ from sharpbayes.bayes.kernel.initial_points import initial_point, start_cutpoint
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.draws import label_draws
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
-from tests.bayes.test_density import latent
-from tests.bayes.test_kernel import kept_at, one_item
+from tests.bayes.kernel.test_density import latent
+from tests.bayes.kernel.test_kernel import kept_at, one_item
 
 CDF = {"logit": expit, "probit": stats.norm.cdf}
 NEW = [("adjacent", "logit"), ("continuation", "logit"), ("continuation", "probit")]
@@ -68,7 +68,7 @@ def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
         factor=1.5,
         likelihood=likelihood,
     )
-    _, random = LAWS[likelihood, link]
+    _, random = DEFINITIONS[likelihood, link]
     prior = random(np.full(count, 0.45), np.tile(1.5 * cuts, (count, 1)), rng, (count,))
     for drawn in (held.draw(rng), prior):
         seen = np.bincount(np.ravel(drawn), minlength=4) / count

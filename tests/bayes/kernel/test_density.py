@@ -13,7 +13,7 @@ from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.predict.categories import LIKELIHOODS
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
-from tests.bayes.test_kernel import graph_values, kept_at
+from tests.bayes.kernel.test_kernel import graph_values, kept_at
 
 CASES = {
     "nested and centred": lambda rng: (

@@ -12,7 +12,7 @@ import pytest
 
 from sharpbayes.bayes.design.indexing import build_design
 from tests.bayes.conftest import model_from, panel_ratings
-from tests.bayes.test_kernel import assert_same
+from tests.bayes.kernel.test_kernel import assert_same
 
 HALF_T = {"kind": "half_student_t", "df": 3, "scale": 1.0}
 PARTS = {

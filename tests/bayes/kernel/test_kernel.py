@@ -36,7 +36,7 @@ from tests.bayes.conftest import (
     with_people,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GROUPS = (("item",), ("rater",), (("group:*",), 1.0))
 BY_DIMENSION = [
     {"by": ["model", "dimension"]},
@@ -304,7 +304,7 @@ def test_a_plan_of_other_sources_is_refused(rng):
 def test_no_index_leaves_its_array(tmp_path):
     """The whole kernel under numba's check of bounds, in a process of its own."""
     code = (
-        "import numpy as np; from tests.bayes.test_kernel import CASES, bounds_checked;"
+        "import numpy as np; from tests.bayes.kernel.test_kernel import CASES, bounds_checked;"
         "bounds_checked()"
     )
     surroundings = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
