@@ -42,7 +42,7 @@ def make_factor(values: pd.Series, *, order: Sequence[str] | None = None) -> Fac
     """Return labels and codes of a column; labels in the given order, else sorted."""
     codes, texts = factorize(values)
     labels = sort_labels(texts) if order is None else list(order)
-    position = {label: at for at, label in enumerate(labels)}
+    position = dict(zip(labels, range(len(labels)), strict=True))
     new = np.array([position[text] for text in texts], dtype=np.int32)
     return Factor(tuple(labels), take_chunked(new, codes))
 
@@ -73,10 +73,7 @@ def sort_labels(labels: Sequence[str]) -> list[str]:
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number that a person means by a text, or None.
-
-    Python would also read digits joined by underscores and digits of other scripts; "nan" could
-    not be sorted.
+    """Return the number that a person means by a text, or None; Python would also read ``1_0``.
 
     >>> parse_number(" 3.0 "), parse_number("1_0"), parse_number("nan"), parse_number("inf")
     (3.0, None, None, inf)
@@ -140,8 +137,8 @@ def parse_numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.in
     >>> parse_numbers(pd.Series(["3", "", "x"]))
     (array([ 3., nan, nan]), array([2]))
     """
-    codes, found = factorize(values)
-    texts = pd.Series(found, dtype=str)
+    codes, labels = factorize(values)
+    texts = pd.Series(labels, dtype=str)
     empty = texts.str.strip() == ""
     numbers = pd.to_numeric(texts.where(~empty), errors="coerce")
     if bool(numbers.isna().all()):

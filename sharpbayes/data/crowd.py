@@ -212,19 +212,17 @@ def _read_expert_labels(
 class _SpreadFactor(Factor):
     """A factor of raters or items, spread over ratings only when a model asks for it."""
 
-    _of_owner: Codes
-    _owner: Factor
+    _sources: tuple[Codes, Factor]
 
     def __init__(self, of_owner: Factor, owner: Factor) -> None:
         object.__setattr__(self, "labels", of_owner.labels)
-        object.__setattr__(self, "_of_owner", of_owner.codes)
-        object.__setattr__(self, "_owner", owner)
+        object.__setattr__(self, "_sources", (of_owner.codes, owner))
 
     @property
     def codes(self) -> Codes:
         """Position of each rating's label."""
-        codes: Codes = self._of_owner[self._owner.codes]
-        return codes
+        of_owner, owner = self._sources
+        return np.asarray(of_owner[owner.codes], dtype=np.int32)
 
 
 def spread_factor(values: NDArray[np.str_], owner: Factor) -> Factor:

@@ -89,7 +89,7 @@ def _match_labels(
         return np.zeros(len(table), dtype=np.int32), []
     codes, texts = factorize(table[column])
     position = pd.Index(list(known)).get_indexer(pd.Index(texts)).astype(np.int32)
-    odd = [text for text, at in zip(texts, position, strict=True) if at < 0 and text.strip()]
+    odd = [text for text, p in zip(texts, position, strict=True) if p < 0 and text.strip()]
     matched: Codes = position[codes]
     if not odd:
         return matched, []
@@ -155,5 +155,5 @@ def code_own_family(model: Factor, judge: Factor, panel: Panel) -> Factor:
     for family in panel.families.values():
         own_judges = np.append(np.isin(judge.labels, family.judges), False)
         same |= np.outer(np.isin(model.labels, family.models), own_judges)
-    own = np.where(same[model.codes, judge.codes], 0, -1).astype(np.int32)
-    return Factor(("own family",), own)
+    is_own = np.where(same[model.codes, judge.codes], 0, -1).astype(np.int32)
+    return Factor(("own family",), is_own)

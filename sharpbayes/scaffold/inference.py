@@ -92,7 +92,7 @@ def infer_bins(values: pd.Series) -> tuple[Scale, str]:
     if numbers is None or len(set(numbers)) < 2:  # noqa: PLR2004
         raise DataError.at("init", "its values are no scores", key=str(values.name))
     low, high = min(numbers), max(numbers)
-    cuts = [low + (high - low) * at / BINS for at in range(1, BINS)]
+    cuts = [low + (high - low) * n / BINS for n in range(1, BINS)]
     return {"bins": [float(f"{cut:g}") for cut in cuts]}, f"from {low:g} to {high:g}"
 
 

@@ -12,11 +12,15 @@ from pathlib import Path
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.paths import TABLE_ENDINGS
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
-from sharpbayes.scaffold.crowd_draft import CROWD_ROLES, draft_crowd
-from sharpbayes.scaffold.draft import Draft
+from sharpbayes.scaffold.drafts import (
+    CROWD_ROLES,
+    PANEL_ROLES,
+    Draft,
+    draft_crowd,
+    draft_panel,
+)
 from sharpbayes.scaffold.inference import NAMES, infer_roles
 from sharpbayes.scaffold.logs import LogTable, read_log
-from sharpbayes.scaffold.panel_draft import PANEL_ROLES, draft_panel
 from sharpbayes.spec.roles import CROWD_LOGS
 
 # A panel with a column of this name is long; "severity" may be one indicator among several.
@@ -28,7 +32,7 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
 
     Args:
         path: A CSV, Parquet or JSON lines file of ratings, a log, or a table of raters or items
-            that has the ratings beside it.
+            with the ratings in the same folder.
         out: The study file; its folder also gets a copy of the data where columns are added.
         roles: Columns by role, in place of those inferred.
 
@@ -86,7 +90,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
 
 
 def _find_ratings(path: Path, folder: Path, draft: Draft) -> LogTable:
-    """Return the table of ratings: the file, or the one beside it where the file has no scores."""
+    """Return the table of ratings: the file, or its sibling where the file has no scores."""
     table = _read_plain(path, folder)
     if infer_roles(table.data, ("score",), {}) or infer_roles(table.data, ("model",), {}):
         return table
@@ -111,7 +115,7 @@ def _relative_name(path: Path, folder: Path) -> str:
 
 
 def _read_siblings(path: Path, folder: Path) -> list[LogTable]:
-    """Read tables named alike, itself too: ``x_raters.csv`` beside ``x_ratings.csv``."""
+    """Read tables named alike, itself too: ``x_raters.csv`` and ``x_ratings.csv``."""
     start = path.stem.rsplit("_", 1)[0] + "_"
     files = sorted(p for p in path.parent.iterdir() if p.suffix in TABLE_ENDINGS and p.is_file())
     return [_read_plain(file, folder) for file in files if file.stem.startswith(start)]

@@ -30,16 +30,9 @@ def simulate_model(
 ) -> SimulatedStudy:
     """Draw parameters from the prior of a model, and a score for every rating of a study.
 
-    Args:
-        files: The files of the study.
-        study: The study. Its cells are kept, its scores are not used. Where labels of a crowd are
-            no ratings of the model, the truly most severe items are unsafe, as many as the labels
-            of the study say.
-        design: The study's model for its ratings.
-
-    Returns:
-        Tables, the true value of every parameter, and a study that reads them. The scale of a crowd
-        becomes 0..K-1.
+    The cells of the study are kept, its scores are not used. The scale of a crowd becomes 0..K-1.
+    Where labels of a crowd are no ratings of the model, the truly most severe items are unsafe, as
+    many as the labels of the study say.
 
     Raises:
         SpecError: Labels are needed, and the model has no severity of items.

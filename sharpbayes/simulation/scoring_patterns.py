@@ -118,18 +118,7 @@ def score_severities(
     pattern: str,
     rng: np.random.Generator,
 ) -> Scores:
-    """Return the scores that a pattern gives to perceived severities.
-
-    Args:
-        perceived: R of each item and rater; (item, rater).
-        thresholds: Between the scores; (K,).
-        spec: Constants of the patterns.
-        pattern: One of ``normal``, ``shift``, ``conservative``.
-        rng: Generator of random numbers.
-
-    Returns:
-        Scores 0..K; (item, rater).
-    """
+    """Return the scores 0..K that a pattern gives to perceived severities R, (item, rater)."""
     normal = np.searchsorted(thresholds, perceived)
     if pattern == "shift":
         is_shifted = (normal >= spec.shift_from) & (rng.random(normal.shape) < spec.shift_share)
@@ -189,7 +178,7 @@ def _tabulate(
 
 def _number_names(letter: str, number: int) -> list[str]:
     """Return names of one length, so that they sort by number."""
-    return [f"{letter}{at:0{len(str(number))}d}" for at in range(1, number + 1)]
+    return [f"{letter}{n:0{len(str(number))}d}" for n in range(1, number + 1)]
 
 
 def _write_study(title: str, seed: int, groups: list[list[str]], *, top: int) -> str:

@@ -61,13 +61,8 @@ def read_table(
     """Return the rows of all files that a name stands for, every value as text.
 
     An empty cell is an empty text. Files are joined in the order of their names. Folders named
-    ``column=value`` inside a folder of plain tables are a column.
-
-    Args:
-        base: Folder that a relative name starts from.
-        name: A path, a pattern or a folder.
-        layout: A key of ``FORMATS``; any other is a plain table.
-        compact: Whether columns of a Parquet file become categories of text, few bytes a cell.
+    ``column=value`` inside a folder of plain tables are a column. A layout that is not in
+    ``FORMATS`` is a plain table. With ``compact``, columns of Parquet become categories of text.
 
     Raises:
         DataError: No such file, one of another format or damaged, or no rows.

@@ -160,7 +160,7 @@ def _parse_score(score: Any) -> Values:
     if isinstance(value, dict):
         values = {str(key): to_cell(entry) for key, entry in value.items()}
     elif isinstance(value, list):
-        values = {f"{VALUE}.{at}": to_cell(entry) for at, entry in enumerate(value, start=1)}
+        values = {f"{VALUE}.{n}": to_cell(entry) for n, entry in enumerate(value, start=1)}
     else:
         values = {VALUE: value}
     return values | pick_scalars(score.get("metadata"), METADATA)

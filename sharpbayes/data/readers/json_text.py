@@ -32,11 +32,11 @@ def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str =
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of pairs; no two may have one key."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise _RepeatedKeyError(f"key {repeated!r} stands twice")
-    return made
+    return entries
 
 
 def read_objects(path: Path) -> list[dict[str, Any]]:

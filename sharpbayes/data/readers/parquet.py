@@ -57,12 +57,12 @@ def read_selected(
     """
     path = str(base / name)
     try:
-        files = [_open_file(each) for each in paths]
-        partitions = [parse_partition(base, name, each) for each in paths]
+        files = [_open_file(file) for file in paths]
+        partitions = [parse_partition(base, name, file) for file in paths]
         parts = zip(files, partitions, strict=True)
         names = [[*file.schema_arrow.names, *partition] for file, partition in parts]
-        for of_file, each in zip(names, paths, strict=True):
-            refuse_names(of_file, each)
+        for of_file, file in zip(names, paths, strict=True):
+            refuse_names(of_file, file)
         present = dict.fromkeys(name for of_file in names for name in of_file)
         require_columns(pd.DataFrame(columns=[*present]), roles, path=path)
         wanted = dict.fromkeys([*(column for _, column in roles), *columns])

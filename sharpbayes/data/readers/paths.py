@@ -68,7 +68,7 @@ def _is_table(path: Path) -> bool:
 def _is_pattern(name: str) -> bool:
     """Tell whether a name stands for several files, in folders at one depth."""
     if "**" in name:
-        raise ValueError("a pattern may name files of folders beside each other, not '**'")
+        raise ValueError("a pattern may name files in folders at one depth, not '**'")
     return "*" in name or "?" in name
 
 

@@ -31,6 +31,6 @@ def join_exports(exports: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """
     table = pd.concat(exports, ignore_index=True).fillna("")
     table = table.where(~table.isin(NO_ANSWER), "")
-    rank = table[STATUS].str.upper().map({status: at for at, status in enumerate(PREFERRED)})
-    order = rank.fillna(len(PREFERRED))[::-1].sort_values(kind="stable").index
+    ranks = table[STATUS].str.upper().map({status: rank for rank, status in enumerate(PREFERRED)})
+    order = ranks.fillna(len(PREFERRED))[::-1].sort_values(kind="stable").index
     return table.loc[order].drop_duplicates(PARTICIPANT).sort_index().reset_index(drop=True)
