@@ -260,14 +260,3 @@ def test_every_key_carries_the_description_of_its_field(tmp_path):
     lines = started(tmp_path, crowd())[0].splitlines()
     assert lines[lines.index("# Which items are unsafe.") + 2].startswith("labels = ")
     assert '# weights = "./weights.toml"   # yours; see `sharpbayes show sharp`' in lines
-
-
-def test_a_line_break_in_a_name_cannot_end_a_comment(tmp_path):
-    table = panel().rename(columns={"severity": "score"}).assign(metric="a")
-    table.loc[:3, ["metric", "score"]] = ["x\nseed = 9", "free text 1"]
-    table.loc[1:3, "score"] = ["text 2.5", "text 3", ""]
-    table.loc[table.index > 3, "score"] = [str(at % 4 + 1) for at in range(28)]
-    text, unsure = started(tmp_path, table)
-    assert tomllib.loads(text)["seed"] == 1
-    assert all(line.startswith(("#", "")) for line in text.splitlines())
-    assert unsure
