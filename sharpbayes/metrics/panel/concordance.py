@@ -1,5 +1,6 @@
 """How far judges agree, and how far harm dimensions move together (SHARP, Appendices B and D)."""
 
+from collections.abc import Hashable
 from itertools import combinations
 
 import numpy as np
@@ -156,7 +157,9 @@ def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -
     return rho.assign_coords(dimension_pair=pairs)
 
 
-def _moments(x: xr.DataArray, over: list[str]) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+def _moments(
+    x: xr.DataArray, over: list[Hashable]
+) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
     """Mean, standard deviation (ddof 1) and number of the values that are present."""
     count, mean = x.count(over), x.mean(over)
     square = ((x - mean) ** 2).sum(over)

@@ -29,11 +29,11 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
         names = [name for name in x.data_vars if dim in x[name].dims]
         return x[names].map(percentile_interval, level=level, dim=dim)
     values = np.moveaxis(x.to_numpy(), x.get_axis_num(dim), -1)
-    dims = [name for name in x.dims if name != dim]
+    dims = [*(name for name in x.dims if name != dim), "bound"]
     coords = {name: coord for name, coord in x.coords.items() if dim not in coord.dims}
     labels = {**coords, "bound": ["lower", "upper"]}
     bounds = _quantiles(values, _tails(level))
-    return xr.DataArray(bounds, labels, [*dims, "bound"], attrs=x.attrs)
+    return xr.DataArray(bounds, labels, dims, attrs=x.attrs)
 
 
 def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:

@@ -1,6 +1,6 @@
 """Paired resampling of prompts or items: the same resample for every model and group."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import xarray as xr
@@ -72,8 +72,8 @@ def nested_bootstrap_counts(
     start = int(counts["replicate"][0]) if counts.sizes["replicate"] else 0
     count_nested(seed ^ NESTED, start, counts.to_numpy(), nested)
     dim = str(samples.dims[0])
-    labels = {**counts.coords, **_labels(samples, dim)}
-    return xr.DataArray(nested, labels, (*counts.dims, dim))
+    coords = {**counts.coords}
+    return xr.DataArray(nested, coords | _labels(samples, dim), (*counts.dims, dim))
 
 
 def bootstrap(
@@ -144,7 +144,7 @@ def block_size(units: int) -> int:
     return max(MIN_BLOCK, BLOCK_CELLS // units)
 
 
-def _labels(units: xr.DataArray, dim: str) -> dict[str, xr.DataArray]:
+def _labels(units: xr.DataArray, dim: str) -> dict[Hashable, xr.DataArray]:
     """The labels of a dimension, where it has any."""
     return {dim: units[dim]} if dim in units.coords else {}
 

@@ -15,7 +15,7 @@ from sharpbayes.metrics.crowd.scores import (
 )
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.metrics.stats.resampling import bootstrap_counts
-from tests.metrics.test_responsiveness_crowd import simulated_crowd
+from tests.metrics.crowd.test_responsiveness_crowd import simulated_crowd
 
 
 def as_groups(level, item, rater, expert, *, cut, min_items):

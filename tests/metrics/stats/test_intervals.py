@@ -4,7 +4,7 @@ import xarray as xr
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from sharpbayes.metrics.panel.profile import weighted_mean
-from sharpbayes.metrics.stats import resampling as resample
+from sharpbayes.metrics.stats import resampling
 from sharpbayes.metrics.stats.intervals import bca_interval
 from sharpbayes.metrics.stats.resampling import jackknife, nested_bootstrap_counts
 
@@ -33,7 +33,7 @@ def test_jackknife_leaves_out_one_prompt_at_a_time(block):
 
 
 def test_many_prompts_are_left_out_in_groups(monkeypatch):
-    monkeypatch.setattr(resample, "JACKKNIFE_GROUPS", 4)
+    monkeypatch.setattr(resampling, "JACKKNIFE_GROUPS", 4)
     found = jackknife(mean_of, X, dim="prompt", block=3)["mean"]
     expected = [X.values[np.arange(60) % 4 != group].mean() for group in range(4)]
     np.testing.assert_allclose(found, expected)
@@ -71,7 +71,7 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
     n, m, replicates = 5, 3, 40_000
     values = xr.DataArray(np.random.default_rng(4).random((n, m)), dims=("prompt", "sample"))
     units = xr.DataArray(np.arange(n), dims="prompt")
-    counts = resample.bootstrap_counts(units, replicates=replicates, seed=5, dim="prompt")
+    counts = resampling.bootstrap_counts(units, replicates=replicates, seed=5, dim="prompt")
     nested = nested_bootstrap_counts(counts, xr.DataArray(np.arange(m), dims="sample"), seed=5)
     np.testing.assert_array_equal(nested.sum("sample"), m * counts)
     means = (nested * values).sum(("prompt", "sample")) / (n * m)
@@ -84,7 +84,7 @@ def test_generations_vary_beside_prompts_as_the_two_stages_say():
 def test_streams_of_generations_do_not_depend_on_blocks():
     units = xr.DataArray(np.arange(4), dims="prompt")
     samples = xr.DataArray(np.arange(3), dims="sample")
-    counts = resample.bootstrap_counts(units, replicates=9, seed=1, dim="prompt")
+    counts = resampling.bootstrap_counts(units, replicates=9, seed=1, dim="prompt")
     whole = nested_bootstrap_counts(counts, samples, seed=1)
     rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), samples, seed=1)
     xr.testing.assert_identical(whole.isel(replicate=slice(4, None)), rest)

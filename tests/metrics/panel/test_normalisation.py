@@ -3,6 +3,12 @@ import pytest
 import xarray as xr
 
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
+from sharpbayes.spec.scales import (
+    BooleanScale,
+    CategoricalScale,
+    OrdinalScale,
+    normalised_scores,
+)
 
 TABLE = xr.DataArray(
     [[0.0, 1.0, np.nan], [0.0, 0.5, 1.0]],
@@ -44,3 +50,14 @@ def test_reverse_by_prompt_and_indicator():
     assert found.dims == phi.dims
     np.testing.assert_allclose(found.isel(indicator=0, prompt=0), 0.8)
     np.testing.assert_allclose(found.isel(indicator=1, prompt=0), 0.2)
+
+
+def test_tables_of_scales_follow_equations_6_to_8():
+    # (x - 1)/9, 0 or 1, and the declared values.
+    ordinal = OrdinalScale(kind="ordinal", min=1, max=10)
+    np.testing.assert_allclose(normalised_scores(ordinal), np.arange(10) / 9)
+    assert normalised_scores(BooleanScale(kind="boolean")) == (0.0, 1.0)
+    levels = CategoricalScale(
+        kind="categorical", levels=("none", "implicit", "explicit"), values=(0.0, 0.5, 1.0)
+    )
+    assert normalised_scores(levels) == (0.0, 0.5, 1.0)

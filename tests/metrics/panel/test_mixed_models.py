@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
-from sharpbayes.metrics.panel import mixed_models as mixed
+from sharpbayes.metrics.panel import mixed_models
 from sharpbayes.metrics.panel.mixed_models import linear_mixed_model, tail_mixed_model
 
 
@@ -37,7 +37,7 @@ def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
     x = x - x.mean("model")  # prompts vary less than chance would have them
     found = linear_mixed_model(x, dim="prompt")
     assert float(found["prompt_variance"]) == 0.0
-    assert found["prompt_variance"].attrs["reason"] == mixed.AT_ZERO
+    assert found["prompt_variance"].attrs["reason"] == mixed_models.AT_ZERO
     frame = x.to_dataframe("risk").reset_index()
     pooled = smf.ols("risk ~ C(model)", frame).fit().mse_resid
     np.testing.assert_allclose(found["residual_variance"], pooled)
@@ -47,9 +47,9 @@ def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
 def test_a_fit_that_does_not_converge_is_said(monkeypatch):
     x = risks(seed=4, sd=1.0)
     sure = linear_mixed_model(x, dim="prompt")
-    monkeypatch.setattr(mixed, "_fit_mixed_model", lambda *_: None)
+    monkeypatch.setattr(mixed_models, "_fit_mixed_model", lambda *_: None)
     found = linear_mixed_model(x, dim="prompt")
-    assert found["prompt_variance"].attrs["reason"] == mixed.NOT_CONVERGED
+    assert found["prompt_variance"].attrs["reason"] == mixed_models.NOT_CONVERGED
     # A complete table is solved by its analysis of variance.
     np.testing.assert_allclose(found["prompt_variance"], sure["prompt_variance"], rtol=1e-4)
 
@@ -63,7 +63,7 @@ def test_one_model_or_prompt_has_no_mixed_model(shape):
     ):
         variance = found[next(iter(found))]
         assert np.isnan(variance)
-        assert variance.attrs["reason"] == mixed.TOO_FEW
+        assert variance.attrs["reason"] == mixed_models.TOO_FEW
 
 
 def test_nothing_left_by_main_effects_is_said():
