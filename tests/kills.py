@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from sharpbayes.cli.commands import app as main
+from sharpbayes.cli.commands import app
 from sharpbayes.storage.results import open_results, temporary_files
 from tests.references.provenance import record_run
 
@@ -36,7 +36,7 @@ LONGEST = 1.4
 HEADER = ["kill", "seconds", "of", "during", "resumes", "kept", "previous_results", "same_numbers"]
 
 
-def fitted(folder, *more, seconds=None):
+def run_fit(folder, *more, seconds=None):
     """Run a fit in a folder and return its exit status, None if it was killed at that moment.
 
     Its process starts with the program loaded, so that moments fall on the work.
@@ -47,36 +47,36 @@ def fitted(folder, *more, seconds=None):
     if started.exitcode is None:
         started.kill()
         started.join()
-    assert started.exitcode in {*ENDED, -signal.SIGKILL}, told(folder).read_text()
+    assert started.exitcode in {*ENDED, -signal.SIGKILL}, log_path(folder).read_text()
     return None if started.exitcode < 0 else started.exitcode
 
 
 def _fit(folder, arguments):
     """Be the command."""
     os.chdir(folder)
-    with told(folder).open("w") as file:
+    with log_path(folder).open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    main(arguments, prog_name="sharpbayes")
+    app(arguments, prog_name="sharpbayes")
 
 
-def told(folder):
+def log_path(folder):
     """Where a run says what it does: beside its folder."""
-    return folder.with_name(f"{folder.name}.told")
+    return folder.with_name(f"{folder.name}.log")
 
 
-def during(folder):
+def last_step(folder):
     """The step that a run had announced last when it was killed."""
-    said = told(folder).read_text() if told(folder).is_file() else ""
+    log = log_path(folder).read_text() if log_path(folder).is_file() else ""
     if temporary_files(folder / "r.nc"):
         return "writing results"
-    if "results written" in said:
+    if "results written" in log:
         return "removing what was kept"
-    steps = [line.removesuffix(" ...") for line in said.splitlines() if line.endswith(" ...")]
+    steps = [line.removesuffix(" ...") for line in log.splitlines() if line.endswith(" ...")]
     return re.sub(" \\(.*", "", steps[-1]) if steps else "reading data"
 
 
-def same(path, expected):
+def assert_same(path, expected):
     """Every variable of every group, to the last bit."""
     one, other = open_results(path), open_results(expected)
     assert set(one.children) == set(other.children)
@@ -86,7 +86,7 @@ def same(path, expected):
         )
 
 
-def killed(folder, moments, *, usual, expected):
+def kill_and_resume(folder, moments, *, usual, expected):
     """Yield a row of the table for every moment; every run is resumed to its end.
 
     Args:
@@ -98,54 +98,56 @@ def killed(folder, moments, *, usual, expected):
     resumed, number = False, 0
     for seconds in moments:
         old = (folder / "r.nc").read_bytes()
-        told(folder).unlink(missing_ok=True)
-        ended = fitted(folder, *["--resume"] * resumed, seconds=float(seconds)) is not None
+        log_path(folder).unlink(missing_ok=True)
+        ended = run_fit(folder, *["--resume"] * resumed, seconds=float(seconds)) is not None
         replaced = (folder / "r.nc").read_bytes() != old
         if ended or replaced:  # the last moment: results stand, what was kept is being removed
-            same(folder / "r.nc", expected)
+            assert_same(folder / "r.nc", expected)
         if ended:
             resumed = False
             continue
         number += 1
         kept = Counter(part.stem.split("-")[0] for part in folder.glob("r.nc.checkpoint/*.npz"))
-        row = [number, f"{seconds:.2f}", f"{usual:.2f}", during(folder)]
+        row = [number, f"{seconds:.2f}", f"{usual:.2f}", last_step(folder)]
         row.append("yes" if resumed else "no")
         row.append(" ".join(f"{count} {kind}" for kind, count in sorted(kept.items())) or "nothing")
         row.append("replaced" if replaced else "whole")
         begun = (folder / "r.nc.checkpoint" / "run").is_file()
         resumed = begun and number % 3 == 1
         if not resumed:
-            fitted(folder, *["--resume"] * begun)
-            same(folder / "r.nc", expected)
+            run_fit(folder, *["--resume"] * begun)
+            assert_same(folder / "r.nc", expected)
             assert [path.name for path in folder.iterdir()] == ["r.nc"]
         yield [*row, "killed again" if resumed else "yes"]
 
 
-def table():
-    """Kill as often as asked for and write the table."""
+def main():
+    """Kill as often as the command line says and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=9)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as base, asked.out.open("w", newline="") as file:
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as base, options.out.open("w", newline="") as file:
         expected, folder = Path(base) / "expected.nc", Path(base) / "runs"
         folder.mkdir()
-        fitted(folder)
+        run_fit(folder)
         before = time.monotonic()
-        fitted(folder)
+        run_fit(folder)
         usual = time.monotonic() - before
         expected.write_bytes((folder / "r.nc").read_bytes())
         # Longer than a run takes: the machine may be slower later on.
-        rng = np.random.default_rng(asked.seed)
+        rng = np.random.default_rng(options.seed)
         moments = iter(lambda: rng.uniform(0.02, LONGEST) * usual, None)
-        rows_of = csv.writer(file, lineterminator="\n")
-        rows_of.writerow(HEADER)
-        for row in islice(killed(folder, moments, usual=usual, expected=expected), asked.kills):
-            rows_of.writerow(row)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        for row in islice(
+            kill_and_resume(folder, moments, usual=usual, expected=expected), options.kills
+        ):
+            writer.writerow(row)
             file.flush()
-    record_run(asked.out)
+    record_run(options.out)
 
 
 if __name__ == "__main__":
-    table()
+    main()

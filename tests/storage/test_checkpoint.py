@@ -20,7 +20,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
-from tests.kills import FEW, FIT, fitted, killed, same
+from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def run(tmp_path, monkeypatch):
 def uninterrupted(tmp_path_factory):
     """The results of a run that nothing disturbed, and the seconds that it took."""
     base, before = tmp_path_factory.mktemp("whole"), time.monotonic()
-    fitted(base)
+    run_fit(base)
     return base / "r.nc", time.monotonic() - before
 
 
@@ -42,7 +42,7 @@ def test_a_run_killed_at_any_moment_is_resumed_to_the_same_numbers(tmp_path, uni
     results, usual = uninterrupted
     shutil.copy(results, tmp_path / "r.nc")
     moments = np.random.default_rng(9).uniform(0.3, 0.95, 2) * usual
-    rows = list(killed(tmp_path, [*moments, 0.2], usual=usual, expected=results))
+    rows = list(kill_and_resume(tmp_path, [*moments, 0.2], usual=usual, expected=results))
     assert rows
 
 
@@ -67,7 +67,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
         assert run(*FIT, "--resume").exit_code in {0, 4}
     # Two chains of the trial run, and the one whose file was damaged.
     assert calls == ["chain"] * 3
-    same("r.nc", uninterrupted[0])
+    assert_same("r.nc", uninterrupted[0])
 
 
 @pytest.mark.parametrize("study", ["quickstart", "quickstart_crowd"])
@@ -94,14 +94,14 @@ def test_chains_on_a_cluster_are_the_same(run, uninterrupted):
     pytest.importorskip("distributed")
     done = run(*FIT, "--cluster", "local:2")
     assert done.exit_code in {0, 4}, done.stderr
-    same("r.nc", uninterrupted[0])
+    assert_same("r.nc", uninterrupted[0])
 
 
 def test_results_are_run_again_from_what_they_say(run, tmp_path, uninterrupted):
     shutil.copy(uninterrupted[0], tmp_path / "r.nc")
     done = run("fit", "--from", "r.nc", "--out", "again.nc", "--quiet")
     assert done.exit_code in {0, 4}, done.stderr
-    same("again.nc", uninterrupted[0])
+    assert_same("again.nc", uninterrupted[0])
     again, first = open_results("again.nc").attrs, open_results("r.nc").attrs
     assert {k: v for k, v in again.items() if k != "created"} == {
         k: v for k, v in first.items() if k != "created"
