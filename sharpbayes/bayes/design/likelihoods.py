@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit, ndtri
 
 Floats = NDArray[np.float64]
 BOUNDED = "the prior alone bounds the thresholds there"
@@ -39,6 +38,8 @@ class LikelihoodTraits:
 
 def _quantile(probability: Floats, link: str) -> Floats:
     """Inverse of the distribution function of a link."""
+    from scipy.special import logit, ndtri  # noqa: PLC0415 - `check` starts without SciPy
+
     quantile: Floats = logit(probability) if link == "logit" else ndtri(probability)
     return quantile
 

@@ -1,7 +1,7 @@
 """Categories of ratings given latent severities: log-probabilities, and random draws.
 
 NumPy only; :mod:`sharpbayes.bayes.graph.likelihoods` defines the same likelihoods for PyMC. Each
-likelihood is a class here, with an entry in :data:`LIKELIHOODS`.
+entry of :data:`sharpbayes.bayes.design.likelihoods.LIKELIHOODS` is a class in :data:`LAWS` here.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +13,6 @@ from scipy.special import log_expit, log_ndtr
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import ScaleRatings
-from sharpbayes.spec.model import Likelihood
 
 Floats = NDArray[np.float64]
 Categories = NDArray[np.int16]
@@ -138,7 +137,7 @@ class Continuation(LatentRatings):
         return category
 
 
-LIKELIHOODS: dict[Likelihood, type[LatentRatings]] = {
+LAWS: dict[str, type[LatentRatings]] = {
     "cumulative": Cumulative,
     "adjacent": Adjacent,
     "continuation": Continuation,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
-from sharpbayes.bayes.predict.categories import LIKELIHOODS, LatentRatings
+from sharpbayes.bayes.predict.categories import LAWS, LatentRatings
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
         effects = term.to_effects(_flat(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
-    return LIKELIHOODS[design.likelihood](
+    return LAWS[design.likelihood](
         scale=scale,
         link=design.link,
         severity=severity,
