@@ -1,4 +1,4 @@
-"""The command line: with :mod:`sharpbayes.cli.console` the only place that prints and exits."""
+"""The commands: arguments in, text and exit status out."""
 
 import atexit
 import gc
@@ -9,33 +9,30 @@ from typing import Annotated
 import typer
 
 from sharpbayes.cli.console import (
-    echo_json,
     exit_if_interrupted,
-    exit_if_unsure,
-    finish,
-    guarded,
-    keep_calibration,
-    keep_measured,
-    keep_tables,
+    exit_if_not_converged,
+    handle_errors,
+    load_files,
+    load_files_of,
     named_files,
-    pairs,
+    parse_pairs,
     print_json,
-    read_study,
+    print_results_json,
     results_path,
     run_context,
-    say,
-    show_progress,
+    save,
+    save_measured,
+    save_outputs,
+    save_page,
     show_tables,
-    study_of,
-    write_page,
-    write_report,
 )
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.cli.progress import say, show_progress
+from sharpbayes.errors import SpecError, did_you_mean
 
 # How often --retry samples again; every attempt is twice as long as the one before.
-MOST_RETRIES = 3
-# New objects until the next search for garbage; Python's own figure is for programs that make some.
-FEWER_SEARCHES = 50_000
+MAX_RETRIES = 3
+# New objects until the next search for garbage; a short run gains from few searches.
+GARBAGE_THRESHOLD = 50_000
 
 app = typer.Typer(
     add_completion=True,
@@ -82,12 +79,12 @@ def init(
     debug: Debug = False,
 ) -> None:
     """Look at a data file and write a commented study for it."""
-    with guarded(debug=debug):
-        from sharpbayes.scaffold.logs import name_study  # noqa: PLC0415
-        from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415
+    with handle_errors(debug=debug):
+        from sharpbayes.scaffold.logs import name_study  # noqa: PLC0415 - start-up
+        from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415 - start-up
 
         target = out or Path(name_study(data))
-        unsure = write_study(data, target, roles=pairs(role or []))
+        unsure = write_study(data, target, roles=parse_pairs(role or []))
         for text in unsure:
             say(f"to check: {text}")
         say(f"study written to {target}; next: sharpbayes check {target}")
@@ -95,20 +92,20 @@ def init(
 
 @app.command()
 def check(study: Study, set_: Set = None, as_json: Json = False, debug: Debug = False) -> None:
-    """Validate a study and its data without computing, and print what was understood."""
-    with guarded(debug=debug):
+    """Validate a study and its data without computing, and print what a fit would be."""
+    with handle_errors(debug=debug):
         from sharpbayes.report.tables.check import (  # noqa: PLC0415 - start-up
             study_summary_document,
             study_summary_tables,
         )
         from sharpbayes.workflows.check import check as check_study  # noqa: PLC0415 - start-up
 
-        summary = check_study(read_study(study, set_, None))
+        summary = check_study(load_files(study, set_, None))
         if as_json:
-            echo_json(study_summary_document(summary))
+            print_json(study_summary_document(summary))
             return
         show_tables(study_summary_tables(summary))
-        typer.echo(f"{study}: no fault found")
+        typer.echo(f"{study}: no error found")
 
 
 @app.command()
@@ -124,14 +121,14 @@ def measure(
     debug: Debug = False,
 ) -> None:
     """Compute the deterministic metrics and their bootstrap intervals."""
-    with guarded(debug=debug):
+    with handle_errors(debug=debug):
         from sharpbayes.workflows.measure import measure as measure_study  # noqa: PLC0415 - start-up
 
-        files = read_study(study, set_, seed)
+        files = load_files(study, set_, seed)
         target = results_path(study, out)
         with run_context(files, target, resume=resume, address=cluster, quiet=quiet) as context:
             results = measure_study(context)
-            finish(results, target, quiet=quiet, as_json=as_json)
+            save(results, target, quiet=quiet, as_json=as_json)
 
 
 @app.command()
@@ -153,23 +150,23 @@ def fit(
     debug: Debug = False,
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
-    with guarded(debug=debug):
+    with handle_errors(debug=debug):
         from sharpbayes.workflows.fit import fit as fit_study  # noqa: PLC0415 - start-up
         from sharpbayes.workflows.measure import measure as measure_study  # noqa: PLC0415 - start-up
 
-        files, name = study_of(study, from_, set_, seed)
-        target, retries = results_path(name, out), MOST_RETRIES if retry else 0
+        files, name = load_files_of(study, from_, set_, seed)
+        target, retries = results_path(name, out), MAX_RETRIES if retry else 0
         with run_context(files, target, resume=resume, address=cluster, quiet=quiet) as context:
             context.require_model()
             measured = measure_study(context)
             try:
                 results = fit_study(context, measured=measured, retries=retries)
             except KeyboardInterrupt:
-                keep_measured(measured, target)
+                save_measured(measured, target)
                 raise
-            finish(results, target, quiet=quiet, as_json=as_json)
+            save(results, target, quiet=quiet, as_json=as_json)
             exit_if_interrupted(results)
-        exit_if_unsure(results)
+        exit_if_not_converged(results)
 
 
 @app.command()
@@ -187,11 +184,11 @@ def simulate(
     debug: Debug = False,
 ) -> None:
     """Simulate ratings with known truth, and write a study that measures them."""
-    with guarded(debug=debug):
-        from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415
+    with handle_errors(debug=debug):
+        from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415 - start-up
         from sharpbayes.workflows.simulate import simulate as simulate_study  # noqa: PLC0415 - start-up
 
-        simulated = simulate_study(read_study(study, set_, seed), pattern=pattern)
+        simulated = simulate_study(load_files(study, set_, seed), pattern=pattern)
         written = save_simulation(simulated, out or Path(f"{study.stem}.simulated"))
         count = len(simulated.tables["ratings"])
         say(f"{count} ratings with known truth; run sharpbayes measure {written}")
@@ -201,7 +198,9 @@ def simulate(
 def calibrate(
     study: Study,
     simulations: Annotated[int, typer.Option(min=20, help="Number of fits.")] = 300,
-    out: Annotated[Path | None, typer.Option(help="Results file of the places of truths.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Results file of the ranks of true values.")
+    ] = None,
     tables: Tables = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for the ECDF differences.")] = None,
     set_: Set = None,
@@ -213,25 +212,26 @@ def calibrate(
     debug: Debug = False,
 ) -> None:
     """Fit ratings with known truth at this design, and test whether fits are calibrated."""
-    with guarded(debug=debug):
-        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
+    with handle_errors(debug=debug):
+        from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
         from sharpbayes.workflows.calibrate import calibrate as calibrate_study  # noqa: PLC0415 - start-up
 
-        files = read_study(study, set_, seed)
+        files = load_files(study, set_, seed)
         target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
         call = f" calibrate {simulations}"
         with run_context(
             files, target, resume=resume, address=cluster, quiet=quiet, call=call
         ) as context:
-            found = calibrate_study(context, simulations=simulations)
-            written = keep_calibration(found, None if out is None else target, tables, figures)
+            table = calibrate_study(context, simulations=simulations)
+            written = save_outputs(
+                table, target=None if out is None else target, tables=tables, figures=figures
+            )
         if as_json:
-            from sharpbayes.report.document import group_document  # noqa: PLC0415
-
-            echo_json(group_document(found, "calibration", without="simulation", files=written))
+            print_json(group_document(table, "calibration", without="simulation", files=written))
         elif not quiet:
-            show_tables(report_tables(found))
-        exit_if_unsure(found)
+            show_tables(report_tables(table))
+        exit_if_not_converged(table)
 
 
 @app.command()
@@ -250,21 +250,20 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Compare models of the same ratings by how well they predict what was left out."""
-    with guarded(debug=debug):
-        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
-        from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415
+    with handle_errors(debug=debug):
+        from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+        from sharpbayes.workflows.compare import compare as compare_results  # noqa: PLC0415 - start-up
 
         named = named_files(results)
         target = None if out is None else results_path(out, out)
         with show_progress(quiet=quiet) as progress:
-            found = compare_results(named, by=leave_out, refits=refits, progress=progress)
-        files = keep_tables(report_tables(found), found, target, tables)
+            table = compare_results(named, by=leave_out, refits=refits, progress=progress)
+        files = save_outputs(table, target=target, tables=tables)
         if as_json:
-            from sharpbayes.report.document import group_document  # noqa: PLC0415
-
-            echo_json(group_document(found, "comparison", without="unit", files=files))
+            print_json(group_document(table, "comparison", without="unit", files=files))
         elif not quiet:
-            show_tables(report_tables(found))
+            show_tables(report_tables(table))
 
 
 @app.command()
@@ -279,12 +278,12 @@ def weigh(
     debug: Debug = False,
 ) -> None:
     """Put other weights over a stored fit, without the data and without a new fit."""
-    with guarded(debug=debug):
-        from sharpbayes.report.document import weighed_document  # noqa: PLC0415
-        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
-        from sharpbayes.storage.results import open_results, save_results  # noqa: PLC0415
-        from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415
-        from sharpbayes.workflows.weigh import weigh as weigh_results  # noqa: PLC0415
+    with handle_errors(debug=debug):
+        from sharpbayes.report.document import weighed_document  # noqa: PLC0415 - start-up
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+        from sharpbayes.storage.results import open_results, save_results  # noqa: PLC0415 - start-up
+        from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
+        from sharpbayes.workflows.weigh import weigh as weigh_results  # noqa: PLC0415 - start-up
 
         target = None if out is None else results_path(results, out)
         weighed = weigh_results(open_results(results, whole=False), named_weights(weights))
@@ -293,7 +292,7 @@ def weigh(
         if target is not None:
             save_results(weighed, target)
         if as_json:
-            echo_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
+            print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
         elif not quiet:
             show_tables(report_tables(weighed))
 
@@ -308,17 +307,17 @@ def report(
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write one HTML file beside the results, or print or write their tables and figures."""
-    with guarded(debug=debug):
-        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415
-        from sharpbayes.storage.results import open_results  # noqa: PLC0415
+    """Write one HTML file alongside the results, or print or write their tables and figures."""
+    with handle_errors(debug=debug):
+        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+        from sharpbayes.storage.results import open_results  # noqa: PLC0415 - start-up
 
         opened = open_results(results)
-        files = write_report(opened, tables, figures)
+        files = save_outputs(opened, tables=tables, figures=figures)
         if out is not None or not (text or as_json or tables or figures):
-            files.append(write_page(opened, out or results.with_suffix(".html")))
+            files.append(save_page(opened, out or results.with_suffix(".html")))
         if as_json:
-            print_json(opened, results, files)
+            print_results_json(opened, results, files)
         elif text:
             show_tables(report_tables(opened))
 
@@ -332,51 +331,51 @@ def show(
     debug: Debug = False,
 ) -> None:
     """List what is shipped, print one file of it, or print a JSON Schema."""
-    with guarded(debug=debug):
+    with handle_errors(debug=debug):
         if schema is not None:
             typer.echo(_schema(schema))
         elif name is None:
-            typer.echo(_shipped())
+            typer.echo(_shipped_names())
         else:
-            typer.echo(_text_of(name), nl=False)
+            typer.echo(_shipped_text(name), nl=False)
 
 
 def main() -> None:
     """Run the command line.
 
-    What is imported stays to the end: it is neither searched for garbage on the way, nor taken
-    apart at the end of the process.
+    Imported modules stay to the end: they are neither searched for garbage on the way nor freed at
+    the end of the process.
     """
-    gc.set_threshold(FEWER_SEARCHES)
+    gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
     app(prog_name="sharpbayes")
 
 
-def _shipped() -> str:
+def _shipped_names() -> str:
     """List the shipped files by kind."""
-    from sharpbayes.library import KINDS, names  # noqa: PLC0415
+    from sharpbayes.library import KINDS, names  # noqa: PLC0415 - start-up
 
     return "\n".join(f"{kind}: {', '.join(names(kind))}" for kind in KINDS)
 
 
-def _text_of(name: str) -> str:
-    """Return the text of a shipped file; of a model also its priors, defaults included."""
-    from sharpbayes.library import KINDS, find, names  # noqa: PLC0415
+def _shipped_text(name: str) -> str:
+    """Return the text of a shipped file; with its priors, defaults included, if it is a model."""
+    from sharpbayes.library import KINDS, find, names  # noqa: PLC0415 - start-up
 
     for kind in KINDS:
         if name in names(kind):
             text = find(kind, name).read_text(encoding="utf-8")
             return text + _priors(find(kind, name)) if kind == "models" else text
-    known = [known for kind in KINDS for known in names(kind)]
+    known = [file for kind in KINDS for file in names(kind)]
     message = f"no shipped file {name!r}, there are {', '.join(known)}"
-    raise SpecError([Diagnostic("show", 0, "", message + did_you_mean(name, known))])
+    raise SpecError.at("show", message + did_you_mean(name, known))
 
 
 def _priors(path: Path) -> str:
     """Return the priors of a model file as a comment below its text."""
-    from sharpbayes.report.tables.priors import prior_lines  # noqa: PLC0415
-    from sharpbayes.spec.load import load  # noqa: PLC0415
-    from sharpbayes.spec.model import Model  # noqa: PLC0415
+    from sharpbayes.report.tables.priors import prior_lines  # noqa: PLC0415 - start-up
+    from sharpbayes.spec.load import load  # noqa: PLC0415 - start-up
+    from sharpbayes.spec.model import Model  # noqa: PLC0415 - start-up
 
     lines = ["", "# Priors, defaults included (logit scale of severity):"]
     return "\n".join([*lines, *(f"#   {line}" for line in prior_lines(load(path, Model).spec)), ""])
@@ -384,9 +383,9 @@ def _priors(path: Path) -> str:
 
 def _schema(kind: str) -> str:
     """Return the JSON Schema of one kind of file."""
-    from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415
+    from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415 - start-up
 
     if kind not in KINDS:
         message = f"no schema {kind!r}, there are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
-        raise SpecError([Diagnostic("show --schema", 0, "", message)])
+        raise SpecError.at("show --schema", message)
     return json.dumps(json_schema(kind), indent=2)

@@ -1,53 +1,87 @@
-"""Progress of long work in words and numbers, for a terminal or a log."""
+"""Progress of long work: one live line on a terminal, plain lines elsewhere."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from sharpbayes.execution.progress import ChainStatus
+import typer
+
+from sharpbayes.errors import printable
+from sharpbayes.execution.progress import ChainStatus, ProgressCallback, silent
+
+LINE_SECONDS, FIRST_LINE_SECONDS = 10.0, 2.0
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where sampling stands, all chains together.
+def say(text: str) -> None:
+    """Print a line on stderr."""
+    typer.echo(printable(text), err=True)
 
-    Attributes:
-        done: Finished draws, tuning included.
-        total: Draws to make, tuning included.
-        chains: Number of chains.
-        finished: Number of chains that are done.
-        divergences: Divergent transitions so far.
-        seconds_left: Time left at the present pace; None before the first draw.
+
+@contextmanager
+def show_progress(*, quiet: bool) -> Iterator[ProgressCallback]:
+    """Show steps as lines, and the state of the chains of a running sampler."""
+    if quiet:
+        yield silent
+    elif sys.stderr.isatty():
+        with _terminal_progress() as update:
+            yield update
+    else:
+        yield _plain_progress()
+
+
+@contextmanager
+def _terminal_progress() -> Iterator[ProgressCallback]:
+    """Redraw one line while chains run."""
+    from rich.console import Console  # noqa: PLC0415 - start-up
+    from rich.status import Status  # noqa: PLC0415 - start-up
+
+    start, status = time.monotonic(), Status("sampling", console=Console(stderr=True))
+
+    def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
+        if chains:
+            status.update(describe_chains(chains, elapsed=time.monotonic() - start))
+            status.start()
+        else:
+            status.stop()
+            say(f"{message} ...")
+
+    try:
+        yield update
+    finally:
+        status.stop()
+
+
+def _plain_progress() -> ProgressCallback:
+    """Print steps, and a line about the chains every few seconds."""
+    start = time.monotonic()
+    last = start - LINE_SECONDS + FIRST_LINE_SECONDS
+
+    def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if not chains:
+            say(f"{message} ...")
+        elif now - last >= LINE_SECONDS:
+            last = now
+            say(describe_chains(chains, elapsed=now - start))
+
+    return update
+
+
+def describe_chains(chains: Sequence[ChainStatus], *, elapsed: float) -> str:
+    """Describe all chains together; the time left assumes the present pace.
+
+    >>> one, two = ChainStatus(500, 500), ChainStatus(125, 500, divergences=1)
+    >>> describe_chains([one, two], elapsed=50.0)
+    'sampling: 625/1000 draws, 1/2 chains done, 1 divergences, 30 s left'
     """
-
-    done: int
-    total: int
-    chains: int
-    finished: int
-    divergences: int
-    seconds_left: float | None
-
-    def line(self) -> str:
-        """Return one plain line.
-
-        >>> Progress(500, 2000, 4, 1, 0, 12.2).line()
-        'sampling: 500/2000 draws, 1/4 chains done, 0 divergences, 12 s left'
-        """
-        left = "" if self.seconds_left is None else f", {self.seconds_left:.0f} s left"
-        return (
-            f"sampling: {self.done}/{self.total} draws, {self.finished}/{self.chains} chains done, "
-            f"{self.divergences} divergences{left}"
-        )
-
-
-def summarise(chains: Sequence[ChainStatus], *, elapsed: float) -> Progress:
-    """Add up the chains; time left assumes that the pace so far goes on."""
     done = sum(chain.finished_draws for chain in chains)
     total = sum(chain.total_draws for chain in chains)
-    return Progress(
-        done=done,
-        total=total,
-        chains=len(chains),
-        finished=sum(chain.finished_draws >= chain.total_draws for chain in chains),
-        divergences=sum(chain.divergences for chain in chains),
-        seconds_left=elapsed * (total - done) / done if done else None,
+    finished = sum(chain.finished_draws >= chain.total_draws for chain in chains)
+    divergences = sum(chain.divergences for chain in chains)
+    left = f", {elapsed * (total - done) / done:.0f} s left" if done else ""
+    return (
+        f"sampling: {done}/{total} draws, {finished}/{len(chains)} chains done, "
+        f"{divergences} divergences{left}"
     )

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
+from sharpbayes.report.layout import results_kind
 from sharpbayes.report.tables.catalogue import tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
@@ -107,6 +108,23 @@ def summary(results: xr.DataTree) -> Summary:
     )
 
 
+# What results of other commands than `measure` and `fit` are.
+OTHER_COMMANDS = {
+    "weigh": (
+        "These are results of `sharpbayes weigh`: a stored fit under other weights.",
+        "Their tables compare the weights.",
+    ),
+    "compare": (
+        "These are results of `sharpbayes compare`: fits of the same ratings.",
+        "Their table ranks the fits by leave-one-out prediction.",
+    ),
+    "calibrate": (
+        "These are results of `sharpbayes calibrate`: fits of ratings with known truth.",
+        "Their table tells whether the fits are calibrated.",
+    ),
+}
+
+
 def answer(results: xr.DataTree) -> tuple[str, str]:
     """Return what was found, in two sentences.
 
@@ -116,8 +134,11 @@ def answer(results: xr.DataTree) -> tuple[str, str]:
     Returns:
         For a panel the model of lowest tail risk and those not distinguishable from it, then which
         models keep the tolerance; for a crowd the responsiveness of all raters, then how many
-        pairs of groups differ.
+        pairs of groups differ. Results of other commands are named.
     """
+    kind = results_kind(results)
+    if kind in OTHER_COMMANDS:
+        return OTHER_COMMANDS[kind]
     view = View(results)
     if "profile" in view:
         return _lowest(view), _tolerance(view)
@@ -147,7 +168,10 @@ def remarks(results: xr.DataTree) -> list[str]:
 
 def limits(results: xr.DataTree) -> tuple[str, ...]:
     """Return what the numbers do not mean: the limits that the papers state themselves."""
-    return PANEL_LIMITS if "profile" in results else CROWD_LIMITS
+    groups = {str(name) for node in results.subtree for name in node.children}
+    if "profile" in groups:
+        return PANEL_LIMITS
+    return CROWD_LIMITS if {"responsiveness", "responsiveness_population"} & groups else ()
 
 
 def verdict(results: xr.DataTree) -> str:
@@ -156,6 +180,8 @@ def verdict(results: xr.DataTree) -> str:
     if failures:
         count = "A check" if len(failures) == 1 else f"{len(failures)} checks"
         return f"{count} failed: {failures[0]}"
+    if results_kind(results) in OTHER_COMMANDS:
+        return "Whether a fit converged and passed its checks is in the results of the fit."
     return not_fitted[0] if not_fitted else "The fit converged and no check failed."
 
 
@@ -265,9 +291,9 @@ def _group_differences(view: View) -> str:
 def _status(results: xr.DataTree) -> Iterator[str]:
     """A fit that must not be used, or was interrupted."""
     if results.attrs["status"] == "not converged":
-        attrs = results["diagnostics"].attrs
+        attrs = results["diagnostics"].attrs if "diagnostics" in results else {}
         issues = str(attrs.get("convergence_issues", "")).rstrip(".")
-        yield f"The fit has not converged and must not be used: {issues}."
+        yield f"The fit has not converged and must not be used{': ' * bool(issues)}{issues}."
         yield from _texts(attrs.get("suggestions", ""))
     if results.attrs["status"] == "interrupted":
         yield "The run was interrupted: only what was finished is here."
@@ -304,7 +330,7 @@ def _texts(value: object) -> list[str]:
 
 def _not_fitted(results: xr.DataTree) -> list[str]:
     """What an interval leaves out where no model was fitted."""
-    if "posterior" in results:
+    if "posterior" in results or results_kind(results) in OTHER_COMMANDS:
         return []
     units = "prompts" if "profile" in results else "items"
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]

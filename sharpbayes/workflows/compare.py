@@ -2,9 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
-from sharpbayes.storage.results import SCHEMA, open_results
+from sharpbayes.storage.results import open_results, provenance
 from sharpbayes.workflows.context import join_groups
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ RATING = "rating"
 
 @dataclass(frozen=True)
 class StoredFit:
-    """A fit and the ratings that it was fitted to."""
+    """A fit, the ratings that it was fitted to, and the provenance of both without the model."""
 
     posterior: xr.Dataset
     ratings: Ratings
@@ -36,6 +36,7 @@ class StoredFit:
     sampler: Sampler
     seed: int
     converged: bool
+    provenance: dict[str, Any]
 
 
 def compare(
@@ -85,8 +86,8 @@ def compare(
         table[attr] = ("model", [scores[name].attrs[attr] for name in order])
     table["converged"] = ("model", [int(fits[name].converged) for name in order])
     table.attrs |= {"by": by, "without_unit": scores[order[0]].attrs["without_unit"]}
-    facts = {"title": f"Left out by {by}", "status": "compared", "seed": first.seed}
-    return join_groups({"comparison": table}, {"schema": SCHEMA, **facts})
+    attrs = first.provenance | {"title": f"Left out by {by}"}
+    return join_groups({"comparison": table}, attrs)
 
 
 def _leave_out(
@@ -132,13 +133,16 @@ def _open_fit(path: Path) -> StoredFit:
     files = reload_study(attrs)
     if digest_data(files) != attrs["data_sha256"]:
         raise _call_error(str(path), f"the data of {files.study.path} have changed since the fit")
+    study = read_study(files)
+    facts = {"sha256": attrs["data_sha256"], **study.counts}
     return StoredFit(
         posterior=results["posterior"].to_dataset(),
-        ratings=read_study(files).ratings,
+        ratings=study.ratings,
         model=Model.model_validate(tomllib.loads(attrs["model"])),
         sampler=files.study.spec.sampler,
         seed=files.study.spec.seed,
         converged=bool(results["diagnostics"]["converged"]),
+        provenance=provenance(replace(files, model=None), data=facts, status="compared"),
     )
 
 

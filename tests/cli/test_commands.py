@@ -120,7 +120,9 @@ def test_check_as_json_says_what_its_tables_say(run):
     assert document["scales"]["score"] == ["0", "1", "2", "3", "4"]
     assert document["ratings"] == 3200
     assert document["parameters"] > 120
-    assert all(set(each) == {"where", "found", "done"} for each in document["findings"])
+    assert all(set(issue) == {"where", "found", "done"} for issue in document["issues"])
+    # A replicated rating, one from the prior and a log-likelihood for each of 500 draws.
+    assert document["replicate_megabytes"] == 3200 * 500 * 8 / 1e6
 
 
 def test_quiet_says_nothing(run):
@@ -156,9 +158,10 @@ def test_a_fit_without_a_model_is_exit_2(run):
     Path("s.toml").write_text(text.replace('fit = "crowd_severity"', "# "))
     done = run("fit", "s.toml", *FEW)
     assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1] == (
+    assert done.stderr == (
+        "reading data ...\n"
         's.toml: crowd.fit: a fit needs a model; add `fit = "crowd_severity"`, '
-        "or run `sharpbayes measure`"
+        "or run `sharpbayes measure`\n"
     )
 
 
@@ -345,11 +348,47 @@ def test_compare_says_which_model_predicts_better(run):
     assert found["model"].to_numpy().tolist() == ["full", "plain"]
     assert float(found["elpd_difference"][1]) < 0
     assert "Leave-one-out comparison, by rating" in done.stdout
-    assert Path("t/predicting-what-was-left-out-by-rating.csv").is_file()
+    assert Path("t/leave-one-out-comparison-by-rating.csv").is_file()
     wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
     assert wrong.exit_code == 2
     assert wrong.stderr.endswith("; did you mean 'item'?\n")
     assert run("compare", "full.nc").exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def small_fits(tmp_path_factory):
+    """A small fit of the quickstart, its weights and its comparison with itself."""
+    folder_of_fits = tmp_path_factory.mktemp("fits")
+    first, second, weighed, compared = (folder_of_fits / f"{name}.nc" for name in "abwc")
+    few = [*FEW, *CROWD, "--set", "sampler.predictive_draws=40", "--quiet"]
+    for arguments in (
+        ["fit", "quickstart", *few, "--out", first],
+        ["weigh", first, "--weights", "sharp", "--weights", "equal", "--out", weighed, "--quiet"],
+    ):
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert done.exit_code in {0, 4}, done.stderr
+    second.write_bytes(first.read_bytes())
+    arguments = ["compare", first, second, "--refits", 0, "--out", compared, "--quiet"]
+    assert CliRunner().invoke(app, [str(argument) for argument in arguments]).exit_code == 0
+    return {"weigh": weighed, "compare": compared}
+
+
+@pytest.mark.parametrize("command", ["weigh", "compare"])
+def test_report_names_the_results_of_other_commands(run, small_fits, command):
+    path = small_fits[command]
+    done = run("report", path, "--json", "--out", "p.html")
+    assert done.exit_code == 0, done.stderr
+    document = json.loads(done.stdout)
+    named = f"These are results of `sharpbayes {command}`: "
+    assert document["answer"][0].startswith(named)
+    not_converged = "A check failed: The fit has not converged and must not be used."
+    assert document["trust"].endswith(
+        not_converged if document["status"] == "not converged" else "in the results of the fit."
+    )
+    assert f"sharpbayes {command}" in Path("p.html").read_text(encoding="utf-8")
+    shown = run("report", path, "--text")
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.strip()
 
 
 def test_only_fits_are_compared(run):
