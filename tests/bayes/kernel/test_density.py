@@ -11,7 +11,7 @@ from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.initial_points import initial_point
 from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.predict.categories import LIKELIHOODS
+from sharpbayes.bayes.predict.categories import LAWS
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.kernel.test_kernel import graph_values, kept_at
 
@@ -147,7 +147,7 @@ def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cum
     """Ratings on one scale with one set of thresholds."""
     labels = tuple(str(n) for n in range(len(thresholds) + 1))
     scale = ScaleRatings("score", labels, np.arange(len(levels)), np.asarray(levels))
-    return LIKELIHOODS[likelihood](
+    return LAWS[likelihood](
         scale,
         link,
         np.broadcast_to(eta, (1, len(levels))).astype(float),
