@@ -1,5 +1,7 @@
 """Small panels of judgements on disk, for tests that measure a whole study."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -42,6 +44,12 @@ WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "Weights"
 """
 ROLES = 'model = "model", prompt = "prompt", judge = "judge"'
+
+
+def reweighted(plan, **update):
+    """A plan under other weights."""
+    weights = replace(plan.study.weights, spec=plan.weights.model_copy(update=update))
+    return replace(plan, study=replace(plan.study, weights=weights))
 
 
 def frame(*, models=3, prompts=12, judges=JUDGES, seed=1, samples=0):

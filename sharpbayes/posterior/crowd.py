@@ -24,6 +24,7 @@ from sharpbayes.posterior.replicates import (
     pool_replicates,
     texts_of,
 )
+from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.model import Model
 
 # Counts of a crowd that are over items.
@@ -176,12 +177,12 @@ def pool_counts(counts: CrowdCounts, n_replicates: int) -> CrowdCounts:
     return replace(counts, score_count=counts.score_count.isel(first), **pooled)
 
 
-def unknown_labels_note(study: CrowdStudy, model: Model) -> str:
+def unknown_labels_note(crowd: Crowd, model: Model) -> str:
     """Return what follows where the model does not know the labels; empty where it does."""
     known = {
         "experts": ("crowd_and_experts", model.experts),
         "item": ("crowd_and_labels", any(name == ITEM_LABEL for _, name in model.columns)),
         "crowd": ("", True),
     }
-    name, is_known = known[study.crowd.labels.from_]
+    name, is_known = known[crowd.labels.from_]
     return "" if is_known else LABELS_UNKNOWN.format(model=name)

@@ -117,7 +117,7 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
         [responsiveness] = metrics.measure(draws, sources)
         suffix = sources if groups else ()
         groups["_".join(("posterior_responsiveness", *suffix))] = responsiveness.assign_attrs(
-            remark=unknown_labels_note(study, model),
+            remark=unknown_labels_note(study.crowd, model),
             interval_note=interval_note(sources, level=level),
             sources=list(sources),
             level=level,

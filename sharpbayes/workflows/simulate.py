@@ -28,7 +28,7 @@ def simulate(study: StudyFiles | RunContext, *, pattern: str) -> "SimulatedStudy
     """
     context = open_context(study)
     if pattern != "model":
-        from sharpbayes.simulation.scoring_patterns import simulate_pattern  # noqa: PLC0415
+        from sharpbayes.simulation.scoring_patterns import simulate_pattern  # noqa: PLC0415 - start-up
 
         return simulate_pattern(context.files, pattern=pattern)
     from sharpbayes.simulation.from_model import simulate_model  # noqa: PLC0415 - PyMC

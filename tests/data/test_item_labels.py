@@ -93,4 +93,4 @@ def test_a_model_that_does_not_know_the_labels_of_items_is_named(files):
 
 
 def note_of(files):
-    return unknown_labels_note(read_study(files), files.model.spec)
+    return unknown_labels_note(files.study.spec.crowd, files.model.spec)

@@ -127,12 +127,12 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
             np.testing.assert_allclose(
                 sitting.severity[same, seat_row], full.severity[same, row], rtol=1e-12
             )
-            factor = np.broadcast_to(full.factor, full.severity.shape)[same, row]
-            mine = np.broadcast_to(sitting.factor, sitting.severity.shape)[same, seat_row]
+            factor = np.broadcast_to(full.discrimination, full.severity.shape)[same, row]
+            mine = np.broadcast_to(sitting.discrimination, sitting.severity.shape)[same, seat_row]
             np.testing.assert_allclose(mine, factor, rtol=1e-12)
             np.testing.assert_allclose(
-                sitting.thresholds[same, sitting.which[seat_row]],
-                full.thresholds[same, full.which[row]],
+                sitting.thresholds[same, sitting.cutpoint_set[seat_row]],
+                full.thresholds[same, full.cutpoint_set[row]],
                 rtol=1e-12,
             )
     assert compared > 500

@@ -15,7 +15,7 @@ from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.spec.load import load_study
-from tests.panels import JUDGES, files_of, frame
+from tests.panels import JUDGES, files_of, frame, reweighted
 
 CHAINS, DRAWS = 2, 3
 
@@ -113,12 +113,8 @@ def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
 def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
     study, positions, draws = parts(small)
     plan = build_profile_plan(study)
-    hot = replace(
-        plan,
-        weights=plan.weights.model_copy(
-            update={"judges": plan.weights.judges.model_copy(update={"temperature": 3.0})}
-        ),
-    )
+    judges = plan.weights.judges.model_copy(update={"temperature": 3.0})
+    hot = reweighted(plan, judges=judges)
     both = PanelMetrics([plan, hot, plan], positions).measure(draws, ["ratings"])
     [alone] = PanelMetrics([hot], positions).measure(draws, ["ratings"])
     xr.testing.assert_identical(both[1], alone)

@@ -28,7 +28,7 @@ from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Decision
 from tests.flat import flat
-from tests.panels import files_of, frame
+from tests.panels import files_of, frame, reweighted
 
 CHAINS, DRAWS = 2, 100
 
@@ -57,9 +57,7 @@ def panel(tmp_path_factory):
 
 
 def chosen_by(plan, by):
-    spec = plan.weights.model_copy(update={"decision": Decision(by=by)})
-    weights = replace(plan.study.weights, spec=spec)
-    return replace(plan, study=replace(plan.study, weights=weights))
+    return reweighted(plan, decision=Decision(by=by))
 
 
 @pytest.mark.parametrize("by", ["cvar", "policy_score", "worst_dimension"])
@@ -98,7 +96,7 @@ def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
     assert found["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
     [table] = report_tables(xr.DataTree.from_dict({"/sample_size": found}))
-    assert [row[0] for row in table.rows] == ["m0 - m1", "m1 - m2"]
+    assert [row[0] for row in table.rows] == ["m0 \N{MINUS SIGN} m1", "m1 \N{MINUS SIGN} m2"]
 
 
 def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):

@@ -49,7 +49,7 @@ from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler, Study
-from tests.panels import files_of, frame
+from tests.panels import files_of, frame, reweighted
 from tests.references.provenance import record_run
 
 SEED = 20260121
@@ -118,12 +118,7 @@ def studied(folder, prompts):
     study = read_study(files)
     panel_data, plan = study.scores, build_profile_plan(study)
     plans = [
-        replace(
-            plan,
-            weights=plan.weights.model_copy(
-                update={"tail": plan.weights.tail.model_copy(update={"alpha": alpha})}
-            ),
-        )
+        reweighted(plan, tail=plan.weights.tail.model_copy(update={"alpha": alpha}))
         for alpha in ALPHAS
     ]
     return study, panel_data, plans
