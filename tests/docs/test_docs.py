@@ -192,7 +192,7 @@ def test_generated_blocks_are_up_to_date(fits):
 
 def test_a_stale_block_is_seen():
     text = "<!-- generated: priors judge_severity -->\nold\n<!-- end -->\n"
-    assert "normal(0, 5) in growing order" in update_page(text, {})
+    assert "normal(0, 5), ordered" in update_page(text, {})
     assert update_page("no block\n", {}) == "no block\n"
 
 

@@ -19,9 +19,9 @@ def prior_lines(model: Model) -> list[str]:
     >>> from sharpbayes.library import find
     >>> from sharpbayes.spec.load import load
     >>> print(prior_lines(load(find("models", "judge_severity"), Model).spec)[0])
-    thresholds of each scale: normal(0, 5) in growing order
+    thresholds of each scale: normal(0, 5), ordered
     >>> print(prior_lines(load(find("models", "crowd_adjacent"), Model).spec)[0])
-    thresholds of each scale: normal(0, 5), in any order
+    thresholds of each scale: normal(0, 5), unordered
     """
     return list(_lines(model))
 
@@ -30,12 +30,11 @@ def _lines(model: Model) -> Iterator[str]:
     """Thresholds, then location terms, then discrimination terms."""
     thresholds = model.thresholds
     prior = thresholds.prior
-    growing = model.ordered_thresholds
-    order = " in growing order" if growing else ", in any order"
-    yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}){order}"
+    order = "ordered" if model.ordered_thresholds else "unordered"
+    yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}), {order}"
     for column in thresholds.by[1:]:
-        what = "log stretch of each gap" if growing else "added to each gap"
-        yield f"{what} by {column}: {effects(thresholds.gap)}"
+        effect = "log-gap effect" if model.ordered_thresholds else "gap effect"
+        yield f"{effect} by {column}: {effects(thresholds.gap)}"
     for term in model.location:
         by = " x ".join(term.by)
         yield f"location by {by}: {effects(term.prior)}{_further(term.zero_sum)}"
