@@ -37,7 +37,9 @@ def left_out(monkeypatch):
     monkeypatch.setattr(loo, "leave_out", lambda *_: table.copy(deep=True))
     monkeypatch.setattr(refit, "refit_without_unit", refitted)
     model = model_of(("item",))
-    fitted = compare.StoredFit(xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True)
+    fitted = compare.StoredFit(
+        xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True, provenance={}
+    )
     said = []
 
     def of(refits):

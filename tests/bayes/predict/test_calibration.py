@@ -102,7 +102,7 @@ def test_fits_are_told_by_what_places_need(rng):
     assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
     assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
     note = report_tables(join_groups({"calibration": found}, {"title": "t"}))[0].note
-    assert "1 met the study's limits of convergence and 2 have what places" in note
+    assert "1 fits met the study's limits of convergence and 2 have what ranks" in note
 
 
 def test_a_flipped_sign_fails(rng):
