@@ -86,8 +86,7 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
     if crowd.duplicates == "error" and repeated.any():
         what = "a rating of an item by a rater"
         problems += find_duplicates(table[keys].astype(str), path=path, what=what)
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     join = partial(join_columns, table=table, base=base, path=path)
     item_columns = join(list(crowd.by), owner=item, side=crowd.items, what="item")
     rater_columns = join(_list_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
@@ -97,8 +96,7 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
         side = None if name in table.columns else crowd.items
         values = join([name], owner=item, side=side, what="item")[name]
         item_label, problems = parse_flags(pd.Series(values, name=name), path=path)
-        if problems:
-            raise DataError(problems)
+        DataError.raise_any(problems)
     del table, join
     missing = int((score < 0).sum())
     kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
@@ -199,8 +197,7 @@ def _read_expert_labels(
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
     if (code < 0).all():
         problems.append(Diagnostic(path, 0, roles.item, "no item here was rated by the crowd"))
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     kept = np.flatnonzero((code >= 0) & (label >= 0))
     expert = make_factor(table[roles.expert].iloc[kept])
     # By item, then expert: the answer of a fit must not depend on the order of rows.

@@ -26,7 +26,7 @@ from sharpbayes.data.ratings import Factor, Ratings, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count
+from sharpbayes.errors import DataError, Diagnostic, format_count
 from sharpbayes.spec.panel import Indicator, Panel
 from sharpbayes.spec.scales import normalised_scores
 
@@ -56,8 +56,7 @@ def read_panel(panel: Panel, base: Path) -> PanelRatings:
     factors = {role: make_factor(table[column]) for role, column in keys.items()}
     score, counts, off_scale = _parse_cells(table, panel, factors, indicator, path)
     problems += off_scale
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
     ratings = PanelRatings(score, labels, counts=counts | reader_counts)
@@ -88,8 +87,7 @@ def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     if panel.reference is not None and judges == [panel.reference]:
         message = "the only judge is the reference: none to pool"
         problems.append(Diagnostic(path, 0, column, message))
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     if panel.judges is None:
         return table
     return table[table[column].isin(named)].reset_index(drop=True)
@@ -106,11 +104,7 @@ def _code_indicators(
         return np.zeros(len(table), dtype=np.intp), []
     names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
     present = sorted(set(table[column]))
-    missing = [
-        Diagnostic(path, 0, column, f"no row of indicator {name!r}" + did_you_mean(name, present))
-        for name in names
-        if name not in present
-    ]
+    missing = find_absent(names, present, path=path, column=column, what="row of indicator")
     return pd.Index(names).get_indexer(pd.Index(table[column])), missing
 
 

@@ -55,8 +55,7 @@ def add_people(
         problems += unknown
     score, off_scale = _parse_scores(table[roles.score], panel, codes["indicator"], path)
     problems += off_scale
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     rows = np.flatnonzero(score > MISSING)
     codes = {role: codes[role][rows] for role in ABOUT}
     if not _share_a_cell(ratings.select("judge", judges), codes):
@@ -76,8 +75,7 @@ def _keep_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame
         return table
     raters = sorted({str(name) for name in table[column]})
     problems = find_absent(people.raters, raters, path=path, column=column, what="rater")
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     return table[table[column].isin(people.raters)]
 
 

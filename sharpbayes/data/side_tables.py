@@ -49,8 +49,7 @@ def join_columns(
         else:
             message = f"no such column of {what}s, the columns are {', '.join(known)}"
             problems.append(Diagnostic(path, 0, name, message + did_you_mean(name, known)))
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     return values
 
 
@@ -65,6 +64,5 @@ def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> d
     if absent:
         message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
         problems.append(Diagnostic(path, 0, side.key, message))
-    if problems:
-        raise DataError(problems)
+    DataError.raise_any(problems)
     return {str(name): table[name].iloc[rows].to_numpy(dtype=np.str_) for name in table.columns}

@@ -205,8 +205,7 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
         for role in CROWD_ROLES
         if role not in roles
     ]
-    if missing:
-        raise DataError(missing)
+    DataError.raise_any(missing)
     for doubt in main.doubts:
         draft.doubt("crowd.data", doubt)
     crowd: dict[str, Any] = {"data": main.name}

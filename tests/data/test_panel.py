@@ -111,3 +111,11 @@ def test_an_error_of_a_panel_in_these_words(tmp_path, name):
     write(tmp_path, change(WIDE))
     found = error_text(lambda: read_panel(panel(), tmp_path).to_dataset(), tmp_path)
     assert sorted(found.splitlines()) == sorted(expected.splitlines())
+
+
+def test_an_indicator_without_a_row_is_named(tmp_path):
+    table, spec = long_form()
+    write(tmp_path, table[table["what"] == "sev"])
+    assert error_text(lambda: read_panel(spec, tmp_path), tmp_path) == (
+        "t.csv: what: no row of indicator 'good', there are sev"
+    )

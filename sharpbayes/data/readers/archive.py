@@ -83,9 +83,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
             an archive itself, or has a name that leads elsewhere.
     """
     with ZipFile(path) as file:
-        wrong = list(_check_members(file.infolist(), path))
-        if wrong:
-            raise DataError(wrong)
+        DataError.raise_any(_check_members(file.infolist(), path))
         yield Archive(file, path)
 
 

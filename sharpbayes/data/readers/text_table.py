@@ -99,5 +99,4 @@ def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, 
         for role, column in columns
         if column not in names
     ]
-    if missing:
-        raise DataError(missing)
+    DataError.raise_any(missing)
