@@ -1,9 +1,8 @@
 """Traditional measures of association between an ordinal score and a safety label.
 
-They stand beside the responsiveness metrics for comparison (responsiveness paper, section 4.2).
-Each is computed exactly from a table of rows by score S and label U, so that counts, resampling
-weights and any extra leading dimensions (``draw``, ``replicate``) are served alike. All are NaN
-where no row is safe or no row is unsafe.
+They are compared with the responsiveness metrics (responsiveness paper, section 4.2). Each is
+computed exactly from a table of rows by score S and label U: counts or weights, with any extra
+leading dimensions (``draw``, ``replicate``). All are NaN where no row is safe or none is unsafe.
 """
 
 import xarray as xr

@@ -364,8 +364,7 @@ def _explain_missing(table: xr.Dataset, min_raters: int, min_items: int) -> xr.D
     for raters, items, measure in zip(
         table["raters"].values, table["items"].values, table["irr"].values, strict=True
     ):
-        few = explain_few_raters(int(raters), min_raters)
-        reasons = [few] if few else []
+        reasons = list(filter(None, [explain_few_raters(int(raters), min_raters)]))
         if items < min_items:
             paired = f"{format_count(int(items), 'item')} that two raters of the group scored"
             reasons.append(f"{paired}, fewer than min_items = {min_items}")

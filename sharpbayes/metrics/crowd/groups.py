@@ -227,8 +227,7 @@ def _explain(
     """The reasons of one group in one stratum; rows are only named where items are enough."""
     if alone:
         return NOBODY_OUTSIDE
-    few_raters = explain_few_raters(raters, min_raters)
-    reasons = [few_raters] if few_raters else []
+    reasons = list(filter(None, [explain_few_raters(raters, min_raters)]))
     if items < min_items or items == 0:
         shared = f"{format_count(items, 'item')} with a score and a label"
         reasons.append(f"{shared}, fewer than min_items = {max(min_items, 1)}")

@@ -125,10 +125,13 @@ def expert_label_counts(
     [[1, 2], [0, 0]]
     """
     rows = _check_labels(label, dim="rating")
-    one = xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater"))
-    everyone = np.zeros(len(item), dtype=np.int32)
     counts = score_counts(
-        rows, item=item, rater=everyone, membership=one, n_scores=2, n_items=n_items
+        rows,
+        item=item,
+        rater=np.zeros(len(item), dtype=np.int32),
+        membership=xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater")),
+        n_scores=2,
+        n_items=n_items,
     )
     return counts.isel(group=0).rename(score="unsafe")
 

@@ -33,8 +33,8 @@ def linear_mixed_model(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 
     Source: SHARP, Appendix H.3, through statsmodels' ``MixedLM``; R2 of Nakagawa and Schielzeth
     2013. The fit starts at the analysis-of-variance estimates, which solve a complete table: from
-    its own start ``MixedLM`` can stop short of them. Where they are 0, and there ``MixedLM`` has no
-    solution, they stand.
+    its own start ``MixedLM`` can stop short of them. Where they are 0 ``MixedLM`` has no solution,
+    and they are the result.
 
     >>> x = xr.DataArray([[1.0, 4.0, 6.0], [2.0, 4.0, 7.0]], dims=("model", "prompt"))
     >>> found = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6

@@ -36,36 +36,22 @@ class SubIndex:
     amplifiers: tuple[tuple[str, float], ...] = ()
 
 
-def mean(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
-    """Return the mean over ``dim``: (1/d) sum_i x_i (SHARP, Eq. 9).
+def root_mean_square(x: xr.DataArray, dim: str, *, skipna: bool) -> xr.DataArray:
+    """Return the root mean square over a dimension: sqrt((1/d) sum_i x_i^2) (SHARP, Eq. 16).
 
-    >>> float(mean(xr.DataArray([0.0, 1.0], dims="indicator"), dim="indicator", skipna=False))
-    0.5
-    """
-    return x.mean(dim, skipna=skipna)
-
-
-def rms(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
-    """Return the root mean square over ``dim``: sqrt((1/d) sum_i x_i^2) (SHARP, Eq. 16).
-
-    >>> float(rms(xr.DataArray([0.6, 0.8], dims="indicator"), dim="indicator", skipna=False))
+    >>> float(root_mean_square(xr.DataArray([0.6, 0.8], dims="indicator"), "indicator", skipna=False))
     0.7071067811865476
     """
     result: xr.DataArray = (x**2).mean(dim, skipna=skipna) ** 0.5
     return result
 
 
-def maximum(x: xr.DataArray, *, dim: str, skipna: bool) -> xr.DataArray:
-    """Return the largest value over ``dim``.
-
-    >>> x = xr.DataArray([0.6, 0.8], dims="indicator")
-    >>> float(maximum(x, dim="indicator", skipna=False))
-    0.8
-    """
-    return x.max(dim, skipna=skipna)
-
-
-REDUCTIONS: dict[str, Callable[..., xr.DataArray]] = {"mean": mean, "rms": rms, "max": maximum}
+# Reductions of the indicators of a part: the mean is SHARP's Eq. 9.
+REDUCTIONS: dict[str, Callable[..., xr.DataArray]] = {
+    "mean": xr.DataArray.mean,
+    "rms": root_mean_square,
+    "max": xr.DataArray.max,
+}
 
 
 def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missing) -> xr.DataArray:
@@ -98,7 +84,7 @@ def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missin
     base: Any = sum(
         part.weight
         * REDUCTIONS[part.reduction](
-            _select(normalised, part.indicators), dim="indicator", skipna=skipna
+            _select(normalised, part.indicators), "indicator", skipna=skipna
         )
         for part in definition.parts
     )

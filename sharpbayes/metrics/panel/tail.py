@@ -80,10 +80,6 @@ def conditional_value_at_risk(
     Returns:
         Means in the unit of ``x``, shaped as for :func:`value_at_risk`; NaN where nothing is left.
 
-    Raises:
-        ValueError: As for :func:`value_at_risk`.
-        xarray.AlignmentError: ``x`` and ``weights`` have other labels.
-
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 
     >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="prompt")
@@ -120,10 +116,6 @@ def log_risk_tail(
     Returns:
         ``var`` and ``cvar`` in nat, shaped as for :func:`value_at_risk`, and ``tail_share``
         (..., dimension), shares that add up to 1; NaN where nothing is left.
-
-    Raises:
-        ValueError: As for :func:`value_at_risk`.
-        xarray.AlignmentError: The arguments have other labels.
 
     Source: SHARP, Eqs 25 and 26, Table 4.
 
