@@ -39,10 +39,12 @@ def _terminal_progress() -> Iterator[ProgressCallback]:
     start, status = time.monotonic(), Status("sampling", console=Console(stderr=True))
 
     def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
+        nonlocal start
         if chains:
             status.update(describe_chains(chains, elapsed=time.monotonic() - start))
             status.start()
         else:
+            start = time.monotonic()
             status.stop()
             say(f"{message} ...")
 
@@ -54,13 +56,13 @@ def _terminal_progress() -> Iterator[ProgressCallback]:
 
 def _plain_progress() -> ProgressCallback:
     """Print steps, and a line about the chains every few seconds."""
-    start = time.monotonic()
-    last = start - LINE_SECONDS + FIRST_LINE_SECONDS
+    start, last = time.monotonic(), -LINE_SECONDS
 
     def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
-        nonlocal last
+        nonlocal start, last
         now = time.monotonic()
         if not chains:
+            start, last = now, now - LINE_SECONDS + FIRST_LINE_SECONDS
             say(f"{message} ...")
         elif now - last >= LINE_SECONDS:
             last = now
