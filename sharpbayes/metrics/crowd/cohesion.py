@@ -293,15 +293,9 @@ def cohesion(
 
 
 def shuffle_raters(group: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
-    """Return the group of each rater after raters are shuffled between groups.
+    """Return the group of each rater, (permutation, rater), after shuffling raters between groups.
 
-    Args:
-        group: Group of each rater, -1 for none; (rater,).
-        replicates: Number of shuffles.
-        seed: Seed.
-
-    Returns:
-        Groups (permutation, rater); groups keep their sizes, and raters of none stay.
+    Groups keep their sizes, and raters of no group (-1) stay.
 
     >>> shuffle_raters(xr.DataArray([0, 1, -1], dims="rater"), 2, seed=1).values[:, 2].tolist()
     [-1, -1]

@@ -22,7 +22,7 @@ def assign_groups(
     """Return which rater belongs to which group, of every grouping and of the group of all raters.
 
     A grouping crosses its columns: ``["gender", "age"]`` has a group for every pair of values that
-    some rater has.
+    some rater has. A rater with a missing value in a column is in no group of its groupings.
 
     Args:
         columns: For each column a value for each rater, empty where missing; (rater,).
@@ -31,18 +31,14 @@ def assign_groups(
 
     Returns:
         Bool (group, rater) with labels such as ``all`` and ``gender=Woman,age=GenZ``, and the
-        coordinate ``grouping (group)``: ``all``, ``gender,age``. A rater with a missing value in
-        a column belongs to no group of its groupings.
+        coordinate ``grouping (group)``: ``all``, ``gender,age``.
 
     Raises:
         ValueError: A column is unknown or of another length, or a group comes twice.
 
     >>> columns = {"gender": np.array(["Woman", "Man", ""]), "age": np.array(["GenZ"] * 3)}
-    >>> membership = assign_groups(columns, [["gender"], ["gender", "age"]], n_raters=3)
-    >>> membership["group"].values.tolist()
+    >>> assign_groups(columns, [["gender"], ["gender", "age"]], n_raters=3)["group"].values.tolist()
     ['all', 'gender=Man', 'gender=Woman', 'gender=Man,age=GenZ', 'gender=Woman,age=GenZ']
-    >>> membership.sel(group="gender=Woman").values.tolist()
-    [True, False, False]
     """
     groups, grouping = {ALL: np.ones(n_raters, dtype=bool)}, [ALL]
     for names in groupings:
@@ -61,18 +57,10 @@ def assign_groups(
 def assign_strata(
     columns: Mapping[str, NDArray[np.str_]], by: Sequence[str], *, n_items: int
 ) -> xr.DataArray:
-    """Return which item belongs to which stratum: all items, and each value of each column.
+    """Return which item belongs to which stratum: all items, and each value of each column ``by``.
 
-    Args:
-        columns: For each column a value for each item, empty where missing; (item,).
-        by: Names of columns.
-        n_items: Number of items.
-
-    Returns:
-        Bool (by, item) with labels such as ``all`` and ``violation=Sexual``.
-
-    Raises:
-        ValueError: A column is unknown or of another length, or comes twice.
+    The result is bool (by, item) with labels such as ``all`` and ``violation=Sexual``; arguments and
+    errors are those of :func:`assign_groups`.
 
     >>> strata = assign_strata({"kind": np.array(["b", "a", ""])}, ["kind"], n_items=3)
     >>> strata["by"].values.tolist(), strata.values.tolist()[1:]
@@ -87,13 +75,8 @@ def shared_items(
 ) -> xr.DataArray:
     """Count the items of each stratum that have both a score of the group and a label.
 
-    Args:
-        plurality: Scores, -1 missing; (..., group, item).
-        label_count: Labels of each item; (..., [group,] item, unsafe).
-        by: Which item belongs to which stratum; bool (by, item).
-
-    Returns:
-        Numbers of items (..., group, by).
+    The arguments are those of :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`; the
+    result is over (..., group, by).
 
     >>> scores = xr.DataArray([[0, 2, -1]], dims=("group", "item"))
     >>> labels = xr.DataArray([[0, 0], [0, 5], [5, 0]], dims=("item", "unsafe"))
@@ -128,11 +111,6 @@ def explain_missing(
 
     Returns:
         Text (..., group, by), the reasons joined by ``"; "``.
-
-    >>> no_items = xr.DataArray([[0]], dims=("group", "by"))
-    >>> none = xr.DataArray(np.zeros((1, 1, 3, 2)), dims=("group", "by", "score", "unsafe"))
-    >>> explain_missing(none, no_items, min_raters=3, min_items=1, raters=None).item()
-    '0 items with a score and a label, fewer than min_items = 1'
     """
     rows = table.sum("score")
     reason: xr.DataArray = xr.apply_ufunc(

@@ -280,14 +280,10 @@ def responsiveness(
 
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
-    """Return the metrics that a table of rows by score and label gives.
+    """Return the metrics of a table of rows by score and label, (..., score, unsafe).
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-        names: Which of :data:`METRICS`; None for all.
-
-    Returns:
-        Metrics by score over (..., score), the others over (...); each is missing as it says.
+    Metrics by score are over (..., score), the others over (...); each is missing as it says.
+    ``names`` selects some of :data:`METRICS`; None computes all.
 
     >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
     >>> float(severity_metrics(table)["wra"])

@@ -123,18 +123,12 @@ def ensembles(
     risks = [protocol.risk(sub_index.sel(judge=list(names))) for names in judges.values()]
     cvar = _along("ensemble", list(judges), map(protocol.cvar, risks))
     other = cvar.rename(ensemble="other_ensemble")
-    agreement = rank_agreement(cvar, other)
     disjoint = [[not set(a) & set(b) for b in judges.values()] for a in judges.values()]
-    return xr.Dataset(
-        {
-            "ensemble_mean": _along("ensemble", list(judges), map(protocol.mean, risks)),
-            "ensemble_cvar": cvar,
-            "ensemble_rank": rank(cvar, dim="model"),
-            "ensemble_kendall": agreement["kendall"],
-            "ensemble_spearman": agreement["spearman"],
-            "ensemble_difference": (cvar - other).transpose("ensemble", "other_ensemble", ...),
-            "disjoint": (("ensemble", "other_ensemble"), np.array(disjoint)),
-        }
+    return _compare("ensemble", cvar, other).assign(
+        ensemble_mean=_along("ensemble", list(judges), map(protocol.mean, risks)),
+        ensemble_rank=rank(cvar, dim="model"),
+        ensemble_difference=(cvar - other).transpose("ensemble", "other_ensemble", ...),
+        disjoint=(("ensemble", "other_ensemble"), np.array(disjoint)),
     )
 
 
@@ -165,15 +159,10 @@ def temperature_sweep(
     tried = sorted({*temperatures, protocol.temperature})
     risks = [replace(protocol, temperature=temperature).risk(sub_index) for temperature in tried]
     cvar = _along("temperature", tried, map(protocol.cvar, risks))
-    agreement = rank_agreement(cvar, cvar.sel(temperature=protocol.temperature, drop=True))
-    return xr.Dataset(
-        {
-            "temperature_mean": _along("temperature", tried, map(protocol.mean, risks)),
-            "temperature_cvar": cvar,
-            "temperature_kendall": agreement["kendall"],
-            "temperature_spearman": agreement["spearman"],
-            "temperature_spread": cvar.max("temperature") - cvar.min("temperature"),
-        }
+    reference = cvar.sel(temperature=protocol.temperature, drop=True)
+    return _compare("temperature", cvar, reference).assign(
+        temperature_mean=_along("temperature", tried, map(protocol.mean, risks)),
+        temperature_spread=cvar.max("temperature") - cvar.min("temperature"),
     )
 
 
@@ -199,16 +188,16 @@ def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol)
     """
     tried = sorted({*alphas, protocol.alpha})
     cvar = _along("alpha", tried, (replace(protocol, alpha=alpha).cvar(risk) for alpha in tried))
-    agreement = rank_agreement(cvar, cvar.sel(alpha=protocol.alpha, drop=True))
-    return xr.Dataset(
-        {
-            "alpha_cvar": cvar,
-            "alpha_kendall": agreement["kendall"],
-            "alpha_spearman": agreement["spearman"],
-        }
-    )
+    return _compare("alpha", cvar, cvar.sel(alpha=protocol.alpha, drop=True))
 
 
 def _along(dim: str, labels: object, arrays: Iterable[xr.DataArray]) -> xr.DataArray:
     """Arrays along a new dimension with its labels."""
     return xr.concat(list(arrays), dim).assign_coords({dim: labels})
+
+
+def _compare(name: str, cvar: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
+    """CVaR under every setting, and its rank correlations with a reference."""
+    agreement = rank_agreement(cvar, reference)
+    values = {"cvar": cvar, "kendall": agreement["kendall"], "spearman": agreement["spearman"]}
+    return xr.Dataset({f"{name}_{suffix}": value for suffix, value in values.items()})

@@ -136,22 +136,10 @@ def log_risk_tail(
 def unit_weights(
     x: xr.DataArray, *, dim: str | Sequence[str], weights: Weights | None
 ) -> UnitWeights:
-    """Return a weight for every value along ``dim``: ones, or ``weights`` after a check.
+    """Return checked weights of the values along ``dim`` and their sums; None gives ones.
 
     To compute several statistics of the same values, prepare their weights once: every function
-    takes what this returns in place of ``weights``.
-
-    Args:
-        x: Values over (..., ``dim``).
-        dim: Dimension, or dimensions, of the distribution.
-        weights: As for :func:`value_at_risk`.
-
-    Returns:
-        Weights over (..., ``dim``) and their sums over ``dim``.
-
-    Raises:
-        ValueError: A weight is negative or missing.
-        xarray.AlignmentError: ``x`` and ``weights`` have other labels.
+    takes what this returns in place of ``weights``. Errors are those of :func:`value_at_risk`.
 
     >>> x = xr.DataArray([7.0, 8.0], dims="prompt")
     >>> ones, total = unit_weights(x, dim="prompt", weights=None)

@@ -14,16 +14,10 @@ def rank(
     descending: bool = False,
     dim: str | None = None,
 ) -> xr.DataArray:
-    """Return the rank of each value among those along a dimension.
+    """Return the rank of each value among those along a dimension, the only one by default.
 
-    Args:
-        x: Values over (..., ``dim``).
-        method: Rank of equal values: the mean of their ranks, or the smallest of them.
-        descending: Whether rank 1 is that of the largest value; otherwise of the smallest.
-        dim: Dimension that values are ranked along; None for the only one.
-
-    Returns:
-        Ranks from 1, shaped as ``x``; a missing value has none and counts for none.
+    Ranks start at 1, the smallest value or, ``descending``, the largest. Equal values have the mean
+    of their ranks, or the smallest of them. A missing value has no rank and counts for none.
 
     >>> rank(xr.DataArray([4.0, 1.0, 4.0, np.nan], dims="model")).values
     array([2.5, 1. , 2.5, nan])

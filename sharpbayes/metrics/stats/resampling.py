@@ -53,15 +53,8 @@ def nested_bootstrap_counts(
     """Return how often each repeated generation is drawn inside the units that were drawn.
 
     A prompt drawn c times has c times m draws with replacement among its m generations, so that a
-    resample varies as prompts and generations do.
-
-    Args:
-        counts: From :func:`bootstrap_counts`, over (replicate, unit).
-        samples: Labels of the generations, over one dimension.
-        seed: Seed of the counts; generations have random streams of their own.
-
-    Returns:
-        Counts over (replicate, unit, sample); they add up to m times the count of the unit.
+    resample varies as prompts and generations do. The seed is that of ``counts``; generations have
+    random streams of their own. The result is over (replicate, unit, sample).
 
     >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
     >>> drawn = nested_bootstrap_counts(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
