@@ -14,7 +14,7 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
 from sharpbayes.bayes.kernel.data import KernelData
-from sharpbayes.bayes.kernel.machine_code import likelihood_code, pack
+from sharpbayes.bayes.kernel.machine_code import digest, likelihood_code, pack
 
 Tensor = Any
 
@@ -50,8 +50,8 @@ class RatingsLikelihood(Op):
 
 @register_funcify_default_op_cache_key(RatingsLikelihood)
 def _in_numba(op: RatingsLikelihood, **_: Any) -> Any:  # noqa: ARG001
-    """The machine code for PyTensor's numba back end."""
-    return likelihood_code()
+    """The machine code for PyTensor's numba back end, and the number of its version on disk."""
+    return likelihood_code(), digest()
 
 
 def ratings_likelihood(

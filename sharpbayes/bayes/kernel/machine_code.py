@@ -162,6 +162,7 @@ def likelihood_code() -> Any:
         dU, d_cutpoints = np.zeros_like(effects), np.zeros_like(cutpoints)
         d_gaps = np.zeros_like(gaps)
         value = likelihood(unpack(user), effects, cutpoints, gaps, dU, d_cutpoints, d_gaps)
-        return value, dU, d_cutpoints, d_gaps
+        # PyTensor's numba back end takes a scalar as an array without dimensions.
+        return np.asarray(value), dU, d_cutpoints, d_gaps
 
     return gradients
