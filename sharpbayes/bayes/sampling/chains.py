@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Executi
     chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}
     total = sampler.tune + sampler.draws
     status = [ChainStatus(total * (n in chains), total) for n in range(sampler.chains)]
-    pool = _ChainPool(compiled, sampler, seed, status, execution)
+    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), status, execution)
     try:
         for number, trace in pool.run([n for n in range(sampler.chains) if n not in chains]):
             chains[number] = _to_arrays(trace)
@@ -63,35 +64,29 @@ def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Executi
     return _equal_length([chains[number] for number in sorted(chains)])
 
 
+@dataclass
 class _ChainPool:
     """Chains that run at once on threads of nutpie, by default one for each processor."""
 
-    def __init__(
-        self,
-        compiled: Any,
-        sampler: Sampler,
-        seed: int,
-        status: list[ChainStatus],
-        execution: Execution,
-    ) -> None:
-        self.compiled, self.sampler = compiled, sampler
-        self.seeds = chain_seeds(seed, sampler.chains)
-        self.status, self.progress = status, execution.progress
-        self.cores = execution.cores or cpu_count()
-        self.running: dict[int, Any] = {}
+    compiled: Any
+    sampler: Sampler
+    seeds: list[int]
+    status: list[ChainStatus]
+    execution: Execution
+    running: dict[int, Any] = field(default_factory=dict)
 
     def run(self, waiting: list[int]) -> Iterator[tuple[int, Any]]:
         """Start the waiting chains in turn; yield each with its trace when it has finished."""
-        reported = time.monotonic()
+        reported, cores = time.monotonic(), self.execution.cores or cpu_count()
         while waiting or self.running:
-            while waiting and len(self.running) < self.cores:
+            while waiting and len(self.running) < cores:
                 self.start(waiting.pop(0))
             finished = [number for number, chain in self.running.items() if _has_finished(chain)]
             for number in finished:
                 yield number, self.running.pop(number).wait()
             if finished or time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                self.progress("sampling", list(self.status))
+                self.execution.progress("sampling", list(self.status))
             if not finished:
                 time.sleep(POLL_SECONDS)
 
