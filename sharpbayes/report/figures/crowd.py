@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.report.figures.style import LEGEND_OUTSIDE
 from sharpbayes.report.tables.crowd import MOST_GROUPS, SIGNIFICANT
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS = {"mpa": "MPA", "wra": "WRA", "hm": "HM", "kendall_tau": "Kendall's τ"}
-ALL_METRICS = {**METRICS, "spearman": "Spearman", "auc_pr": "AUC-PR", "auc_roc": "AUC-ROC"}
+COMPARED = {metric.name: metric.label for metric in METRICS if metric.compared}
+ALL_METRICS = {metric.name: metric.label for metric in METRICS if not metric.by_score}
 # More lines than this in one panel are not distinguishable.
 MOST_LINES = 8
 MOST_ROWS = 120
@@ -228,9 +229,9 @@ def _dots(rows: list[tuple[str, xr.Dataset]], *, height: float, what: str) -> "F
     if not rows:
         return None
     shown = rows[:MOST_ROWS]
-    figure, [panels] = _grid(1, len(METRICS), width=2.4, height=1.2 + height * len(shown))
+    figure, [panels] = _grid(1, len(COMPARED), width=2.4, height=1.2 + height * len(shown))
     place = np.arange(len(shown))
-    for axes, (name, title) in zip(panels, METRICS.items(), strict=True):
+    for axes, (name, title) in zip(panels, COMPARED.items(), strict=True):
         value = np.array([float(cell[name]) for _, cell in shown])
         bounds = np.array([cell[f"{name}_interval"].to_numpy() for _, cell in shown])
         axes.hlines(place, bounds[:, 0], bounds[:, 1], color="C0", lw=1.5, alpha=0.5)

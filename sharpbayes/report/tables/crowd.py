@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View, each, over
-from sharpbayes.report.tables.format import number, whole
+from sharpbayes.report.tables.format import interval, number, whole
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
 
@@ -16,7 +17,7 @@ MOST_GROUPS = 40
 LOWEST_RATERS = 5
 MOST_ITEMS = 2
 SIGNIFICANT = 0.05
-METRICS = ("mpa", "wra", "hm")
+HEADLINE = {metric.name: metric.label for metric in METRICS if metric.headline}
 ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
 
 
@@ -72,6 +73,17 @@ def _responsiveness_note(view: View) -> str:
     if missing and first:
         text += f" No group can be measured on {shortened(np.array(missing))}."
     return text
+
+
+def _all_metrics(_: View) -> Iterator[Labels]:
+    """Metrics with one value a group."""
+    return ({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)
+
+
+_METRIC = Column("{label}", lambda row: number(row[f"responsiveness/{row.labels['metric']}"]))
+_METRIC_INTERVAL = Column(
+    "interval", lambda row: interval(row[f"responsiveness/{row.labels['metric']}_interval"])
+)
 
 
 def _all_pairs(view: View) -> list[Labels]:
@@ -223,6 +235,15 @@ CROWD_TABLES = (
         note=_responsiveness_note,
     ),
     TableSpec(
+        title="Every metric by rater group",
+        chapter=Chapter.GROUPS,
+        needs=("responsiveness",),
+        repeat=all_items,
+        rows=each("responsiveness/group"),
+        columns=("{group}", over(_all_metrics, _METRIC, _METRIC_INTERVAL)),
+        note="Each metric with its interval. {responsiveness[interval_note]}",
+    ),
+    TableSpec(
         name="curves_by_group",
         title="Precision and recall at each score",
         source="Responsiveness paper, Figure 2",
@@ -307,7 +328,7 @@ CROWD_TABLES = (
         rows=_raters,
         columns=(
             "{rater}; raters/rank | whole",
-            *(Column(name.upper(), f"raters/{name}") for name in METRICS),
+            *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
             "interval: raters/hm_interval | interval",
             Column(
                 "more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, results_kind
+from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, each, over
 from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
 from sharpbayes.report.tables.panel import pairs
@@ -16,7 +17,6 @@ CRITERIA = {
     "policy_score": "policy score",
     "worst_dimension": "CVaR of harm of the worst dimension",
 }
-METRICS = ("mpa", "wra", "hm")
 # Pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
 
@@ -96,7 +96,7 @@ def _metric(metric: str) -> Column:
     def cell(row: View) -> str:
         return posterior(f"{row.labels['posterior']}/{metric}")(row.at({"by": "all"}))
 
-    return Column(metric.upper(), cell)
+    return Column(HEADLINE[metric], cell)
 
 
 def _cvar_of_sources(row: View) -> str:
@@ -114,7 +114,7 @@ def _metric_and_width(metric: str) -> Column:
         low, high = central_interval(draws, level).to_numpy()
         return f"{posterior_estimate(draws, level)}, {number(high - low)} wide"
 
-    return Column(metric.upper(), cell)
+    return Column(HEADLINE[metric], cell)
 
 
 DECISION_TABLES = (
@@ -152,7 +152,7 @@ DECISION_TABLES = (
         after_run=True,
         repeat=CROWD_SOURCES,
         rows=each("posterior_responsiveness/group"),
-        columns=("{group}", *map(_metric, METRICS)),
+        columns=("{group}", *map(_metric, HEADLINE)),
         note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
     ),
     TableSpec(
@@ -252,7 +252,7 @@ def _population_metric(metric: str) -> Column:
         observed = number(inside[f"responsiveness_population/{metric}"])
         return f"{observed}; {posterior(f'posterior_responsiveness_population/{metric}')(inside)}"
 
-    return Column(metric.upper(), cell)
+    return Column(HEADLINE[metric], cell)
 
 
 def _note_of_first(template: str) -> Callable[[View], str]:
@@ -298,7 +298,7 @@ WEIGHED_TABLES = (
         rows=_populations,
         columns=(
             "weights and population: {weights}: {population}",
-            *map(_population_metric, METRICS),
+            *map(_population_metric, HEADLINE),
         ),
         note=_note_of_first(
             "All raters: observed; mean and interval of replicates. "

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import number, whole
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
 
-METRICS = ("mpa", "wra", "hm")
 # Pairs that are shown; the rest are counted.
 MOST_PAIRS = 6
 
@@ -27,7 +27,7 @@ def _additional(metric: str) -> Column:
     def cell(row: View) -> str:
         return whole(row.at({"metric": metric})["sample_size/additional_ratings"])
 
-    return Column(f"more for {metric.upper()}", cell)
+    return Column(f"more for {HEADLINE[metric]}", cell)
 
 
 def _metrics(view: View) -> list[Labels]:
@@ -36,7 +36,7 @@ def _metrics(view: View) -> list[Labels]:
         return [{"of": "", "comma": ""}]
     metrics = [str(name) for name in view["sample_size/difference_metric"].to_numpy()]
     return [
-        {"difference_metric": name, "of": f" of {name.upper()}", "comma": f", {name.upper()}"}
+        {"difference_metric": name, "of": f" of {HEADLINE[name]}", "comma": f", {HEADLINE[name]}"}
         for name in metrics
     ]
 
@@ -83,7 +83,7 @@ GROUP_SIZE_TABLE = TableSpec(
     columns=(
         "{group}; sample_size/rank | whole; HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | whole",
-        *map(_additional, METRICS),
+        *map(_additional, HEADLINE),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "
     "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
