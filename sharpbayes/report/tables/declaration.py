@@ -22,7 +22,7 @@ class View:
     """Results at the labels of one table, row or column.
 
     A path is ``group/variable``. ``view["profile/cvar"]`` is the variable at those labels that it
-    has as dimensions.
+    has as dimensions. A path without a group is a value that a row has computed.
 
     Attributes:
         results: The results.
@@ -48,8 +48,10 @@ class View:
         )
 
     def __getitem__(self, path: str) -> xr.DataArray:
-        """Return a variable at the labels."""
+        """Return a variable at the labels, or a computed value."""
         group, _, variable = path.partition("/")
+        if not variable:
+            return xr.DataArray(self.labels[group])
         array = self.group(group)[variable]
         return array.sel({dim: at for dim, at in self.labels.items() if dim in array.dims})
 
@@ -156,7 +158,8 @@ def each(*paths: str, order: str = "") -> Rows:
 def parse_columns(declared: str | Column) -> Iterator[Column]:
     """Yield the columns that a text declares, separated by semicolons.
 
-    A column is ``heading: value | format``. The value is ``group/variable`` or ``{label}``. Without
+    A column is ``heading: value | format``. The value is ``group/variable``, ``{label}``, or the name
+    of a value that the row has computed. Without
     a heading it is the name of the variable or label; without a format it is a number with three
     decimals. A question mark at the end makes a column optional.
 

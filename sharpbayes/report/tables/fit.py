@@ -28,12 +28,18 @@ def _parameters(view: View) -> Iterator[Labels]:
     for name, array in view.group("posterior").data_vars.items():
         dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
         if not dims:
-            yield {"parameter": str(name), "draws": array}
+            yield {"parameter": str(name), **_posterior(array)}
         elif np.prod([array.sizes[dim] for dim in dims]) <= MOST_ELEMENTS:
             stacked = array.stack(element=dims, create_index=False).transpose("element", ...)
             for draws in stacked:
                 labels = ", ".join(str(draws[dim].item()) for dim in dims)
-                yield {"parameter": f"{name}[{labels}]", "draws": draws}
+                yield {"parameter": f"{name}[{labels}]", **_posterior(draws)}
+
+
+def _posterior(draws: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Mean, sd and central interval of draws."""
+    bounds = central_interval(draws, PARAMETER_LEVEL)
+    return {"mean": draws.mean(), "sd": draws.std(ddof=1), "bounds": bounds}
 
 
 def _parameters_note(view: View) -> str:
@@ -81,11 +87,6 @@ def category_shares(view: View) -> Iterator[Labels]:
             }
 
 
-def _value(heading: str, label: str, places: int = 3) -> Column:
-    """Column of a number that the row has computed."""
-    return Column(heading, lambda row: number(row.labels[label], places))
-
-
 FIT_TABLES = section(
     Chapter.FIT,
     TableSpec(
@@ -94,15 +95,9 @@ FIT_TABLES = section(
         after_run=True,
         rows=_parameters,
         columns=(
-            "{parameter}",
-            Column("mean", lambda row: number(row.labels["draws"].mean())),
-            Column("sd", lambda row: number(row.labels["draws"].std(ddof=1))),
-            Column(
-                f"{PARAMETER_LEVEL:.0%} interval",
-                lambda row: interval(central_interval(row.labels["draws"], PARAMETER_LEVEL)),
-            ),
-            "R-hat: diagnostics/rhat",
-            Column("bulk ESS", lambda row: number(row["diagnostics/ess_bulk"], 0)),
+            "{parameter}; mean; sd",
+            f"{PARAMETER_LEVEL:.0%} interval: bounds | interval",
+            "R-hat: diagnostics/rhat; bulk ESS: diagnostics/ess_bulk | 0",
         ),
         note=_parameters_note,
     ),
@@ -112,9 +107,8 @@ FIT_TABLES = section(
         needs=("posterior_predictive", "observed_data"),
         rows=category_shares,
         columns=(
-            "{scale}; {category}",
-            *(_value(name, name) for name in ("observed", "replicated")),
-            *(_value(f"{end} {SHARE_LEVEL:.0%}", end) for end in ("lower", "upper")),
+            "{scale}; {category}; observed; replicated",
+            f"lower {SHARE_LEVEL:.0%}: lower; upper {SHARE_LEVEL:.0%}: upper",
         ),
         note="Shares of the ratings; categories are counted from 0, the least harm.",
     ),
@@ -185,7 +179,7 @@ SENSITIVITY_TABLES = section(
         rows=_panel_refits,
         columns=(
             "fit: {refit}; {weights}; by CVaR, safest first: {order}",
-            _value("P(best)", "best"),
+            "P(best): best",
             *SHIFT_COLUMNS,
         ),
         note=_shift_note("CVaR"),

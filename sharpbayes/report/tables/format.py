@@ -27,11 +27,6 @@ def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
     return MISSING if np.isnan(plain) else f"{plain:z.{places}f}".replace("-", MINUS)
 
 
-def four_decimals(value: xr.DataArray) -> str:
-    """Return a number with four decimals, or a dash."""
-    return number(value, 4)
-
-
 def whole(value: ArrayLike | xr.DataArray) -> str:
     """Return a count with thousands set apart, or a dash where it is missing.
 
@@ -101,7 +96,8 @@ def count(value: xr.DataArray) -> str:
 # Formats by the names that declarations of columns use.
 FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "": number,
-    "4": four_decimals,
+    "0": lambda value: number(value, 0),
+    "4": lambda value: number(value, 4),
     "count": count,
     "interval": interval,
     "p": p_value,

@@ -30,6 +30,11 @@ def _ensemble_pairs(view: View) -> Iterator[Labels]:
     return pairs(view.coordinate("judges/ensemble"), "ensemble", "other_ensemble")
 
 
+def _largest_difference(row: View) -> str:
+    """Largest difference of CVaR between two ensembles."""
+    return number(abs(row["judges/ensemble_difference"]).max())
+
+
 def _subsets_of_judges(view: View) -> Iterator[Labels]:
     """All judges, then all but each."""
     judges = view.group("judges")
@@ -112,10 +117,7 @@ JUDGE_TABLES = section(
         columns=(
             "{ensemble}; other: {other_ensemble}; judges/disjoint | yes_no",
             "Kendall tau-b: judges/ensemble_kendall; Spearman rho: judges/ensemble_spearman",
-            Column(
-                "largest difference",
-                lambda row: number(abs(row["judges/ensemble_difference"]).max()),
-            ),
+            Column("largest difference", _largest_difference),
         ),
         note="Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
     ),
@@ -124,7 +126,7 @@ JUDGE_TABLES = section(
         rows=_subsets_of_judges,
         columns=(
             "judge left out: {left_out}; judges: {count}",
-            Column("effective", lambda row: number(row.labels["effective"])),
+            "effective",
         ),
         note=_independence_note,
     ),

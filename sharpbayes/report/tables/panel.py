@@ -87,12 +87,6 @@ def _tiers_note(view: View) -> str:
     return f"Rule: {rule}. Not distinguishable across tiers: {named}."
 
 
-def _quantile(share: float) -> Column:
-    """A column of a quantile over prompts."""
-    heading = next(name for name, value in QUANTILES.items() if value == share)
-    return Column(heading, lambda row: number(row.labels["values"].quantile(share)))
-
-
 def risk_metrics(panel: xr.Dataset) -> dict[str, xr.DataArray]:
     """Return the metrics of prompts that Figures 1 and 2 show, by title."""
     return {
@@ -109,7 +103,8 @@ def _risk_over_prompts(view: View) -> Iterator[Labels]:
     metrics = risk_metrics(view.group("panel"))
     for model in view.coordinate("profile/model", "profile/cvar"):
         for metric, values in metrics.items():
-            yield {"model": model, "metric": metric, "values": values.sel(model=model)}
+            shown = {name: values.sel(model=model).quantile(q) for name, q in QUANTILES.items()}
+            yield {"model": model, "metric": metric, **shown}
 
 
 def posterior_and_bootstrap(path: str, bounds: str) -> tuple[Column, ...]:
@@ -211,10 +206,7 @@ PROFILE_TABLES = section(
         source="SHARP, Figures 1 and 2",
         needs=("panel", "profile"),
         rows=_risk_over_prompts,
-        columns=(
-            "{model}; of the answer to a prompt: {metric}",
-            *map(_quantile, QUANTILES.values()),
-        ),
+        columns=("{model}; of the answer to a prompt: {metric}; " + "; ".join(QUANTILES),),
         note="Joint safety: 1 less any-harm.",
     ),
     needs=("profile",),

@@ -280,7 +280,7 @@ VALIDATION_TABLES = section(
         rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
         columns=(
             "{model}; {other}",
-            Column("difference of CVaR", lambda row: number(row.labels["gap"])),
+            "difference of CVaR: gap",
             "interval: profile_interval/cvar_difference | interval",
         ),
         note=_ambiguous_note,
