@@ -106,7 +106,7 @@ def _content(results: xr.DataTree) -> dict[str, Any]:
 def chapters(results: xr.DataTree) -> list[PageChapter]:
     """Return every table and figure in order, under headings."""
     tables = sorted(report_tables(results), key=lambda table: CHAPTERS.index(table.chapter))
-    figures, found = page_figures(results), []
+    figures, parts = page_figures(results), []
     for position, (chapter, members) in enumerate(groupby(tables, key=lambda t: t.chapter)):
         shown = []
         for number, table in enumerate(members):
@@ -115,8 +115,8 @@ def chapters(results: xr.DataTree) -> list[PageChapter]:
             above = [figure for figure in figures if figure.table == table.name]
             figures = [figure for figure in figures if figure not in above]
             shown.append(PageTable(anchor, table.title, html, above))
-        found.append(PageChapter(f"chapter-{position}", chapter.value, shown))
-    return found
+        parts.append(PageChapter(f"chapter-{position}", chapter.value, shown))
+    return parts
 
 
 def _warned(table: Table, results: xr.DataTree) -> Table:

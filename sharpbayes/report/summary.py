@@ -192,7 +192,7 @@ def _lowest(view: View) -> str:
     if not models:
         return "No model has a tail risk: every one lacks ratings."
     first, *others = models
-    row = view.at({"model": first})
+    row = view.select({"model": first})
     value = (
         f"{row.text('{cvar}')} of cumulative log-risk {number(row['profile/cvar'])}"
         f"{_in_brackets(row['profile_interval/cvar'])}"
@@ -219,7 +219,7 @@ def _tolerance(view: View) -> str:
     if "profile/admissible" not in view:
         return "No tolerance was decided, so no model is called admissible or not."
     models = view.coordinate("profile/model", "profile/cvar")
-    rows = [view.at({"model": model}) for model in models]
+    rows = [view.select({"model": model}) for model in models]
     kept = [_with_probability(row) for row in rows if bool(row["profile/admissible"])]
     if not kept:
         return "No model keeps the tolerance that was decided."
@@ -249,7 +249,7 @@ def _responsiveness(view: View) -> str:
 
 def _range_of_groups(view: View, reason: str) -> str:
     """Responsiveness of groups where all raters together have none, such as with crowd labels."""
-    known = view.at(ALL_ITEMS)["responsiveness/hm"].dropna("group")
+    known = view.select(ALL_ITEMS)["responsiveness/hm"].dropna("group")
     known = known[np.argsort(known.to_numpy(), kind="stable")]
     if not known.size:
         return f"Responsiveness of all raters cannot be measured: {reason}."

@@ -28,8 +28,8 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         tables.append(Table("A fit would have", header, (row,)))
     if summary.issues:
         rows = tuple((issue.term, issue.problem, issue.consequence) for issue in summary.issues)
-        header = ("term", "problem", "consequence")
-        tables.append(Table("What these ratings do not identify", header, rows))
+        columns = ("term", "problem", "consequence")
+        tables.append(Table("What these ratings do not identify", columns, rows))
     return tables
 
 

@@ -6,8 +6,16 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS
-from sharpbayes.report.tables.declaration import Column, Labels, Over, TableSpec, View, each, over
-from sharpbayes.report.tables.format import interval, number, whole
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    Over,
+    TableSpec,
+    View,
+    labels_of,
+    over,
+)
+from sharpbayes.report.tables.format import interval, number, thousands
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
 
@@ -176,7 +184,7 @@ def _scores_of_item(view: View) -> Iterator[Labels]:
 
 def _item_note(view: View) -> str:
     """Plurality of all raters."""
-    plurality = int(view.at(ALL_GROUPS)["items/plurality"])
+    plurality = int(view.select(ALL_GROUPS)["items/plurality"])
     return f"Plurality of all raters: {plurality}. One of the items seen most differently."
 
 
@@ -225,7 +233,7 @@ CROWD_TABLES = (
         needs=("responsiveness",),
         after_run=True,
         repeat=_measured_strata,
-        rows=each("responsiveness/group"),
+        rows=labels_of("responsiveness/group"),
         columns=(
             "{group}; MPA: responsiveness/mpa",
             "interval: responsiveness/mpa_interval | interval; WRA: responsiveness/wra",
@@ -239,7 +247,7 @@ CROWD_TABLES = (
         chapter=Chapter.GROUPS,
         needs=("responsiveness",),
         repeat=all_items,
-        rows=each("responsiveness/group"),
+        rows=labels_of("responsiveness/group"),
         columns=("{group}", over(_all_metrics, _METRIC, _METRIC_INTERVAL)),
         note="Each metric with its interval. {responsiveness[interval_note]}",
     ),
@@ -289,7 +297,7 @@ CROWD_TABLES = (
         needs=("scale_use",),
         after_run=True,
         repeat=all_items,
-        rows=each("scale_use/group"),
+        rows=labels_of("scale_use/group"),
         columns=(
             "{group}",
             over("scale_use/score", "{score}: scale_use/score_share"),
@@ -308,7 +316,7 @@ CROWD_TABLES = (
         chapter=Chapter.SCALE,
         needs=("cohesion",),
         after_run=True,
-        rows=each("cohesion/group"),
+        rows=labels_of("cohesion/group"),
         columns=(
             "{group}",
             *map(_starred, ("irr", "xrr", "gai")),
@@ -327,11 +335,12 @@ CROWD_TABLES = (
         after_run=True,
         rows=_raters,
         columns=(
-            "{rater}; raters/rank | whole",
+            "{rater}; raters/rank | thousands",
             *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
             "interval: raters/hm_interval | interval",
             Column(
-                "more", lambda row: whole(row.at({"metric": "hm"})["raters/additional_ratings"])
+                "more",
+                lambda row: thousands(row.select({"metric": "hm"})["raters/additional_ratings"]),
             ),
             "extreme: raters/extreme_response; range: raters/scale_range_used",
             "raters/drift?",
@@ -346,8 +355,8 @@ CROWD_TABLES = (
         after_run=True,
         rows=_priority_items,
         columns=(
-            "{item}; items/rank | whole; items/priority",
-            "plurality of all: items/plurality | whole; items/disagreement | whole",
+            "{item}; items/rank | thousands; items/priority",
+            "plurality of all: items/plurality | thousands; items/disagreement | thousands",
         ),
         note=_priority_note,
     ),

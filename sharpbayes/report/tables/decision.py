@@ -7,7 +7,7 @@ import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
-from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, each, over
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
@@ -46,15 +46,15 @@ def _largest_error(decision: xr.Dataset) -> float:
 def _unresolved(view: View) -> str:
     """Return in words which pairs of models are not resolved."""
     decision = view.group("decision").sortby("expected_loss")
-    found = [
+    unresolved = [
         f"{pair['model']} and {pair['other']} ({number(decision['prob_less'].sel(pair), 2)})"
         for pair in pairs(list(decision["model"].to_numpy()))
         if bool(decision["unresolved"].sel(pair))
     ]
-    if not found:
+    if not unresolved:
         return "Every pair of models is resolved."
-    more = f" and {len(found) - MOST_PAIRS} more" if len(found) > MOST_PAIRS else ""
-    listed = ", ".join(found[:MOST_PAIRS])
+    more = f" and {len(unresolved) - MOST_PAIRS} more" if len(unresolved) > MOST_PAIRS else ""
+    listed = ", ".join(unresolved[:MOST_PAIRS])
     return f"Pairs that are not resolved (probability that the first is lower): {listed}{more}."
 
 
@@ -94,7 +94,7 @@ def _metric(metric: str) -> Column:
     """Column of the posterior of a metric in the group that the row names."""
 
     def cell(row: View) -> str:
-        return posterior(f"{row.labels['posterior']}/{metric}")(row.at({"by": "all"}))
+        return posterior(f"{row.labels['posterior']}/{metric}")(row.select({"by": "all"}))
 
     return Column(HEADLINE[metric], cell)
 
@@ -108,7 +108,7 @@ def _metric_and_width(metric: str) -> Column:
     """Column of the posterior of a metric of all raters, with the width of its interval."""
 
     def cell(row: View) -> str:
-        row = row.at({"group": "all", "by": "all"})
+        row = row.select({"group": "all", "by": "all"})
         draws = row[f"{row.labels['posterior']}/{metric}"]
         level = float(row.attribute("posterior_responsiveness", "level"))
         low, high = central_interval(draws, level).to_numpy()
@@ -123,7 +123,7 @@ DECISION_TABLES = (
         chapter=Chapter.DECISION,
         needs=("decision/prob_tier",),
         after_run=True,
-        rows=each("decision/model", order="decision/expected_loss"),
+        rows=labels_of("decision/model", order="decision/expected_loss"),
         columns=(
             Column("model", _selected_mark),
             Column("CVaR, interval", posterior("posterior_profile/cvar")),
@@ -139,7 +139,7 @@ DECISION_TABLES = (
         needs=("posterior_profile", "decision"),
         condition=_several(MODEL_SOURCES),
         after_run=True,
-        rows=each("posterior_profile/model"),
+        rows=labels_of("posterior_profile/model"),
         columns=("{model}", over(MODEL_SOURCES, Column("{sources}", _cvar_of_sources))),
         note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
         "sources of uncertainty in its draws.",
@@ -151,7 +151,7 @@ DECISION_TABLES = (
         needs=("posterior_responsiveness/group",),
         after_run=True,
         repeat=CROWD_SOURCES,
-        rows=each("posterior_responsiveness/group"),
+        rows=labels_of("posterior_responsiveness/group"),
         columns=("{group}", *map(_metric, HEADLINE)),
         note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
     ),
@@ -213,14 +213,14 @@ def _admissible(decision: xr.Dataset) -> str:
 
 def _model_under_weights(row: View) -> str:
     """CVaR, tier and expected loss of a model."""
-    inside = row.labels["inside"].at({"model": row.labels["model"]})
+    inside = row.labels["inside"].select({"model": row.labels["model"]})
     loss = number(inside["decision/expected_loss"])
     return f"{number(inside['profile/cvar'])} T{int(inside['profile/tier'])} ({loss})"
 
 
 def _agreement(row: View) -> str:
     """Whether a model has one tier, and is selected or not, under every weights file."""
-    views = [labels["inside"].at({"model": row.labels["model"]}) for labels in _weights(row)]
+    views = [labels["inside"].select({"model": row.labels["model"]}) for labels in _weights(row)]
     differs = [
         what
         for what, path in (("tier", "profile/tier"), ("choice", "decision/selected"))
@@ -248,7 +248,7 @@ def _population_metric(metric: str) -> Column:
     """Observed metric of all raters, and its posterior mean with interval."""
 
     def cell(row: View) -> str:
-        inside = row.labels["inside"].at({"population": row.labels["population"], "by": "all"})
+        inside = row.labels["inside"].select({"population": row.labels["population"], "by": "all"})
         observed = number(inside[f"responsiveness_population/{metric}"])
         return f"{observed}; {posterior(f'posterior_responsiveness_population/{metric}')(inside)}"
 

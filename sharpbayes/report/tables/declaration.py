@@ -55,7 +55,7 @@ class View:
         array = self.group(group)[variable]
         return array.sel({dim: at for dim, at in self.labels.items() if dim in array.dims})
 
-    def at(self, labels: Labels) -> "View":
+    def select(self, labels: Labels) -> "View":
         """Return the results at further labels."""
         return View(self.results, {**self.labels, **labels}, self._groups)
 
@@ -136,10 +136,10 @@ class Over:
 def over(labels: str | Rows, *columns: str | Column) -> Over:
     """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
     parsed = [c for column in columns for c in parse_columns(column)]
-    return Over(each(labels) if isinstance(labels, str) else labels, tuple(parsed))
+    return Over(labels_of(labels) if isinstance(labels, str) else labels, tuple(parsed))
 
 
-def each(*paths: str, order: str = "") -> Rows:
+def labels_of(*paths: str, order: str = "") -> Rows:
     """Return a function that lists the labels of dimensions, all combinations of several.
 
     Args:
@@ -184,7 +184,7 @@ class TableSpec:
         title: What it shows. Files are named after it.
         columns: Its columns, as texts that :func:`parse_columns` reads where they have no function;
             the first names the row.
-        rows: Returns the labels of each row, most often made by :func:`each`.
+        rows: Returns the labels of each row, most often made by :func:`labels_of`.
         note: What the reader must know to read it.
         chapter: Where it stands on the page.
         source: Table or section of the paper that it follows.
@@ -229,7 +229,7 @@ def build_tables(specs: Iterable[TableSpec], results: xr.DataTree) -> list[Table
     """
     view = View(results)
     return [
-        _build(spec, view.at(labels))
+        _build(spec, view.select(labels))
         for spec in specs
         if is_allowed(spec, view)
         for labels in spec.repeat(view)
@@ -241,10 +241,10 @@ def _build(spec: TableSpec, view: View) -> Table:
     columns = list(_columns(spec, view))
     return Table(
         title=view.text(spec.title),
-        header=tuple(view.at(labels).text(column.heading) for column, labels in columns),
+        header=tuple(view.select(labels).text(column.heading) for column, labels in columns),
         rows=tuple(
-            tuple(column.cell(row.at(labels)) for column, labels in columns)
-            for row in map(view.at, spec.rows(view))
+            tuple(column.cell(row.select(labels)) for column, labels in columns)
+            for row in map(view.select, spec.rows(view))
         ),
         note=view.text(spec.note),
         name=spec.name,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, each, section
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, section
 from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
@@ -230,12 +230,12 @@ COMPARISON_TABLE = TableSpec(
     title="Leave-one-out comparison, by {comparison[by]}",
     chapter=Chapter.FIT,
     needs=("comparison",),
-    rows=each("comparison/model"),
+    rows=labels_of("comparison/model"),
     columns=(
         Column("model", _compared_model),
         "comparison/elpd; difference: comparison/elpd_difference",
         "its SE: comparison/difference_se; comparison/weight; comparison/p",
-        "comparison/bad_k | whole; comparison/refitted | whole",
+        "comparison/bad_k | thousands; comparison/refitted | thousands",
     ),
     note=_comparison_note,
 )
@@ -244,13 +244,13 @@ COMPARISON_TABLE = TableSpec(
 def _coverage(level: float) -> Column:
     """Column of the coverage of central intervals."""
     return Column(
-        f"{level:.0%}", lambda row: number(row.at({"level": level})["calibration/coverage"])
+        f"{level:.0%}", lambda row: number(row.select({"level": level})["calibration/coverage"])
     )
 
 
 def _coverage_interval(row: View) -> str:
     """Wilson's interval of the coverage at 90%."""
-    row = row.at({"level": 0.9})
+    row = row.select({"level": 0.9})
     return interval([row[f"calibration/coverage_{end}"] for end in ("lower", "upper")])
 
 
@@ -273,7 +273,7 @@ CALIBRATION_TABLE = TableSpec(
     title="Simulation-based calibration: ranks of true values",
     chapter=Chapter.FIT,
     needs=("calibration",),
-    rows=each("calibration/quantity"),
+    rows=labels_of("calibration/quantity"),
     columns=(
         "{quantity}",
         *map(_coverage, COVERAGE_LEVELS),

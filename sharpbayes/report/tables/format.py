@@ -27,10 +27,10 @@ def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
     return MISSING if np.isnan(plain) else f"{plain:z.{places}f}".replace("-", MINUS)
 
 
-def whole(value: ArrayLike | xr.DataArray) -> str:
+def thousands(value: ArrayLike | xr.DataArray) -> str:
     """Return a count with thousands set apart, or a dash where it is missing.
 
-    >>> whole(12345.0), whole(float("nan"))
+    >>> thousands(12345.0), thousands(float("nan"))
     ('12,345', '-')
     """
     plain = float(np.asarray(value))
@@ -101,6 +101,6 @@ FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "count": count,
     "interval": interval,
     "p": p_value,
-    "whole": whole,
+    "thousands": thousands,
     "yes_no": yes_no,
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import xarray as xr
 
 from sharpbayes.report.tables.decision import posterior
-from sharpbayes.report.tables.declaration import Column, TableSpec, View, each, over, section
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over, section
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.table import Chapter
 
@@ -47,7 +47,7 @@ JUDGE_BIAS_TABLES = section(
     TableSpec(
         title="Judges against people",
         needs=("judge_bias/severity",),
-        rows=each("judge_bias/judge"),
+        rows=labels_of("judge_bias/judge"),
         columns=(
             "{judge}",
             "judge_bias/shared | count",
@@ -64,7 +64,7 @@ JUDGE_BIAS_TABLES = section(
         title="Judges against people: differential severity by dimension",
         needs=("judge_bias/differential_severity",),
         condition=_by_dimension,
-        rows=each("judge_bias/judge"),
+        rows=labels_of("judge_bias/judge"),
         columns=(
             "{judge}",
             over("judge_bias/dimension", _column("{dimension}", "differential_severity")),
@@ -127,7 +127,7 @@ def departures(results: xr.DataTree) -> Iterator[str]:
 def _judges(view: View, name: str, low: str, high: str) -> Iterator[str]:
     """Judges that differ from people in severity or discrimination."""
     for judge in view.coordinate("judge_bias/judge"):
-        row = view.at({"judge": judge})
+        row = view.select({"judge": judge})
         if _differs(row, name):
             above = float(row[f"judge_bias/{name}_mean"]) > NEUTRAL[name]
             yield f"Judge {judge} {high if above else low} ({name} {_estimate(row, name)})."
@@ -140,7 +140,7 @@ def _dimensions(view: View) -> Iterator[str]:
         return
     for judge in view.coordinate("judge_bias/judge"):
         for dimension in view.coordinate("judge_bias/dimension"):
-            row = view.at({"judge": judge, "dimension": dimension})
+            row = view.select({"judge": judge, "dimension": dimension})
             if _differs(row, name):
                 what = "more" if float(row[f"judge_bias/{name}_mean"]) > 0 else "less"
                 yield (

@@ -7,7 +7,7 @@ from sharpbayes.report.tables.declaration import (
     Labels,
     TableSpec,
     View,
-    each,
+    labels_of,
     over,
     section,
 )
@@ -61,7 +61,7 @@ JUDGE_TABLES = section(
     TableSpec(
         title="Table 5: Dispersion of judges by dimension",
         source="SHARP, Table 5",
-        rows=each("judges/dimension", order="judges/mad"),
+        rows=labels_of("judges/dimension", order="judges/mad"),
         columns=(
             "{dimension}",
             "cells: judges/mad_n | count",
@@ -74,7 +74,7 @@ JUDGE_TABLES = section(
         title="Table 6: Ranks by CVaR with a judge left out",
         source="SHARP, Table 6",
         needs=("judges/lojo_tau",),
-        rows=each("judges/judge_out"),
+        rows=labels_of("judges/judge_out"),
         columns=(
             "judge left out: {judge_out}",
             Column("models", lambda row: str(row.group("judges").sizes["model"])),
@@ -93,7 +93,7 @@ JUDGE_TABLES = section(
         title="Table 7: Concordance of judges over prompts, summarised over models",
         source="SHARP, Table 7",
         needs=("judges/lojo_tau",),
-        rows=each("judges/dimension", "judges/pair"),
+        rows=labels_of("judges/dimension", "judges/pair"),
         columns=(
             "{dimension}; judges: {pair}",
             "models: judges/concordance_models | count",
@@ -106,7 +106,7 @@ JUDGE_TABLES = section(
         title="Appendix C: CVaR (rank) under other ensembles of judges",
         source="SHARP, Appendix C",
         needs=("judges/ensemble_cvar",),
-        rows=each("judges/model"),
+        rows=labels_of("judges/model"),
         columns=("{model}", over("judges/ensemble", _ranked("ensemble"))),
     ),
     TableSpec(
@@ -150,7 +150,7 @@ DIMENSION_TABLES = section(
     TableSpec(
         title="Table 8: Dependence among harm dimensions",
         source="SHARP, Table 8",
-        rows=each("judges/model", order="judges/dimension_dependence"),
+        rows=labels_of("judges/model", order="judges/dimension_dependence"),
         columns=(
             "{model}; all prompts: judges/dimension_dependence",
             "tail slice: judges/dimension_dependence_tail",

@@ -1,6 +1,7 @@
 """Tables 1 to 8 of the SHARP paper: profiles, judges, dimensions of harm."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 import xarray as xr
@@ -11,21 +12,20 @@ from sharpbayes.report.tables.declaration import (
     Labels,
     TableSpec,
     View,
-    each,
+    labels_of,
     over,
     section,
 )
 from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
-BY_RISK = each("profile/model", order="profile/cvar")
+BY_RISK = labels_of("profile/model", order="profile/cvar")
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
 def pairs(labels: list[str], first: str = "model", second: str = "other") -> Iterator[Labels]:
     """Yield every pair of labels once, each as the labels of a row."""
-    for number_of_first, one in enumerate(labels):
-        yield from ({first: one, second: two} for two in labels[number_of_first + 1 :])
+    yield from ({first: a, second: b} for a, b in combinations(labels, 2))
 
 
 def not_separable(view: View, models: list[str]) -> list[Labels]:
@@ -68,9 +68,9 @@ def _tier_pairs(row: View) -> str:
     return _named(not_separable(row, row.labels["models"])) or "-"
 
 
-def _named(found: list[Labels]) -> str:
+def _named(models: list[Labels]) -> str:
     """Pairs in a row."""
-    return ", ".join(f"{pair['model']} ~ {pair['other']}" for pair in found)
+    return ", ".join(f"{pair['model']} ~ {pair['other']}" for pair in models)
 
 
 def _tiers_note(view: View) -> str:
@@ -155,7 +155,7 @@ PROFILE_TABLES = section(
         columns=(
             "{model}; {cvar}: profile/cvar; interval: profile_interval/cvar | interval",
             "profile/mean; profile/volatility; any-harm tail: profile/any_harm_cvar",
-            "profile/policy_score; profile/tier | whole",
+            "profile/policy_score; profile/tier | thousands",
             "profile/admissible | yes_no?",
         ),
         note=_profile_note,
@@ -216,7 +216,7 @@ PROFILE_TABLES = section(
 def _category_rows(view: View) -> Iterator[Labels]:
     """Models of each category of prompts, lowest tail risk first."""
     for category in view.coordinate("profile_category/category"):
-        place = view.at({"category": category})
+        place = view.select({"category": category})
         for model in place.coordinate("profile_category/model", "profile_category/cvar"):
             yield {"category": category, "model": model}
 
@@ -241,7 +241,7 @@ SUBSET_TABLES = section(
         rows=BY_RISK,
         columns=(
             "{model}; refused: profile_answered/refusal_rate",
-            "answers: profile_answered/answered | whole; {cvar}: profile/cvar",
+            "answers: profile_answered/answered | thousands; {cvar}: profile/cvar",
             "{cvar}, answered: profile_answered/cvar",
             "interval: profile_answered_interval/cvar | interval; profile/mean",
             "mean, answered: profile_answered/mean",

@@ -259,12 +259,12 @@ def _grid(table: Table, width: int) -> str:
     grid = Grid(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
         # Only long texts are folded to make room, never a number or an interval.
-        whole = position > 0 and max(map(len, cells)) <= TEXT
+        no_wrap = position > 0 and max(map(len, cells)) <= TEXT
         grid.add_column(
             Text(cells[0]),
             justify="right" if position else "left",
             overflow="fold",
-            no_wrap=whole,
+            no_wrap=no_wrap,
         )
     for row in table.rows:
         grid.add_row(*map(Text, row))

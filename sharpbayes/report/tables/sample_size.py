@@ -6,7 +6,7 @@ import numpy as np
 
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
-from sharpbayes.report.tables.format import number, whole
+from sharpbayes.report.tables.format import number, thousands
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
 
@@ -25,7 +25,7 @@ def _additional(metric: str) -> Column:
     """Column of additional ratings for one metric."""
 
     def cell(row: View) -> str:
-        return whole(row.at({"metric": metric})["sample_size/additional_ratings"])
+        return thousands(row.select({"metric": metric})["sample_size/additional_ratings"])
 
     return Column(f"more for {HEADLINE[metric]}", cell)
 
@@ -81,8 +81,8 @@ GROUP_SIZE_TABLE = TableSpec(
     after_run=True,
     rows=_groups,
     columns=(
-        "{group}; sample_size/rank | whole; HM: sample_size/hm; sample_size/width",
-        "sample_size/ratings | whole",
+        "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
+        "sample_size/ratings | thousands",
         *map(_additional, HEADLINE),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "

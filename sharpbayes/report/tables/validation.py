@@ -10,7 +10,7 @@ from sharpbayes.report.tables.declaration import (
     Labels,
     TableSpec,
     View,
-    each,
+    labels_of,
     over,
     section,
 )
@@ -35,7 +35,7 @@ def _extremes(view: View) -> Iterator[Labels]:
     for end, part in (("safest", slice(EXTREMES)), ("riskiest", slice(-EXTREMES, None))):
         for temperature in view.coordinate("validation/temperature"):
             at = {"end": end, "temperature": temperature}
-            cvar = view.at(at)["validation/temperature_cvar"]
+            cvar = view.select(at)["validation/temperature_cvar"]
             known = view.group("validation")["temperature_mean"].sel(temperature=temperature)
             ordered = cvar[(cvar.notnull() & known.notnull()).to_numpy()]
             for model in ordered.sortby(ordered)["model"].to_numpy()[part]:
@@ -183,7 +183,7 @@ VALIDATION_TABLES = section(
     TableSpec(
         title="Table 9: Ranks by CVaR across temperatures",
         source="SHARP, Table 9",
-        rows=each("validation/temperature"),
+        rows=labels_of("validation/temperature"),
         columns=_agreement("temperature"),
         note="Against the study's own temperature, {validation[temperature]:g}.",
     ),
@@ -206,7 +206,7 @@ VALIDATION_TABLES = section(
     TableSpec(
         title="Table 12: Aggregates of risk",
         source="SHARP, Table 12",
-        rows=each("profile/model", order="profile/mean"),
+        rows=labels_of("profile/model", order="profile/mean"),
         columns=(
             "{model}",
             *(Column(text, f"profile/{name}") for name, text in AGGREGATES.items()),
@@ -255,7 +255,7 @@ VALIDATION_TABLES = section(
     TableSpec(
         title="Table 16: Ranks by CVaR across tail levels",
         source="SHARP, Table 16",
-        rows=each("validation/alpha"),
+        rows=labels_of("validation/alpha"),
         columns=_agreement("alpha"),
         note="Against the study's own alpha, {validation[alpha]:g}.",
     ),
@@ -295,7 +295,7 @@ VALIDATION_TABLES = section(
     TableSpec(
         title="Table 19: Friedman average ranks, lower is safer",
         source="SHARP, Table 19",
-        rows=each("validation/model", order="validation/average_rank"),
+        rows=labels_of("validation/model", order="validation/average_rank"),
         columns=("{model}; validation/average_rank | 4",),
     ),
     TableSpec(
@@ -311,7 +311,7 @@ VALIDATION_TABLES = section(
     TableSpec(
         title="Table 20: Two-way decomposition of log-risk",
         source="SHARP, Table 20",
-        rows=each("validation/component"),
+        rows=labels_of("validation/component"),
         columns=(
             "{component}; eta squared: validation/eta2 | 4",
             Column("share (%)", _share),

@@ -8,7 +8,14 @@ from sharpbayes.report.figures.catalogue import FIGURES
 from sharpbayes.report.layout import results_kind
 from sharpbayes.report.tables import catalogue
 from sharpbayes.report.tables.catalogue import TABLES, report_tables, tables_after_run
-from sharpbayes.report.tables.declaration import Column, TableSpec, View, build_tables, each, over
+from sharpbayes.report.tables.declaration import (
+    Column,
+    TableSpec,
+    View,
+    build_tables,
+    labels_of,
+    over,
+)
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.renderer import as_html, as_text, write_tables
 
@@ -17,7 +24,7 @@ NEW = TableSpec(
     source="Paper, Table 3",
     needs=("study/effect",),
     after_run=True,
-    rows=each("study/model", order="study/effect"),
+    rows=labels_of("study/model", order="study/effect"),
     columns=(
         "{model}; study/effect; study/interval | interval; study/missing?",
         Column("twice", lambda row: number(2 * row["study/effect"])),
