@@ -15,7 +15,7 @@ from sharpbayes.report.tables.declaration import (
     labels_of,
     over,
 )
-from sharpbayes.report.tables.format import interval, number, thousands
+from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
 
@@ -88,12 +88,6 @@ def _all_metrics(_: View) -> Iterator[Labels]:
     return ({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)
 
 
-_METRIC = Column("{label}", lambda row: number(row[f"responsiveness/{row.labels['metric']}"]))
-_METRIC_INTERVAL = Column(
-    "interval", lambda row: interval(row[f"responsiveness/{row.labels['metric']}_interval"])
-)
-
-
 def _all_pairs(view: View) -> list[Labels]:
     """Pairs of groups with a difference, the smallest p first."""
     data = view.group("responsiveness_difference").sel(ALL_ITEMS)
@@ -138,7 +132,7 @@ def _raters(view: View) -> Iterator[Labels]:
     ordered = _by_rank(view, "raters/rank")
     if len(ordered) > MOST_ROWS:
         ordered = np.concatenate([ordered[: MOST_ROWS - LOWEST_RATERS], ordered[-LOWEST_RATERS:]])
-    return ({"rater": rater} for rater in ordered)
+    return ({"rater": rater, "metric": "hm"} for rater in ordered)
 
 
 def _raters_note(view: View) -> str:
@@ -248,7 +242,14 @@ CROWD_TABLES = (
         needs=("responsiveness",),
         repeat=all_items,
         rows=labels_of("responsiveness/group"),
-        columns=("{group}", over(_all_metrics, _METRIC, _METRIC_INTERVAL)),
+        columns=(
+            "{group}",
+            over(
+                _all_metrics,
+                "{label}: responsiveness/{metric}",
+                "interval: responsiveness/{metric}_interval | interval",
+            ),
+        ),
         note="Each metric with its interval. {responsiveness[interval_note]}",
     ),
     TableSpec(
@@ -338,10 +339,7 @@ CROWD_TABLES = (
             "{rater}; raters/rank | thousands",
             *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
             "interval: raters/hm_interval | interval",
-            Column(
-                "more",
-                lambda row: thousands(row.select({"metric": "hm"})["raters/additional_ratings"]),
-            ),
+            "more: raters/additional_ratings | thousands",
             "extreme: raters/extreme_response; range: raters/scale_range_used",
             "raters/drift?",
         ),

@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import central_interval, number, posterior_estimate
+from sharpbayes.report.tables.format import central_interval, number, posterior
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
 
@@ -19,12 +19,6 @@ CRITERIA = {
 }
 # Pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
-
-
-def posterior(path: str) -> Callable[[View], str]:
-    """Return the cell of a posterior mean with its interval at the level of the draws."""
-    group = path.partition("/")[0]
-    return lambda row: posterior_estimate(row[path], float(row.attribute(group, "level")))
 
 
 def _selected_mark(row: View) -> str:
@@ -74,7 +68,11 @@ def _sources(prefix: str) -> Callable[[View], list[Labels]]:
 
     def labels(view: View) -> list[Labels]:
         return [
-            {"posterior": str(name), "sources": ", ".join(np.atleast_1d(node.attrs["sources"]))}
+            {
+                "posterior": str(name),
+                "sources": ", ".join(np.atleast_1d(node.attrs["sources"])),
+                "by": "all",
+            }
             for name, node in view.results.children.items()
             if str(name).startswith(prefix) and not str(name).endswith(("_human", "_population"))
         ]
@@ -90,29 +88,14 @@ def _several(labels: Callable[[View], list[Labels]]) -> Callable[[View], bool]:
     return lambda view: len(labels(view)) > 1
 
 
-def _metric(metric: str) -> Column:
-    """Column of the posterior of a metric in the group that the row names."""
-
-    def cell(row: View) -> str:
-        return posterior(f"{row.labels['posterior']}/{metric}")(row.select({"by": "all"}))
-
-    return Column(HEADLINE[metric], cell)
-
-
-def _cvar_of_sources(row: View) -> str:
-    """Tail risk in the group of draws that the column names."""
-    return posterior(f"{row.labels['posterior']}/cvar")(row)
-
-
 def _metric_and_width(metric: str) -> Column:
     """Column of the posterior of a metric of all raters, with the width of its interval."""
 
     def cell(row: View) -> str:
-        row = row.select({"group": "all", "by": "all"})
+        row = row.select({"group": "all"})
         draws = row[f"{row.labels['posterior']}/{metric}"]
-        level = float(row.attribute("posterior_responsiveness", "level"))
-        low, high = central_interval(draws, level).to_numpy()
-        return f"{posterior_estimate(draws, level)}, {number(high - low)} wide"
+        low, high = central_interval(draws, float(draws.attrs["level"])).to_numpy()
+        return f"{posterior(draws)}, {number(high - low)} wide"
 
     return Column(HEADLINE[metric], cell)
 
@@ -126,8 +109,8 @@ DECISION_TABLES = (
         rows=labels_of("decision/model", order="decision/expected_loss"),
         columns=(
             Column("model", _selected_mark),
-            Column("CVaR, interval", posterior("posterior_profile/cvar")),
-            "decision/expected_loss; P(best): decision/prob_best",
+            "CVaR, interval: posterior_profile/cvar | posterior; decision/expected_loss",
+            "P(best): decision/prob_best",
             "P(adm.): decision/prob_admissible",
             Column("tiers, %", _tier_percentages),
         ),
@@ -140,7 +123,7 @@ DECISION_TABLES = (
         condition=_several(MODEL_SOURCES),
         after_run=True,
         rows=labels_of("posterior_profile/model"),
-        columns=("{model}", over(MODEL_SOURCES, Column("{sources}", _cvar_of_sources))),
+        columns=("{model}", over(MODEL_SOURCES, "{sources}: {posterior}/cvar | posterior")),
         note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
         "sources of uncertainty in its draws.",
     ),
@@ -152,7 +135,10 @@ DECISION_TABLES = (
         after_run=True,
         repeat=CROWD_SOURCES,
         rows=labels_of("posterior_responsiveness/group"),
-        columns=("{group}", *map(_metric, HEADLINE)),
+        columns=(
+            "{group}",
+            *(f"{text}: {{posterior}}/{name} | posterior" for name, text in HEADLINE.items()),
+        ),
         note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
     ),
     TableSpec(
@@ -250,7 +236,7 @@ def _population_metric(metric: str) -> Column:
     def cell(row: View) -> str:
         inside = row.labels["inside"].select({"population": row.labels["population"], "by": "all"})
         observed = number(inside[f"responsiveness_population/{metric}"])
-        return f"{observed}; {posterior(f'posterior_responsiveness_population/{metric}')(inside)}"
+        return f"{observed}; {posterior(inside[f'posterior_responsiveness_population/{metric}'])}"
 
     return Column(HEADLINE[metric], cell)
 

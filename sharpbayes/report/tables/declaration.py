@@ -4,6 +4,7 @@ A :class:`TableSpec` says which rows and columns a table has, and where in the r
 lies. :func:`build_tables` reads the results and returns texts; ``renderer`` writes them.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -48,12 +49,13 @@ class View:
         )
 
     def __getitem__(self, path: str) -> xr.DataArray:
-        """Return a variable at the labels, or a computed value."""
+        """Return a variable at the labels with the attributes of its group, or a computed value."""
         group, _, variable = path.partition("/")
         if not variable:
             return xr.DataArray(self.labels[group])
         array = self.group(group)[variable]
-        return array.sel({dim: at for dim, at in self.labels.items() if dim in array.dims})
+        selected = array.sel({dim: at for dim, at in self.labels.items() if dim in array.dims})
+        return selected.assign_attrs(self.group(group).attrs)
 
     def select(self, labels: Labels) -> "View":
         """Return the results at further labels."""
@@ -98,6 +100,7 @@ class _Fields(dict[str, Any]):
 
 
 Text = str | Callable[[View], str]
+PATH = re.compile(r"[\w{}]+/[\w{}]+")
 Rows = Callable[[View], Iterable[Labels]]
 
 
@@ -107,8 +110,9 @@ class Column:
 
     Attributes:
         heading: Its heading.
-        value: ``group/variable``; or a text with the labels of the row in braces, such as
-            ``{model}``; or a function of the row.
+        value: ``group/variable``, where labels may stand in braces; or a text with labels, such as
+            ``{model}``; or the name of a value that the row has computed; or a function of the
+            row.
         format: How a variable becomes a text.
         optional: Whether a table of results without the variable lacks the column.
     """
@@ -122,7 +126,9 @@ class Column:
         """Return the text of one row."""
         if callable(self.value):
             return self.value(row)
-        return row.text(self.value) if "{" in self.value else self.format(row[self.value])
+        if "{" in self.value and not PATH.fullmatch(self.value):
+            return row.text(self.value)
+        return self.format(row[row.text(self.value)])
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ def parse_columns(declared: str | Column) -> Iterator[Column]:
         return
     for text in declared.split("; "):
         content, _, name = text.removesuffix("?").partition(" | ")
-        heading, _, value = content.rpartition(": ")
+        heading, _, value = content.partition(": ") if ": " in content else ("", "", content)
         plain = value.rpartition("/")[2].strip("{}").replace("_", " ")
         yield Column(heading or plain, value, FORMATS[name], optional=text.endswith("?"))
 

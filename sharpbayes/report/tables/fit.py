@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, section
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    labels_of,
+    over,
+    section,
+)
 from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
@@ -241,11 +249,9 @@ COMPARISON_TABLE = TableSpec(
 )
 
 
-def _coverage(level: float) -> Column:
-    """Column of the coverage of central intervals."""
-    return Column(
-        f"{level:.0%}", lambda row: number(row.select({"level": level})["calibration/coverage"])
-    )
+def _coverage_levels(_: View) -> list[Labels]:
+    """Levels of the central intervals that the table shows."""
+    return [{"level": level} for level in COVERAGE_LEVELS]
 
 
 def _coverage_interval(row: View) -> str:
@@ -276,7 +282,7 @@ CALIBRATION_TABLE = TableSpec(
     rows=labels_of("calibration/quantity"),
     columns=(
         "{quantity}",
-        *map(_coverage, COVERAGE_LEVELS),
+        over(_coverage_levels, "{level:.0%}: calibration/coverage"),
         Column("90% is within", _coverage_interval),
         Column("band", lambda row: "OUTSIDE" if bool(row["calibration/outside"]) else "inside"),
         "p: calibration/p_holm",

@@ -66,9 +66,9 @@ def central_interval(draws: xr.DataArray, level: float) -> xr.DataArray:
     return xr.DataArray(np.quantile(draws.to_numpy(), [(1 - level) / 2, (1 + level) / 2]))
 
 
-def posterior_estimate(draws: xr.DataArray, level: float) -> str:
-    """Return the posterior mean with its central interval at a confidence level, or a dash."""
-    return estimate(draws.to_numpy().mean(), central_interval(draws, level))
+def posterior(draws: xr.DataArray) -> str:
+    """Return the posterior mean with its interval at the level of the draws, or a dash."""
+    return estimate(draws.to_numpy().mean(), central_interval(draws, float(draws.attrs["level"])))
 
 
 def p_value(p: ArrayLike | xr.DataArray) -> str:
@@ -101,6 +101,7 @@ FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "count": count,
     "interval": interval,
     "p": p_value,
+    "posterior": posterior,
     "thousands": thousands,
     "yes_no": yes_no,
 }

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.report.tables.decision import posterior
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over, section
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.table import Chapter
@@ -93,10 +92,10 @@ JUDGE_BIAS_TABLES = section(
         rows=_human_order,
         columns=(
             "{model}",
-            Column("{cvar}, people", posterior(f"{HUMAN}/cvar")),
-            Column("{cvar}, judges", posterior("posterior_profile/cvar")),
-            Column("mean, people", posterior(f"{HUMAN}/mean")),
-            Column("mean, judges", posterior("posterior_profile/mean")),
+            "{cvar}, people: posterior_profile_human/cvar | posterior",
+            "{cvar}, judges: posterior_profile/cvar | posterior",
+            f"mean, people: {HUMAN}/mean | posterior",
+            "mean, judges: posterior_profile/mean | posterior",
             "P(adm.), people: decision_human/prob_admissible",
         ),
         note="Cumulative log-risk of ratings replicated for the cells that judges scored: once by "

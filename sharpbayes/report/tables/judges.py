@@ -141,7 +141,7 @@ def _dimension_rows(view: View) -> Iterator[Labels]:
             ("all", "dimension_dependence_pair"),
             ("tail", "dimension_dependence_tail_pair"),
         ):
-            yield {"model": model, "prompts": prompts, "variable": f"judges/{variable}"}
+            yield {"model": model, "prompts": prompts, "variable": variable}
 
 
 TAIL_SLICE = "the tail slice is L >= VaR of the model."
@@ -165,7 +165,7 @@ DIMENSION_TABLES = section(
             "{model}; {prompts}",
             over(
                 "judges/dimension_pair",
-                Column("{dimension_pair}", lambda row: number(row[row.labels["variable"]])),
+                "{dimension_pair}: judges/{variable}",
             ),
         ),
         note=f"Spearman's rho; {TAIL_SLICE}",

@@ -13,7 +13,7 @@ from sharpbayes.report.tables.table import MINUS, Table
 
 # Characters between two columns and around a grid; a first column is folded to FIRST and a text to
 # TEXT characters.
-GAP, EDGES, FIRST, TEXT = 2, 3, 32, 28
+GAP, EDGES, FIRST, TEXT = 2, 2, 32, 28
 # What spreadsheets take as the start of a formula, and cells that only hold numbers.
 FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 NUMBERS = re.compile(r"(?:[-+0-9.,%()\[\] \u2212]|(?<= )to(?= ))*(?:[eE][-+]?[0-9]+)?")

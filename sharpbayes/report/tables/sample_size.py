@@ -6,7 +6,7 @@ import numpy as np
 
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
-from sharpbayes.report.tables.format import number, thousands
+from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import pairs
 from sharpbayes.report.tables.table import Chapter
 
@@ -21,13 +21,9 @@ def _groups(view: View) -> Iterator[Labels]:
     return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
 
 
-def _additional(metric: str) -> Column:
-    """Column of additional ratings for one metric."""
-
-    def cell(row: View) -> str:
-        return thousands(row.select({"metric": metric})["sample_size/additional_ratings"])
-
-    return Column(f"more for {HEADLINE[metric]}", cell)
+def _headline(_: View) -> Iterator[Labels]:
+    """Headline metrics."""
+    return ({"metric": name, "label": label} for name, label in HEADLINE.items())
 
 
 def _metrics(view: View) -> list[Labels]:
@@ -83,7 +79,7 @@ GROUP_SIZE_TABLE = TableSpec(
     columns=(
         "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | thousands",
-        *map(_additional, HEADLINE),
+        over(_headline, "more for {label}: sample_size/additional_ratings | thousands"),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "
     "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
