@@ -1,7 +1,7 @@
 """Make the quickstart data from a stated truth with a stated seed.
 
 Run ``uv run python tests/make_quickstart.py`` to write the files of ``specs/studies`` again; a test
-holds the committed files to what this makes.
+compares the committed files with what this makes.
 """
 
 import json
