@@ -114,7 +114,8 @@ class Crowd(RatingTable):
     scale: CrowdScale
     """Scale of the score."""
     groups: Annotated[tuple[Names, ...], Field(strict=False)] = ()
-    """Groupings of raters: each a list of columns, crossed where there are several."""
+    """Groupings of raters: each a list of columns, crossed where there are several. A rater
+    without a value is in no group."""
     by: AnyNames = ()
     """Columns of items. Metrics are also given for the items of each value."""
     labels: Labels

@@ -123,7 +123,7 @@ class _GrowingColumn:
             texts = ["" if value is None else str(value) for value in values.to_pylist()]
             self.add_texts(texts, np.arange(len(texts)))
             return
-        # A category of the file may occur in no row: categories are found anew.
+        # A category of the file may occur in no row, so the values are encoded again.
         decoded = values.dictionary_decode() if hasattr(values, "dictionary_decode") else values
         encoded = decoded.dictionary_encode()
         texts = write_as_text(pd.DataFrame({"": encoded.dictionary.to_pandas()}))[""].tolist()
