@@ -4,7 +4,7 @@
 
 Efficiency by wall time is T(1) / (n T(n)): it needs n idle cores. By processor time it is
 C(1) / C(n): what is computed twice, or spent on moving things, whatever else the machine does.
-Workers have loaded their code before the clock starts; making truths and bands is left out.
+Workers have loaded their code before the clock starts; the time for truths and bands is left out.
 """
 
 import argparse

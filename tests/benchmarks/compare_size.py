@@ -34,8 +34,8 @@ def fit_of(items, draws):
         "location_rater": ("rater", around(rng.normal(0, 0.8, RATERS), 0.1)),
         "threshold_score": (design.scales[0].cutpoint_dim, cuts),
     }
-    held = {name: (("chain", "draw", dim), array) for name, (dim, array) in values.items()}
-    return ratings, design, xr.Dataset(held)
+    variables = {name: (("chain", "draw", dim), array) for name, (dim, array) in values.items()}
+    return ratings, design, xr.Dataset(variables)
 
 
 def peak():

@@ -1,11 +1,11 @@
-"""Time and memory of posterior twins and of weighing, on a panel of the paper's size.
+"""Time and memory of posterior metrics and of weighing, on a panel of the paper's size.
 
     taskset -c 2,3 uv run python -m tests.benchmarks.decide --draws 1000
 
 Makes a panel of 11 models, 901 prompts, 3 judges and 18 indicators (535,194 ratings) and replicated
-ratings for every draw, measures the profile of all draws, writes what a fit would keep, and runs
+ratings for every draw, measures the profile of all draws, writes what a fit would store, and runs
 ``sharpbayes weigh`` with three weightings on it in a process of its own. No model is sampled: each
-replicated rating is the observed one moved by -1, 0 or 1, and effects, which further makings are
+replicated rating is the observed one moved by -1, 0 or 1, and effects, which further replicates are
 drawn from, are noise. ``--prompts`` times the profile with prompts among the sources too.
 """
 
@@ -53,12 +53,12 @@ def predictive(design, draws):
 
 def posterior(design, draws):
     """Effects near none, over (chain, draw, ...)."""
-    rng, held = np.random.default_rng(2), flat(design, (CHAINS, draws // CHAINS))
+    rng, parameters = np.random.default_rng(2), flat(design, (CHAINS, draws // CHAINS))
     noise = {
-        term.name: held[term.name] + rng.normal(0, 0.1, held[term.name].shape)
+        term.name: parameters[term.name] + rng.normal(0, 0.1, parameters[term.name].shape)
         for term in design.terms
     }
-    return held.assign(noise)
+    return parameters.assign(noise)
 
 
 def busy(who):

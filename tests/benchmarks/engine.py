@@ -66,7 +66,7 @@ def parsed():
 
 
 def pinned(given, *words):
-    """A command held to two cores, where the machine has taskset."""
+    """A command on two cores, where the machine has taskset."""
     start = ["taskset", "-c", given.cpus] if shutil.which("taskset") else []
     return [*start, *map(str, words)]
 
@@ -186,7 +186,7 @@ def agreement(name, ours, others):
         ]
         if apart:
             yield (
-                f"{name}: posterior means, ours and {key}, sds apart at most",
+                f"{name}: posterior means, ours and {key}, largest difference, in sds",
                 "",
                 f"{max(apart):.2f}",
             )

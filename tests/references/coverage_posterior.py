@@ -264,7 +264,7 @@ def crowd_data(rng, severity, rater, label):
 
 
 def measure_crowd(study, data, level=None):
-    """MPA and WRA of every group, of the ratings or of others over (making, rating)."""
+    """MPA and WRA of every group, of the ratings or of others over (replicate, rating)."""
     counts = count_crowd(study.crowd, data, level)
     metrics = measure_responsiveness(study.crowd, counts).sel(by="all").transpose(..., "group")
     return {name: metrics[name].to_numpy() for name in ("mpa", "wra")}
