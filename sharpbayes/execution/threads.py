@@ -55,13 +55,12 @@ def run_both[A, B](task: Callable[[], A], background: Callable[[], B]) -> tuple[
         return task(), future.result()
 
 
-_MAP: ContextVar[MapFunction] = ContextVar("map", default=thread_map)
-_RESAMPLE_MAP: ContextVar[MapFunction] = ContextVar("resample_map", default=thread_map)
+_MAPS = ContextVar[tuple[MapFunction, MapFunction]]("maps", default=(thread_map, thread_map))
 
 
 def current_map(*, resamples: bool = False) -> MapFunction:
     """Return the map function for blocks of posterior draws, or for blocks of resamples."""
-    return (_RESAMPLE_MAP if resamples else _MAP).get()
+    return _MAPS.get()[resamples]
 
 
 @contextmanager
@@ -74,9 +73,8 @@ def use_map(map_function: MapFunction, *, resamples: MapFunction | None = None) 
         map_function: Computes blocks of posterior draws.
         resamples: Computes blocks of bootstrap resamples; the same function by default.
     """
-    tokens = _MAP.set(map_function), _RESAMPLE_MAP.set(resamples or map_function)
+    token = _MAPS.set((map_function, resamples or map_function))
     try:
         yield
     finally:
-        _MAP.reset(tokens[0])
-        _RESAMPLE_MAP.reset(tokens[1])
+        _MAPS.reset(token)
