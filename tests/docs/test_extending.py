@@ -10,7 +10,7 @@ import pytest
 from sharpbayes.data.readers import formats
 from sharpbayes.errors import DataError
 from sharpbayes.report.tables import catalogue
-from sharpbayes.report.tables.declaration import TableSpec, each
+from sharpbayes.report.tables.declaration import TableSpec, labels_of
 from sharpbayes.report.tables.table import Chapter
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
@@ -18,7 +18,7 @@ from sharpbayes.workflows.measure import measure
 SPEC = TableSpec(
     title="Tail and mean of each model",
     columns=("{model}; tail: profile/cvar; mean: profile/mean",),
-    rows=each("profile/model", order="profile/cvar"),
+    rows=labels_of("profile/model", order="profile/cvar"),
     note="Log-risk in nats; lower is safer.",
     needs=("profile",),
 )
