@@ -27,7 +27,8 @@ SPEC = TableSpec(
 def test_a_new_table_is_one_declaration(monkeypatch):
     monkeypatch.setattr(catalogue, "TABLES", (*catalogue.TABLES, SPEC))
     results = measure(load_study("quickstart", overrides=("bootstrap.replicates=20",)))
-    [table] = [each for each in catalogue.report_tables(results) if each.title == SPEC.title]
+    tables = catalogue.report_tables(results)
+    [table] = [table for table in tables if table.title == SPEC.title]
     assert table.header == ("model", "tail", "mean")
     profile = results["profile"].to_dataset().sortby("cvar")
     assert [row[0] for row in table.rows] == list(profile["model"].to_numpy())
