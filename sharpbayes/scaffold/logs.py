@@ -52,11 +52,7 @@ def name_study(path: Path) -> str:
 
 
 def read_log(path: Path, name: str) -> LogTable | None:
-    """Read the logs of a path or a pattern, called ``name`` in the study; None for plain tables.
-
-    Raises:
-        DataError: A log that cannot be read, or that holds no ratings.
-    """
+    """Read the logs of a path or a pattern, called ``name`` in the study; None for plain tables."""
     layout = detect_format(find_files(Path(), str(path))[0])
     if layout is None:
         return None

@@ -36,15 +36,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Log:
-    """A log: one model on one task.
-
-    Attributes:
-        name: Name of the file without its ending.
-        task: The task.
-        model: The model.
-        graders: The model that grades for each scorer; empty where the log names none.
-        samples: The samples.
-    """
+    """A log: one model on one task; ``graders`` has the model, if any, that grades for a scorer."""
 
     name: str
     task: str

@@ -39,14 +39,10 @@ def find_files(base: Path, name: str) -> list[Path]:
 def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
     """Return the columns that the folders of one file of a partitioned table are named after.
 
-    Hive and programs like it name these folders ``column=value``.
+    Hive and programs like it name these folders ``column=value``; other names are refused.
 
-    Raises:
-        DataError: An inner folder has another name than ``column=value``.
-
-    Examples:
-        >>> parse_partition(Path("studies"), "x.csv", Path("studies/x.csv"))
-        {}
+    >>> parse_partition(Path("studies"), "x.csv", Path("studies/x.csv"))
+    {}
     """
     folder = base / name
     if not folder.is_dir():
