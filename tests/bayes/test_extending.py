@@ -67,7 +67,7 @@ def descending(monkeypatch):
     monkeypatch.setitem(traits.TRAITS, "descending", new)
     law = (descending_logp, draw_descending)
     monkeypatch.setitem(definitions.DEFINITIONS, ("descending", "logit"), law)
-    monkeypatch.setitem(categories.LIKELIHOODS, "descending", Descending)
+    monkeypatch.setitem(categories.LAWS, "descending", Descending)
     model = MODEL.model_copy(update={"likelihood": "descending"})
     ratings = crowd_ratings(np.random.default_rng(5), items=12, raters=8)
     return ratings, build_design(ratings, model)

@@ -43,7 +43,9 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
         discrimination = _add_discrimination(design, terms)
         sets = [_add_thresholds(design, terms, *scale) for scale in enumerate(design.scales)]
         if kernel_data is not None:
-            pm.Potential("ratings", _kernel_likelihood(kernel_data, terms, sets))
+            node = pm.Potential("ratings", _kernel_likelihood(kernel_data, terms, sets))
+            # The node holds addresses of these arrays: they live as long as the model.
+            node.tag.kernel_data = kernel_data
             return model
         for scale, cutpoints in zip(design.scales, sets, strict=True):
             eta = sum(
