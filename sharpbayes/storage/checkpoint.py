@@ -1,4 +1,4 @@
-"""Finished parts of a run beside its results, so that a run that was killed can be resumed."""
+"""Finished parts of a run alongside its results, so that a killed run can be resumed."""
 
 import contextlib
 import fcntl
@@ -34,7 +34,7 @@ KEY = "run"
 class Checkpoint:
     """A folder with one file for each finished part of a run.
 
-    Every file appears whole or not at all, and says by its checksums whether it still is.
+    A file is complete or absent, and its checksums tell whether it is intact.
 
     Attributes:
         folder: Where the files are.
@@ -44,36 +44,36 @@ class Checkpoint:
     _sets: int = field(default=0, init=False)
 
     def get(self, name: str) -> Arrays | None:
-        """Return a part, or None if it is not there whole."""
+        """Return a part, or None if it is missing or damaged."""
         try:
             path = self.folder / f"{name}.npz"
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-                return {key: held[key] for key in held.files}
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
     def put(self, name: str, part: Mapping[str, NDArray[Any]]) -> None:
-        """Keep a part.
+        """Store a part.
 
         Raises:
             StorageError: The folder cannot be written, or the disk is full.
         """
         path = self.folder / f"{name}.npz"
-        draft = path.with_suffix(f".{os.getpid()}.part")
+        temporary = path.with_suffix(f".{os.getpid()}.part")
         try:
-            with draft.open("wb") as file:
+            with temporary.open("wb") as file:
                 np.savez(file, allow_pickle=False, **part)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
+            temporary.replace(path)
         except OSError as error:
             with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             reason = error.strerror or error
             raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
 
     def resample_map(self, map_function: MapFunction) -> MapFunction:
-        """Return a map function for blocks of resamples that keeps each, and takes what is kept.
+        """Return a map function for blocks of resamples that stores them, and reads stored ones.
 
         Args:
             map_function: Computes the blocks that are not stored.
@@ -101,28 +101,33 @@ class Checkpoint:
 
 @contextlib.contextmanager
 def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
-    """Open the checkpoint of a results file for one run, and remove it when the run has ended well.
+    """Open the checkpoint of a results file for one run, and remove it when the run has succeeded.
 
     Args:
         target: The results file.
-        run: What tells this run from every other: files, data, seed and versions.
-        resume: Whether to go on from what is there; else it is removed.
+        run: A text that identifies the run: files, data, seed and versions.
+        resume: Whether to continue from stored parts; else they are removed.
 
     Raises:
         StorageError: Another run writes the same results, there is nothing to resume, or it is of
             another run.
     """
     folder = target.with_name(target.name + SUFFIX)
-    with _alone(target, folder):
-        _swept(target)
-        _opened(folder, run=run, resume=resume)
+    with _lock(target, folder):
+        for file in temporary_files(target):
+            with contextlib.suppress(OSError):
+                file.unlink()
+        if resume:
+            _check_run(folder, run)
+        else:
+            _make_folder(folder, run)
         yield Checkpoint(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _alone(target: Path, folder: Path) -> Iterator[None]:
-    """Hold a lock, which ends with the process however it ends."""
+def _lock(target: Path, folder: Path) -> Iterator[None]:
+    """Hold a lock; it ends with the process, however the process ends."""
     path = folder.with_suffix(".lock")
     try:
         file = path.open("a")
@@ -132,10 +137,10 @@ def _alone(target: Path, folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # A run that has just ended may have removed the file that was opened.
-            held = path.stat().st_ino == os.fstat(file.fileno()).st_ino
+            locked = path.stat().st_ino == os.fstat(file.fileno()).st_ino
         except OSError:
-            held = False
-        if not held:
+            locked = False
+        if not locked:
             raise StorageError(f"{target}: another run writes these results now")
         try:
             yield
@@ -143,29 +148,24 @@ def _alone(target: Path, folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def _swept(target: Path) -> None:
-    """Remove what runs that were killed had half written of these results."""
-    for each in temporary_files(target):
-        with contextlib.suppress(OSError):
-            each.unlink()
-
-
-def _opened(folder: Path, *, run: str, resume: bool) -> None:
-    """Make the folder, or see that what is there is of this run."""
+def _check_run(folder: Path, run: str) -> None:
+    """Raise StorageError if there is no checkpoint of this run."""
     key = folder / KEY
-    if resume:
-        if not key.is_file():
-            raise StorageError(f"{folder}: nothing to resume; run without --resume")
-        if key.read_text(encoding="utf-8") != run:
-            raise StorageError(
-                f"{folder}: is of another study, data, seed or version; run without --resume"
-            )
-        return
+    if not key.is_file():
+        raise StorageError(f"{folder}: nothing to resume; run without --resume")
+    if key.read_text(encoding="utf-8") != run:
+        raise StorageError(
+            f"{folder}: is of another study, data, seed or version; run without --resume"
+        )
+
+
+def _make_folder(folder: Path, run: str) -> None:
+    """Make an empty checkpoint of a run."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(exist_ok=True)
-        draft = folder / f"{KEY}.part"
-        draft.write_text(run, encoding="utf-8")
-        draft.replace(key)
+        temporary = folder / f"{KEY}.part"
+        temporary.write_text(run, encoding="utf-8")
+        temporary.replace(folder / KEY)
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error

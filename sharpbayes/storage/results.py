@@ -1,4 +1,4 @@
-"""Results: one ``xarray.DataTree`` in one netCDF file, with its provenance; on disk and back."""
+"""Results and their provenance: one ``xarray.DataTree`` in one netCDF file."""
 
 import contextlib
 import glob
@@ -18,26 +18,23 @@ from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 if TYPE_CHECKING:
     import xarray as xr
 
-SCHEMA = "sharpbayes/results/1"
-DRAFT = ".~"
-# Deflate never makes anything smaller than this.
-MOST_COMPRESSED = 1032
-UNSEALED = "it does not end with the digest of its bytes"
+SCHEMA = "sharpbayes/results/2"
+TEMPORARY = ".~"
+REQUIRED_ATTRS = ("title", "status", "seed")
+# Deflate compresses by this factor at most.
+MAX_COMPRESSION = 1032
 LIBRARIES = (
-    "sharpbayes",
-    "numpy",
-    "pandas",
-    "xarray",
-    "pydantic",
-    "pymc",
-    "pytensor",
-    "nutpie",
-    "arviz",
+    *("sharpbayes", "numpy", "pandas", "xarray", "pydantic"),
+    *("pymc", "pytensor", "nutpie", "arviz"),
 )
+# Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
+# same text of a million ratings would be compressed.
+COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
+CHARACTERS = {"dtype": "S1"}
 
 
 def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[str, Any]:
-    """Return the root attributes: what was read, by which versions, and how it ended.
+    """Return the root attributes: what was read, by which versions, and how the run ended.
 
     Args:
         files: The study with its weights and model files.
@@ -46,10 +43,10 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     """
     texts: dict[str, str] = {}
     for kind in ("study", "weights", "model"):
-        written = getattr(files, kind)
-        if written is not None:
-            texts |= {kind: written.text, f"{kind}_sha256": written.sha256}
-            texts[f"{kind}_path"] = str(written.path.resolve())
+        file = getattr(files, kind)
+        if file is not None:
+            texts |= {kind: file.text, f"{kind}_sha256": file.sha256}
+            texts[f"{kind}_path"] = str(file.path.resolve())
     versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
     return {
         "schema": SCHEMA,
@@ -64,53 +61,40 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     }
 
 
-# The same text of a million ratings takes a pointer and a place of its own, unless its characters
-# are written, which pack.
-PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
-AS_CHARACTERS = {"dtype": "S1"}
-
-
 def save_results(results: "xr.DataTree", path: Path) -> None:
-    """Write results to a temporary name in the same folder, then rename.
+    """Write results to a temporary file in the same folder, then rename it.
 
-    A run that fails or is killed leaves a file that stood at ``path`` as it was.
+    A run that fails or is killed leaves an older file at ``path`` as it was.
 
     Raises:
         StorageError: The file cannot be written.
     """
-    draft = path.with_name(f"{DRAFT}{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{TEMPORARY}{path.name}.{os.getpid()}")
     try:
-        _compressed(results, draft)
-        append_checksum(draft)
-        draft.replace(path)
-    except (OSError, RuntimeError) as error:  # the HDF5 library says of a full disk no more
+        _write(results, temporary)
+        append_checksum(temporary)
+        temporary.replace(path)
+    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
         reason = getattr(error, "strerror", None) or error
         raise StorageError(f"{path}: cannot write results: {reason}") from error
     finally:
         with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def temporary_files(path: Path) -> list[Path]:
-    """Return what runs that were killed left of these results, and what others write now."""
-    found = path.parent.glob(f"{DRAFT}{glob.escape(path.name)}.*")
-    return [each for each in found if each.suffix[1:].isdecimal()]
+    """Return the temporary files of these results, of killed runs and of running ones."""
+    files = path.parent.glob(f"{TEMPORARY}{glob.escape(path.name)}.*")
+    return [file for file in files if file.suffix[1:].isdecimal()]
 
 
-def _refuse_decompression_bomb(results: "xr.DataTree", *, size: int) -> None:
-    """Refuse variables that no file of this size holds, before memory is taken for them."""
-    found = sum(array.nbytes for node in results.subtree for array in node.variables.values())
-    if found > MOST_COMPRESSED * size:
-        raise ValueError(f"{size} bytes say that they hold {found}")
-
-
-def _compressed(results: "xr.DataTree", path: Path) -> None:
-    """Write every group, what repeats compressed without loss."""
+def _write(results: "xr.DataTree", path: Path) -> None:
+    """Write every group; variables with many equal values are compressed without loss."""
     encoding = {
         node.path: {
-            name: PACKED | (AS_CHARACTERS if array.dtype.kind == "U" else {})
+            name: COMPRESSED | (CHARACTERS if array.dtype.kind == "U" else {})
             for name, array in node.to_dataset(inherit=False).variables.items()
-            if name not in array.dims and _repeats(array)
+            if name not in array.dims and _has_equal_values(array)
         }
         for node in results.subtree
     }
@@ -118,66 +102,78 @@ def _compressed(results: "xr.DataTree", path: Path) -> None:
     results.to_netcdf(path, engine="netcdf4", encoding=encoding)
 
 
-def _repeats(array: "xr.Variable") -> bool:
-    """Whether the same numbers or texts come again and again; real draws are all different."""
+def _has_equal_values(array: "xr.Variable") -> bool:
+    """Return whether an array may have many equal values; real numbers over draws differ."""
     kinds = "iuU" if "draw" in array.dims else "fiuU"
-    return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004
-
-
-def _with_texts(results: "xr.DataTree") -> None:
-    """Turn texts that were written as characters, read as objects, into texts again."""
-    for node in results.subtree:
-        held = node.to_dataset(inherit=False)
-        texts = {
-            name: array.astype(str)
-            for name, array in held.variables.items()
-            if array.dtype.kind == "O" and name not in array.dims
-        }
-        if texts:
-            node.dataset = held.assign(texts)
+    return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004 - a small array stays as it is
 
 
 def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
-    """Open a results file, whole and in memory unless asked otherwise.
+    """Open a results file.
 
     Args:
         path: A file that ``sharpbayes fit`` or ``sharpbayes measure`` wrote.
-        whole: Whether every group is read at once; if not, each variable on its first use.
+        whole: Whether every group is read into memory; if not, each variable on its first use.
 
     Returns:
         The results; ``results.attrs`` holds the provenance, each child is a group.
 
     Raises:
-        StorageError: The file is not there, is damaged, or was written by something else.
+        StorageError: The file does not exist, is damaged, or was written by something else.
     """
-    import xarray as xr  # noqa: PLC0415 - `check` does without
-
     path = Path(path)
     try:
-        there = path.is_file()
-        intact = there and has_valid_checksum(path)
+        exists = path.is_file()
+        intact = exists and has_valid_checksum(path)
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
-    if not there:
+    if not exists:
         raise StorageError(f"{path}: no such file")
+    foreign = f"{path}: not a results file of sharpbayes"
     if not intact:
-        raise StorageError(f"{path}: not a results file of sharpbayes, or damaged: {UNSEALED}")
+        raise StorageError(f"{foreign}, or damaged: it does not end with the digest of its bytes")
     try:
-        with contextlib.ExitStack() as stack:
-            results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
-            _refuse_decompression_bomb(results, size=path.stat().st_size)
-            if whole:
-                _with_texts(results.load())
-            else:
-                stack.pop_all()
+        results = _read(path, whole=whole)
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
-    found = results.attrs.get("schema")
-    absent = [name for name in ("title", "status", "seed") if name not in results.attrs]
-    if found == SCHEMA and absent:
-        raise StorageError(f"{path}: not a results file of sharpbayes: no {', '.join(absent)}")
-    if found != SCHEMA:
-        raise StorageError(
-            f"{path}: not a results file of sharpbayes (schema is {found!r}, must be {SCHEMA!r})"
-        )
+    schema = results.attrs.get("schema")
+    if schema != SCHEMA:
+        raise StorageError(f"{foreign} (schema is {schema!r}, must be {SCHEMA!r})")
+    absent = [name for name in REQUIRED_ATTRS if name not in results.attrs]
+    if absent:
+        raise StorageError(f"{foreign}: no {', '.join(absent)}")
     return results
+
+
+def _read(path: Path, *, whole: bool) -> "xr.DataTree":
+    """Read a file that is intact."""
+    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+    with contextlib.ExitStack() as stack:
+        results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
+        _refuse_decompression_bomb(results, size=path.stat().st_size)
+        if whole:
+            _restore_texts(results.load())
+        else:
+            stack.pop_all()
+    return results
+
+
+def _refuse_decompression_bomb(results: "xr.DataTree", *, size: int) -> None:
+    """Refuse variables that no file of this size can hold, before memory is taken for them."""
+    claimed = sum(array.nbytes for node in results.subtree for array in node.variables.values())
+    if claimed > MAX_COMPRESSION * size:
+        raise ValueError(f"{size} bytes say that they hold {claimed}")
+
+
+def _restore_texts(results: "xr.DataTree") -> None:
+    """Turn texts that were written as characters, and read as objects, into texts again."""
+    for node in results.subtree:
+        data = node.to_dataset(inherit=False)
+        texts = {
+            name: array.astype(str)
+            for name, array in data.variables.items()
+            if array.dtype.kind == "O" and name not in array.dims
+        }
+        if texts:
+            node.dataset = data.assign(texts)

@@ -11,7 +11,7 @@ from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.fit_data import read_fit_data, stored_study
 from sharpbayes.posterior.groups import panel_groups, study_metrics
-from sharpbayes.posterior.judge_bias import human_draws, judge_bias, seated
+from sharpbayes.posterior.judge_bias import human_design, human_draws, judge_bias
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.judge_bias import departures
@@ -177,7 +177,7 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
 
 def test_seats_keep_the_cells_of_judges(parts, ratings):
     design, _ = parts
-    found = seated(design, ratings)
+    found = human_design(design, ratings)
     assert found.n_ratings == int((ratings.factors["judge"].codes >= 0).sum())
     assert not {"judge", "own_family"} & {dim for term in found.terms for dim in term.dims}
     assert found.coords["rater"] == ("j0", "j1", "j2")
