@@ -150,15 +150,17 @@ def build_kernel_data(
     """
     rows = _term_rows(design, starts)
     terms, scales = design.parents_first, range(len(design.scales))
+    locations = design.terms_of("location")
     swept = [
-        [
-            rows[t.name].means + t.swept_mean[scale]
-            for t in design.terms_of("location")
-            if t.swept_mean[scale] >= 0
-        ]
-        for scale in scales
+        [rows[t.name].means + t.swept_mean[n] for t in locations if t.swept_mean[n] >= 0]
+        for n in scales
     ]
     gap_means = [[rows[t.name].means for t in design.gap_terms(scale)] for scale in design.scales]
+    first = np.cumsum([0, *(scale.n_cutpoints for scale in design.scales)])
+    scale_rows = [
+        ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
+        for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
+    ]
     sets = _cutpoint_sets(design, rows)
     discrimination, discrimination_links = _discriminations(design, rows)
     bounds = _bounds(design)
@@ -169,7 +171,7 @@ def build_kernel_data(
         mean_group=_join([term.mean_group for term in terms]),
         centre_links=_join(_centre_links(design, rows)).astype(np.uint32),
         prior=np.array([_prior_row(term) for term in terms], dtype=float).reshape(-1, len(PRIOR)),
-        scale=_table(_scale_rows(design, thresholds)),
+        scale=_table(scale_rows),
         scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd] for _ in scales]),
         shift_links=_table(swept),
         gap_links=_table(gap_means),
@@ -258,17 +260,6 @@ def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
             row = rows[parent.term.name]
             links.append(_links(row.means if parent.by_mean else row.u, parent.position))
     return links
-
-
-def _scale_rows(design: Design, thresholds: Sequence[int]) -> list[ScaleRow]:
-    """Row of each scale."""
-    sizes = [scale.n_cutpoints for scale in design.scales]
-    return [
-        ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(first))
-        for z, scale, first in zip(
-            thresholds, design.scales, np.cumsum([0, *sizes[:-1]]), strict=True
-        )
-    ]
 
 
 def _discriminations(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index]:
