@@ -177,7 +177,7 @@ def test_a_judge_that_is_not_there_is_named(tmp_path):
         measured(tmp_path, frame(), panel='judges = ["annn", "bob"]\n')
     with pytest.raises(SpecError, match="'bob' is pooled by `judges` already"):
         measured(tmp_path, frame(), panel='judges = ["ann", "bob"]\nreference = "bob"\n')
-    with pytest.raises(SpecError, match="the name stands for the study's own judges"):
+    with pytest.raises(SpecError, match="this name means the study's own judges; rename it"):
         measured(tmp_path, frame(), tables='[panel.ensembles.study]\njudges = ["ann"]\n')
 
 
