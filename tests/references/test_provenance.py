@@ -19,6 +19,12 @@ def double(number):
 
 
 @pytest.mark.parametrize("name", TABLES)
+def test_the_code_of_a_table_is_the_code_that_it_holds_for(name):
+    told = explanation(HERE / name)
+    assert not told, told
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_a_table_says_what_made_it(name):
     made = tomllib.loads(sidecar(HERE / name).read_text(encoding="utf-8"))["made"]
     assert made["command"].startswith("python -m tests.")
