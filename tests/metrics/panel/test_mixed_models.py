@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 import statsmodels.formula.api as smf
@@ -52,6 +54,22 @@ def test_a_fit_that_does_not_converge_is_said(monkeypatch):
     assert found["prompt_variance"].attrs["reason"] == mixed_models.NOT_CONVERGED
     # A complete table is solved by its analysis of variance.
     np.testing.assert_allclose(found["prompt_variance"], sure["prompt_variance"], rtol=1e-4)
+
+
+def test_a_tail_model_that_does_not_converge_is_said_whatever_the_warning_filters(monkeypatch):
+    def stopped(*arguments, **options):
+        fit = minimize(*arguments, **options)
+        fit.success = False
+        return fit
+
+    tail = risks(seed=6, sd=1.0) > 1.0
+    assert tail_mixed_model(tail, dim="prompt", seed=1)["tail_prompt_variance"].notnull()
+    monkeypatch.setattr("statsmodels.genmod.bayes_mixed_glm.minimize", stopped)
+    # Another thread that restores its warning filters must not hide what the fit says.
+    monkeypatch.setattr("warnings.catch_warnings", lambda **_: contextlib.nullcontext([]))
+    variance = tail_mixed_model(tail, dim="prompt", seed=1)["tail_prompt_variance"]
+    assert bool(variance.isnull())
+    assert variance.attrs["reason"] == "VB fitting did not converge"
 
 
 @pytest.mark.parametrize("shape", [(1, 10), (10, 1)])
