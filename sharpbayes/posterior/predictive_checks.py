@@ -84,10 +84,10 @@ def predictive_checks(
     table = xr.Dataset(variables)
     adjusted = _adjusted_p(np.hstack(list(columns.values())))
     stops = np.cumsum([column.shape[1] for column in columns.values()])
-    for name, p in zip(columns, np.split(adjusted, stops[:-1]), strict=True):
+    for name, adjusted_p in zip(columns, np.split(adjusted, stops[:-1]), strict=True):
         known = table[f"{name}_p"].notnull()
         fails = np.zeros(known.shape, dtype=bool)
-        fails[known.transpose(*observed[name].dims).to_numpy()] = p <= FAMILYWISE
+        fails[known.transpose(*observed[name].dims).to_numpy()] = adjusted_p <= FAMILYWISE
         table[f"{name}_fails"] = (observed[name].dims, fails)
     failed = [text for name in replicated for text in _describe_failures(name, table, replicated)]
     note = NOTE.format(checks=adjusted.size, familywise=FAMILYWISE)
@@ -182,4 +182,6 @@ def _shares(
     cell = (codes * shape[1] + category)[codes >= 0]
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
     total = counts.sum(axis=1, keepdims=True)
-    return np.divide(counts, total, out=np.full(shape, np.nan), where=total > 0)
+    shares: Floats = np.full(shape, np.nan)
+    np.divide(counts, total, out=shares, where=total > 0)
+    return shares

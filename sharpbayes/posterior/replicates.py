@@ -41,17 +41,19 @@ SOURCES = {
 
 
 class ReplicateMetrics(Protocol):
-    """Metrics of a study's ratings, observed and replicated, for a panel and for a crowd.
+    """Metrics of a study's ratings, observed and replicated, for a panel and for a crowd."""
 
-    Attributes:
-        unit: Dimension of the units that stand for a population: ``prompt`` or ``item``.
-        member: Who scores: ``judge`` or ``rater``.
-        checked: Metrics that predictive checks compare.
-    """
+    @property
+    def unit(self) -> str:
+        """Dimension of the units that stand for a population: ``prompt`` or ``item``."""
 
-    unit: str
-    member: str
-    checked: tuple[str, ...]
+    @property
+    def member(self) -> str:
+        """Who scores: ``judge`` or ``rater``."""
+
+    @property
+    def checked(self) -> Sequence[str]:
+        """Metrics that predictive checks compare."""
 
     @property
     def unit_labels(self) -> xr.DataArray:
@@ -66,7 +68,7 @@ class ReplicateMetrics(Protocol):
         """Metrics of the observed ratings."""
 
     @property
-    def rating_columns(self) -> list[str]:
+    def rating_columns(self) -> Sequence[str]:
         """Columns by which predictive checks compare the frequencies of ratings."""
 
     def measure(self, draws: "ReplicateDraws", sources: Sequence[str]) -> list[xr.Dataset]:
