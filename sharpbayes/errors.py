@@ -27,11 +27,7 @@ class Diagnostic:
     message: str
 
     def __str__(self) -> str:
-        """Render as ``path:line: key: message``, leaving out what is unknown.
-
-        >>> str(Diagnostic("a.toml", 3, "panel.layuot", "unknown key; did you mean 'layout'?"))
-        "a.toml:3: panel.layuot: unknown key; did you mean 'layout'?"
-        """
+        """Render as ``path:line: key: message``, leaving out what is unknown."""
         location = f"{self.path}:{self.line}" if self.line else self.path
         return ": ".join(part for part in (location, self.key, self.message) if part)
 
@@ -56,8 +52,7 @@ class _DiagnosticsError(SharpbayesError):
     @classmethod
     def raise_any(cls, diagnostics: Iterable[Diagnostic]) -> None:
         """Raise an error with these diagnostics, sorted, if there are any."""
-        ordered = sorted(diagnostics)
-        if ordered:
+        if ordered := sorted(diagnostics):
             raise cls(ordered)
 
     @classmethod
@@ -97,11 +92,7 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
-    """Return ``"; did you mean 'X'?"``, or an empty string if no allowed name is near.
-
-    >>> did_you_mean("judgee", ["judge", "model"])
-    "; did you mean 'judge'?"
-    """
+    """Return ``"; did you mean 'X'?"``, or an empty string if no allowed name is near."""
     match = nearest(name, allowed)
     return f"; did you mean {match!r}?" if match else ""
 
@@ -118,20 +109,12 @@ def format_list(values: Iterable[object], *, most: int = 5) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """Return a number and what it counts.
-
-    >>> format_count(1, "row"), format_count(2, "row")
-    ('1 row', '2 rows')
-    """
+    """Return a number and what it counts, such as ``2 rows``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text, or its class where it has none.
-
-    >>> first_line(ValueError("one" + chr(10) + "two")), first_line(KeyError())
-    ('one', 'KeyError')
-    """
+    """Return the first line of an error's text, or its class where it has none."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

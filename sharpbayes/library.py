@@ -17,20 +17,12 @@ def folder(kind: str) -> Path:
 
 
 def names(kind: str) -> list[str]:
-    """Return the names of the shipped files of a kind.
-
-    >>> "sharp" in names("weights")
-    True
-    """
+    """Return the names of the shipped files of a kind."""
     return sorted(path.stem for path in folder(kind).glob("*.toml"))
 
 
 def find(kind: str, name: str) -> Path:
-    """Return the path of a shipped file.
-
-    Raises:
-        FileNotFoundError: No file of that name is shipped; the message lists those that are.
-    """
+    """Return the path of a shipped file; a ``FileNotFoundError`` lists the names that exist."""
     shipped = names(kind)
     if name not in shipped:
         message = f"no shipped {_SINGULAR[kind]} {name!r}, there are {', '.join(shipped)}"

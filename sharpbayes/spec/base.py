@@ -5,16 +5,13 @@ import inspect
 from itertools import pairwise
 from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    GetJsonSchemaHandler,
-    Tag,
-)
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+
+
+def _describe_fields(schema: dict[str, Any], cls: type["Spec"]) -> None:
+    """Add the docstrings of the fields to the JSON Schema."""
+    for name, text in field_docs(cls).items():
+        schema["properties"][cls.model_fields[name].alias or name]["description"] = text
 
 
 class Spec(BaseModel):
@@ -24,27 +21,17 @@ class Spec(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, strict=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        populate_by_name=True,
+        strict=True,
+        json_schema_extra=_describe_fields,
     )
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
-    ) -> dict[str, Any]:
-        """Add the docstrings of the fields to the JSON Schema."""
-        schema = handler(core_schema)
-        properties = handler.resolve_ref_schema(schema)["properties"]
-        for name, text in field_docs(cls).items():
-            properties[cls.model_fields[name].alias or name]["description"] = text
-        return schema
 
 
 def field_docs(cls: type[Spec]) -> dict[str, str]:
-    """Return the docstring below each field of a class, on one line, by the field's name.
-
-    Pydantic's ``use_attribute_docstrings`` reads the source of every class at import. This reads it
-    when the text is needed.
-    """
+    """Return the docstring below each field of a class, read only when it is needed."""
     definition = ast.parse(inspect.getsource(cls)).body[0]
     statements = definition.body if isinstance(definition, ast.ClassDef) else []
     return {
@@ -90,12 +77,9 @@ Increasing = Annotated[
 ]
 
 
-def _form(value: Any) -> str:
-    """Tell a table from a plain value, so that an error is about the form that was written."""
-    return "table" if isinstance(value, dict | BaseModel) else "plain"
-
-
-# A plain value or a table, such as ``PlainOr[bool, Indicator]``.
+# A plain value or a table, such as ``PlainOr[bool, Indicator]``; an error is about the form that
+# was written.
 PlainOr = Annotated[
-    Annotated[Plain, Tag("plain")] | Annotated[Table, Tag("table")], Discriminator(_form)
+    Annotated[Plain, Tag("plain")] | Annotated[Table, Tag("table")],
+    Discriminator(lambda value: "table" if isinstance(value, dict | BaseModel) else "plain"),
 ]

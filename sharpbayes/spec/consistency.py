@@ -1,13 +1,13 @@
 """A study, its weights and its model checked against each other."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.spec.crowd import Crowd, CrowdLabels, ExpertLabels, ItemLabels
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.lines import KeyPath
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.panel import Dimension, Panel, People
+from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
 
@@ -21,11 +21,7 @@ LABEL_HINT = '; labels are a column where labels = { from = "item", ... } in a c
 
 
 def check_files(files: StudyFiles) -> None:
-    """Check that the names, coefficients, policy and terms of the files of a study agree.
-
-    Raises:
-        SpecError: Every error that shows only when the files are read together.
-    """
+    """Raise every error that shows only when the files of a study are read together."""
     study = files.study.spec
     diagnostics = [files.study.locate(*error) for error in _study_errors(study)]
     if study.panel is not None and files.weights is not None:
@@ -53,40 +49,33 @@ def _study_errors(study: Study) -> Iterator[Located]:
     """Errors inside the study file."""
     if isinstance(study.table, Crowd):
         yield from _crowd_errors(study.table)
-        yield from _simulation_errors(study.table)
-        return
-    panel = study.table
-    yield from _indicator_errors(panel)
-    yield from _dimension_errors(panel)
-    yield from _role_errors(panel)
-    yield from _judge_errors(panel)
-    if panel.people is not None:
-        yield from _people_errors(panel, panel.people)
-    yield from _family_errors(panel)
+    else:
+        for errors in (_name_errors, _role_errors, _judge_errors, _people_errors, _family_errors):
+            yield from errors(study.table)
 
 
-def _indicator_errors(panel: Panel) -> Iterator[Located]:
-    """Indicators on a scale that is not declared."""
-    scales = list(panel.scales)
-    for name, indicator in panel.full_indicators.items():
-        if indicator.scale not in scales:
-            message = f"no scale {indicator.scale!r}, declared are {', '.join(scales)}"
-            hint = did_you_mean(indicator.scale, scales)
-            yield ("panel", "indicators", name), message + hint
-
-
-def _dimension_errors(panel: Panel) -> Iterator[Located]:
-    """Dimensions that share a name or use an indicator that is not declared."""
+def _name_errors(panel: Panel) -> Iterator[Located]:
+    """Scales and indicators that are not declared, and dimensions that share a name."""
     names = [dimension.name for dimension in panel.dimensions]
-    declared = list(panel.indicators)
+    for name, indicator in panel.full_indicators.items():
+        yield from _undeclared(
+            ("panel", "indicators", name), "scale", indicator.scale, panel.scales
+        )
     for index, dimension in enumerate(panel.dimensions):
         path = ("panel", "dimensions", index)
         if names.index(dimension.name) != index:
             yield (*path, "name"), f"{dimension.name!r} is the name of another dimension already"
-        for indicator in dimension.indicators:
-            if indicator not in declared:
-                message = f"no indicator {indicator!r}, declared are {', '.join(declared)}"
-                yield path, message + did_you_mean(indicator, declared)
+        for member in dimension.indicators:
+            yield from _undeclared(path, "indicator", member, panel.indicators)
+
+
+def _undeclared(
+    path: KeyPath, what: str, name: str, declared: Collection[str]
+) -> Iterator[Located]:
+    """A name that is not among the declared ones."""
+    if name not in declared:
+        message = f"no {what} {name!r}, declared are {', '.join(declared)}"
+        yield path, message + did_you_mean(name, declared)
 
 
 def _judge_errors(panel: Panel) -> Iterator[Located]:
@@ -103,16 +92,18 @@ def _judge_errors(panel: Panel) -> Iterator[Located]:
             yield ("panel", "ensembles", name, "judges"), message
 
 
-def _people_errors(panel: Panel, people: People) -> Iterator[Located]:
+def _people_errors(panel: Panel) -> Iterator[Located]:
     """Roles that people's ratings need."""
-    roles, path = people.roles, ("panel", "people", "roles")
+    if panel.people is None:
+        return
+    roles, path = panel.people.roles, ("panel", "people", "roles")
     if roles.indicator is None and len(panel.indicators) > 1:
         yield path, "ratings of several indicators need a role `indicator`"
     if roles.sample is None and panel.roles.sample is not None:
         yield path, "the study has repeated generations: a role `sample` must name which was rated"
     if roles.sample is not None and panel.roles.sample is None:
         yield (*path, "sample"), "the judges' table has no role `sample`"
-    if people.raters is not None and roles.rater is None:
+    if panel.people.raters is not None and roles.rater is None:
         yield ("panel", "people", "raters"), "a selection of raters needs a role `rater`"
 
 
@@ -142,11 +133,18 @@ def _role_errors(panel: Panel) -> Iterator[Located]:
 
 
 def _crowd_errors(crowd: Crowd) -> Iterator[Located]:
-    """Cuts off the scale, groupings that repeat a column, and a priority that is no grouping."""
-    top = len(crowd.scale.labels) - 1
+    """Scores off the scale, groupings that repeat a column, and a priority that is no grouping."""
+    top, simulation = len(crowd.scale.labels) - 1, crowd.simulation
     if isinstance(crowd.labels, CrowdLabels) and crowd.labels.cut > top:
         message = f"found {crowd.labels.cut}, scores are counted from 0 to {top}"
         yield ("crowd", "labels", "cut"), message
+    if "shift_from" in simulation.model_fields_set and simulation.shift_from > top:
+        message = f"found {simulation.shift_from}, scores are counted from 0 to {top}"
+        yield ("crowd", "simulation", "shift_from"), message
+    if simulation.thresholds is not None and len(simulation.thresholds) != top:
+        number = len(simulation.thresholds)
+        message = f"{number} thresholds, a scale of {top + 1} scores needs {top}"
+        yield ("crowd", "simulation", "thresholds"), message
     if ITEM_LABEL in crowd.by:
         yield ("crowd", "by"), f"{ITEM_LABEL!r} is the name of the labels in a model; rename it"
     for index, columns in enumerate(crowd.groups):
@@ -158,21 +156,20 @@ def _crowd_errors(crowd: Crowd) -> Iterator[Located]:
         yield ("crowd", "priority"), message
 
 
-def _simulation_errors(crowd: Crowd) -> Iterator[Located]:
-    """Simulated thresholds and shifts that do not fit the scale."""
-    top, simulation, path = len(crowd.scale.labels) - 1, crowd.simulation, ("crowd", "simulation")
-    if simulation.thresholds is not None and len(simulation.thresholds) != top:
-        number = len(simulation.thresholds)
-        yield (*path, "thresholds"), f"{number} thresholds, a scale of {top + 1} scores needs {top}"
-    if "shift_from" in simulation.model_fields_set and simulation.shift_from > top:
-        message = f"found {simulation.shift_from}, scores are counted from 0 to {top}"
-        yield (*path, "shift_from"), message
-
-
 def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[Located]:
     """Coefficients and policy weights that the study needs and the weights do not have."""
     for dimension in panel.dimensions:
-        yield from _coefficient_errors(dimension, weights)
+        parts = list(dimension.named_parts)
+        given = list(weights.parts.get(dimension.name, {}))
+        if len(parts) > 1 and set(given) != set(parts):
+            message = (
+                f"the study's parts are {', '.join(parts)}; found {', '.join(given) or 'none'}"
+            )
+            yield ("parts", dimension.name), message
+        amplifiers = weights.amplify.get(dimension.name, {})
+        missing = [name for name in dimension.amplify if name not in amplifiers]
+        if missing:
+            yield ("amplify", dimension.name), f"no coefficient for {', '.join(missing)}"
     if "category" in weights.population and panel.roles.category is None:
         message = "shares of prompt categories need a role `category` in the study"
         yield ("population", "category"), message
@@ -180,18 +177,6 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
     if named and weights.policy is not None and set(weights.policy) != set(names):
         message = f"covers {', '.join(weights.policy)}; the study's dimensions are "
         yield ("policy",), message + ", ".join(names)
-
-
-def _coefficient_errors(dimension: Dimension, weights: Weights) -> Iterator[Located]:
-    """Parts and amplifiers of one dimension without a coefficient."""
-    parts = list(dimension.named_parts)
-    given = list(weights.parts.get(dimension.name, {}))
-    if len(parts) > 1 and set(given) != set(parts):
-        message = f"the study's parts are {', '.join(parts)}; found {', '.join(given) or 'none'}"
-        yield ("parts", dimension.name), message
-    missing = [n for n in dimension.amplify if n not in weights.amplify.get(dimension.name, {})]
-    if missing:
-        yield ("amplify", dimension.name), f"no coefficient for {', '.join(missing)}"
 
 
 def _model_errors(study: Study, model: Model) -> Iterator[Located]:

@@ -54,7 +54,8 @@ def explain_errors(
     errors = [
         (_written_path(details["loc"], data, missing=details["type"] == "missing"), details)
         for details in error.errors(include_url=False)
-        if not _follows(details)
+        # An array with errors in its elements is called too short for them alone.
+        if details["type"] != "too_short" or len(details["input"]) < details["ctx"]["min_length"]
     ]
     unknown = [path for path, details in errors if details["type"] == "extra_forbidden"]
     intended = {(*path[:-1], _intended(path, cls)) for path in unknown}
@@ -72,13 +73,6 @@ def tables_at(cls: type[Spec], path: KeyPath) -> list[type[Spec]]:
     for part in path:
         types = [inner for kind in types for inner in _types_inside(kind, part)]
     return [kind for kind in types if hasattr(kind, "model_fields")]
-
-
-def _follows(details: Any) -> bool:
-    """Tell whether an array is called too short only because its elements have errors."""
-    return bool(
-        details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
-    )
 
 
 def _written_path(location: tuple[str | int, ...], data: Any, *, missing: bool) -> KeyPath:
@@ -99,7 +93,9 @@ def _message(path: KeyPath, details: Any, cls: type[Spec]) -> str:
     kind, context = details["type"], details.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            return _unknown_key(path, cls)
+            intended = _intended(path, cls)
+            hint = f"; did you mean {intended!r}?" if intended else ""
+            return f"unknown key, allowed are {', '.join(_keys(cls, path[:-1]))}{hint}"
         case "missing":
             return "missing, it must be given"
         case "value_error":
@@ -110,13 +106,6 @@ def _message(path: KeyPath, details: Any, cls: type[Spec]) -> str:
             return _kind(path, details, cls)
     requirement = _REQUIREMENTS.get(kind, "is not allowed here").format(**context)
     return f"found {_shown(details['input'])}, {requirement}"
-
-
-def _unknown_key(path: KeyPath, cls: type[Spec]) -> str:
-    """A key that the table does not have."""
-    intended = _intended(path, cls)
-    hint = f"; did you mean {intended!r}?" if intended else ""
-    return f"unknown key, allowed are {', '.join(_keys(cls, path[:-1]))}{hint}"
 
 
 def _intended(path: KeyPath, cls: type[Spec]) -> str | None:

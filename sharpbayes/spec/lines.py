@@ -22,20 +22,12 @@ _SCALAR = re.compile(rf"{_STRING}|[^,\]}}\n#]+", re.DOTALL)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line, counted from 1, of every table, key and array element of a valid TOML text.
-
-    >>> key_lines("[b]" + chr(10) + "c = [true, {d = 2}]")[("b", "c", 1, "d")]
-    2
-    """
+    """Return the line, counted from 1, of every table, key and array element of a valid TOML text."""
     return _Scanner(text).scan()
 
 
 def dotted(path: KeyPath) -> str:
-    """Return a path as text.
-
-    >>> dotted(("panel", "dimensions", 0, "name"))
-    'panel.dimensions[0].name'
-    """
+    """Return a path as text, such as ``panel.dimensions[0].name``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 

@@ -26,7 +26,6 @@ DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
 # Limits far above any file that a person writes.
 MAX_BYTES, MAX_NAME, MAX_DEPTH = 10_000_000, 200, 50
-NESTED = "tables and arrays are nested too deeply"
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -47,14 +46,13 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     spec = study.spec
     weights_name = spec.weights or (DEFAULT_WEIGHTS if spec.panel else None)
     fit_key = ("panel" if spec.panel else "crowd", "fit")
-    weights: SpecFile[Weights] | None = None
-    model: SpecFile[Model] | None = None
     diagnostics: list[Diagnostic] = []
-    with _collect(diagnostics):
-        if weights_name:
+    weights = model = None
+    if weights_name:
+        with _collect(diagnostics):
             weights = load(_find(weights_name, Weights, study, ("weights",)), Weights)
-    with _collect(diagnostics):
-        if spec.table.fit:
+    if spec.table.fit:
+        with _collect(diagnostics):
             model = load(_find(spec.table.fit, Model, study, fit_key), Model)
     SpecError.raise_any(diagnostics)
     files = StudyFiles(study, weights, model, tuple(overrides))
@@ -64,14 +62,9 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
 
 
 def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
-    """Read the study, weights and model that are stored in the root attributes of results.
+    """Read the study, weights and model from the root attributes of results, which hold their texts.
 
-    Args:
-        attrs: Attributes from :func:`sharpbayes.open_results`. They contain the texts of the run.
-            Paths of data are relative to the folder of the study.
-
-    Raises:
-        SpecError: The texts are missing, or this version refuses them.
+    Paths of data are relative to the folder of the study.
     """
     overrides = tuple(json.loads(attrs.get("overrides", "[]")))
     if "study" not in attrs:
@@ -93,9 +86,8 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
 def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
     """Read the weights that a study names under ``sensitivity``, by the names of their files.
 
-    Raises:
-        SpecError: Every error in the files, weights that do not suit the study, and two files,
-            the study's own weights included, with one name.
+    Weights that do not suit the study are refused, and two files with one name, the study's own
+    included.
     """
     loaded: dict[str, SpecFile[Weights]] = {}
     paths = {files.weights.path.stem: files.weights.path} if files.weights else {}
@@ -118,11 +110,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
 
 
 def load[T: Spec](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> SpecFile[T]:
-    """Read one file as a ``Study``, ``Weights`` or ``Model``, with ``key=value`` put over it.
-
-    Raises:
-        SpecError: Every error in the file.
-    """
+    """Read one file as a ``Study``, ``Weights`` or ``Model``, with ``key=value`` put over it."""
     return parse(_read_text(path), path, cls, overrides=overrides)
 
 
@@ -130,12 +118,16 @@ def parse[T: Spec](
     text: str, path: Path, cls: type[T], *, overrides: Sequence[str] = ()
 ) -> SpecFile[T]:
     """Read the text of one file, such as results store it, as one class; see :func:`load`."""
-    data = _read_toml(text, path)
-    source = SourceText(path, text, _override(data, overrides))
+    try:
+        data = _read_toml(text, path)
+        source = SourceText(path, text, _override(data, overrides))
+        values = list(_walk(data, ()))
+    except RecursionError:
+        raise SpecError.at(path, "tables and arrays are nested too deeply") from None
     message = "a text must not have the character U+0000"
     SpecError.raise_any(
         replace(source.locate(key, message), key=repr(dotted(key)))
-        for key, value in _values(data, path)
+        for key, value in values
         if isinstance(value, str) and "\0" in value
     )
     try:
@@ -201,39 +193,24 @@ def _read_text(path: Path) -> str:
 def _read_toml(text: str, path: Path) -> dict[str, Any]:
     """Return the data of a TOML text."""
     try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise SpecError.at(path, NESTED) from None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         position = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(position.group(1)) if position else text.count("\n") + 1
         message = str(error).split(" (at ")[0]
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError.at(path, message, line=line) from None
-    _values(data, path)
-    return data
-
-
-def _values(data: dict[str, Any], path: Path) -> list[tuple[KeyPath, object]]:
-    """Return every key and value with its path; refuse data nested deeper than any file needs."""
-    try:
-        return list(_walk(data, ()))
-    except RecursionError:
-        raise SpecError.at(path, NESTED) from None
 
 
 def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
-    """Every key and value inside a value, down to ``MAX_DEPTH``."""
+    """Every key and value with its path; nesting below ``MAX_DEPTH`` is a ``RecursionError``."""
     if len(path) > MAX_DEPTH:
         raise RecursionError
     yield path, value
-    if isinstance(value, dict):
-        for key, inner in value.items():
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield (*path, key), key
             yield from _walk(inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _walk(inner, (*path, index))
 
 
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:

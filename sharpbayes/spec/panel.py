@@ -4,15 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import (
-    AnyNames,
-    InnerShare,
-    Name,
-    Names,
-    PlainOr,
-    Positive,
-    Spec,
-)
+from sharpbayes.spec.base import AnyNames, InnerShare, Name, Names, PlainOr, Positive, Spec
 from sharpbayes.spec.roles import PANEL_LOGS, PanelRoles, RatingTable, SideTable
 from sharpbayes.spec.scales import Scale
 

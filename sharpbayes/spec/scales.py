@@ -1,6 +1,6 @@
 """Scales of ratings: ordinal, boolean, categorical, or a number that is cut into bins."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -61,9 +61,8 @@ class CategoricalScale(Spec):
         if len(set(self.levels)) != len(self.levels):
             raise ValueError("levels must differ from each other")
         if self.values is not None and len(self.values) != len(self.levels):
-            raise ValueError(
-                f"{len(self.values)} values for {len(self.levels)} levels, they must be as many"
-            )
+            counts = f"{len(self.values)} values for {len(self.levels)} levels"
+            raise ValueError(f"{counts}, they must be as many")
         if self.values is not None and list(self.values) != sorted(self.values):
             raise ValueError("values must not decrease from one level to the next")
         return self
@@ -91,15 +90,11 @@ class BinnedScale(Spec):
 Scale = Annotated[OrdinalScale | BooleanScale | CategoricalScale, Field(discriminator="kind")]
 
 
-def _add_kind(value: Any) -> Any:
-    """Read a scale without a kind as a number that is cut into bins."""
-    return {"kind": "binned"} | value if isinstance(value, dict) else value
-
-
+# A scale without a kind is a number that is cut into bins.
 CrowdScale = Annotated[
     OrdinalScale | BooleanScale | CategoricalScale | BinnedScale,
     Field(discriminator="kind"),
-    BeforeValidator(_add_kind),
+    BeforeValidator(lambda value: {"kind": "binned"} | value if isinstance(value, dict) else value),
 ]
 
 

@@ -14,30 +14,20 @@ KINDS: dict[str, type[Spec]] = {"study": Study, "weights": Weights, "model": Mod
 def json_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a kind of file, for editors and validators.
 
-    Args:
-        kind: ``study``, ``weights`` or ``model``.
-
-    Examples:
-        >>> json_schema("model")["required"]
-        ['schema', 'title', 'location']
+    >>> json_schema("model")["required"]
+    ['schema', 'title', 'location']
     """
     schema = KINDS[kind].model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def describe_field(kind: str, key: str) -> str:
-    """Return the description of a key, for comments in files that the program writes.
+    """Return the description of a dotted key, for comments in files that the program writes.
 
-    Args:
-        kind: ``study``, ``weights`` or ``model``.
-        key: Dotted key. Tables by name need a name: ``panel.indicators.any.reverse``.
+    Tables by name need a name: ``panel.indicators.any.reverse``. An unknown key is a ``KeyError``.
 
-    Raises:
-        KeyError: No table of this kind has the key.
-
-    Examples:
-        >>> describe_field("study", "panel.roles.judge")
-        'Column with the name of the judge.'
+    >>> describe_field("study", "panel.roles.judge")
+    'Column with the name of the judge.'
     """
     *parents, name = key.split(".")
     for table in tables_at(KINDS[kind], tuple(parents)):
