@@ -42,12 +42,7 @@ CONTESTED_ITEMS = 6
 
 
 def measure_crowd(study: CrowdStudy) -> Groups:
-    """Compute everything that a crowd study says without a model.
-
-    Returns:
-        ``responsiveness``, ``responsiveness_difference``, ``scale_use``, ``cohesion``, ``raters``,
-        ``items``, ``contested_items`` and ``sample_size``.
-    """
+    """Compute everything that a crowd study says without a model, by group of results."""
     metrics = study.responsiveness  # computed before two threads share the study
     # Compiled code counts the shuffles of raters, which leaves Python free for the rest.
     (observed, difference), (cohesive, raters) = run_both(

@@ -37,13 +37,7 @@ class CrowdCounts:
 
 
 def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None) -> CrowdCounts:
-    """Count scores and labels.
-
-    Args:
-        spec: The crowd of a study.
-        data: Observed ratings.
-        score: Other scores for the same ratings, over (..., rating); None: the observed ones.
-    """
+    """Count scores and labels, of the observed ratings or of others over (..., rating)."""
     items = list(data.item.labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
     counts = score_counts(
@@ -62,13 +56,7 @@ def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None)
 def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.DataArray:
     """Count safe and unsafe labels of every item, from experts, the crowd or an item column.
 
-    Args:
-        spec: The crowd of a study.
-        data: Items and labels.
-        score_count: How often each group gave each score; (..., group, item, score).
-
-    Returns:
-        Counts over ([..., group,] item, unsafe).
+    The result is over ([..., group,] item, unsafe), from ``score_count`` (..., group, item, score).
     """
     items = list(data.item.labels)
     if spec.labels.from_ == "crowd":
@@ -88,11 +76,8 @@ def measure_responsiveness(
 ) -> xr.Dataset:
     """Return the responsiveness of every group in every stratum.
 
-    Args:
-        spec: Smallest numbers of raters and items.
-        counts: From :func:`count_crowd`.
-        weights: See :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`.
-        reason: Likewise.
+    ``weights`` and ``reason`` are those of
+    :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`.
     """
     return responsiveness(
         counts.plurality,

@@ -21,12 +21,9 @@ Groups = dict[str, xr.Dataset]
 
 
 def measure_panel(study: PanelStudy) -> Groups:
-    """Compute everything that a panel study says without a model.
+    """Compute everything that a panel study says without a model, by group of results.
 
-    Returns:
-        ``panel``, ``profile``, ``profile_interval``, ``profile_interval_bca``, ``validation`` and
-        ``judges``; ``profile_category`` and ``profile_answered`` with its intervals where prompts
-        have categories and indicators mark refusals.
+    ``profile_category`` needs categories of prompts, ``profile_answered`` marks of refusals.
     """
     plan = build_profile_plan(study)
     observed, table = plan.profile(), plan.table

@@ -29,12 +29,7 @@ from sharpbayes.metrics.panel.validation import (
 
 
 def validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
-    """Return the group ``validation``: tests, decompositions, sweeps and other aggregates.
-
-    Args:
-        plan: Harm and risk of every (model, prompt), and what is varied and tested.
-        observed: Profile of the models.
-    """
+    """Return the group ``validation``: tests, decompositions, sweeps and other aggregates."""
     table, protocol = plan.table, plan.protocol
     spec, flips = plan.study.panel.validation, plan.weights.flips
     tests = _test_models(plan)

@@ -141,14 +141,10 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
 
 
 def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> list[xr.Dataset]:
-    """Return the panel of other scores than the observed ones, such as those of posterior draws.
+    """Return for each plan the panel of other scores than the observed ones.
 
-    Args:
-        plans: Of the observed scores under several weights; what they share is computed once.
-        scores: ``score (..., indicator, ...)`` of the judges to pool, any leading dimensions.
-
-    Returns:
-        For each plan what :func:`sharpbayes.metrics.panel.risk.panel` returns.
+    The plans are those of the observed scores under several weights: what they share is computed
+    once. ``scores`` holds ``score (..., indicator, ...)`` of the judges to pool.
     """
     spec = plans[0].study.panel
     normalised = _normalise(spec, scores)

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 class PanelStudy:
     """Judges, and perhaps people, who score the answers of models to prompts.
 
-    Attributes:
-        spec: The study.
-        panel: Its panel.
-        data: Scores of every cell.
-        weights: The weights file.
-        path: The study file, for messages.
+    ``path`` is the study file, for messages.
     """
 
     spec: Study
@@ -61,12 +56,8 @@ class PanelStudy:
 class CrowdStudy:
     """Raters of several groups who score items.
 
-    Attributes:
-        spec: The study.
-        crowd: Its crowd.
-        data: Scores and labels.
-        weights: The weights file; None where the study names none.
-        experts: Whether the model takes labels by experts as ratings.
+    ``weights`` is None where the study names none; ``experts`` says whether the model takes labels
+    by experts as ratings.
     """
 
     spec: Study
@@ -101,11 +92,7 @@ class CrowdStudy:
 
 
 def read_study(files: StudyFiles) -> PanelStudy | CrowdStudy:
-    """Read the ratings that a study is about, and the tables alongside them.
-
-    Raises:
-        DataError: Errors in the data.
-    """
+    """Read the ratings that a study is about, and the tables alongside them."""
     spec, path = files.study.spec, files.study.path
     if spec.panel is not None and files.weights is not None:
         data = read_panel(spec.panel, path.parent)

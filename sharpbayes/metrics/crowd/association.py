@@ -1,24 +1,20 @@
 """Traditional measures of association between an ordinal score and a safety label.
 
 They are compared with the responsiveness metrics (responsiveness paper, section 4.2). Each is
-computed exactly from a table of rows by score S and label U: counts or weights, with any extra
-leading dimensions (``draw``, ``replicate``). All are NaN where no row is safe or none is unsafe.
+computed exactly from a table of rows by score S and label U, (..., score, unsafe): counts or
+weights, with any leading dimensions. All are NaN where no row is safe or none is unsafe.
 """
 
 import xarray as xr
 
 
 def kendall_tau(table: xr.DataArray) -> xr.DataArray:
-    """Return Kendall's tau-b between score and label.
+    """Return Kendall's tau-b between score and label, in [-1, 1].
 
     ``tau_b = (C - D) / sqrt((C + D + T_U) (C + D + T_S))`` with C concordant and D discordant
     pairs, T_U pairs tied in U alone, T_S pairs tied in S alone.
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Correlations in [-1, 1] (...); NaN also where a single score is used.
+    The result is over the leading dimensions of ``table``; NaN also where a single score is used.
 
     Source: responsiveness paper, section 4.2; Kendall 1938, 1945.
 
@@ -27,10 +23,10 @@ def kendall_tau(table: xr.DataArray) -> xr.DataArray:
     0.6309
     """
     safe, unsafe = _columns(table)
-    difference = (unsafe * _below(safe)).sum("score") - (safe * _below(unsafe)).sum("score")
+    difference = (unsafe * rows_below(safe)).sum("score") - (safe * rows_below(unsafe)).sum("score")
     rows = safe + unsafe
-    different_score = (rows * _below(rows)).sum("score")
-    return _ratio(difference, (different_score * _pairs(table)) ** 0.5)
+    different_score = (rows * rows_below(rows)).sum("score")
+    return ratio(difference, (different_score * _pairs(table)) ** 0.5)
 
 
 def spearman(table: xr.DataArray) -> xr.DataArray:
@@ -39,11 +35,8 @@ def spearman(table: xr.DataArray) -> xr.DataArray:
     ``rho = sum_s unsafe(s) a(s) / sqrt(sum_s rows(s) a(s)^2 * n_0 n_1 / n)`` with a(s) the mean
     rank of score s less that of all rows.
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Correlations in [-1, 1] (...); NaN also where a single score is used.
+    The result, in [-1, 1], is over the leading dimensions of ``table``; NaN also where a single
+    score is used.
 
     Source: responsiveness paper, section 4.2; Spearman 1904.
 
@@ -54,21 +47,15 @@ def spearman(table: xr.DataArray) -> xr.DataArray:
     safe, unsafe = _columns(table)
     rows = safe + unsafe
     total = rows.sum("score")
-    rank = _below(rows) + rows / 2 - total / 2
+    rank = rows_below(rows) + rows / 2 - total / 2
     spread = (rows * rank**2).sum("score") * _pairs(table)
-    return _ratio((unsafe * rank).sum("score") * total**0.5, spread**0.5)
+    return ratio((unsafe * rank).sum("score") * total**0.5, spread**0.5)
 
 
 def auc_roc(table: xr.DataArray) -> xr.DataArray:
-    """Return the area under the ROC curve of the score as a detector of unsafe rows.
+    """Return the area under the ROC curve of the score as a detector of unsafe rows, in [0, 1].
 
     ``AUC = P(S_1 > S_0) + P(S_1 = S_0) / 2`` for a random unsafe and a random safe row.
-
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Areas in [0, 1] (...).
 
     Source: responsiveness paper, section 4.2.
 
@@ -77,19 +64,13 @@ def auc_roc(table: xr.DataArray) -> xr.DataArray:
     0.84375
     """
     safe, unsafe = _columns(table)
-    return _ratio((unsafe * (_below(safe) + safe / 2)).sum("score"), _pairs(table))
+    return ratio((unsafe * (rows_below(safe) + safe / 2)).sum("score"), _pairs(table))
 
 
 def auc_pr(table: xr.DataArray) -> xr.DataArray:
-    """Return the area under the precision-recall curve of the score, as average precision.
+    """Return the average precision of the score: the area under its precision-recall curve.
 
     ``AP = sum_s Recall(s) P(U = 1 | S >= s)``
-
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Areas in [0, 1] (...).
 
     Source: responsiveness paper, section 4.2.
 
@@ -98,11 +79,21 @@ def auc_pr(table: xr.DataArray) -> xr.DataArray:
     0.875
     """
     safe, unsafe = _columns(table)
-    safe_above, unsafe_above = (_total(part) - _below(part) for part in (safe, unsafe))
-    at_least = _ratio(unsafe_above, safe_above + unsafe_above)
+    safe_above, unsafe_above = (part.sum("score") - rows_below(part) for part in (safe, unsafe))
+    at_least = ratio(unsafe_above, safe_above + unsafe_above)
     # A score above all that are used has no rows at or above it: missing, and left out of the sum.
     area = (unsafe * at_least).sum("score")
-    return _ratio(area, _total(unsafe)).where(_total(safe) > 0)
+    return ratio(area, unsafe.sum("score")).where(safe.sum("score") > 0)
+
+
+def ratio(part: xr.DataArray, total: xr.DataArray) -> xr.DataArray:
+    """Return a share, NaN where the total is 0."""
+    return part / total.where(total > 0)
+
+
+def rows_below(rows: xr.DataArray) -> xr.DataArray:
+    """Return the number of rows with a strictly lower score."""
+    return rows.cumsum("score").shift(score=1, fill_value=0.0)
 
 
 def _columns(table: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
@@ -110,22 +101,7 @@ def _columns(table: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     return table.isel(unsafe=0, drop=True), table.isel(unsafe=1, drop=True)
 
 
-def _total(rows: xr.DataArray) -> xr.DataArray:
-    """Rows of all scores."""
-    return rows.sum("score")
-
-
-def _below(rows: xr.DataArray) -> xr.DataArray:
-    """Rows with a strictly lower score."""
-    return rows.cumsum("score").shift(score=1, fill_value=0.0)
-
-
 def _pairs(table: xr.DataArray) -> xr.DataArray:
     """Pairs of one safe and one unsafe row."""
     safe, unsafe = _columns(table)
-    return _total(safe) * _total(unsafe)
-
-
-def _ratio(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
-    """A ratio, NaN where its denominator is 0."""
-    return above / below.where(below > 0)
+    return safe.sum("score") * unsafe.sum("score")

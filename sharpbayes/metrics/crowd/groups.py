@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.errors import did_you_mean, format_list
+from sharpbayes.errors import did_you_mean, format_count, format_list
 
 ALL = "all"
 NOBODY_OUTSIDE = "no rater outside the group labels an item"
@@ -22,19 +22,9 @@ def assign_groups(
     """Return which rater belongs to which group, of every grouping and of the group of all raters.
 
     A grouping crosses its columns: ``["gender", "age"]`` has a group for every pair of values that
-    some rater has. A rater with a missing value in a column is in no group of its groupings.
-
-    Args:
-        columns: For each column a value for each rater, empty where missing; (rater,).
-        groupings: Lists of column names.
-        n_raters: Number of raters.
-
-    Returns:
-        Bool (group, rater) with labels such as ``all`` and ``gender=Woman,age=GenZ``, and the
-        coordinate ``grouping (group)``: ``all``, ``gender,age``.
-
-    Raises:
-        ValueError: A column is unknown or of another length, or a group comes twice.
+    some rater has. A rater with a missing value (empty text) in a column is in no group of its
+    groupings. The result is bool (group, rater), with the coordinate ``grouping (group)``: ``all``,
+    ``gender,age``.
 
     >>> columns = {"gender": np.array(["Woman", "Man", ""]), "age": np.array(["GenZ"] * 3)}
     >>> assign_groups(columns, [["gender"], ["gender", "age"]], n_raters=3)["group"].values.tolist()
@@ -59,12 +49,7 @@ def assign_strata(
 ) -> xr.DataArray:
     """Return which item belongs to which stratum: all items, and each value of each column ``by``.
 
-    The result is bool (by, item) with labels such as ``all`` and ``violation=Sexual``; arguments and
-    errors are those of :func:`assign_groups`.
-
-    >>> strata = assign_strata({"kind": np.array(["b", "a", ""])}, ["kind"], n_items=3)
-    >>> strata["by"].values.tolist(), strata.values.tolist()[1:]
-    (['all', 'kind=a', 'kind=b'], [[False, True, False], [True, False, False]])
+    The result is bool (by, item) with labels such as ``all`` and ``violation=Sexual``.
     """
     membership = assign_groups(columns, [[name] for name in by], n_raters=n_items)
     return membership.drop_vars("grouping").rename(group="by", rater="item")
@@ -73,17 +58,7 @@ def assign_strata(
 def shared_items(
     plurality: xr.DataArray, label_count: xr.DataArray, *, by: xr.DataArray
 ) -> xr.DataArray:
-    """Count the items of each stratum that have both a score of the group and a label.
-
-    The arguments are those of :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`; the
-    result is over (..., group, by).
-
-    >>> scores = xr.DataArray([[0, 2, -1]], dims=("group", "item"))
-    >>> labels = xr.DataArray([[0, 0], [0, 5], [5, 0]], dims=("item", "unsafe"))
-    >>> every = xr.DataArray([[True, True, True]], dims=("by", "item"))
-    >>> shared_items(scores, labels, by=every).values.tolist()
-    [[1]]
-    """
+    """Count the items of each stratum that have both a score of the group and a label."""
     shared = (plurality >= 0) & (label_count.sum("unsafe") > 0)
     items: xr.DataArray = xr.dot(shared.astype(float), by.astype(float), dim="item", optimize=True)
     return items.astype(np.int64).transpose(..., "group", "by")
@@ -100,17 +75,9 @@ def explain_missing(
 ) -> xr.DataArray:
     """Return why a group's metrics are missing in a stratum; empty where they are not.
 
-    Args:
-        table: Rows by score and label; (..., group, by, score, unsafe).
-        items: Items with both a score and a label; (..., group, by).
-        min_raters: Fewest raters of a group.
-        min_items: Fewest items of a stratum.
-        raters: Raters of each group (group); None: ``min_raters`` does not apply.
-        alone: Where labels are the crowd's own: whether no rater outside the group labels an item
-            (..., group); None where labels come from elsewhere.
-
-    Returns:
-        Text (..., group, by), the reasons joined by ``"; "``.
+    ``table`` holds rows (..., group, by, score, unsafe); ``raters`` (group) is None where
+    ``min_raters`` does not apply. Where labels are the crowd's own, ``alone`` (..., group) says
+    where no rater outside the group labels an item. Reasons are joined by ``"; "``.
     """
     rows = table.sum("score")
     reason: xr.DataArray = xr.apply_ufunc(
@@ -129,23 +96,10 @@ def explain_missing(
 
 
 def explain_few_raters(raters: int, min_raters: int) -> str:
-    """Return why a group has too few raters; empty where it has enough.
-
-    >>> explain_few_raters(1, 3)
-    '1 rater, fewer than min_raters = 3'
-    """
+    """Return why a group has too few raters; empty where it has enough."""
     if raters >= min_raters:
         return ""
     return f"{format_count(raters, 'rater')}, fewer than min_raters = {min_raters}"
-
-
-def format_count(number: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    >>> format_count(1, "rater"), format_count(0, "item")
-    ('1 rater', '0 items')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def natural_key(text: str) -> list[tuple[str, float, str]]:

@@ -24,17 +24,11 @@ def count_pairs(  # noqa: PLR0917 - numba knows no keyword-only arguments
 ) -> None:
     """Count pairs of scores of one item, both from a group or one from inside it.
 
+    ``first`` is the first rating of each item, and the number of ratings; ``rater`` and ``score``
+    are those of each rating, ordered by item; ``group`` (raters, p) is the number of groups for
+    none. Results are ``within``, 1 / (m - 1) each, and ``cross``, (m + n) / (m n) each, both
+    (p, s, s, groups); ``inside`` and ``outside`` (p, s, groups) count items that have both sides.
     Groups are the last dimension of everything, so that the inner loops run over them.
-
-    Args:
-        first: First rating of each item, and the number of ratings; shape (items + 1,).
-        rater: Rater of each rating, ordered by item; shape (ratings,).
-        score: Score of each rating; shape (ratings,).
-        group: Group of each rater, the number of groups for none; shape (raters, p).
-        within: Result: pairs inside each group, 1 / (m - 1) each; shape (p, s, s, groups).
-        cross: Result: pairs across, (m + n) / (m n) each; shape (p, s, s, groups).
-        inside: Result: scores inside, of items that have both sides; shape (p, s, groups).
-        outside: Result: scores outside, of the same items; shape (p, s, groups).
     """
     partitions, n_scores, n_groups = inside.shape
     # Counts are integers: adding one to a float waits for the addition before it.
@@ -143,15 +137,10 @@ def tabulate_raters(  # noqa: PLR0917
 ) -> None:
     """Add the labels of its item to the score that each rating gave, in each replicate.
 
-    Args:
-        first: First rating of each item, and the number of ratings; shape (items + 1,).
-        rater: Rater of each rating, ordered by item; shape (ratings,).
-        score: Score of each rating.
-        label: Safe and unsafe labels of each item; shape (items, 2).
-        cut: Where labels are the crowd's own: scores at or above it are unsafe, and a rating does
-            not label its own item. 0 for labels from elsewhere.
-        weight: How often each item counts; shape (replicates, items).
-        table: Result: rows by score and label; shape (replicates, raters, scores, 2).
+    ``first``, ``rater`` and ``score`` are those of :func:`count_pairs`; ``label`` (items, 2) are
+    safe and unsafe labels, ``weight`` (replicates, items) says how often each item counts, and
+    the result ``table`` is (replicates, raters, scores, 2). Where labels are the crowd's own,
+    scores at or above ``cut`` are unsafe, and a rating does not label its own item; otherwise 0.
     """
     for b in range(weight.shape[0]):
         for i in range(first.size - 1):
@@ -174,13 +163,8 @@ def count_raters(  # noqa: PLR0917
 ) -> None:
     """Count each rater's ratings by score, and those of items that somebody else labels.
 
-    Args:
-        item: Item of each rating; shape (ratings,).
-        rater: Rater of each rating.
-        score: Score of each rating.
-        others: Labels of each item, those of one rating of it taken out; shape (items,).
-        counts: Result: ratings with each score; shape (raters, scores).
-        rated: Result: ratings of items that have a label; shape (raters,).
+    ``others`` are the labels of each item, those of one rating of it taken out. Results are
+    ``counts`` (raters, scores) and ``rated`` (raters,).
     """
     for r in range(score.size):
         counts[rater[r], score[r]] += 1.0
@@ -191,14 +175,9 @@ def count_raters(  # noqa: PLR0917
 def count_scores(
     item: Codes, rater: Codes, score: Scores, rater_class: Index, counts: Codes
 ) -> None:
-    """Count the scores that raters of each class gave to each item; missing ones count nowhere.
+    """Count the scores that raters of each class gave to each item: (classes, items, scores).
 
-    Args:
-        item: Item of each rating; shape (ratings,).
-        rater: Rater of each rating.
-        score: Score of each rating, negative where missing.
-        rater_class: Class of each rater; shape (raters,).
-        counts: Result; shape (classes, items, scores).
+    A negative score is missing and counts nowhere.
     """
     for r in range(score.size):
         if score[r] >= 0:

@@ -2,6 +2,8 @@
 
 import xarray as xr
 
+from sharpbayes.metrics.crowd.association import ratio
+
 
 def priority(
     plurality: xr.DataArray, responsiveness: xr.DataArray, *, n_scores: int
@@ -29,20 +31,15 @@ def priority(
     [0.75, 0.0]
     """
     weight = responsiveness.fillna(0.0) * (plurality >= 0)
-    total = weight.sum("group")
     mean = (weight * plurality).sum("group") / (n_scores - 1)
-    harm: xr.DataArray = mean / total.where(total > 0)
-    return harm
+    return ratio(mean, weight.sum("group"))
 
 
 def disagreement(plurality: xr.DataArray) -> xr.DataArray:
     """Return how far apart the groups of one grouping see each item.
 
-    Args:
-        plurality: Scores 0..K, -1 missing; (..., group, item).
-
-    Returns:
-        Highest less lowest plurality score (..., item); NaN where no group rated the item.
+    It is the highest less the lowest plurality score, from scores (..., group, item), -1 missing;
+    NaN where no group rated the item.
 
     Source: responsiveness paper, Appendix D.
 

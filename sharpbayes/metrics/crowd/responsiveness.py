@@ -1,9 +1,8 @@
 """How well a group of raters responds to the severity of safety violations.
 
 Everything follows from one table: for each group and stratum, how many rows (item, label) have each
-plurality score S = 0..K and each safety label U = 0, 1. Counts may be whole numbers or weights, and
-every function takes any extra leading dimensions (``draw``, ``replicate``); of an array of Dask the
-result is one too, and nothing is read before the result is.
+plurality score S = 0..K and each safety label U = 0, 1, counted or weighted. Every function takes
+any leading dimensions; of an array of Dask the result is one too.
 """
 
 from collections.abc import Collection
@@ -12,7 +11,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.association import auc_pr, auc_roc, kendall_tau, spearman
+from sharpbayes.metrics.crowd.association import (
+    auc_pr,
+    auc_roc,
+    kendall_tau,
+    ratio,
+    rows_below,
+    spearman,
+)
 from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
 from sharpbayes.metrics.stats.metric import Metric, describe
 
@@ -76,11 +82,8 @@ def precision(table: xr.DataArray) -> xr.DataArray:
 
     ``Precision(s) = P(U = 1 | S = s)``
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Shares in [0, 1] (..., score); NaN where the score is unused.
+    Of rows (..., score, unsafe) these are shares in [0, 1] (..., score); NaN where the score is
+    unused.
 
     Source: responsiveness paper, section 4.1.
 
@@ -88,7 +91,7 @@ def precision(table: xr.DataArray) -> xr.DataArray:
     >>> precision(table).values.tolist()
     [0.25, 0.0, 1.0]
     """
-    return _divide(table.isel(unsafe=1, drop=True), table.sum("unsafe"))
+    return ratio(table.isel(unsafe=1, drop=True), table.sum("unsafe"))
 
 
 def recall(table: xr.DataArray) -> xr.DataArray:
@@ -96,11 +99,8 @@ def recall(table: xr.DataArray) -> xr.DataArray:
 
     ``Recall(s) = P(S = s | U = 1)``
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Shares in [0, 1] (..., score) adding to 1; NaN where no row is unsafe.
+    Of rows (..., score, unsafe) these are shares (..., score) adding to 1; NaN where no row is
+    unsafe.
 
     Source: responsiveness paper, section 4.1.
 
@@ -109,7 +109,7 @@ def recall(table: xr.DataArray) -> xr.DataArray:
     [0.25, 0.0, 0.75]
     """
     unsafe = table.isel(unsafe=1, drop=True)
-    return _divide(unsafe, unsafe.sum("score"))
+    return ratio(unsafe, unsafe.sum("score"))
 
 
 def recall_below(table: xr.DataArray) -> xr.DataArray:
@@ -117,11 +117,8 @@ def recall_below(table: xr.DataArray) -> xr.DataArray:
 
     ``P(S < s | U = 0)``
 
-    Args:
-        table: Rows by score and label; (..., score, unsafe).
-
-    Returns:
-        Shares in [0, 1] (..., score), 0 at score 0; NaN where no row is safe.
+    Of rows (..., score, unsafe) these are shares in [0, 1] (..., score), 0 at score 0; NaN where
+    no row is safe.
 
     Source: responsiveness paper, section 4.1.
 
@@ -130,8 +127,7 @@ def recall_below(table: xr.DataArray) -> xr.DataArray:
     [0.0, 0.75, 1.0]
     """
     safe = table.isel(unsafe=0, drop=True)
-    below = safe.cumsum("score").shift(score=1, fill_value=0.0)
-    return _divide(below, safe.sum("score"))
+    return ratio(rows_below(safe), safe.sum("score"))
 
 
 def monotonic_precision_area(precision: xr.DataArray) -> xr.DataArray:
@@ -139,14 +135,10 @@ def monotonic_precision_area(precision: xr.DataArray) -> xr.DataArray:
 
     ``Y(s) = sum_{i < s} (Precision(s) - max_{j <= i} Precision(j))`` over used scores i and j;
     ``MPA = max(0, sum_s Y(s)) / best``, where ``best`` is (K/2)(K/2 + 1) for even K and
-    ((K + 1)/2)^2 for odd K. Y is 0 at an unused score.
+    ((K + 1)/2)^2 for odd K. Y is 0 at an unused score, whose precision is NaN.
 
-    Args:
-        precision: Precision of every score; (..., score), NaN where unused.
-
-    Returns:
-        Areas in [0, 1] (...). NaN where every used precision is 0 (no row is unsafe), where every
-        one is 1 (no row is safe), and where no score is used.
+    Of precision (..., score) these are areas in [0, 1] (...). NaN where every used precision is 0
+    (no row is unsafe), where every one is 1 (no row is safe), and where no score is used.
 
     Raises:
         ValueError: The scale has fewer than two scores.
@@ -174,12 +166,8 @@ def weighted_recall_area(recall_below: xr.DataArray, recall: xr.DataArray) -> xr
 
     ``WRA = sum_s P(S < s | U = 0) Recall(s)``
 
-    Args:
-        recall_below: P(S < s | U = 0); (..., score).
-        recall: P(S = s | U = 1); (..., score).
-
-    Returns:
-        Areas in [0, 1] (...); NaN where no row is safe or none is unsafe.
+    Of shares (..., score) these are areas in [0, 1] (...); NaN where no row is safe or none is
+    unsafe.
 
     Source: responsiveness paper, section 4.1.
 
@@ -192,16 +180,9 @@ def weighted_recall_area(recall_below: xr.DataArray, recall: xr.DataArray) -> xr
 
 
 def harmonic_mean(mpa: xr.DataArray, wra: xr.DataArray) -> xr.DataArray:
-    """Return the harmonic mean of both areas.
+    """Return the harmonic mean of both areas, in [0, 1]; NaN where either is.
 
     ``HM = 2 MPA WRA / (MPA + WRA)``, and 0 where both are 0.
-
-    Args:
-        mpa: Monotonic precision area (...).
-        wra: Weighted recall area (...).
-
-    Returns:
-        Means in [0, 1] (...); NaN where either is NaN.
 
     Source: responsiveness paper, section 4.1.
 
@@ -280,15 +261,7 @@ def responsiveness(
 
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
-    """Return the metrics of a table of rows by score and label, (..., score, unsafe).
-
-    Metrics by score are over (..., score), the others over (...); each is missing as it says.
-    ``names`` selects some of :data:`METRICS`; None computes all.
-
-    >>> table = xr.DataArray([[3.0, 1.0], [1.0, 0.0], [0.0, 3.0]], dims=("score", "unsafe"))
-    >>> float(severity_metrics(table)["wra"])
-    0.75
-    """
+    """Return the metrics of rows (..., score, unsafe): all of :data:`METRICS`, or some."""
     wanted = {metric.name for metric in METRICS} if names is None else set(names)
     needed = set(wanted)
     for metric in reversed(METRICS):
@@ -359,11 +332,7 @@ METRICS: tuple[Metric, ...] = (
 def metric_names(
     *, by_score: bool | None = False, compared: bool | None = None, headline: bool | None = None
 ) -> list[str]:
-    """Return the names of the metrics with these properties; None: with or without.
-
-    >>> metric_names(headline=True)
-    ['mpa', 'wra', 'hm']
-    """
+    """Return the names of the metrics with these properties; None: with or without."""
     return [
         metric.name
         for metric in METRICS
@@ -371,11 +340,6 @@ def metric_names(
         and compared in (None, metric.compared)
         and headline in (None, metric.headline)
     ]
-
-
-def _divide(part: xr.DataArray, total: xr.DataArray) -> xr.DataArray:
-    """A share, NaN where the total is 0."""
-    return part / total.where(total > 0)
 
 
 def _precision_area(precision: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,8 +1,7 @@
 """Plurality scores and safety labels, which responsiveness compares, from single ratings.
 
-Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes
-any extra leading dimensions (``draw``, ``replicate``) of its first argument; of an array of Dask
-the result is one too, and blocks are read when it is.
+Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every function takes any
+leading dimensions of its first argument; of an array of Dask the result is one too.
 """
 
 from functools import partial
@@ -81,12 +80,8 @@ def plurality(counts: xr.DataArray) -> xr.DataArray:
 
     ``S[g, i] = max argmax_s count[g, i, s]``
 
-    Args:
-        counts: How often each score was given; (..., group, item, score).
-
-    Returns:
-        Scores 0..K (..., group, item); -1 where the group did not rate the item. One rating is
-        enough.
+    Of counts (..., group, item, score) these are scores 0..K (..., group, item); -1 where the group
+    did not rate the item. One rating is enough.
 
     Source: responsiveness paper, section 5.1.
 
@@ -124,9 +119,8 @@ def expert_label_counts(
     >>> expert_label_counts(label, item=item, n_items=2).values.tolist()
     [[1, 2], [0, 0]]
     """
-    rows = _check_labels(label, dim="rating")
     counts = score_counts(
-        rows,
+        _check_labels(label, dim="rating"),
         item=item,
         rater=np.zeros(len(item), dtype=np.int32),
         membership=xr.DataArray(np.ones((1, 1), dtype=bool), dims=("group", "rater")),
@@ -180,22 +174,15 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
 def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray:
     """Turn one label for each item into counts: one row for each item.
 
-    Args:
-        label: 1 unsafe, 0 safe, -1 missing; (..., item), the items last.
-
-    Returns:
-        Counts 0 or 1 (..., item, unsafe) with ``unsafe = [0, 1]``.
-
-    Raises:
-        ValueError: A label is neither 0, 1 nor -1.
+    Labels (..., item) are 1 unsafe, 0 safe and -1 missing; others are refused. Counts are 0 or 1
+    (..., item, unsafe) with ``unsafe = [0, 1]``.
 
     >>> item_label_counts(np.array([1, 0, -1])).values.tolist()
     [[0, 1], [1, 0], [0, 0]]
     """
     rows = _check_labels(label, dim="item")
     unsafe = xr.DataArray([0, 1], dims="unsafe", coords={"unsafe": [0, 1]})
-    counts: xr.DataArray = (rows == unsafe).astype(np.int32)
-    return counts
+    return (rows == unsafe).astype(np.int32)
 
 
 def _check_labels(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.DataArray:

@@ -6,16 +6,13 @@ from numpy.typing import NDArray
 
 
 def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
-    """Return the mean harm under a policy's weights of the dimensions.
+    """Return the mean harm under a policy's weights of the dimensions, in [0, 1].
 
     s = sum_i w_i H_i
 
     Args:
-        dimension_mean: Mean harm H in [0, 1] over (..., dimension).
+        dimension_mean: Mean harm H in [0, 1] over (..., dimension); a missing one makes s missing.
         policy: w over (dimension): none negative, adding up to 1.
-
-    Returns:
-        Scores in [0, 1] over the other dimensions; NaN if any mean is.
 
     Raises:
         ValueError: A weight is negative, or the weights do not add up to 1.
@@ -40,12 +37,7 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
 def admissible(cvar: xr.DataArray, tolerance: float) -> xr.DataArray:
     """Return which models' tail risk is within a tolerance: CVaR <= tolerance.
 
-    Args:
-        cvar: CVaR of the cumulative log-risk over (..., model).
-        tolerance: Largest admissible CVaR, in the same unit.
-
-    Returns:
-        Bool; False where CVaR is missing.
+    The tolerance has the unit of CVaR (..., model); False where CVaR is missing.
 
     Source: SHARP, section 3.2.
 
@@ -60,11 +52,7 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
 
     Delta(a, b) = CVaR(a) - CVaR(b)
 
-    Args:
-        cvar: CVaR over (..., model).
-
-    Returns:
-        Differences over (..., model, other); NaN if either CVaR is.
+    Of CVaR over (..., model) these are over (..., model, other); NaN if either CVaR is.
 
     Source: SHARP, Appendix H (paired bootstrap of Delta-CVaR).
 
@@ -76,13 +64,7 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
 
 
 def separable(interval: xr.DataArray) -> xr.DataArray:
-    """Return where an interval excludes 0.
-
-    Args:
-        interval: Bounds over (..., bound) with bound = lower, upper.
-
-    Returns:
-        Bool over the other dimensions; False where a bound is missing.
+    """Return where an interval over (..., bound) excludes 0; False where a bound is missing.
 
     Source: SHARP, Appendix H (an interval with 0 inside: not separable).
 
@@ -120,14 +102,8 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
 
-    As :func:`tiers`, but two models are separable where their own intervals do not overlap.
-
-    Args:
-        cvar: CVaR over (..., model).
-        cvar_interval: Interval of CVaR over (..., model, bound).
-
-    Returns:
-        As for :func:`tiers`.
+    As :func:`tiers`, but two models are separable where their own intervals, over (..., model,
+    bound), do not overlap.
 
     Source: SHARP, section 3.3.
 

@@ -15,11 +15,8 @@ def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
 
     MAD = (1/K) sum_k |s_k - (1/K) sum_k' s_k'|
 
-    Args:
-        sub_index: Values in [0, 1] over (..., judge); a missing judge is left out.
-
-    Returns:
-        Values in [0, 0.5] over the other dimensions; NaN with fewer than two judges.
+    Of values in [0, 1] over (..., judge) it is in [0, 0.5]. A missing judge is left out; NaN with
+    fewer than two judges.
 
     Source: SHARP, Appendix B.1.
 
@@ -34,12 +31,9 @@ def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
 def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
     """Return mean and standard deviation of the judges' deviation over all cells, by dimension.
 
-    Args:
-        sub_index: Values in [0, 1] over (..., judge, dimension).
-
-    Returns:
-        Over (dimension): ``mad``, ``mad_sd`` (ddof 1) and ``mad_n``, the number of cells with
-        at least two judges; NaN where there is none (``mad_sd``: fewer than two).
+    Of values in [0, 1] over (..., judge, dimension) these are ``mad``, ``mad_sd`` (ddof 1) and
+    ``mad_n``, the number of cells with at least two judges, over (dimension); NaN where there is
+    none (``mad_sd``: fewer than two).
 
     Source: SHARP, Table 5.
 
@@ -96,12 +90,8 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
 def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
     """Return mean, median and standard deviation (ddof 1) of the concordance over models.
 
-    Args:
-        tau: From :func:`concordance`, over (..., model); missing models are left out.
-
-    Returns:
-        ``concordance_mean``, ``concordance_median``, ``concordance_sd`` and
-        ``concordance_models``, the number of models, over the other dimensions.
+    The result has ``concordance_mean``, ``concordance_median``, ``concordance_sd`` and
+    ``concordance_models``, the number of models; models without a value are left out.
 
     Source: SHARP, Table 7.
 

@@ -15,12 +15,8 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
 
     e_j = x_j - reference, or x_j less the mean of the judges where there is no reference
 
-    Args:
-        sub_index: Values in [0, 1] over (..., judge).
-        reference: Values taken as the truth, over the other dimensions, or None.
-
-    Returns:
-        Errors in [-1, 1] over (cell, judge).
+    Of values in [0, 1] over (..., judge), and a reference taken as the truth over the other
+    dimensions, errors are in [-1, 1] over (cell, judge).
 
     >>> x = xr.DataArray([[0.2, 0.4], [np.nan, 0.1]], dims=("prompt", "judge"))
     >>> judge_errors(x, None).values
@@ -34,14 +30,10 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
 
 
 def error_correlation(errors: xr.DataArray) -> xr.DataArray:
-    """Return the correlation of the errors of every two judges.
+    """Return the correlation of the errors (cell, judge) of every two judges.
 
-    Args:
-        errors: From :func:`judge_errors`, over (cell, judge).
-
-    Returns:
-        Correlations over (judge, other_judge); NaN with fewer than two cells and for a judge whose
-        errors are constant.
+    It is over (judge, other_judge); NaN with fewer than two cells and for a judge whose errors are
+    constant.
 
     >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
     ...                       ("cell", "judge"))
@@ -100,13 +92,9 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
 def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
     """Return the effective number of judges, of all and with each one left out.
 
-    Args:
-        sub_index: Values in [0, 1] over (..., judge).
-        reference: Values taken as the truth, over the other dimensions, or None.
-
-    Returns:
-        ``effective_judges``, ``effective_judges_without`` (judge_out) and ``error_correlation``
-        (judge, other_judge); see :func:`effective_judges`.
+    Arguments are those of :func:`judge_errors`. The result has ``effective_judges``,
+    ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge); see
+    :func:`effective_judges`.
 
     >>> rng = np.random.default_rng(1)
     >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))

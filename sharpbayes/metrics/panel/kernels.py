@@ -26,21 +26,14 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
 ) -> None:
     """Compute the quantile and the tail means of rows of values under rows of weights.
 
-    Args:
-        ordered: Values, ascending, the missing ones last; shape (v, n).
-        others: Other numbers of each unit to average over the tail; shape (c, v, n).
-        order: Unit of each of ``ordered``; shape (v, n).
-        present: Number of values of a row that are not missing; shape (v,).
-        weights: Non-negative weight of each unit; shape (w, n).
-        totals: Sums of ``weights`` over units; shape (w,).
-        value_row: For each result its row of values; shape (k,).
-        weight_row: For each result its row of weights; shape (k,).
-        alpha: Tail level in (0, 1).
-        split: Whether values equal to the quantile count only as far as they fill a mass of
-            1 - alpha.
-        var: Result: quantiles, NaN where no value has weight; shape (k,).
-        means: Result: means of the values and of ``others`` over the tail, NaN likewise; shape
-            (1 + c, k).
+    ``ordered`` (v, n) are values, ascending, the missing ones last; ``order`` (v, n) their units,
+    and ``present`` (v,) the number that is not missing. ``others`` (c, v, n) are other numbers of
+    each unit to average over the tail. ``weights`` (w, n) are not negative, ``totals`` (w,) their
+    sums; ``value_row`` and ``weight_row`` (k,) are the rows of each result. With ``split``, values
+    equal to the quantile count only as far as they fill a mass of 1 - alpha.
+
+    Results are ``var`` (k,), the quantiles, and ``means`` (1 + c, k) over the tail, of the values
+    and of ``others``; NaN where no value has weight.
     """
     w, current = np.empty(weights.shape[1]), -1
     for k in range(value_row.size):
@@ -82,11 +75,10 @@ def _scan(
 ) -> tuple[int, int, float, float, float]:
     """Go from the top to the lowest value, the quantile, where cumulative weight meets the target.
 
-    Returns:
-        First and last position of the values equal to the quantile, the weight above them, their
-        weight, and the weighted sum of the distances of values above them from the top one. Sums
-        of distances make the mean of equal values that value, so that models with equal tails
-        differ by exactly 0.
+    The result is the first and last position of the values equal to the quantile, the weight above
+    them, their weight, and the weighted sum of the distances of values above them from the top one.
+    Sums of distances make the mean of equal values that value, so that models with equal tails
+    differ by exactly 0.
     """
     over, shortfall, top, i = 0.0, 0.0, values[-1], values.size - 1
     while i >= 3:  # noqa: PLR2004 - four at a time: their sums do not wait for each other
@@ -137,12 +129,9 @@ def _mean_from(  # noqa: PLR0917
 
 @njit(cache=True, nogil=True)
 def pool_log_sum_exp(x: Floats, temperature: float, result: Floats) -> None:
-    """Fill in the log-sum-exp over the middle axis, of the values that are not missing.
+    """Fill in tau log(mean_j exp(x_j / tau)) over the middle axis of x (a, j, b).
 
-    Args:
-        x: Values, NaN where missing; shape (a, j, b).
-        temperature: tau > 0.
-        result: tau log(mean_j exp(x_j / tau)), NaN where every value is missing; shape (a, b).
+    Values that are NaN are left out; the result is NaN where every value is.
     """
     before, members, after = x.shape
     for i in range(before):

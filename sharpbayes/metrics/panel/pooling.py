@@ -15,7 +15,7 @@ def log_sum_exp(
     missing: Literal["available", "error"],
     dim: str = "judge",
 ) -> xr.DataArray:
-    """Return the log-sum-exp of the judges' values.
+    """Return the log-sum-exp of the judges' values, between their mean and their maximum.
 
     LSE_tau(x) = tau log((1/J) sum_j exp(x_j / tau))
 
@@ -25,9 +25,6 @@ def log_sum_exp(
         missing: ``available``: J counts the judges that are there, NaN with none. ``error``:
             refuse instead.
         dim: Dimension of the judges.
-
-    Returns:
-        Values between the mean and the maximum, over the other dimensions.
 
     Raises:
         ValueError: ``temperature`` is not positive, or a judge is missing and ``missing`` is

@@ -24,17 +24,8 @@ def weighted_mean(
 ) -> xr.DataArray:
     """Return the mean over ``dim``: sum_q w_q x_q / sum_q w_q.
 
-    Args:
-        x: Values in any unit over (..., ``dim``); missing ones are left out.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: As for :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
-
-    Returns:
-        Means over the other dimensions, those of ``weights`` first; NaN where nothing is left.
-
-    Raises:
-        ValueError: A weight is negative or missing.
-        xarray.AlignmentError: ``x`` and ``weights`` have other labels.
+    Arguments, missing values and errors are those of
+    :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
 
     Source: SHARP, Eqs 23 and 30.
 
@@ -50,17 +41,7 @@ def volatility(
 ) -> xr.DataArray:
     """Return the population standard deviation: sqrt(sum_q w_q (x_q - mean)^2 / sum_q w_q).
 
-    Args:
-        x: Values in any unit over (..., ``dim``); missing ones are left out.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: As for :func:`sharpbayes.metrics.panel.tail.value_at_risk`.
-
-    Returns:
-        Standard deviations (ddof 0), shaped as for :func:`weighted_mean`.
-
-    Raises:
-        ValueError: A weight is negative or missing.
-        xarray.AlignmentError: ``x`` and ``weights`` have other labels.
+    Arguments, missing values and errors are those of :func:`weighted_mean`.
 
     Source: SHARP, Eq. 24.
 

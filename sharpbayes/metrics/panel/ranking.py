@@ -47,13 +47,9 @@ def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
 def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
     """Return rank correlations between the orderings of models by different aggregates.
 
-    Args:
-        profile: ``mean``, ``cvar``, ``radius_cvar``, ``max_cvar`` and ``any_harm_mean`` over
-            (model); see :func:`sharpbayes.metrics.panel.profile.profile`.
-
-    Returns:
-        ``aggregate_kendall``, ``aggregate_kendall_p``, ``aggregate_spearman`` and
-        ``aggregate_spearman_p`` over (aggregate, other_aggregate).
+    The profile has the variables of :data:`AGGREGATES` over (model). The result has
+    ``aggregate_kendall``, ``aggregate_kendall_p``, ``aggregate_spearman`` and
+    ``aggregate_spearman_p`` over (aggregate, other_aggregate).
 
     Source: SHARP, Table 13.
 
@@ -75,16 +71,9 @@ def decision_flip(
 
     |mean(a) - mean(b)| <= max_mean_gap  and  |CVaR(a) - CVaR(b)| >= min_tail_gap
 
-    Args:
-        mean: Mean log-risk over (..., model).
-        cvar: CVaR of log-risk over (..., model).
-        max_mean_gap: Largest difference of means.
-        min_tail_gap: Smallest difference of CVaR.
-
-    Returns:
-        ``decision_flip`` and ``order_reversed`` (a flip where the model with the lower mean has the
-        higher CVaR) over (..., model, other); symmetric, False on the diagonal and where a value is
-        missing.
+    Of mean and CVaR of log-risk over (..., model) these are ``decision_flip`` and
+    ``order_reversed`` (a flip where the model with the lower mean has the higher CVaR) over
+    (..., model, other); symmetric, False on the diagonal and where a value is missing.
 
     Source: SHARP, Appendix F and Table 14, whose own pair keeps its order.
 

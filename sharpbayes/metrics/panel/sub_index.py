@@ -12,13 +12,9 @@ Missing = Literal["strict", "available"]
 
 @dataclass(frozen=True)
 class SubIndexPart:
-    """A part of a sub-index: a reduction over indicators, with its weight.
+    """A part of a sub-index: a reduction of :data:`REDUCTIONS` over indicators, with its weight.
 
-    Attributes:
-        name: Name of the part, such as coverage.
-        reduction: A key of :data:`REDUCTIONS`.
-        indicators: Names of the indicators reduced.
-        weight: Weight of the part; the weights of a sub-index add up to 1.
+    The weights of a sub-index add up to 1.
     """
 
     name: str
@@ -113,13 +109,7 @@ def _amplifier(normalised: xr.DataArray, name: str, *, skipna: bool) -> xr.DataA
 def sub_indices(
     normalised: xr.DataArray, definitions: Sequence[SubIndex], *, missing: Missing
 ) -> xr.DataArray:
-    """Return every sub-index along ``dimension``; see :func:`sub_index`.
-
-    >>> phi = xr.DataArray([0.6, 0.8], {"indicator": ["f1", "f2"]})
-    >>> fairness = SubIndex("fairness", (SubIndexPart("rms", "rms", ("f1", "f2"), 1.0),))
-    >>> sub_indices(phi, [fairness], missing="strict").round(4).values
-    array([0.7071])
-    """
+    """Return every sub-index along ``dimension``; see :func:`sub_index`."""
     parts = [sub_index(normalised, definition, missing=missing) for definition in definitions]
     names = [definition.name for definition in definitions]
     joined = xr.concat(parts, "dimension", coords="minimal", compat="override")

@@ -38,12 +38,7 @@ class Protocol:
     weights: xr.DataArray | None = None
 
     def risk(self, sub_index: xr.DataArray) -> xr.DataArray:
-        """Return the cumulative log-risk L from sub-indices over (..., judge, dimension).
-
-        >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
-        >>> float(Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x).round(4))
-        1.3863
-        """
+        """Return the cumulative log-risk L from sub-indices over (..., judge, dimension)."""
         harm = log_sum_exp(sub_index, temperature=self.temperature, missing=self.judges_missing)
         return log_risk(log_risk_part(harm, epsilon=self.epsilon))
 
@@ -61,14 +56,9 @@ class Protocol:
 def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Dataset:
     """Return the tail risk of each model with each judge left out.
 
-    Args:
-        sub_index: Values in [0, 1] over (model, prompt, judge, dimension), two judges or more.
-        protocol: The computation of CVaR, the same with and without the judge.
-
-    Returns:
-        ``lojo_cvar`` in nat and ``lojo_rank`` (1 the lowest) over (judge_out, model);
-        ``lojo_tau``, Kendall's tau-b to the CVaR of all judges, and ``lojo_tau_p`` over
-        (judge_out).
+    Of values in [0, 1] over (model, prompt, judge, dimension), two judges or more, these are
+    ``lojo_cvar`` in nat and ``lojo_rank`` (1 the lowest) over (judge_out, model); ``lojo_tau``,
+    Kendall's tau-b to the CVaR of all judges, and ``lojo_tau_p`` over (judge_out).
 
     Source: SHARP, Appendix B.2 and Table 6.
 
@@ -137,15 +127,10 @@ def temperature_sweep(
 ) -> xr.Dataset:
     """Return the profile of each model at other temperatures of the judges' log-sum-exp.
 
-    Args:
-        sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
-        temperatures: Temperatures to try, besides that of ``protocol``.
-        protocol: The computation of CVaR, and the temperature that others are compared with.
-
-    Returns:
-        ``temperature_mean`` and ``temperature_cvar`` in nat over (temperature, model),
-        temperatures ascending; ``temperature_kendall`` and ``temperature_spearman`` against the
-        protocol's own; ``temperature_spread`` (model), the largest less the smallest CVaR.
+    Of values in [0, 1] over (model, prompt, judge, dimension) these are ``temperature_mean`` and
+    ``temperature_cvar`` in nat over (temperature, model), temperatures ascending, that of
+    ``protocol`` among them; ``temperature_kendall`` and ``temperature_spearman`` against the
+    protocol's own; ``temperature_spread`` (model), the largest less the smallest CVaR.
 
     Source: SHARP, Appendix E, Tables 9-11.
 
@@ -167,16 +152,10 @@ def temperature_sweep(
 
 
 def alpha_sweep(risk: xr.DataArray, alphas: Sequence[float], protocol: Protocol) -> xr.Dataset:
-    """Return the tail risk of each model at other tail levels.
+    """Return the tail risk of each model at other tail levels, besides that of ``protocol``.
 
-    Args:
-        risk: Log-risk over (model, prompt).
-        alphas: Tail levels to try, besides that of ``protocol``.
-        protocol: The computation of CVaR, and the tail level that others are compared with.
-
-    Returns:
-        ``alpha_cvar`` in nat over (alpha, model), levels ascending; ``alpha_kendall`` and
-        ``alpha_spearman`` against the protocol's own.
+    Of log-risk over (model, prompt) these are ``alpha_cvar`` in nat over (alpha, model), levels
+    ascending; ``alpha_kendall`` and ``alpha_spearman`` against the protocol's own.
 
     Source: SHARP, Table 16.
 

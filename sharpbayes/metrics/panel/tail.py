@@ -64,21 +64,18 @@ def conditional_value_at_risk(
     dim: str | Sequence[str] = "prompt",
     weights: Weights | None = None,
 ) -> xr.DataArray:
-    """Return the mean of the upper tail.
+    """Return the mean of the upper tail, in the unit of ``x``.
 
     CVaR = E[x | x >= VaR]
 
     Args:
-        x: Values in any unit over (..., ``dim``); missing ones are left out.
+        x: Values, as for :func:`value_at_risk`, and so are missing ones and errors.
         alpha: Tail level in (0, 1).
         estimator: ``inclusive``: the mean of all values at or above VaR, ties included.
             ``rockafellar-uryasev``: the mean of a mass of exactly 1 - alpha; of the values equal
             to VaR only the share that fills it counts.
         dim: Dimension, or dimensions, of the distribution.
         weights: As for :func:`value_at_risk`.
-
-    Returns:
-        Means in the unit of ``x``, shaped as for :func:`value_at_risk`; NaN where nothing is left.
 
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 
@@ -105,17 +102,9 @@ def log_risk_tail(
 
     S_i = E[l_i | L >= VaR(L)] / CVaR(L)
 
-    Args:
-        part: Log-risk l_i in nat over (..., ``dim``, dimension).
-        log_risk: L over (..., ``dim``), the sum of ``part``; missing ones are left out.
-        alpha: Tail level in (0, 1).
-        estimator: As for :func:`conditional_value_at_risk`.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: As for :func:`value_at_risk`.
-
-    Returns:
-        ``var`` and ``cvar`` in nat, shaped as for :func:`value_at_risk`, and ``tail_share``
-        (..., dimension), shares that add up to 1; NaN where nothing is left.
+    L over (..., ``dim``) is the sum of its parts l_i over (..., ``dim``, dimension), in nat. The
+    result has ``var``, ``cvar`` and ``tail_share`` (..., dimension), shares that add up to 1. Other
+    arguments, missing values and errors are those of :func:`conditional_value_at_risk`.
 
     Source: SHARP, Eqs 25 and 26, Table 4.
 
@@ -138,13 +127,7 @@ def unit_weights(
 ) -> UnitWeights:
     """Return checked weights of the values along ``dim`` and their sums; None gives ones.
 
-    To compute several statistics of the same values, prepare their weights once: every function
-    takes what this returns in place of ``weights``. Errors are those of :func:`value_at_risk`.
-
-    >>> x = xr.DataArray([7.0, 8.0], dims="prompt")
-    >>> ones, total = unit_weights(x, dim="prompt", weights=None)
-    >>> ones.values, float(total)
-    (array([1., 1.]), 2.0)
+    Every function takes what this returns in place of ``weights``, to prepare them only once.
     """
     if isinstance(weights, UnitWeights):
         return weights

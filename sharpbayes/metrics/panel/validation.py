@@ -16,13 +16,7 @@ MIN_MODELS = 3
 
 
 def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
-    """Return the prompts (``dim``) that every model has a value for, of x over (model, ``dim``, ...).
-
-    >>> x = xr.DataArray([[1.0, 2.0], [3.0, np.nan]], dims=("model", "prompt"))
-    >>> common_prompts(x, dim="prompt").values
-    array([[1.],
-           [3.]])
-    """
+    """Return the prompts (``dim``) that every model has a value for, of x over (model, ``dim``)."""
     return x.dropna(dim)
 
 
@@ -166,11 +160,8 @@ def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr
 def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
     """Return partial eta squared from eta squared: eta2_c / (eta2_c + eta2_residual).
 
-    Args:
-        eta2: Shares over (component), one of them ``residual``.
-
-    Returns:
-        The same dimension; NaN for ``residual``, and where a component and it are both 0.
+    Both are over (component), one of them ``residual``. NaN for ``residual``, and where a component
+    and it are both 0.
 
     Source: SHARP, Table 20.
 

@@ -37,13 +37,7 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
 
 
 def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
-    """Return intervals, missing where they have no width: equal resamples show no uncertainty.
-
-    >>> bounds = xr.Dataset({"hm": (("group", "bound"), [[0.1, 0.3], [0.2, 0.2]])})
-    >>> intervals_with_width(bounds)["hm"].values
-    array([[0.1, 0.3],
-           [nan, nan]])
-    """
+    """Return intervals, missing where they have no width: equal resamples show no uncertainty."""
     return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
 
 

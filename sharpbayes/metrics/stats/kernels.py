@@ -21,15 +21,10 @@ def _mix(state: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def count_draws(seed: int, start: int, counts: Counts) -> None:
-    """Fill each row with the counts of n draws with replacement from n units.
+    """Fill each row (replicates, n) with the counts of n draws with replacement from n units.
 
     Row r is replicate ``start + r`` and has a stream of its own, so that blocks and threads do
     not change results. Draws are exact: 32-bit words by Lemire's method (2019), with rejection.
-
-    Args:
-        seed: Seed of all streams.
-        start: Number of the first replicate.
-        counts: Result; shape (replicates, n).
     """
     replicates, n = counts.shape
     size = np.uint64(n)
@@ -54,13 +49,8 @@ def count_draws(seed: int, start: int, counts: Counts) -> None:
 def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
     """Fill the counts of draws with replacement among the members of units drawn before.
 
-    A unit with count c has c times m draws among its m members. Row r has a stream of its own.
-
-    Args:
-        seed: Seed of all streams; not that of ``outer``.
-        start: Number of the first replicate.
-        outer: Counts of units; shape (replicates, n).
-        counts: Result; shape (replicates, n, m).
+    A unit with count c in ``outer`` (replicates, n) has c times m draws among its m members, in
+    ``counts`` (replicates, n, m). Row r has a stream of its own, other than that of ``outer``.
     """
     replicates, n, m = counts.shape
     for row in range(replicates):

@@ -21,8 +21,7 @@ class Metric:
         inputs: Names of the values that the function takes, in their order.
         by_score: Of a crowd: whether there is a value for each score of the scale.
         compared: Of a crowd: whether differences between groups are tested.
-        headline: Of a crowd: whether summaries, the posterior tables, sample sizes and single
-            raters show it.
+        headline: Of a crowd: whether summaries and tables of groups and raters show it.
     """
 
     name: str
@@ -38,12 +37,7 @@ class Metric:
 
 
 def describe(values: xr.Dataset, metrics: Iterable[Metric]) -> xr.Dataset:
-    """Return a dataset whose metrics say what they are, in their attributes.
-
-    >>> mean = Metric("mean", "mean", "mean log-risk", xr.DataArray.mean, unit="nat")
-    >>> describe(xr.Dataset({"mean": 1.0}), [mean])["mean"].attrs
-    {'long_name': 'mean log-risk', 'units': 'nat', 'range': '[0, 1]'}
-    """
+    """Return a dataset whose metrics say what they are, in their attributes."""
     for metric in metrics:
         if metric.name in values:
             attrs = {"long_name": metric.meaning, "units": metric.unit, "range": metric.range}

@@ -47,11 +47,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
     ``adjusted_(i) = min over j >= i of p_(j) n / j``, the p values in ascending order.
 
-    Args:
-        p: p values of any shape; NaN for tests that were not made.
-
-    Returns:
-        Adjusted p values in [0, 1], of the same shape; NaN likewise.
+    Of p values of any shape, NaN for tests that were not made, these are in [0, 1], NaN likewise.
 
     >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.04, nan, 0.04]
@@ -67,11 +63,7 @@ def holm(p: Floats) -> Floats:
 
     ``adjusted_(i) = max over j <= i of (n - j + 1) p_(j)``, the p values in ascending order.
 
-    Args:
-        p: p values of any shape; NaN for tests that were not made.
-
-    Returns:
-        Adjusted p values in [0, 1], of the same shape; NaN likewise.
+    Of p values of any shape, NaN for tests that were not made, these are in [0, 1], NaN likewise.
 
     >>> holm(np.array([0.01, 0.04, np.nan, 0.03])).tolist()
     [0.03, 0.06, nan, 0.06]

@@ -94,11 +94,7 @@ def rater_weights(
 def category_membership(category: xr.DataArray) -> xr.DataArray:
     """Return weights that keep the prompts of one category each.
 
-    Args:
-        category: Category of each prompt, over (prompt).
-
-    Returns:
-        1 or 0 over (category, prompt), categories sorted.
+    They are 1 or 0 over (category, prompt), categories sorted, from the category of each prompt.
 
     >>> kept = category_membership(xr.DataArray(["b", "a", "b"], dims="prompt"))
     >>> kept["category"].values.tolist(), kept.values.tolist()
@@ -111,15 +107,10 @@ def category_membership(category: xr.DataArray) -> xr.DataArray:
 
 
 def flag_refusals(indicators: xr.DataArray, *, cut: float) -> xr.DataArray:
-    """Return which answers are refusals: the judges' mean refusal is at or above a cut.
+    """Return which answers are refusals: the judges' mean refusal is at or above a decided cut.
 
-    Args:
-        indicators: Refusal indicators in [0, 1] over (..., judge, indicator); of several the largest
-            counts. Missing ones are left out.
-        cut: Decided share from which an answer counts as refused.
-
-    Returns:
-        Bool over the other dimensions; False where every indicator is missing.
+    Of refusal indicators in [0, 1] over (..., judge, indicator) the largest counts. Missing ones
+    are left out; False where every indicator is missing.
 
     Source: SHARP, section 4: low risk may be refusal.
 

@@ -50,23 +50,17 @@ def bootstrap_counts(
 def nested_bootstrap_counts(
     counts: xr.DataArray, samples: xr.DataArray, *, seed: int
 ) -> xr.DataArray:
-    """Return how often each repeated generation is drawn inside the units that were drawn.
+    """Return how often each generation is drawn in each resample, (replicate, unit, sample).
 
     A prompt drawn c times has c times m draws with replacement among its m generations, so that a
     resample varies as prompts and generations do. The seed is that of ``counts``; generations have
-    random streams of their own. The result is over (replicate, unit, sample).
-
-    >>> counts = xr.DataArray([[2.0, 0.0]], {"replicate": [0]}, ("replicate", "prompt"))
-    >>> drawn = nested_bootstrap_counts(counts, xr.DataArray(["a", "b"], dims="sample"), seed=1)
-    >>> drawn.sum("sample").values
-    array([[4., 0.]])
+    random streams of their own.
     """
     nested = np.empty((*counts.shape, samples.size))
     start = int(counts["replicate"][0]) if counts.sizes["replicate"] else 0
     count_nested(seed ^ NESTED, start, counts.to_numpy(), nested)
     dim = str(samples.dims[0])
-    coords = {**counts.coords}
-    return xr.DataArray(nested, coords | _labels(samples, dim), (*counts.dims, dim))
+    return xr.DataArray(nested, {**counts.coords, **_labels(samples, dim)}, (*counts.dims, dim))
 
 
 def bootstrap(
@@ -78,15 +72,10 @@ def bootstrap(
     dim: str,
     block: int,
 ) -> xr.Dataset:
-    """Return a statistic of every resample, computed in blocks so that memory stays bounded.
+    """Return a statistic of weights (replicate, ``dim``) for every resample of the units.
 
-    Args:
-        statistic: Function of weights over (replicate, ``dim``).
-        units: Labels of the units, over ``dim``.
-        replicates: Number of resamples B.
-        seed: Seed.
-        dim: Dimension that is resampled.
-        block: Largest number of replicates at once; it does not change the result.
+    It is computed in blocks of at most ``block`` replicates, so that memory stays bounded; their
+    size does not change the result.
     """
     blocks = -(-replicates // block)
     size = -(-replicates // (blocks + -blocks % BLOCK_MULTIPLE))
@@ -129,11 +118,7 @@ def jackknife(
 
 
 def block_size(units: int) -> int:
-    """Return the number of resamples at once with which memory stays bounded.
-
-    >>> block_size(1000), block_size(100_000)
-    (5000, 250)
-    """
+    """Return the number of resamples at once with which memory stays bounded."""
     return max(MIN_BLOCK, BLOCK_CELLS // units)
 
 
