@@ -21,11 +21,7 @@ _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1
 
 
 def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
-    """Return a code for each value and the text of each code; every code is used.
-
-    >>> factorize(pd.Series(["b", "a", "b"]))
-    (array([0, 1, 0]), ['b', 'a'])
-    """
+    """Return a code for each value and the text of each code; every code is used."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, texts = values.cat.codes.to_numpy(), values.cat.categories
         used = np.zeros(len(texts), dtype=bool)
@@ -48,11 +44,7 @@ def make_factor(values: pd.Series, *, order: Sequence[str] | None = None) -> Fac
 
 
 def take_chunked(values: NDArray[Any], positions: NDArray[np.integer]) -> NDArray[Any]:
-    """Return ``values[positions]`` in chunks: NumPy copies positions of 32 bits as ones of 64.
-
-    >>> take_chunked(np.array([5, 7]), np.array([1, 1, 0], np.int32)).tolist()
-    [7, 7, 5]
-    """
+    """Return ``values[positions]`` in chunks: NumPy copies positions of 32 bits as ones of 64."""
     taken = np.empty(positions.shape, values.dtype)
     for start in range(0, positions.size, ROWS):
         rows = slice(start, start + ROWS)
@@ -129,14 +121,8 @@ def parse_flags(values: pd.Series, *, path: str) -> tuple[Scores, list[Diagnosti
     return parse_scores(values, BooleanScale(kind="boolean"), path=path)
 
 
-def parse_numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return every value as a number, and the rows of those that are none.
-
-    Times become seconds; empty cells are missing.
-
-    >>> parse_numbers(pd.Series(["3", "", "x"]))
-    (array([ 3., nan, nan]), array([2]))
-    """
+def parse_times(values: pd.Series, *, path: str) -> tuple[NDArray[np.float64], list[Diagnostic]]:
+    """Return every number, or date in seconds; an empty cell is missing, another is a problem."""
     codes, labels = factorize(values)
     texts = pd.Series(labels, dtype=str)
     empty = texts.str.strip() == ""
@@ -145,8 +131,14 @@ def parse_numbers(values: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.in
         times = pd.to_datetime(texts.where(~empty), errors="coerce", utc=True, format="ISO8601")
         numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
     array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = ~np.isfinite(array) & ~empty.to_numpy()
-    return array[codes], np.flatnonzero(wrong[codes])
+    wrong = np.flatnonzero((~np.isfinite(array) & ~empty.to_numpy())[codes])
+    if not wrong.size:
+        return array[codes], []
+    message = (
+        f"{format_count(wrong.size, 'value')} that are neither a number nor a time: "
+        f"{format_rows(wrong)}; the first is {values.iloc[wrong[0]]!r}"
+    )
+    return array[codes], [Diagnostic(path, 0, str(values.name), message)]
 
 
 def find_duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Diagnostic]:
@@ -177,16 +169,13 @@ def find_absent(
     names: Iterable[str], labels: Sequence[str], *, path: str, column: str, what: str
 ) -> list[Diagnostic]:
     """Return a problem for each name that is not among the labels of a column."""
-    return [
-        Diagnostic(
-            path,
-            0,
-            column,
-            f"no {what} {name!r}, there are {format_list(labels)}{did_you_mean(name, labels)}",
-        )
+    known = format_list(labels)
+    messages = [
+        f"no {what} {name!r}, there are {known}{did_you_mean(name, labels)}"
         for name in names
         if name not in labels
     ]
+    return [Diagnostic(path, 0, column, message) for message in messages]
 
 
 def take_constant(
@@ -208,9 +197,5 @@ def take_constant(
 
 
 def format_rows(positions: NDArray[np.integer]) -> str:
-    """Name rows, counted from 1 below the header.
-
-    >>> format_rows(np.array([0, 4]))
-    'rows 1, 5'
-    """
+    """Name rows, counted from 1 below the header, such as ``rows 1, 5``."""
     return f"row{'s' if positions.size > 1 else ''} {format_list(positions + 1)}"

@@ -13,11 +13,10 @@ from sharpbayes.data.columns import (
     Scores,
     find_duplicates,
     find_empty_keys,
-    format_rows,
     make_factor,
     parse_flags,
-    parse_numbers,
     parse_scores,
+    parse_times,
     take_chunked,
 )
 from sharpbayes.data.ratings import Factor, Ratings, append_codes
@@ -26,7 +25,7 @@ from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic, format_count
+from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
 Codes = NDArray[np.int32]
@@ -70,17 +69,16 @@ class CrowdData:
 
 
 def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
-    """Read the crowd of a study, its side tables and its labels; paths start from ``base``.
-
-    Raises:
-        DataError: Every problem of a file, with its column and first rows.
-    """
+    """Read the crowd of a study, its side tables and its labels; paths start from ``base``."""
     path = str(base / crowd.data)
     table = _read_ratings_table(crowd, base)
     keys = [crowd.roles.item, crowd.roles.rater]
     score, problems = parse_scores(table[crowd.roles.score], crowd.scale, path=path)
-    time, wrong = _parse_times(table, crowd.roles.time, path=path)
-    problems += wrong + find_empty_keys(table, keys, path=path)
+    time = None
+    if crowd.roles.time is not None:
+        time, wrong = parse_times(table[crowd.roles.time], path=path)
+        problems += wrong
+    problems += find_empty_keys(table, keys, path=path)
     item, rater = (make_factor(table[column]) for column in keys)
     rows, repeated = _order_by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
     if crowd.duplicates == "error" and repeated.any():
@@ -135,22 +133,6 @@ def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
     return table
 
 
-def _parse_times(
-    table: pd.DataFrame, column: str | None, *, path: str
-) -> tuple[NDArray[np.float64] | None, list[Diagnostic]]:
-    """Parse the time of each rating, a number or a date; missing where the cell is empty."""
-    if column is None:
-        return None, []
-    times, wrong = parse_numbers(table[column])
-    if not wrong.size:
-        return times, []
-    message = (
-        f"{format_count(wrong.size, 'value')} that are neither a number nor a time: "
-        f"{format_rows(wrong)}; the first is {table[column].iloc[wrong[0]]!r}"
-    )
-    return times, [Diagnostic(path, 0, column, message)]
-
-
 def _order_by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
     """Order rows by item and rater, and mark those that repeat another; one of them counts."""
     rows = sort_rows(item, rater)
@@ -163,11 +145,7 @@ def _order_by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDA
 
 
 def sort_rows(item: Codes, rater: Codes) -> Codes:
-    """Return the rows by item, then rater; equal ones in the order of the file.
-
-    >>> sort_rows(np.array([1, 0, 1], np.int32), np.array([1, 5, 0], np.int32)).tolist()
-    [1, 2, 0]
-    """
+    """Return the rows by item, then rater; equal ones in the order of the file."""
     if item.size < COMPILED_FROM:
         return np.lexsort((rater, item)).astype(np.int32)
     from sharpbayes.data.readers import counting_sort  # noqa: PLC0415 - loads a compiler
@@ -254,19 +232,14 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
     ratings = Ratings(data.score, factors, {SCALE: data.score_labels})
     if not experts or data.expert is None:
         return ratings
-    return _append_expert_labels(ratings, data, data.expert)
-
-
-def _append_expert_labels(ratings: Ratings, data: CrowdData, expert: Factor) -> Ratings:
-    """Append the labels of experts to the ratings of the crowd."""
     count = data.expert_label.size
     item = Factor(data.item.labels, data.expert_item)
-    raters = (*data.rater.labels, *(f"expert {name}" for name in expert.labels))
+    raters = (*data.rater.labels, *(f"expert {name}" for name in data.expert.labels))
     labels = {"rater": raters, "scale": (SCALE, LABEL)}
     codes = {name: spread_factor(v, item).codes for name, v in data.item_columns.items()}
     codes |= {
         "item": data.expert_item,
-        "rater": expert.codes + len(data.rater.labels),
+        "rater": data.expert.codes + len(data.rater.labels),
         "scale": np.ones(count, dtype=np.int32),
     }
     factors = append_codes(ratings.factors, codes, count, labels)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,7 @@ Flags = NDArray[np.bool_]
 
 
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
-    """Read the panel of a study; its paths start from the folder ``base``.
-
-    Raises:
-        DataError: Every problem of the file, with its column and first rows.
-    """
+    """Read the panel of a study; its paths start from the folder ``base``."""
     path = str(base / panel.data)
     table = read_table(base, panel.data, panel.layout, compact=True)
     reader_counts = {str(name): count for name, count in table.attrs.items()}
@@ -77,16 +74,16 @@ def _list_score_columns(panel: Panel) -> list[tuple[str, str]]:
 
 def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     """Keep the judges that the study names anywhere, if it names those that are pooled."""
-    named = [*(panel.judges or ())]
-    named += [name for ensemble in panel.ensembles.values() for name in ensemble.judges]
-    named += [panel.reference] if panel.reference is not None else []
+    named = dict.fromkeys(panel.judges or ())
+    for ensemble in panel.ensembles.values():
+        named |= dict.fromkeys(ensemble.judges)
+    named |= {panel.reference: None} if panel.reference is not None else {}
     column = panel.roles.judge
     judges = sorted(str(name) for name in table[column].unique())
-    named = list(dict.fromkeys(named))
     problems = find_absent(named, judges, path=path, column=column, what="judge")
     if panel.reference is not None and judges == [panel.reference]:
-        message = "the only judge is the reference: none to pool"
-        problems.append(Diagnostic(path, 0, column, message))
+        reason = "the only judge is the reference: none to pool"
+        problems.append(Diagnostic(path, 0, column, reason))
     DataError.raise_any(problems)
     if panel.judges is None:
         return table
@@ -142,15 +139,8 @@ def _read_prompts(
     for indicator in panel.full_indicators.values():
         if isinstance(indicator.reverse, dict):
             wanted |= {name: name for name in indicator.reverse}
-    values = join_columns(
-        list(wanted.values()),
-        owner=prompt,
-        table=table,
-        side=panel.prompts,
-        base=base,
-        path=str(base / panel.data),
-        what="prompt",
-    )
+    join = partial(join_columns, table=table, base=base, path=str(base / panel.data))
+    values = join(list(wanted.values()), owner=prompt, side=panel.prompts, what="prompt")
     return {name: values[column] for name, column in wanted.items()}
 
 
@@ -226,7 +216,12 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     indicators = [name for name in panel.full_indicators if name in dimension_of]
     pooled = ratings.select("indicator", indicators)
     pooled = pooled.select("judge", list_pooled_judges(panel, ratings.labels["judge"]))
-    factors, score = _append_people(ratings, *_list_judged(pooled))
+    positions = np.nonzero(pooled.score >= 0)
+    judged = {
+        dim: Factor(labels, codes.astype(np.int32))
+        for (dim, labels), codes in zip(pooled.labels.items(), positions, strict=True)
+    }
+    factors, score = _append_people(ratings, judged, pooled.score[positions])
     indicator = factors["indicator"]
     marks = _mark_reversed(panel, ratings.prompt_columns, len(ratings.labels["prompt"]))
     row = np.array([list(panel.full_indicators).index(name) for name in indicators])
@@ -242,16 +237,6 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     if panel.families:
         factors["own_family"] = code_own_family(factors["model"], factors["judge"], panel)
     return Ratings(np.where(is_reversed, top - score, score).astype(np.int16), factors, scales)
-
-
-def _list_judged(ratings: PanelRatings) -> tuple[dict[str, Factor], Scores]:
-    """List the judges' ratings, one row each."""
-    positions = np.nonzero(ratings.score >= 0)
-    factors = {
-        dim: Factor(labels, codes.astype(np.int32))
-        for (dim, labels), codes in zip(ratings.labels.items(), positions, strict=True)
-    }
-    return factors, ratings.score[positions]
 
 
 def _append_people(
@@ -288,10 +273,6 @@ def _find_scales(
     pairs = np.array([[order.index(s), order.index(f"{s}_reversed")] for s in plain])
     used, codes = np.unique(pairs[indicator.codes, is_reversed.astype(int)], return_inverse=True)
     names = tuple(order[position] for position in used)
-    scales = {
-        name: panel.scales[name].labels
-        if name in panel.scales
-        else panel.scales[name.removesuffix("_reversed")].labels[::-1]
-        for name in names
-    }
-    return Factor(names, codes.astype(np.int32)), scales
+    labels = {name: scale.labels for name, scale in panel.scales.items()}
+    labels = {f"{name}_reversed": scores[::-1] for name, scores in labels.items()} | labels
+    return Factor(names, codes.astype(np.int32)), {name: labels[name] for name in names}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,6 @@ def add_people(
     """Add people's ratings of some cells to the ratings of a panel by its judges.
 
     People must share a cell with one of ``judges``, who are pooled.
-
-    Raises:
-        DataError: Names that the judges' table does not have, scores off the scale, repeated
-            ratings, no cell that a judge scored too.
     """
     path, roles = str(base / people.data), people.roles
     table = read_table(base, people.data)
@@ -125,29 +122,17 @@ def _share_a_cell(ratings: PanelRatings, codes: dict[str, Codes]) -> bool:
 
 def refuse_unknown_families(ratings: PanelRatings, panel: Panel, path: str) -> None:
     """Raise for every model and judge of a family that the data do not have."""
-    problems = [
-        problem
-        for family in panel.families.values()
-        for what, column, names in (
-            ("model", panel.roles.model, family.models),
-            ("judge", panel.roles.judge, family.judges),
-        )
-        for problem in find_absent(names, ratings.labels[what], path=path, column=column, what=what)
-    ]
-    DataError.raise_any(set(problems))
+    families, find = panel.families.values(), partial(find_absent, path=path)
+    models = {name for family in families for name in family.models}
+    judges = {name for family in families for name in family.judges}
+    DataError.raise_any(
+        find(models, ratings.labels["model"], column=panel.roles.model, what="model")
+        + find(judges, ratings.labels["judge"], column=panel.roles.judge, what="judge")
+    )
 
 
 def code_own_family(model: Factor, judge: Factor, panel: Panel) -> Factor:
-    """Return where a judge scores a model of its own family: 0 there, -1 elsewhere.
-
-    Examples:
-        >>> from sharpbayes.spec.panel import Family
-        >>> panel = Panel.model_construct(families={"x": Family(models=("m",), judges=("j",))})
-        >>> model = Factor(("m", "n"), np.array([0, 1, 0], dtype=np.int32))
-        >>> judge = Factor(("j",), np.array([0, 0, -1], dtype=np.int32))
-        >>> code_own_family(model, judge, panel).codes.tolist()
-        [0, -1, -1]
-    """
+    """Return where a judge scores a model of its own family: 0 there, -1 elsewhere."""
     # The last column is for ratings without a judge, which have the code -1.
     same = np.zeros((len(model.labels), len(judge.labels) + 1), dtype=bool)
     for family in panel.families.values():

@@ -45,13 +45,7 @@ class Ratings:
     scales: dict[str, tuple[str, ...]]
 
     def of(self, rows: Rows) -> "Ratings":
-        """Return some of the ratings: their positions, or true for each one that is kept.
-
-        >>> factor = Factor(("Man", "Woman"), np.array([0, 1], np.int32))
-        >>> ratings = Ratings(np.array([0, 1], np.int16), {"gender": factor}, {})
-        >>> ratings.of(np.array([1])).score.tolist()
-        [1]
-        """
+        """Return some of the ratings: their positions, or true for each one that is kept."""
         factors = {name: factor.of(rows) for name, factor in self.factors.items()}
         return Ratings(self.score[rows], factors, self.scales)
 
@@ -62,12 +56,7 @@ def append_codes(
     count: int,
     labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Factor]:
-    """Append ``count`` ratings to factors; a factor without codes for them has no label there.
-
-    >>> item = Factor(("a", "b"), np.array([0, 1], np.int32))
-    >>> append_codes({"item": item}, {}, 1)["item"].codes.tolist()
-    [0, 1, -1]
-    """
+    """Append ``count`` ratings to factors; a factor without codes for them has no label there."""
     none = np.full(count, -1)
     return {
         name: Factor(

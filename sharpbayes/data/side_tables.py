@@ -31,10 +31,6 @@ def join_columns(
     A column is taken from the side table if it is there, else from the main table, where it must
     be constant over the owner, such as the items. Messages name the main file ``path`` and call a
     label of the owner ``what``.
-
-    Raises:
-        DataError: Columns that are in neither table, labels without a row, repeated keys, values
-            that are not constant.
     """
     of_side = _read_side_table(side, owner, base, what) if side is not None else {}
     known = [*map(str, table.columns), *of_side]

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic -> diagnostics in plain words, one a mistake, each with its line."""
+"""Validation errors of pydantic -> diagnostics in plain words, one for each mistake."""
 
 import re
 from collections.abc import Iterator, Mapping

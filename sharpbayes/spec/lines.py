@@ -22,7 +22,7 @@ _SCALAR = re.compile(rf"{_STRING}|[^,\]}}\n#]+", re.DOTALL)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line, counted from 1, of every table, key and array element of a valid TOML text."""
+    """Return the line, counted from 1, of every table, key and array element of a TOML text."""
     return _Scanner(text).scan()
 
 

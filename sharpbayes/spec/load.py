@@ -62,7 +62,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
 
 
 def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
-    """Read the study, weights and model from the root attributes of results, which hold their texts.
+    """Read the study, weights and model from their texts in the root attributes of results.
 
     Paths of data are relative to the folder of the study.
     """

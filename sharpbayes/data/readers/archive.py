@@ -1,7 +1,7 @@
-"""Zip archives of other programs: members, sizes and compression are bounded, nothing is unpacked."""
+"""Zip archives: members, sizes and compression are bounded, and nothing is unpacked."""
 
 import zlib
-from collections.abc import Iterator, KeysView
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path, PurePosixPath
@@ -33,22 +33,13 @@ class Archive:
         """Take an open archive, and its path for messages."""
         self._file = file
         self._path = path
-        self._members = {
+        self.members = {
             member.filename: member for member in file.infolist() if not member.is_dir()
         }
 
-    @property
-    def names(self) -> KeysView[str]:
-        """Names of the members, in the order of the archive."""
-        return self._members.keys()
-
     def read(self, name: str) -> bytes:
-        """Return the bytes of a member.
-
-        Raises:
-            DataError: It has another checksum than the archive declares.
-        """
-        member = self._members[name]
+        """Return the bytes of a member; another checksum than the declared one is refused."""
+        member = self.members[name]
         if member.compress_type == ZSTANDARD:
             content = self._decompress_zstandard(member)
         else:
@@ -76,12 +67,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive, after a look at its declared members.
-
-    Raises:
-        DataError: Too many members, one that is too large, compressed beyond reason, encrypted,
-            an archive itself, or has a name that leads elsewhere.
-    """
+    """Open an archive, after a look at its declared members."""
     with ZipFile(path) as file:
         DataError.raise_any(_check_members(file.infolist(), path))
         yield Archive(file, path)

@@ -24,8 +24,10 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 def _read_header(path: Path) -> list[str]:
     """Read the names in the first line of a CSV file that has more lines."""
-    if path.stat().st_size and _has_nul(path):
-        raise DataError.at(path, "not UTF-8 text: it has NUL characters")
+    if path.stat().st_size:
+        with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if content.find(b"\0") >= 0:
+                raise DataError.at(path, "not UTF-8 text: it has NUL characters")
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file)
         names, second = next(lines, []), next(lines, None)
@@ -35,12 +37,6 @@ def _read_header(path: Path) -> list[str]:
     if second is None:
         raise DataError.at(path, "no rows")
     return names
-
-
-def _has_nul(path: Path) -> bool:
-    """Tell whether a file holds a zero byte, which no text does."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"\0") >= 0
 
 
 def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:

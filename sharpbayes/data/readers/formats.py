@@ -63,9 +63,6 @@ def read_table(
     An empty cell is an empty text. Files are joined in the order of their names. Folders named
     ``column=value`` inside a folder of plain tables are a column. A layout that is not in
     ``FORMATS`` is a plain table. With ``compact``, columns of Parquet become categories of text.
-
-    Raises:
-        DataError: No such file, one of another format or damaged, or no rows.
     """
     paths = find_files(base, name)
     if layout in FORMATS:

@@ -65,7 +65,7 @@ class Log:
 def read_eval_log(path: Path) -> Log:
     """Read a log that ends in ``.eval``."""
     with open_archive(path) as archive:
-        header = next((name for name in HEADERS if name in archive.names), None)
+        header = next((name for name in HEADERS if name in archive.members), None)
         if header is None:
             raise _not_a_log(path, "has no header.json")
         content = parse_json(archive.read(header), path, key=header)
@@ -88,10 +88,10 @@ def _not_a_log(path: Path, reason: str) -> DataError:
 
 def _read_samples(archive: Archive, path: Path) -> Iterator[Any]:
     """Read the samples of an archive one at a time; of a sample in parts, two parts."""
-    for name in filter(SAMPLE.fullmatch, archive.names):
+    for name in filter(SAMPLE.fullmatch, archive.members):
         sample = parse_json(archive.read(name), path, key=name)
         metadata = name.removesuffix("sample.json") + "metadata.json"
-        if metadata in archive.names and isinstance(sample, dict):
+        if metadata in archive.members and isinstance(sample, dict):
             sample["metadata"] = parse_json(archive.read(metadata), path, key=metadata)
         yield sample
 
@@ -108,7 +108,7 @@ def _parse_log(content: Any, samples: Iterable[Any], path: Path) -> Log:
 
 
 def _find_graders(spec: Values) -> dict[str, str]:
-    """Find the model that grades for each scorer; scorers of one name are numbered as Inspect does."""
+    """Find the model that grades for each scorer; Inspect numbers scorers of one name."""
     graders: dict[str, str] = {}
     scorers = spec.get("scorers")
     for scorer in scorers if isinstance(scorers, list) else []:
@@ -159,16 +159,11 @@ def _parse_score(score: Any) -> Values:
 
 
 def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
-    """Join logs to one table.
+    """Join logs to one table; the attribute ``unscored_samples`` counts samples without any score.
 
     A score that a sample lacks, but other samples of its task and scorer have, is an empty cell and
-    so counts as missing.
-
-    Returns:
-        Columns ``log``, ``task``, ``model``, ``prompt`` (the sample, after its task where there
-        are several), ``sample`` (the epoch), ``scorer``, ``judge``, ``indicator``, ``measure``
-        (scorer and indicator), ``score``, and ``metadata.*`` of the samples; the attribute
-        ``unscored_samples`` counts samples without any score.
+    so counts as missing. The ``prompt`` is the sample, after its task where there are several,
+    ``sample`` the epoch, and ``measure`` the scorer and the indicator.
     """
     indicators: dict[tuple[str, str], dict[str, None]] = {}
     for log in logs:

@@ -11,19 +11,11 @@ from sharpbayes.data.readers.text_table import refuse_names, refuse_texts, write
 from sharpbayes.errors import DataError
 
 
-class _RepeatedKeyError(Exception):
-    """A key that stands twice in one JSON object."""
-
-
 def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "") -> Any:
-    """Return the value of a text of JSON; a message names its file, line and part.
-
-    Raises:
-        DataError: It is not JSON, nests too deep, or an object has a key twice.
-    """
+    """Return the value of a text of JSON; a message names its file, line and part."""
     try:
         return json.loads(text, object_pairs_hook=_make_object)
-    except _RepeatedKeyError as error:
+    except LookupError as error:
         message = str(error)
     except (ValueError, RecursionError):
         message = "not JSON"
@@ -35,7 +27,7 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) != len(pairs):
         [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise _RepeatedKeyError(f"key {repeated!r} stands twice")
+        raise LookupError(f"key {repeated!r} stands twice")
     return entries
 
 
@@ -64,20 +56,12 @@ def read_json_lines(path: Path) -> pd.DataFrame:
 
 
 def to_cell(value: object) -> object:
-    """Return a value as a cell holds it: lists and objects as their JSON.
-
-    >>> to_cell(3), to_cell(["a", 1])
-    (3, '["a", 1]')
-    """
+    """Return a value as a cell holds it: lists and objects as their JSON."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def pick_scalars(value: object, prefix: str) -> dict[str, Any]:
-    """Return the entries of an object that are numbers, texts or flags, their names prefixed.
-
-    >>> pick_scalars({"topic": "a", "steps": [1, 2]}, "metadata.")
-    {'metadata.topic': 'a'}
-    """
+    """Return the entries of an object that are numbers, texts or flags, their names prefixed."""
     if not isinstance(value, dict):
         return {}
     return {f"{prefix}{key}": v for key, v in value.items() if not isinstance(v, dict | list)}

@@ -91,10 +91,5 @@ def _unwrap(value: Any) -> Any:
 
 
 def tabulate_annotations(exports: Sequence[Rows]) -> pd.DataFrame:
-    """Join exports to one table.
-
-    Returns:
-        The columns of the export: ``id`` (the task), ``annotator``, ``annotation_id``,
-        ``created_at``, ``updated_at``, ``lead_time``, the data of the task, and one for each tag.
-    """
+    """Join exports to one table: the id and the data of the task, ``FACTS``, and a column a tag."""
     return pd.DataFrame([row for rows in exports for row in rows], dtype=object)

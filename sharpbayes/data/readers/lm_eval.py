@@ -40,10 +40,8 @@ def read_samples(path: Path) -> Samples:
 def tabulate_samples(files: Sequence[Samples]) -> pd.DataFrame:
     """Join files to one table.
 
-    Returns:
-        Columns ``task``, ``model``, ``prompt`` (the document, after its task where there are
-        several), ``judge`` (the filter that takes the answer from the generated text),
-        ``indicator`` (the metric), ``score``, and ``doc.*``.
+    The ``prompt`` is the document, after its task where there are several, the ``judge`` the filter
+    that takes the answer from the generated text, and the ``indicator`` the metric.
     """
     several = len({file.task for file in files}) > 1
     rows = [row for f in files for row in _list_rows(f, f"{f.task}/" if several else "")]

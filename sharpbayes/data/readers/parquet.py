@@ -51,9 +51,6 @@ def read_selected(
 
     All columns of ``roles``, pairs of a role and its column, must be there; ``columns`` are read
     if they are.
-
-    Raises:
-        DataError: A column that is not there, a file that cannot be read, or no rows.
     """
     path = str(base / name)
     try:

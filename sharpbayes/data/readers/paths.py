@@ -1,8 +1,8 @@
 """Files that a path, a pattern or a folder stands for, and columns in the names of folders."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from sharpbayes.errors import DataError, did_you_mean, first_line
 
@@ -18,15 +18,13 @@ def find_files(base: Path, name: str) -> list[Path]:
 
     For a folder these are all tables in it and in its inner folders, except files with a name that
     begins with a point or an underscore. A relative name starts from ``base``.
-
-    Raises:
-        DataError: There is no such file.
     """
     path = base / name
     try:
         files = sorted(_match_pattern(base, Path(name))) if _is_pattern(name) else [path]
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if _is_table(file))
+            tables = (file for file in path.rglob("*") if file.suffix in TABLE_ENDINGS)
+            files = sorted(file for file in tables if not file.name.startswith((".", "_")))
         files = [file for file in files if file.is_file()]
     except (OSError, ValueError) as error:
         raise DataError.at(str(path)[:MAX_NAME], first_line(error)[:80]) from None
@@ -39,10 +37,8 @@ def find_files(base: Path, name: str) -> list[Path]:
 def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
     """Return the columns that the folders of one file of a partitioned table are named after.
 
-    Hive and programs like it name these folders ``column=value``; other names are refused.
-
-    >>> parse_partition(Path("studies"), "x.csv", Path("studies/x.csv"))
-    {}
+    Hive and programs like it name these folders ``column=value``, with ``%2F`` for ``/``; other
+    names are refused.
     """
     folder = base / name
     if not folder.is_dir():
@@ -52,13 +48,8 @@ def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
         if not (column and sign):
             message = f"folders inside it must be named column=value, found {column!r}"
             raise DataError.at(folder, message)
-    columns = {_unquote(column): _unquote(value) for column, _, value in pairs}
+    columns = {unquote(column): unquote(value) for column, _, value in pairs}
     return {column: "" if value == NO_VALUE else value for column, value in columns.items()}
-
-
-def _is_table(path: Path) -> bool:
-    """Tell whether a file in a folder is part of a table."""
-    return path.suffix in TABLE_ENDINGS and not path.name.startswith((".", "_"))
 
 
 def _is_pattern(name: str) -> bool:
@@ -73,16 +64,3 @@ def _match_pattern(base: Path, name: Path) -> Iterator[Path]:
     folder, above = name.parent.name, base / name.parent.parent
     folders = above.glob(folder) if _is_pattern(folder) else [base / name.parent]
     return (file for folder in folders for file in folder.glob(name.name))
-
-
-def _unquote(text: str) -> str:
-    """Decode characters that are written as their UTF-8 bytes, such as ``%2F`` for ``/``.
-
-    >>> _unquote("W%2F%C3%B6 100%")
-    'W/ö 100%'
-    """
-    return re.sub(
-        r"(?:%[0-9A-Fa-f]{2})+",
-        lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"),
-        text,
-    )

@@ -1,5 +1,6 @@
 """Tables of text, which every reader returns: values as text, names and characters checked."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,17 +13,17 @@ from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 # A file with more columns is no table of ratings, and its names would flood every message.
 MAX_COLUMNS = 10_000
 MAX_SHOWN = 40
+# NUL, and halves of pairs of UTF-16: no file of UTF-8 text can hold them.
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def write_as_text(table: pd.DataFrame) -> pd.DataFrame:
     """Write every value as text: whole numbers without a point, missing values as empty text."""
-    columns = {str(name): _write_column(table[name]) for name in table.columns}
+    columns = {
+        str(name): table[name].astype(object).map(_write_value).where(table[name].notna(), "")
+        for name in table.columns
+    }
     return pd.DataFrame(columns, dtype=str)
-
-
-def _write_column(column: pd.Series) -> pd.Series:
-    """Write one column as text."""
-    return column.astype(object).map(_write_value).where(column.notna(), "").astype(str)
 
 
 def _write_value(value: object) -> str:
@@ -63,40 +64,22 @@ def refuse_names(names: Sequence[str], path: Path) -> None:
 
 
 def refuse_texts(table: pd.DataFrame, path: Path) -> None:
-    """Refuse characters that no results file can hold: NUL, and halves of pairs of UTF-16."""
+    """Refuse characters that no results file can hold."""
     for name in table.columns:
         texts = table[name].cat.categories if hasattr(table[name], "cat") else table[name].unique()
-        bad = next((text for text in [name, *texts] if is_unwritable(text)), None)
+        bad = next((text for text in [name, *texts] if UNWRITABLE.search(text)), None)
         if bad is not None:
             message = f"{bad!r} has a character that is no text (NUL or half a pair)"
             raise DataError.at(path, message, key=repr(name))
 
 
-def is_unwritable(text: str) -> bool:
-    r"""Tell whether a text has a character that UTF-8 text files cannot hold.
-
-    >>> is_unwritable("a"), is_unwritable("a\0"), is_unwritable("\ud800")
-    (False, True, True)
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return "\0" in text
-
-
 def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, path: str) -> None:
     """Raise for every pair of a role and a column that the table does not have."""
     names = [str(name) for name in table.columns]
-    missing = [
-        Diagnostic(
-            path,
-            0,
-            column,
-            f"no such column for {role}, the columns are {format_list(names, most=MAX_SHOWN)}"
-            + did_you_mean(column, names),
-        )
-        for role, column in columns
-        if column not in names
+    known = format_list(names, most=MAX_SHOWN)
+    messages = [
+        (name, f"no such column for {role}, the columns are {known}{did_you_mean(name, names)}")
+        for role, name in columns
+        if name not in names
     ]
-    DataError.raise_any(missing)
+    DataError.raise_any(Diagnostic(path, 0, name, message) for name, message in messages)
