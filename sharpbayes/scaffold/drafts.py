@@ -60,7 +60,7 @@ class Draft:
         self.comment(key, f"CHECK: {text}")
 
     def finish(self, name: str, table: Mapping[str, Any], section: str) -> "Draft":
-        """Write the text of ``[panel]`` or ``[crowd]``, each key with the description of its field."""
+        """Write the text of ``[panel]`` or ``[crowd]``, each key with its description."""
         head = [
             f'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
             "then run `sharpbayes check` and `sharpbayes measure` on this file.",
@@ -108,7 +108,17 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     }
     panel |= {"roles": table.own_roles} if table.own_roles else {}
     panel |= {"judges": [*main.judges]} if main.judges else {}
-    panel |= _list_indicators(scales, is_good=main.layout == "lm-eval")
+    different: list[Scale] = []
+    for scale in scales.values():
+        different += [scale] if scale not in different else []
+    names = {
+        indicator: f"scale_{different.index(scale) + 1}" for indicator, scale in scales.items()
+    }
+    panel["scales"] = {f"scale_{n}": scale for n, scale in enumerate(different, start=1)}
+    panel["indicators"] = names
+    if main.layout == "lm-eval":
+        panel["indicators"] = {n: {"scale": s, "reverse": True} for n, s in names.items()}
+    panel["dimensions"] = [{"name": "harm", "rms": [*names]}]
     draft.comment("panel.fit", 'fit = "judge_panel"   # "judge_severity" for one indicator')
     return draft.finish(name, panel, "panel")
 
@@ -175,37 +185,13 @@ def _infer_scales(draft: Draft, main: LogTable) -> dict[str, Scale]:
     return known
 
 
-def _list_indicators(scales: Mapping[str, Scale], *, is_good: bool) -> dict[str, Any]:
-    """List the different scales, the indicators on them, and one dimension of all."""
-    different: list[Scale] = []
-    for scale in scales.values():
-        different += [scale] if scale not in different else []
-    names = {name: f"scale_{different.index(scale) + 1}" for name, scale in scales.items()}
-    return {
-        "scales": {f"scale_{n}": scale for n, scale in enumerate(different, start=1)},
-        "indicators": {
-            name: {"scale": scale, "reverse": True} if is_good else scale
-            for name, scale in names.items()
-        },
-        "dimensions": [{"name": "harm", "rms": [*names]}],
-    }
-
-
 def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> Draft:
     """Draft a crowd; sibling tables of raters and items are joined."""
     data, roles = main.data, main.roles
     columns = ", ".join(map(str, data.columns))
-    missing = [
-        Diagnostic(
-            main.name,
-            0,
-            role,
-            f"no column found for it among {columns}; name it with --role {role}=COLUMN",
-        )
-        for role in CROWD_ROLES
-        if role not in roles
-    ]
-    DataError.raise_any(missing)
+    message = f"no column found for it among {columns}; name it with --role"
+    missing = [role for role in CROWD_ROLES if role not in roles]
+    DataError.raise_any(Diagnostic(main.name, 0, r, f"{message} {r}=COLUMN") for r in missing)
     for doubt in main.doubts:
         draft.doubt("crowd.data", doubt)
     crowd: dict[str, Any] = {"data": main.name}
@@ -218,8 +204,14 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
             crowd[f"{role}s"] = {"data": side.name, "key": roles[role]}
         table = data if side is None else side.data
         groups[role] = infer_groups(table, roles[role], [*roles.values(), *FACTS])
-    crowd["scale"] = _find_scale(draft, data[roles["score"]])
-    crowd["labels"] = _find_labels(draft, data, roles, scores=count_scores(crowd["scale"]))
+    score = data[roles["score"]]
+    scale = infer_scale(score)
+    if scale is None:
+        scale, span = infer_bins(score)
+        over = f"bins of one width over the range of the data, {span}"
+        draft.doubt("crowd.scale", f"scores are cut into {count_scores(scale)} {over}")
+    crowd["scale"] = scale
+    crowd["labels"] = _find_labels(draft, data, roles, scores=count_scores(scale))
     crowd |= {"groups": [[name] for name in groups["rater"]], "by": groups["item"]}
     if data.duplicated([roles["item"], roles["rater"]]).any():
         crowd["duplicates"] = "first"
@@ -229,30 +221,15 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     return draft.finish(main.name, crowd, "crowd")
 
 
-def _find_scale(draft: Draft, score: pd.Series) -> dict[str, Any]:
-    """Return the scale of the score; a number with many values is cut into bins."""
-    scale = infer_scale(score)
-    if scale is not None:
-        return scale
-    scale, span = infer_bins(score)
-    bins = count_scores(scale)
-    doubt = f"scores are cut into {bins} bins of one width over the range of the data, {span}"
-    draft.doubt("crowd.scale", doubt)
-    return scale
-
-
 def _find_labels(
     draft: Draft, data: pd.DataFrame, roles: Mapping[str, str], *, scores: int
 ) -> dict[str, Any]:
     """Return which items are unsafe: by a column of the items, or else by the crowd itself."""
-    flags = [
-        str(name) for name in data.columns if name not in roles.values() and is_flag(data[name])
-    ]
-    flags = [name for name in flags if is_constant(data, name, roles["item"])]
-    column = next((name for name in flags if LABELS.search(name.lower())), None)
-    if column is not None:
-        draft.doubt("crowd.labels", f'"{column}" is taken to say which items are unsafe (1)')
-        return {"from": "item", "column": column}
+    for name in [str(name) for name in data.columns if name not in roles.values()]:
+        is_label = LABELS.search(name.lower()) and is_flag(data[name])
+        if is_label and is_constant(data, name, roles["item"]):
+            draft.doubt("crowd.labels", f'"{name}" is taken to say which items are unsafe (1)')
+            return {"from": "item", "column": name}
     cut = max(1, ceil((scores - 1) / 2))
     doubt = (
         "no column says which items are unsafe: the other raters do, by a plurality at level "

@@ -47,17 +47,12 @@ def infer_roles(
     for role in (role for role in wanted if role not in roles):
         names = (plain[name] for name in NAMES[role].split() if name in plain)
         column = next((name for name in names if name not in roles.values()), None)
-        if column is not None:
-            roles[role] = column
+        roles |= {role: column} if column is not None else {}
     return roles
 
 
 def infer_scale(values: pd.Series) -> Scale | None:
-    """Return the scale of a column, or None where it is a number to cut, a name or a text.
-
-    >>> infer_scale(pd.Series(["1", "", "4"])), infer_scale(pd.Series(["0", "1"]))
-    ({'kind': 'ordinal', 'min': 1, 'max': 4}, {'kind': 'boolean'})
-    """
+    """Return the scale of a column, or None where it is a number to cut, a name or a text."""
     texts = list_texts(values)
     if is_flag(values):
         return {"kind": "boolean"}
@@ -73,11 +68,7 @@ def infer_scale(values: pd.Series) -> Scale | None:
 
 
 def infer_grades(values: pd.Series) -> Scale | None:
-    """Return the scale of Inspect's grades; no answer is a grade only where it occurs.
-
-    >>> infer_grades(pd.Series(["C", "", "I"]))
-    {'kind': 'categorical', 'levels': ['C', 'P', 'I']}
-    """
+    """Return the scale of Inspect's grades; no answer is a grade only where it occurs."""
     texts = list_texts(values)
     if not texts or not texts <= set(GRADES):
         return None
@@ -97,11 +88,7 @@ def infer_bins(values: pd.Series) -> tuple[Scale, str]:
 
 
 def count_scores(scale: Scale) -> int:
-    """Return the number of scores of a scale.
-
-    >>> count_scores({"kind": "ordinal", "min": 1, "max": 5}), count_scores({"bins": [20, 40]})
-    (5, 3)
-    """
+    """Return the number of scores of a scale."""
     if "bins" in scale:
         return len(scale["bins"]) + 1
     return scale["max"] - scale["min"] + 1 if "min" in scale else len(scale.get("levels", "01"))

@@ -1,8 +1,4 @@
-"""A data file -> a commented study that ``check`` accepts; every guess is marked in it.
-
-Roles are inferred from the names of columns, scales and groups from their values. A role that no
-column has is added to a copy of the data, and the study says what was assumed.
-"""
+"""A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
 from collections.abc import Mapping
@@ -12,13 +8,7 @@ from pathlib import Path
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.paths import TABLE_ENDINGS
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
-from sharpbayes.scaffold.drafts import (
-    CROWD_ROLES,
-    PANEL_ROLES,
-    Draft,
-    draft_crowd,
-    draft_panel,
-)
+from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
 from sharpbayes.scaffold.inference import NAMES, infer_roles
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.spec.roles import CROWD_LOGS
@@ -28,20 +18,12 @@ LONG_SCORES = ("score", "rating", "value")
 
 
 def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> list[str]:
-    """Look at a data file and write a study for it.
+    """Write a study for a data file, and return what could not be inferred, a sentence each.
 
-    Args:
-        path: A CSV, Parquet or JSON lines file of ratings, a log, or a table of raters or items
-            with the ratings in the same folder.
-        out: The study file; its folder also gets a copy of the data where columns are added.
-        roles: Columns by role, in place of those inferred.
-
-    Returns:
-        What could not be inferred, a sentence each.
-
-    Raises:
-        DataError: The file cannot be read or holds no ratings.
-        StorageError: A file is already there, or cannot be written.
+    ``path`` is a CSV, Parquet or JSON lines file of ratings, a log, or a table of raters or items
+    with the ratings in the same folder. The folder of ``out`` also gets a copy of the data where
+    columns are added. ``roles`` are columns by role, in place of those inferred. A file that is
+    already there is never replaced.
     """
     copy = out.with_name(f"{out.stem}.data.csv")
     draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})

@@ -32,14 +32,14 @@ def simulate_model(
 
     The cells of the study are kept, its scores are not used. The scale of a crowd becomes 0..K-1.
     Where labels of a crowd are no ratings of the model, the truly most severe items are unsafe, as
-    many as the labels of the study say.
-
-    Raises:
-        SpecError: Labels are needed, and the model has no severity of items.
+    many as the labels of the study say; a model without a severity of items is refused there.
     """
     spec = study.spec
     truth = sample_prior(build_model(design), draws=1, seed=spec.seed)["prior"].to_dataset()
-    category = _draw_categories(truth, design, np.random.default_rng([spec.seed, 1]))
+    rng = np.random.default_rng([spec.seed, 1])
+    category: Categories = np.empty(design.n_ratings, dtype=np.int64)
+    for scale in design.scales:
+        category[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
     table = _tabulate_labels(study.ratings)
     content = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     content["title"] = f"{spec.title}: simulated from its model"
@@ -54,14 +54,6 @@ def simulate_model(
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
     return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, format_study(content))
-
-
-def _draw_categories(truth: xr.Dataset, design: Design, rng: np.random.Generator) -> Categories:
-    """Draw the category of every rating from the model."""
-    category: Categories = np.empty(design.n_ratings, dtype=np.int64)
-    for scale in design.scales:
-        category[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
-    return category
 
 
 def _tabulate_labels(ratings: Ratings) -> pd.DataFrame:

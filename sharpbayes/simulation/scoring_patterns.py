@@ -45,20 +45,16 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
     ``R[i, j] = V[i] + b[j]``; rater j gives the normal score S = #{k : R > t_k}. ``shift`` lowers a
     share of the scores from ``shift_from`` up by one step or more; ``conservative`` gives a random
     score above 0 to items with R above a percentile and 0 to all others. Expert e calls item i
-    unsafe if V[i] is above the expert's percentile of V.
-
-    Args:
-        files: A crowd study; its data files are not read.
-        pattern: ``normal``, ``shift`` or ``conservative``; ``all`` for raters of each, with the
-            same biases.
-
-    Raises:
-        SpecError: The study has no crowd, or there is no such pattern.
+    unsafe if V[i] is above the expert's percentile of V. With the pattern ``all`` there are raters
+    of each, with the same biases. The study's data files are not read.
 
     Source: responsiveness paper, section 3.1 and Appendix A.
     """
     study = files.study.spec
-    patterns = _list_patterns(pattern)
+    if pattern not in (known := (*PATTERNS, ALL)):
+        message = f"no pattern {pattern!r}, there are {', '.join(known)}"
+        raise SpecError.at("--pattern", message + did_you_mean(pattern, known))
+    patterns = PATTERNS if pattern == ALL else (pattern,)
     if study.crowd is None:
         message = "the scoring patterns are those of a crowd; this study has a panel"
         raise SpecError.at(files.study.path, message)
@@ -131,11 +127,7 @@ def score_severities(
 
 
 def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
-    """Write tables, truth and study into a folder, and return the path of the study.
-
-    Raises:
-        StorageError: The folder cannot be made or written.
-    """
+    """Write tables, truth and study into a folder, and return the path of the study."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in simulated.tables.items():
@@ -145,15 +137,6 @@ def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
     return folder / "study.toml"
-
-
-def _list_patterns(pattern: str) -> tuple[str, ...]:
-    """Return the patterns that a name stands for."""
-    known = (*PATTERNS, ALL)
-    if pattern not in known:
-        message = f"no pattern {pattern!r}, there are {', '.join(known)}"
-        raise SpecError.at("--pattern", message + did_you_mean(pattern, known))
-    return PATTERNS if pattern == ALL else (pattern,)
 
 
 def _draw_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
