@@ -23,7 +23,6 @@ from sharpbayes.data.ratings import Factor, Ratings, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
-from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
 from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
@@ -128,9 +127,7 @@ def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
         labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
         columns = [*_list_group_columns(crowd), *crowd.by, *labels]
         return read_selected(base, crowd.data, paths, roles=roles, columns=columns)
-    table = read_table(base, crowd.data, crowd.layout)
-    require_columns(table, roles, path=str(base / crowd.data))
-    return table
+    return read_table(base, crowd.data, crowd.layout, roles=roles)
 
 
 def _order_by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
@@ -168,8 +165,7 @@ def _read_expert_labels(
     if not isinstance(crowd.labels, ExpertLabels):
         return np.empty(0, np.int32), None, np.empty(0, np.int16)
     path, roles = str(base / crowd.labels.data), crowd.labels.roles
-    table = read_table(base, crowd.labels.data)
-    require_columns(table, list(roles.model_dump().items()), path=path)
+    table = read_table(base, crowd.labels.data, roles=roles.model_dump().items())
     label, problems = parse_flags(table[roles.label], path=path)
     problems += find_duplicates(table[[roles.item, roles.expert]], path=path, what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))

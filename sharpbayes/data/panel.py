@@ -25,7 +25,6 @@ from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
 from sharpbayes.data.people import add_people, code_own_family, refuse_unknown_families
 from sharpbayes.data.ratings import Factor, Ratings, append_codes
 from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.data.side_tables import join_columns
 from sharpbayes.errors import DataError, Diagnostic, format_count
 from sharpbayes.spec.panel import Indicator, Panel
@@ -41,10 +40,10 @@ Flags = NDArray[np.bool_]
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
     """Read the panel of a study; its paths start from the folder ``base``."""
     path = str(base / panel.data)
-    table = read_table(base, panel.data, panel.layout, compact=True)
-    reader_counts = {str(name): count for name, count in table.attrs.items()}
     keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
-    require_columns(table, [*keys.items(), *_list_score_columns(panel)], path=path)
+    roles = [*keys.items(), *_list_score_columns(panel)]
+    table = read_table(base, panel.data, panel.layout, roles=roles, compact=True)
+    reader_counts = {str(name): count for name, count in table.attrs.items()}
     table = _keep_judges(table, panel, path)
     problems = find_empty_keys(table, list(keys.values()), path=path)
     indicator, missing = _code_indicators(table, panel, path)

@@ -22,7 +22,6 @@ from sharpbayes.data.columns import (
 from sharpbayes.data.panel_ratings import PEOPLE, Codes, PanelRatings
 from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People
 
@@ -37,13 +36,17 @@ def add_people(
     People must share a cell with one of ``judges``, who are pooled.
     """
     path, roles = str(base / people.data), people.roles
-    table = read_table(base, people.data)
-    named = [(role, column) for role, column in roles.model_dump().items() if column is not None]
-    require_columns(table, named, path=path)
-    keys = [column for role, column in named if role != "score"]
+    named = roles.model_dump(exclude_none=True)
+    table = read_table(base, people.data, roles=named.items())
+    keys = [column for role, column in named.items() if role != "score"]
     problems = find_empty_keys(table, keys, path=path)
     problems += find_duplicates(table[keys], path=path, what="a rating")
-    table = _keep_raters(table, people, path)
+    if people.raters is not None and roles.rater is not None:
+        raters = sorted({str(name) for name in table[roles.rater]})
+        column = roles.rater
+        absent = find_absent(people.raters, raters, path=path, column=column, what="rater")
+        DataError.raise_any(absent)
+        table = table[table[column].isin(people.raters)]
     columns = [indicator.column or name for name, indicator in panel.full_indicators.items()]
     labels = {role: ratings.labels.get(role, ()) for role in ("model", "prompt", "sample")}
     codes = {}
@@ -63,17 +66,6 @@ def add_people(
         person = make_factor(table[roles.rater])
     codes["rater"] = person.codes[rows]
     return replace(ratings, people_score=score[rows], people=codes, persons=person.labels)
-
-
-def _keep_raters(table: pd.DataFrame, people: People, path: str) -> pd.DataFrame:
-    """Keep the rows of the people whom the study names."""
-    column = people.roles.rater
-    if people.raters is None or column is None:
-        return table
-    raters = sorted({str(name) for name in table[column]})
-    problems = find_absent(people.raters, raters, path=path, column=column, what="rater")
-    DataError.raise_any(problems)
-    return table[table[column].isin(people.raters)]
 
 
 def _match_labels(

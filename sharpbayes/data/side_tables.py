@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sharpbayes.data.columns import find_duplicates, take_constant
 from sharpbayes.data.ratings import Factor
 from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.readers.text_table import require_columns
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
 from sharpbayes.spec.roles import SideTable
 
@@ -52,8 +51,7 @@ def join_columns(
 def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> dict[str, Texts]:
     """Read a side table and put its rows in the order of the owner's labels."""
     path = str(base / side.data)
-    table = read_table(base, side.data, side.layout)
-    require_columns(table, [("key", side.key)], path=path)
+    table = read_table(base, side.data, side.layout, roles=[("key", side.key)])
     problems = find_duplicates(table[[side.key]], path=path, what="a key")
     rows = pd.Index(table[side.key]).get_indexer_for(list(owner.labels)) if not problems else []
     absent = [label for label, row in zip(owner.labels, rows, strict=False) if row < 0]

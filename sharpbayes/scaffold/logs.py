@@ -90,7 +90,10 @@ def _choose_judges(table: LogTable) -> LogTable:
     if noted:
         doubts.append(f"further indicators that the scorers noted: {format_list(noted)}")
         data = data[~data["indicator"].isin(noted)].reset_index(drop=True)
-    alike = _find_alike(data)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for judge, rows in data.groupby("judge"):
+        groups.setdefault(tuple(sorted(set(rows["indicator"]))), []).append(str(judge))
+    alike = max(groups.values(), key=len)
     others = sorted(set(data["judge"]) - set(alike))
     if others and len(alike) == 1 and table.layout == "inspect":
         roles |= {"judge": "task", "indicator": "measure"}
@@ -112,11 +115,3 @@ def _find_category(data: pd.DataFrame) -> dict[str, str]:
     roles = infer_roles(pd.DataFrame(columns=[*short]), ["category"], {})
     column = short.get(roles.get("category", ""))
     return {"category": column} if column and is_constant(data, column, "prompt") else {}
-
-
-def _find_alike(data: pd.DataFrame) -> list[str]:
-    """Find the largest group of judges who use the same indicators."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for judge, rows in data.groupby("judge"):
-        groups.setdefault(tuple(sorted(set(rows["indicator"]))), []).append(str(judge))
-    return max(groups.values(), key=len)

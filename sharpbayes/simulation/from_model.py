@@ -13,8 +13,7 @@ from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.bayes.sampling.convergence import stack_parameters
-from sharpbayes.data.crowd import LABEL, SCALE, CrowdData
-from sharpbayes.data.ratings import Ratings
+from sharpbayes.data.crowd import LABEL, SCALE
 from sharpbayes.errors import SpecError
 from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 from sharpbayes.spec.files import StudyFiles
@@ -40,7 +39,13 @@ def simulate_model(
     category: Categories = np.empty(design.n_ratings, dtype=np.int64)
     for scale in design.scales:
         category[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
-    table = _tabulate_labels(study.ratings)
+    # A label that does not apply is empty.
+    columns = {
+        name.removeprefix(GROUP): np.append(factor.labels, "")[factor.codes]
+        for name, factor in study.ratings.factors.items()
+        if name != "dimension"
+    }
+    table = pd.DataFrame(columns)
     content = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     content["title"] = f"{spec.title}: simulated from its model"
     if isinstance(study, PanelStudy):
@@ -48,22 +53,14 @@ def simulate_model(
     else:
         tables = _write_crowd(study, table, category, content["crowd"])
         if content["crowd"]["labels"]["from"] == "item":
-            share = _measure_unsafe_share(study.data)
+            data = study.data
+            labels = data.expert_label if data.expert_label.size else data.item_label
+            share = float(np.mean(labels > 0)) if labels.size else 0.5
             label = _label_most_severe(truth, share, path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
     return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, format_study(content))
-
-
-def _tabulate_labels(ratings: Ratings) -> pd.DataFrame:
-    """Return the labels of every rating, one row each; a label that does not apply is empty."""
-    columns = {
-        name.removeprefix(GROUP): np.append(factor.labels, "")[factor.codes]
-        for name, factor in ratings.factors.items()
-        if name != "dimension"
-    }
-    return pd.DataFrame(columns)
 
 
 def _write_panel(
@@ -116,9 +113,3 @@ def _label_most_severe(truth: xr.Dataset, share: float, *, path: str) -> dict[st
     cut = float(severity.quantile(1.0 - share))
     items = severity["item"].to_numpy().astype(str)
     return dict(zip(items, (severity > cut).astype(int).to_numpy().tolist(), strict=True))
-
-
-def _measure_unsafe_share(crowd: CrowdData) -> float:
-    """Return the share of the labels that say unsafe; a half where the crowd labels itself."""
-    labels = next((part for part in (crowd.expert_label, crowd.item_label) if part.size), None)
-    return 0.5 if labels is None else float(np.mean(labels > 0))

@@ -92,24 +92,16 @@ def _check_members(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
 
 def _check_member(member: ZipInfo) -> str:
     """Return what is wrong with a member as it is declared; empty if nothing is."""
-    method, size = member.compress_type, member.file_size
+    method, size, name = member.compress_type, member.file_size, member.orig_filename
+    path = PurePosixPath(name)
+    escapes = not name.isprintable() or "\\" in name or name[1:2] == ":"
+    escapes |= path.is_absolute() or ".." in path.parts
     checks = (
-        (_escapes(member.orig_filename), "a name that leads out of the archive"),
-        (member.orig_filename.lower().endswith(ARCHIVES), "an archive inside an archive"),
+        (escapes, "a name that leads out of the archive"),
+        (name.lower().endswith(ARCHIVES), "an archive inside an archive"),
         (bool(member.flag_bits & ENCRYPTED), "encrypted"),
         (method not in METHODS, f"method {method} is none of stored, deflate and zstandard"),
         (size > MAX_BYTES, f"{size} bytes when unpacked, at most {MAX_BYTES} are read"),
         (size > max(FREE_BYTES, MAX_RATIO * member.compress_size), BOMB),
     )
     return next((message for wrong, message in checks if wrong), "")
-
-
-def _escapes(name: str) -> bool:
-    r"""Tell whether a name is no plain path inside the archive.
-
-    >>> [_escapes(name) for name in ("a/b.json", "../b", "/b", "a\\b", "C:/b", "a/./b")]
-    [False, True, True, True, True, False]
-    """
-    path = PurePosixPath(name)
-    strange = not name.isprintable() or "\\" in name or name[1:2] == ":"
-    return strange or path.is_absolute() or ".." in path.parts

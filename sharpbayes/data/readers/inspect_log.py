@@ -158,6 +158,9 @@ def _parse_score(score: Any) -> Values:
     return values | pick_scalars(score.get("metadata"), METADATA)
 
 
+READERS = {".eval": read_eval_log, ".json": read_json_log}
+
+
 def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
     """Join logs to one table; the attribute ``unscored_samples`` counts samples without any score.
 

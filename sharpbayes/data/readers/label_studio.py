@@ -90,6 +90,9 @@ def _unwrap(value: Any) -> Any:
     return to_cell(value)
 
 
+READERS = {".json": read_label_studio_json, ".csv": read_label_studio_csv}
+
+
 def tabulate_annotations(exports: Sequence[Rows]) -> pd.DataFrame:
     """Join exports to one table: the id and the data of the task, ``FACTS``, and a column a tag."""
     return pd.DataFrame([row for rows in exports for row in rows], dtype=object)

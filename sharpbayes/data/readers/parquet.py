@@ -61,12 +61,11 @@ def read_selected(
         for of_file, file in zip(names, paths, strict=True):
             refuse_names(of_file, file)
         present = dict.fromkeys(name for of_file in names for name in of_file)
-        require_columns(pd.DataFrame(columns=[*present]), roles, path=path)
+        require_columns([*present], roles, path=path)
         wanted = dict.fromkeys([*(column for _, column in roles), *columns])
         selected = [name for name in wanted if name in present]
         for of_file in names:
-            same = [(name, name) for name in selected]
-            require_columns(pd.DataFrame(columns=of_file), same, path=path)
+            require_columns(of_file, zip(selected, selected, strict=True), path=path)
         table = _read_columns(files, partitions, selected)
         refuse_texts(table, paths[0])
     except DataError:

@@ -19,7 +19,7 @@ def read_export(path: Path) -> pd.DataFrame:
     """Read one export."""
     table = read_csv(path)
     wanted = [("the participant", PARTICIPANT), ("the submission's status", STATUS)]
-    require_columns(table, wanted, path=str(path))
+    require_columns([*table.columns], wanted, path=path)
     return table
 
 

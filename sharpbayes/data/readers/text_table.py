@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -41,15 +41,16 @@ def join_tables(tables: Sequence[pd.DataFrame], path: Path) -> pd.DataFrame:
     odd = sorted({str(name) for table in tables for name in set(table) ^ set(first)})
     if odd:
         raise DataError.at(path, f"columns that not all of the files have: {format_list(odd)}")
-    return first if len(tables) == 1 else pd.DataFrame({n: _join(tables, n) for n in first.columns})
-
-
-def _join(tables: Sequence[pd.DataFrame], name: str) -> pd.Series:
-    """Join one column of several tables."""
-    columns = [table[name] for table in tables]
-    if all(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
-        return pd.Series(union_categoricals(columns))
-    return pd.concat([column.astype(object) for column in columns], ignore_index=True)
+    if len(tables) == 1:
+        return first
+    joined = {}
+    for name in first.columns:
+        columns = [table[name] for table in tables]
+        if all(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
+            joined[name] = pd.Series(union_categoricals(columns))
+        else:
+            joined[name] = pd.concat([c.astype(object) for c in columns], ignore_index=True)
+    return pd.DataFrame(joined)
 
 
 def refuse_names(names: Sequence[str], path: Path) -> None:
@@ -73,13 +74,14 @@ def refuse_texts(table: pd.DataFrame, path: Path) -> None:
             raise DataError.at(path, message, key=repr(name))
 
 
-def require_columns(table: pd.DataFrame, columns: Sequence[tuple[str, str]], *, path: str) -> None:
-    """Raise for every pair of a role and a column that the table does not have."""
-    names = [str(name) for name in table.columns]
+def require_columns(
+    names: Sequence[str], columns: Iterable[tuple[str, str]], *, path: Path | str
+) -> None:
+    """Raise for every pair of a role and a column that is not among the names of a table."""
     known = format_list(names, most=MAX_SHOWN)
     messages = [
         (name, f"no such column for {role}, the columns are {known}{did_you_mean(name, names)}")
         for role, name in columns
         if name not in names
     ]
-    DataError.raise_any(Diagnostic(path, 0, name, message) for name, message in messages)
+    DataError.raise_any(Diagnostic(str(path), 0, name, message) for name, message in messages)
