@@ -53,10 +53,7 @@ def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
     cells = arrow_csv.read_csv(
         path,
         arrow_csv.ReadOptions(
-            column_names=names,
-            skip_rows_after_names=1,
-            block_size=BLOCK_BYTES,
-            use_threads=threads,
+            column_names=names, skip_rows_after_names=1, block_size=BLOCK_BYTES, use_threads=threads
         ),
         arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=collect_ragged),
         arrow_csv.ConvertOptions(
