@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd_counts import CrowdCounts, measure_responsiveness
+from sharpbayes.analysis.crowd_counts import measure_responsiveness
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.execution.threads import run_both
@@ -70,6 +70,8 @@ def _measure_groups(study: CrowdStudy, observed: xr.Dataset) -> tuple[xr.Dataset
     """Metrics with intervals, and differences between groups, from one set of resamples."""
     boot, names = study.spec.bootstrap, metric_names(by_score=None)
     counts = study.score_counts
+    # The weights and the tables of a block both stay small.
+    cells = 2 * observed["mpa"].size * counts.score_count.sizes["score"]
     resampled = bootstrap(
         lambda weights: measure_responsiveness(
             study.crowd, counts, weights=weights, reason=observed["reason"]
@@ -78,7 +80,7 @@ def _measure_groups(study: CrowdStudy, observed: xr.Dataset) -> tuple[xr.Dataset
         replicates=boot.replicates,
         seed=study.spec.seed,
         dim="item",
-        block=_block_size(counts),
+        block=block_size(max(counts.strata.sizes["item"], cells)),
     )
     interval = intervals_with_width(percentile_interval(resampled, level=boot.level))
     intervals = {
@@ -91,16 +93,6 @@ def _measure_groups(study: CrowdStudy, observed: xr.Dataset) -> tuple[xr.Dataset
         observed.assign(intervals).assign_attrs(interval_note=note),
         difference.assign_attrs(interval_note=note),
     )
-
-
-def _block_size(counts: CrowdCounts) -> int:
-    """Number of resamples at once with which their weights and their tables both stay small."""
-    groups, strata, scores = (
-        counts.score_count.sizes["group"],
-        counts.strata.sizes["by"],
-        counts.score_count.sizes["score"],
-    )
-    return block_size(max(counts.strata.sizes["item"], 2 * groups * strata * scores))
 
 
 def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:

@@ -21,12 +21,9 @@ from sharpbayes.spec.crowd import Crowd
 class CrowdCounts:
     """What every metric of a crowd starts from.
 
-    Attributes:
-        membership: Which rater belongs to which group; bool (group, rater).
-        strata: Which item belongs to which stratum; bool (by, item).
-        score_count: How often each group gave each score; (..., group, item, score).
-        plurality: Plurality scores; (..., group, item).
-        label_count: Safe and unsafe labels; (..., [group,] item, unsafe).
+    ``membership`` (group, rater) and ``strata`` (by, item) say what belongs to what,
+    ``score_count`` (..., group, item, score) how often each group gave each score. Safe and unsafe
+    labels are over (..., [group,] item, unsafe).
     """
 
     membership: xr.DataArray

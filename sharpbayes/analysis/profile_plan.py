@@ -36,14 +36,10 @@ INTERVAL_NOTE = (
 class ProfilePlan:
     """One distribution over prompts for each model, and how it is profiled and resampled.
 
-    Attributes:
-        table: What is known of each (model, prompt), from
-            :func:`sharpbayes.metrics.panel.risk.panel`.
-        judge_sub_index: Sub-indices of all judges, those of ensembles and reference included.
-        refusals: Normalised refusal indicators of all judges; over (..., judge, indicator).
-        study: The study with its weights.
-        policy: Policy weights over (dimension).
-        shares: Shares of prompt categories in the target population, or None.
+    ``table`` is what :func:`sharpbayes.metrics.panel.risk.panel` returns. ``judge_sub_index`` and
+    ``refusals``, normalised indicators (..., judge, indicator), are of all judges, those of
+    ensembles and reference included. ``shares`` are those of prompt categories in the target
+    population, if any.
     """
 
     table: xr.Dataset
@@ -197,28 +193,17 @@ def _compute_sub_indices(spec: Panel, weights: Weights, normalised: xr.DataArray
 
 def _define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
     """The indicator groups of the study with the coefficients of the weights."""
-
-    def weight_of(dimension: str, name: str, number: int) -> float:
-        return weights.parts.get(dimension, {}).get(name, 1.0) if number > 1 else 1.0
-
-    return tuple(
-        SubIndex(
-            name=dimension.name,
-            parts=tuple(
-                SubIndexPart(
-                    name=name,
-                    reduction=part.reduction,
-                    indicators=part.indicators,
-                    weight=weight_of(dimension.name, name, len(dimension.named_parts)),
-                )
-                for name, part in dimension.named_parts.items()
-            ),
-            amplifiers=tuple(
-                (name, weights.amplify[dimension.name][name]) for name in dimension.amplify
-            ),
+    definitions = []
+    for dimension in spec.dimensions:
+        named = dimension.named_parts
+        weight = weights.parts[dimension.name] if len(named) > 1 else dict.fromkeys(named, 1.0)
+        parts = tuple(
+            SubIndexPart(name, part.reduction, part.indicators, weight[name])
+            for name, part in named.items()
         )
-        for dimension in spec.dimensions
-    )
+        amplifiers = ((name, weights.amplify[dimension.name][name]) for name in dimension.amplify)
+        definitions.append(SubIndex(dimension.name, parts, tuple(amplifiers)))
+    return tuple(definitions)
 
 
 def _tabulate(sub_index: xr.DataArray, study: PanelStudy) -> xr.Dataset:

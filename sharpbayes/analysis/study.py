@@ -112,16 +112,10 @@ def crowd_study(files: StudyFiles, crowd: Crowd, data: CrowdData) -> CrowdStudy:
 class StudySummary:
     """A study and its data before anything is computed.
 
-    Attributes:
-        counts: Number of labels of each column, of ratings and of missing cells, by name.
-        labels: Labels of each column.
-        scales: Labels of the categories of each scale, least harm first.
-        ratings: Number of ratings that a fit would use.
-        parameters: Number of free parameters of the fit; 0 without a model.
-        draw_megabytes: Size of the stored draws of the parameters; 0 without a model.
-        replicate_megabytes: Size of the replicated ratings and of the log-likelihood of each
-            rating; 0 without a model.
-        issues: Parameters of the model that the ratings do not identify.
+    Labels of scales start with the least harm. ``ratings`` are those that a fit would use. What
+    follows is about its model, and 0 without one: free parameters, megabytes of their stored draws
+    and of the replicated ratings with their log-likelihood, and parameters that the ratings do not
+    identify.
     """
 
     counts: dict[str, int]

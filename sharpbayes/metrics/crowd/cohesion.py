@@ -16,6 +16,7 @@ from sharpbayes.errors import format_count
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.metrics.crowd.groups import explain_few_raters
 from sharpbayes.metrics.crowd.kernels import count_pairs
+from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_p
 
 Codes = NDArray[np.integer]
@@ -149,22 +150,20 @@ def xrr(pairs: xr.Dataset, *, distance: Distance) -> xr.DataArray:
     """Return cross-group cohesion: agreement of a rater inside the group with one outside.
 
     ``XRR = 1 - d_o / d_e``, the mean distance of a rating inside and one outside of the same item,
-    over that of a rating inside and one outside of any items.
+    over that of a rating inside and one outside of any items. The distance ``ordinal`` counts
+    ratings of both sides.
 
-    Args:
-        pairs: ``cross`` (..., score, other), ``inside`` and ``outside`` (..., score).
-        distance: Between scores; ``ordinal`` counts ratings of both sides.
-
-    Returns:
-        At most 1, 0 where raters agree as often as by chance (...). NaN where no item has both
-        sides, or all ratings are the same.
+    Of ``cross`` (..., score, other), ``inside`` and ``outside`` (..., score) it is at most 1, and 0
+    where raters agree as often as by chance (...). NaN where no item has both sides, or all ratings
+    are the same.
 
     Source: responsiveness paper, Appendix B; Wong, Paritosh and Aroyo 2021.
 
     >>> group = xr.DataArray([0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1])
     >>> pairs = pair_counts(
-    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, group=group, n_groups=2, n_scores=2
+    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, group=group, n_groups=2,
+    ...     n_scores=2,
     ... )
     >>> round(float(xrr(pairs, distance="nominal").sel(group=0)), 4)  # 1 - (1/3) / (5/9)
     0.4
@@ -278,7 +277,11 @@ def cohesion(
         raters=membership.sum("rater"), items=_count_paired_items(item, rater, membership)
     )
     table["reason"] = _explain_missing(table, min_raters, min_items)
-    return _adjust_p_values(_mask_missing(table, membership.sizes["rater"]))
+    table = _mask_missing(table, membership.sizes["rater"])
+    p = np.stack([table[f"{name}_p"].to_numpy() for name in MEASURES])
+    for name, row in zip(MEASURES, benjamini_hochberg(p), strict=True):
+        table[f"{name}_p_adjusted"] = ("group", row)
+    return table.assign_coords(group=table["group"].astype(str))
 
 
 def shuffle_raters(group: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
@@ -364,14 +367,4 @@ def _mask_missing(table: xr.Dataset, n_raters: int) -> xr.Dataset:
     no_gai = enough & ~alone & table["gai"].isnull()
     reason = table["reason"].astype(object).where(~alone, NOBODY_OUTSIDE)
     table["reason"] = reason.where(~no_gai, "XRR is not positive: no GAI").astype(str)
-    for name, text in LONG_NAMES.items():
-        table[name].attrs["long_name"] = text
-    return table
-
-
-def _adjust_p_values(table: xr.Dataset) -> xr.Dataset:
-    """Correct all p values of the table together."""
-    p = np.stack([table[f"{name}_p"].to_numpy() for name in MEASURES])
-    for name, row in zip(MEASURES, benjamini_hochberg(p), strict=True):
-        table[f"{name}_p_adjusted"] = ("group", row)
-    return table.assign_coords(group=table["group"].astype(str))
+    return name_variables(table, LONG_NAMES)

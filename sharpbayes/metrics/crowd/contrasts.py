@@ -17,16 +17,11 @@ def contrasts(observed: xr.Dataset, resampled: xr.Dataset, *, level: float) -> x
     deviation and the shares of the resampled differences. Holm's correction is over all pairs of
     one grouping in all strata, for each statistic by itself.
 
-    Args:
-        observed: Statistics (group, by), with the coordinate ``grouping (group)``.
-        resampled: The same of every resample; (replicate, group, by).
-        level: Share of the resampled differences inside an interval, in (0, 1).
-
-    Returns:
-        For each statistic ``name``: ``name``, ``name_p``, ``name_p_holm`` (group, other, by) and
-        ``name_interval`` (group, other, by, bound). Missing on the diagonal, between groups of
-        different groupings and where either group has no value; intervals and p values also
-        where resamples do not differ.
+    Statistics are over (group, by), with the coordinate ``grouping (group)``, those of resamples
+    over (replicate, group, by). For each the result has ``name``, ``name_p``, ``name_p_holm``
+    (group, other, by) and ``name_interval`` (group, other, by, bound). Missing on the diagonal,
+    between groups of different groupings and where either group has no value; intervals and p
+    values also where resamples do not differ.
 
     Source: responsiveness paper, section 1 (comparing groups); Efron and Tibshirani 1993, chapter
     13; Holm 1979.

@@ -8,20 +8,14 @@ from sharpbayes.metrics.crowd.association import ratio
 def priority(
     plurality: xr.DataArray, responsiveness: xr.DataArray, *, n_scores: int
 ) -> xr.DataArray:
-    """Return the harm of each item as seen by responsive groups.
+    """Return the harm of each item as seen by responsive groups, in [0, 1].
 
     ``priority[i] = sum_g HM[g] S[g, i] / (K sum_g HM[g])`` over the groups that rated item i and
     whose HM is known.
 
-    Args:
-        plurality: Scores 0..K of the groups of one grouping, -1 missing; (..., group, item).
-        responsiveness: Harmonic mean of MPA and WRA of each group (..., group); NaN leaves a group
-            out.
-        n_scores: Number of scores of the scale, K + 1.
-
-    Returns:
-        Harm in [0, 1] (..., item), 1 where every responsive group gave the highest score; NaN
-        where no group that rated the item has a positive HM.
+    Of scores 0..K (..., group, item), -1 missing, of the groups of one grouping it is over (...,
+    item): 1 where every responsive group gave the highest score, NaN where no group that rated the
+    item has a positive HM.
 
     Source: responsiveness paper, section 1 ("prioritizing high-impact items").
 

@@ -11,6 +11,7 @@ from sharpbayes.metrics.crowd.kernels import count_raters, tabulate_raters
 from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scale_use import scale_use
 from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
+from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.ranks import rank
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 
@@ -25,15 +26,9 @@ LONG_NAMES = {
 class RaterScores:
     """The ratings of a crowd and the labels of its items, as the metrics of raters need them.
 
-    Attributes:
-        score: Scores 0..n_scores-1, none missing; (rating,).
-        item: Item of each rating.
-        rater: Rater of each rating.
-        label_count: Safe and unsafe labels of each item; (item, unsafe). Where labels are the
-            crowd's own, those of all raters: each rater's own are taken out.
-        cut: Scores at or above it are the crowd's unsafe labels; 0 for labels from elsewhere.
-        n_raters: Number of raters.
-        n_scores: Number of scores of the scale, K + 1.
+    Scores are 0..n_scores-1, none missing. ``label_count`` (item, unsafe) holds safe and unsafe
+    labels; where they are the crowd's own, scores at or above ``cut`` are unsafe, and each rater's
+    own are taken out of those of all raters. For labels from elsewhere ``cut`` is 0.
     """
 
     score: NDArray[np.integer]
@@ -67,11 +62,8 @@ class RaterScores:
 def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     """Compute the responsiveness metrics of every rater from the scores that they gave.
 
-    A rater is a group of one: the plurality of one score is that score.
-
-    Args:
-        scores: Ratings and labels.
-        min_items: Fewest items with a label that a rater scored; below it metrics are missing.
+    A rater is a group of one: the plurality of one score is that score. With fewer than
+    ``min_items`` items with a label that a rater scored, metrics are missing.
 
     Returns:
         Over (rater): ``mpa``, ``wra``, ``hm``, ``kendall_tau``, ``spearman``, ``auc_pr``,
@@ -99,9 +91,7 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     reason = explain_missing(rows, items, min_raters=1, min_items=min_items, raters=None)
     metrics = severity_metrics(rows, metric_names()).where(reason == "")
     ranks = rank(metrics["hm"], method="min", descending=True)
-    metrics = metrics.assign(items=items, reason=reason, rank=ranks)
-    for name, text in LONG_NAMES.items():
-        metrics[name].attrs["long_name"] = text
+    metrics = name_variables(metrics.assign(items=items, reason=reason, rank=ranks), LONG_NAMES)
     used = xr.DataArray(counts.astype(np.int64), rows.isel(unsafe=0).coords, ("rater", "score"))
     return metrics.merge(scale_use(used))
 
@@ -109,15 +99,9 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
 def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: float) -> xr.Dataset:
     """Return bootstrap intervals of MPA, WRA and HM of every rater, over items.
 
-    Args:
-        scores: Ratings and labels.
-        replicates: Number of resamples of the items, the same for all raters.
-        seed: Seed.
-        level: Share of the resamples inside, in (0, 1).
-
-    Returns:
-        ``mpa_interval``, ``wra_interval``, ``hm_interval`` (rater, bound); NaN where no resample
-        has the metric, or all have the same.
+    They are percentile intervals from the same ``replicates`` resamples of the items for all
+    raters: ``mpa_interval``, ``wra_interval``, ``hm_interval`` (rater, bound); NaN where no
+    resample has the metric, or all have the same.
 
     >>> rng = np.random.default_rng(1)
     >>> score, item = rng.integers(0, 3, 60), np.arange(60)

@@ -6,6 +6,7 @@ any leading dimensions; of an array of Dask the result is one too.
 """
 
 from collections.abc import Collection
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -20,7 +21,7 @@ from sharpbayes.metrics.crowd.association import (
     spearman,
 )
 from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
-from sharpbayes.metrics.stats.metric import Metric, describe
+from sharpbayes.metrics.stats.metric import Metric, describe, name_variables
 
 LONG_NAMES = {
     "count": "rows (item, label) with this plurality score",
@@ -254,10 +255,7 @@ def responsiveness(
     metrics = metrics.assign(count=table.sum("unsafe"), items=items, reason=reason)
     if raters is not None:
         metrics["raters"] = raters
-    for name, text in LONG_NAMES.items():
-        if name in metrics:
-            metrics[name].attrs["long_name"] = text
-    return metrics
+    return name_variables(metrics, LONG_NAMES)
 
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
@@ -275,54 +273,34 @@ def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) 
     return describe(metrics, METRICS)
 
 
+_scored = partial(Metric, by_score=True)
+_compared = partial(Metric, compared=True)
+_headline = partial(Metric, compared=True, headline=True)
 # Every metric of a crowd. A metric takes the table of rows by score and label, or metrics above it.
 METRICS: tuple[Metric, ...] = (
-    Metric("precision", "precision", "P(unsafe given the score)", precision, by_score=True),
-    Metric("recall", "recall", "P(the score given unsafe)", recall, by_score=True),
-    Metric(
-        "recall_below", "recall below", "P(a lower score given safe)", recall_below, by_score=True
+    _scored("precision", "precision", "P(unsafe given the score)", precision),
+    _scored("recall", "recall", "P(the score given unsafe)", recall),
+    _scored("recall_below", "recall below", "P(a lower score given safe)", recall_below),
+    _headline(
+        "mpa", "MPA", "monotonic precision area", monotonic_precision_area, inputs=("precision",)
     ),
-    Metric(
-        "mpa",
-        "MPA",
-        "monotonic precision area",
-        monotonic_precision_area,
-        inputs=("precision",),
-        compared=True,
-        headline=True,
-    ),
-    Metric(
+    _headline(
         "wra",
         "WRA",
         "weighted recall area",
         weighted_recall_area,
         inputs=("recall_below", "recall"),
-        compared=True,
-        headline=True,
     ),
-    Metric(
-        "hm",
-        "HM",
-        "harmonic mean of mpa and wra",
-        harmonic_mean,
-        inputs=("mpa", "wra"),
-        compared=True,
-        headline=True,
-    ),
-    Metric(
-        "kendall_tau",
-        "Kendall's τ",
-        "Kendall's tau-b of score and label",
-        kendall_tau,
-        range="[-1, 1]",
-        compared=True,
+    _headline("hm", "HM", "harmonic mean of mpa and wra", harmonic_mean, inputs=("mpa", "wra")),
+    _compared(
+        "kendall_tau", "Kendall's τ", "Kendall's tau-b of score and label", kendall_tau, "[-1, 1]"
     ),
     Metric(
         "spearman",
         "Spearman",
         "Spearman's rank correlation of score and label",
         spearman,
-        range="[-1, 1]",
+        "[-1, 1]",
     ),
     Metric("auc_pr", "AUC-PR", "average precision of the score", auc_pr),
     Metric("auc_roc", "AUC-ROC", "area under the ROC curve of the score", auc_roc),

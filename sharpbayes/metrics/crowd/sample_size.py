@@ -16,10 +16,8 @@ def sample_size(
     Intervals are over items and shrink with the root of their number: a width w of n items becomes
     the target width t at ``n (w / t)^2`` items, each rated as often as now.
 
-    Args:
-        metrics: ``mpa``, ``wra``, ``hm`` (group), their ``_interval`` (group, bound) and ``items``.
-        score_count: Ratings of the group with each score; (group, score).
-        target_interval_width: Target t, upper less lower bound.
+    The metrics are ``mpa``, ``wra``, ``hm`` (group), their ``_interval`` (group, bound), upper less
+    lower bound w, and ``items``; ratings with each score are over (group, score).
 
     Returns:
         Over (group): ``hm``, ``rank`` within its grouping (1 is the most responsive), ``items``,

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.metrics.stats.multiplicity import holm
 
 Floats = NDArray[np.float64]
@@ -28,13 +29,9 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
     ``extreme_response = (n_0 + n_K) / n``; ``central_tendency = n_{K/2} / n`` for even K, the two
     middle scores for odd K; ``scale_range_used = (highest used - lowest used) / K``.
 
-    Args:
-        score_count: Ratings with each score; (..., score).
-
-    Returns:
-        ``score_count``, ``score_share`` (..., score), ``mean_score`` in [0, K] and the three
-        indices in [0, 1] (...). NaN where there is no rating; ``central_tendency`` also on a scale
-        of two scores, which has no middle.
+    Of ratings with each score (..., score) the result has ``score_count``, ``score_share`` (...,
+    score), ``mean_score`` in [0, K] and the three indices in [0, 1] (...). NaN where there is no
+    rating; ``central_tendency`` also on a scale of two scores, which has no middle.
 
     Source: responsiveness paper, section 1 (response biases) and Figure 1; Greenleaf 1992.
 
@@ -57,7 +54,7 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
         "central_tendency": share.where(middle, 0.0).sum("score").where((total > 0) & (top > 1)),
         "scale_range_used": (used.max("score") - used.min("score")) / top,
     }
-    return _describe(xr.Dataset(indices))
+    return name_variables(xr.Dataset(indices), LONG_NAMES)
 
 
 def drift(
@@ -102,14 +99,7 @@ def drift(
         slope = np.where(known, sxy / sxx, np.nan)
         residual = syy - slope * sxy
         error = np.sqrt(np.where(residual > 1e-12 * syy, residual, np.nan) / (n - 2) / sxx)
-    return _describe(_test_slopes(slope, error, n - 2))
-
-
-def _describe(dataset: xr.Dataset) -> xr.Dataset:
-    """The dataset, its variables with what they are."""
-    for name in dataset.data_vars:
-        dataset[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    return dataset
+    return name_variables(_test_slopes(slope, error, n - 2), LONG_NAMES)
 
 
 def _scale_time(time: Floats, who: Codes, n_raters: int) -> Floats:

@@ -102,16 +102,8 @@ def expert_label_counts(
 
     ``label_count[i, u] = #{experts e : U[i, e] = u}``
 
-    Args:
-        label: 1 unsafe, 0 safe, -1 missing; (..., row), the rows last.
-        item: Item of each row, 0..n_items-1; (row,).
-        n_items: Number of items.
-
-    Returns:
-        Counts (..., item, unsafe) with ``unsafe = [0, 1]``.
-
-    Raises:
-        ValueError: A label or an item is out of its range.
+    Labels (..., row) are 1 unsafe, 0 safe and -1 missing, ``item`` (row,) the item of each, in
+    0..n_items-1; others are refused. Counts are over (..., item, unsafe) with ``unsafe = [0, 1]``.
 
     Source: responsiveness paper, sections 4 and 5.1.
 
@@ -136,17 +128,11 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
     ``label_count[g, i, 1] = #{ratings of i by raters not in g : score >= cut}``
 
     The group under evaluation is left out so that labels do not depend on its scores. Nobody is
-    outside the group ``all``: its counts are 0, and its metrics are missing.
-
-    Args:
-        counts: How often each score was given; (..., group, item, score), with the group ``all``.
-        cut: Scores at or above it are unsafe; 1..K.
-
-    Returns:
-        Counts (..., group, item, unsafe) with ``unsafe = [0, 1]``.
+    outside the group ``all``: its counts are 0, and its metrics are missing. Of counts
+    (..., group, item, score) these are (..., group, item, unsafe) with ``unsafe = [0, 1]``.
 
     Raises:
-        ValueError: The cut is off the scale, or there is no group ``all``.
+        ValueError: The cut is not in 1..K, or there is no group ``all``.
 
     Source: responsiveness paper, section 4.
 

@@ -81,12 +81,8 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
     Models are taken in the order of their CVaR; a new tier starts where the interval of the
     difference to every model of the tier so far excludes 0.
 
-    Args:
-        cvar: CVaR over (..., model).
-        difference_interval: Interval of :func:`cvar_difference` over (..., model, other, bound).
-
-    Returns:
-        Tiers 1, 2, ... ascending with CVaR over (..., model); 0 where CVaR is missing.
+    Of CVaR over (..., model) and intervals of :func:`cvar_difference` over (..., model, other,
+    bound) these are tiers 1, 2, ... ascending with CVaR over (..., model); 0 where CVaR is missing.
 
     Source: SHARP, section 3.3, with the paired intervals of Appendix H.
 

@@ -52,15 +52,10 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
 def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Dataset:
     """Return Kendall's tau-b between the judges of every pair.
 
-    Args:
-        sub_index: Values in [0, 1] over (..., judge, ``dim``).
-        min_overlap: Fewest prompts that both judges must have scored.
-        dim: Dimension of the prompts.
-
-    Returns:
-        ``concordance`` and ``overlap`` (prompts scored by both) over (pair, ...), pairs labelled
-        ``a vs b`` in the order of the judges. NaN below ``min_overlap``, and where a judge gives
-        every prompt the same score.
+    Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance`` and ``overlap``
+    (prompts scored by both) over (pair, ...), pairs labelled ``a vs b`` in the order of the judges.
+    NaN where both judges scored fewer than ``min_overlap`` prompts, and where a judge gives every
+    prompt the same score.
 
     Source: SHARP, Appendix B.3.
 
@@ -114,15 +109,10 @@ def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
 def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -> xr.DataArray:
     """Return Spearman's rho between the harm dimensions of every pair.
 
-    Args:
-        harm: Harm in [0, 1] over (..., ``dim``, dimension).
-        dim: Dimension of the prompts.
-        where: Prompts to use, over (..., ``dim``): all, or the tail slice L >= VaR of each model.
-
-    Returns:
-        Correlations over (..., dimension_pair), pairs labelled ``a vs b``. Prompts that miss a
-        dimension are left out; NaN with fewer than three prompts, and where a dimension is
-        constant.
+    Of harm over (..., ``dim``, dimension) it is over (..., dimension_pair), pairs labelled
+    ``a vs b``, for the prompts in ``where``: all, or the tail slice L >= VaR of each model. Prompts
+    that miss a dimension are left out; NaN with fewer than three prompts, and where a dimension is
+    constant.
 
     Source: SHARP, Appendix D; Table 8 shows the mean over pairs.
 

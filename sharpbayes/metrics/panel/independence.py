@@ -53,21 +53,16 @@ def error_correlation(errors: xr.DataArray) -> xr.DataArray:
 
 
 def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
-    """Return for how many judges with independent errors the judges count.
+    """Return for how many judges with independent errors (cell, judge) the judges count.
 
     With a reference: J tr(S) / (1' S 1), S the covariance of errors: so many independent judges of
     the same average variance would have a mean with the same variance of error. Without one:
     1 + tr(S)^2 / tr(S S), S the covariance of deviations from the judges' mean, which is J for
     independent judges of equal variance and the number of camps for judges who agree within camps.
 
-    Args:
-        errors: From :func:`judge_errors`, over (cell, judge).
-        against_reference: Whether the errors are against a reference.
-
-    Returns:
-        A number larger than 0; NaN with fewer than two cells, and without a reference for fewer
-        than three judges. An error that all judges share shows only against a reference. Judges
-        without any deviation count as one.
+    The number is larger than 0; NaN with fewer than two cells, and without a reference for fewer
+    than three judges. An error that all judges share shows only against a reference. Judges without
+    any deviation count as one.
 
     Source: Kish 1965 (design effect); the participation ratio of a covariance.
 

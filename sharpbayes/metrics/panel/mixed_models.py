@@ -21,15 +21,10 @@ def linear_mixed_model(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     R2_marginal = V_fixed / V,  R2_conditional = (V_fixed + s2_prompt) / V,
     V = V_fixed + s2_prompt + s2
 
-    Args:
-        x: Log-risk over (model, ``dim``), complete.
-        dim: Dimension of the prompts.
-
-    Returns:
-        ``prompt_variance`` and ``residual_variance`` in squared units of ``x``, ``r2_marginal`` and
-        ``r2_conditional`` in [0, 1]. NaN with fewer than two models or prompts, or where main
-        effects leave nothing. Their attribute ``reason`` says why there is none, or why they are
-        not statsmodels' own; it is empty elsewhere.
+    Of log-risk over (model, ``dim``), complete, the result has ``prompt_variance`` and
+    ``residual_variance`` in squared units, ``r2_marginal`` and ``r2_conditional`` in [0, 1]. NaN
+    with fewer than two models or prompts, or where main effects leave nothing. Their attribute
+    ``reason`` says why there is none, or why they are not statsmodels' own; it is empty elsewhere.
 
     Source: SHARP, Appendix H.3, through statsmodels' ``MixedLM``; R2 of Nakagawa and Schielzeth
     2013. The fit starts at the analysis-of-variance estimates, which solve a complete table: from
@@ -66,16 +61,11 @@ def tail_mixed_model(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
 
     logit P(Z = 1) = mu + alpha_M + u_q;  u ~ N(0, s2)
 
-    Args:
-        tail: Z = [L >= VaR(M)] over (model, ``dim``), complete.
-        dim: Dimension of the prompts.
-        seed: Seed of the starting point.
-
-    Returns:
-        ``tail_prompt_variance``: exp of the posterior mean of log s2 on the logit scale, by
-        variational Bayes with N(0, 2^2) on fixed effects and N(0, 1) on log s; ``tail_rate``, the
-        share of cells in the tail. NaN (the variance) with fewer than two models or prompts, or
-        where all cells are alike; the attribute ``reason`` says why.
+    Of Z, whether L >= VaR(M), over (model, ``dim``), complete, the result has ``tail_rate``, the
+    share of cells in the tail, and ``tail_prompt_variance``: exp of the posterior mean of log s2 on
+    the logit scale, by variational Bayes with N(0, 2^2) on fixed effects and N(0, 1) on log s. NaN
+    (the variance) with fewer than two models or prompts, or where all cells are alike; the
+    attribute ``reason`` says why.
 
     Source: SHARP, Appendix H.3, through statsmodels' ``BinomialBayesMixedGLM``. The variance is
     approximate: mean-field variational Bayes leaves out the correlations of the posterior.

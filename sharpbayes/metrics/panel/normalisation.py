@@ -10,14 +10,10 @@ def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     phi = table[indicator, score]; of an ordinal scale (x - min) / (max - min), of a flag 0 or 1,
     of a category its declared value
 
-    Args:
-        score: Positions on the scale from 0 over (..., indicator); -1 where missing. Of an array of
-            Dask the result is one too, and so is what other functions of SHARP compute of it for
-            each prompt; statistics over prompts load that, never the scores.
-        table: Values in [0, 1] over (indicator, score).
-
-    Returns:
-        Values in [0, 1] over the dimensions of ``score``; NaN where a score is missing.
+    Scores are positions on the scale from 0 over (..., indicator), -1 where missing; the table is
+    over (indicator, score). Values are in [0, 1], NaN where a score is missing. Of an array of Dask
+    the result is one too, and so is what other functions of SHARP compute of it for each prompt;
+    statistics over prompts load that, never the scores.
 
     Raises:
         xarray.AlignmentError: ``score`` and ``table`` are about other indicators.

@@ -13,15 +13,10 @@ AGGREGATES = ("cvar", "radius_cvar", "max_cvar", "any_harm_mean", "mean")
 def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
     """Return rank correlations over models between orderings and a reference ordering.
 
-    Args:
-        x: A statistic over (..., model).
-        reference: The statistic that it is compared with, over (..., model).
-
-    Returns:
-        ``kendall`` (tau-b), ``kendall_p``, ``spearman`` and ``spearman_p`` over the other
-        dimensions: Kendall's p is exact without ties, Spearman's that of SciPy's t approximation.
-        Models without either value are left out; NaN with fewer than two models, or where all
-        values are the same; ``spearman_p`` with fewer than three.
+    Of statistics over (..., model) these are ``kendall`` (tau-b), ``kendall_p``, ``spearman`` and
+    ``spearman_p`` over the other dimensions: Kendall's p is exact without ties, Spearman's that of
+    SciPy's t approximation. Models without either value are left out; NaN with fewer than two
+    models, or where all values are the same; ``spearman_p`` with fewer than three.
 
     Source: SHARP, Tables 6, 9, 13 and 16.
 

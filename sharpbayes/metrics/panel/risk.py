@@ -73,15 +73,10 @@ def panel(
 ) -> xr.Dataset:
     """Return everything that is known of each prompt: sub-indices pooled over judges, and risk.
 
-    Args:
-        sub_index: Values in [0, 1] over (..., model, prompt, judge, dimension).
-        temperature: tau of :func:`sharpbayes.metrics.panel.pooling.log_sum_exp`.
-        epsilon: Offset of :func:`log_risk_part`.
-        judges_missing: What a missing judge does.
-
-    Returns:
-        ``sub_index``, ``harm``, ``log_risk_part``, ``log_risk``, ``log_any_harm``, ``any_harm``
-        and ``radius``; NaN where no judge is there.
+    Of values in [0, 1] over (..., model, prompt, judge, dimension) these are ``sub_index``,
+    ``harm``, ``log_risk_part``, ``log_risk``, ``log_any_harm``, ``any_harm`` and ``radius``; NaN
+    where no judge is there. Arguments are those of
+    :func:`sharpbayes.metrics.panel.pooling.log_sum_exp` and :func:`log_risk_part`.
 
     Source: SHARP, Eqs 17-22.
 

@@ -84,11 +84,11 @@ def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missin
         )
         for part in definition.parts
     )
-    amplifier = 1.0 + sum(
-        coefficient * _amplifier(normalised, name, skipna=skipna)
-        for name, coefficient in definition.amplifiers
-    )
-    amplified: xr.DataArray = base * amplifier
+    boost: Any = 0
+    for name, coefficient in definition.amplifiers:
+        indicator = normalised.sel(indicator=name, drop=True)
+        boost = boost + coefficient * (indicator.fillna(0.0) if skipna else indicator)
+    amplified: xr.DataArray = base * (1.0 + boost)
     return amplified.clip(max=1.0)
 
 
@@ -98,12 +98,6 @@ def _select(normalised: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
     if (np.diff(position) == 1).all() and position[0] >= 0:
         return normalised.isel(indicator=slice(position[0], position[-1] + 1))
     return normalised.sel(indicator=list(names))
-
-
-def _amplifier(normalised: xr.DataArray, name: str, *, skipna: bool) -> xr.DataArray:
-    """One amplifier; a missing value counts 0 where available indicators are enough."""
-    amplifier = normalised.sel(indicator=name, drop=True)
-    return amplifier.fillna(0.0) if skipna else amplifier
 
 
 def sub_indices(

@@ -19,14 +19,8 @@ from sharpbayes.metrics.stats.ranks import rank
 class Protocol:
     """Everything between the judges' sub-indices and the tail risk of a model.
 
-    Attributes:
-        temperature: tau of the pooling of judges.
-        epsilon: Offset inside the logarithm.
-        judges_missing: What a missing judge does.
-        alpha: Tail level.
-        estimator: How the mean of the tail is taken.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: Weights of prompts over (``dim``); None: ones.
+    ``temperature`` is tau of the pooling of judges, ``epsilon`` the offset inside the logarithm;
+    the rest are arguments of :func:`sharpbayes.metrics.panel.tail.conditional_value_at_risk`.
     """
 
     temperature: float
@@ -88,16 +82,11 @@ def ensembles(
 ) -> xr.Dataset:
     """Return the profile of each model under named ensembles of judges, and how they compare.
 
-    Args:
-        sub_index: Values in [0, 1] over (model, prompt, judge, dimension).
-        judges: Judges of each ensemble, by its name.
-        protocol: The computation of CVaR.
-
-    Returns:
-        ``ensemble_mean``, ``ensemble_cvar``, ``ensemble_rank`` over (ensemble, model);
-        ``ensemble_kendall``, ``ensemble_spearman`` and ``disjoint`` (no judge in common) over
-        (ensemble, other_ensemble); ``ensemble_difference``, CVaR of ensemble less that of the
-        other, over (ensemble, other_ensemble, model).
+    Of values in [0, 1] over (model, prompt, judge, dimension) these are ``ensemble_mean``,
+    ``ensemble_cvar``, ``ensemble_rank`` over (ensemble, model); ``ensemble_kendall``,
+    ``ensemble_spearman`` and ``disjoint`` (no judge in common) over (ensemble, other_ensemble);
+    ``ensemble_difference``, CVaR of ensemble less that of the other, over
+    (ensemble, other_ensemble, model).
 
     Source: SHARP, Appendix C.
 

@@ -26,15 +26,11 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     chi2 = 12 n / (k (k + 1)) sum_M (R_M - (k + 1) / 2)^2, corrected for ties;
     W = chi2 / (n (k - 1))
 
-    Args:
-        x: Log-risk over (model, ``dim``), complete; n prompts and k models.
-        dim: Dimension of the prompts.
-
-    Returns:
-        ``friedman_chi2``, ``friedman_p`` (k - 1 degrees of freedom), ``kendall_w`` in [0, 1] and
-        ``average_rank`` (model), 1 the lowest risk, ties at their mean rank. NaN with fewer than
-        three models, without a prompt, and where all models tie on every prompt; the average ranks
-        are there with any number of models.
+    Of log-risk over (model, ``dim``), complete, with n prompts and k models, the result has
+    ``friedman_chi2``, ``friedman_p`` (k - 1 degrees of freedom), ``kendall_w`` in [0, 1] and
+    ``average_rank`` (model), 1 the lowest risk, ties at their mean rank. NaN with fewer than three
+    models, without a prompt, and where all models tie on every prompt; the average ranks are there
+    with any number of models.
 
     Source: SHARP, Tables 18 and 19.
 
@@ -78,15 +74,12 @@ def kendall_w(chi2: float, *, prompts: int, models: int) -> float:
 def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.Dataset:
     """Return two-sided signed-rank tests of every two models, with Holm's correction.
 
-    Args:
-        x: Log-risk over (model, ``dim``), complete.
-        dim: Dimension of the prompts.
-        zero_method: What is done with equal values: ``pratt`` ranks them and leaves them out of the
-            sums, ``wilcox`` leaves them out before ranking, ``zsplit`` splits their ranks.
+    Equal values are ranked and left out of the sums by the ``zero_method`` ``pratt``, left out
+    before ranking by ``wilcox``, and their ranks are split by ``zsplit``.
 
-    Returns:
-        ``wilcoxon_p`` and ``wilcoxon_p_holm`` over (model, other), symmetric, missing on the
-        diagonal; 1 for two models that are equal on every prompt; NaN without a prompt.
+    Of log-risk over (model, ``dim``), complete, these are ``wilcoxon_p`` and ``wilcoxon_p_holm``
+    over (model, other), symmetric, missing on the diagonal; 1 for two models that are equal on
+    every prompt; NaN without a prompt.
 
     Source: SHARP, Appendix H.2.
 
@@ -119,17 +112,11 @@ def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr
     L = mu + alpha_M + beta_q + e;  eta2_c = SS_c / SS_total;
     partial eta2_c = SS_c / (SS_c + SS_residual)
 
-    Args:
-        x: Log-risk over (model, ``dim``), complete; with ``sample`` also over the repeated
-            generations.
-        dim: Dimension of the prompts.
-        sample: Dimension of the generations. The interaction of model and prompt is then a
-            component, and the residual is the spread of the generations of a cell.
-
-    Returns:
-        ``eta2`` and ``partial_eta2`` over (component): ``model``, ``prompt``, [``interaction``,]
-        ``residual``. The first add up to 1; the second has no value for ``residual``. NaN where
-        nothing varies.
+    Of log-risk over (model, ``dim``), complete, these are ``eta2`` and ``partial_eta2`` over
+    (component): ``model``, ``prompt``, ``residual``. With repeated generations over ``sample`` the
+    ``interaction`` of model and prompt is a component too, and the residual is the spread of the
+    generations of a cell. The first add up to 1; the second has no value for ``residual``. NaN
+    where nothing varies.
 
     Source: SHARP, Table 20.
 

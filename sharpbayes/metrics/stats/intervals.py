@@ -12,14 +12,9 @@ def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
 ) -> Values:
     """Return the central percentile interval over resamples or draws.
 
-    Args:
-        x: Replicated statistic.
-        level: Share of the resamples inside, in (0, 1).
-        dim: Dimension of the replicates; missing ones are left out.
-
-    Returns:
-        The same variables with ``bound`` = lower, upper as last dimension in place of ``dim``;
-        variables without ``dim`` are left out. NaN where every replicate is missing.
+    It contains the share ``level`` of them, and has ``bound`` = lower, upper as last dimension in
+    place of ``dim``. Variables without ``dim`` and missing replicates are left out; NaN where every
+    one is missing.
 
     >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
     >>> percentile_interval(x, level=0.9).values
@@ -49,16 +44,9 @@ def bca_interval[Values: (xr.DataArray, xr.Dataset)](
     Bounds are the quantiles at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z0 = Phi^-1 of the share of
     resamples below the observed value (ties count half), a the skewness of the jackknife over 6.
 
-    Args:
-        x: Replicated statistic.
-        observed: The statistic of the data.
-        jackknifed: From :func:`sharpbayes.metrics.stats.resampling.jackknife`, over ``dim`` too.
-        level: Share of the resamples inside, in (0, 1).
-        dim: Dimension of the replicates.
-
-    Returns:
-        As :func:`percentile_interval`; NaN where every resample lies on one side of the observed
-        value, or a replicate is missing.
+    The jackknife is from :func:`sharpbayes.metrics.stats.resampling.jackknife`, over ``dim`` too.
+    The result is as for :func:`percentile_interval`; NaN where every resample lies on one side of
+    the observed value, or a replicate is missing.
 
     Source: Efron 1987; DiCiccio and Efron 1996.
 

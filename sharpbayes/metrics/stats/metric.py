@@ -1,6 +1,6 @@
 """What a metric is: the one declaration that computation, posterior, report and pages read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import xarray as xr
@@ -43,3 +43,10 @@ def describe(values: xr.Dataset, metrics: Iterable[Metric]) -> xr.Dataset:
             attrs = {"long_name": metric.meaning, "units": metric.unit, "range": metric.range}
             values[metric.name].attrs = attrs
     return values
+
+
+def name_variables(dataset: xr.Dataset, names: Mapping[str, str]) -> xr.Dataset:
+    """Return a dataset whose variables have long names, where there are any."""
+    for name in names.keys() & dataset.keys():
+        dataset[name].attrs["long_name"] = names[name]
+    return dataset

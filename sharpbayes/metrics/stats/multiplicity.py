@@ -19,14 +19,8 @@ def two_sided_p(resampled: xr.DataArray, observed: xr.DataArray, *, dim: str) ->
 
     ``p = min(1, 2 min(1 + #{T* >= T}, 1 + #{T* <= T}) / (B + 1))``
 
-    Args:
-        resampled: Statistic T* of every resample; (..., ``dim``), missing ones left out.
-        observed: Observed statistic T (...).
-        dim: Dimension of the resamples.
-
-    Returns:
-        p values in [2 / (B + 1), 1] (...); NaN where the statistic or every resample is missing.
-        Their standard error is at most 1 / sqrt(B).
+    Of T (...) and T* (..., ``dim``) p values are in [2 / (B + 1), 1] (...), their standard error is
+    at most 1 / sqrt(B). Missing resamples are left out; NaN where T or every resample is missing.
 
     Source: Phipson and Smyth 2010 (the observed data count as one resample).
 

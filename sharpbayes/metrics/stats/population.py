@@ -17,14 +17,10 @@ def target_weights(
 
     w_q = c_q share(category of q) / sum of c over the category, c = 1 or the counts of a resample
 
-    Args:
-        category: Category of each prompt, over (prompt).
-        shares: Share of each category in the target population, over (category); adds up to 1.
-        counts: Counts of a resample over (..., prompt[, sample]), or None.
-
-    Returns:
-        Weights shaped as ``counts`` that add up to 1, less the shares of categories that a resample
-        drew no prompt of; 0 for prompts of a category without a share.
+    Categories of prompts are over (prompt), their shares in the target population over (category),
+    and add up to 1. Weights are shaped as the counts (..., prompt[, sample]) and add up to 1, less
+    the shares of categories that a resample drew no prompt of; 0 for prompts of a category without
+    a share.
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
 

@@ -25,15 +25,9 @@ def bootstrap_counts(
 ) -> xr.DataArray:
     """Return how often each unit is drawn in each bootstrap resample.
 
-    Args:
-        units: Labels of the units, over ``dim``.
-        replicates: Number of resamples.
-        seed: Seed; every replicate has a random stream of its own.
-        dim: Dimension of the units.
-        start: Number of the first replicate, so that work can be cut into blocks.
-
-    Returns:
-        Counts over (replicate, ``dim``); each row adds up to the number of units.
+    Counts are over (replicate, ``dim``), and each row adds up to the number of units. Every
+    replicate has a random stream of its own, from ``seed`` and its number; ``start`` is the number
+    of the first, so that work can be cut into blocks.
 
     >>> units = xr.DataArray(["a", "b", "c"], dims="prompt")
     >>> counts = bootstrap_counts(units, replicates=2, seed=1, dim="prompt")
@@ -94,11 +88,8 @@ def jackknife(
 ) -> xr.Dataset:
     """Return a statistic with each unit left out, or each of a thousand groups of units.
 
-    Args:
-        statistic: Function of weights over (replicate, ``dim``).
-        units: Labels of the units, over ``dim``; unit i is in group i modulo the number of groups.
-        dim: Dimension of the units.
-        block: Number of replicates at once; it does not change the result.
+    It is a function of weights over (replicate, ``dim``). Unit i is in group i modulo the number of
+    groups. The number of replicates at once, ``block``, does not change the result.
 
     >>> x = xr.DataArray([1.0, 2.0, 6.0], dims="prompt")
     >>> mean = lambda w: xr.Dataset({"mean": (w * x).sum("prompt") / w.sum("prompt")})
