@@ -8,12 +8,7 @@ from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.prior_draws import sample_prior
 from sharpbayes.bayes.graph.verification import verify_kernel
-from sharpbayes.bayes.predict.replication import (
-    log_likelihood,
-    observed_data,
-    posterior_predictive,
-    thin,
-)
+from sharpbayes.bayes.predict import replication
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.bayes.sampling.retry import sample_until_converged
@@ -40,15 +35,8 @@ def fit_ratings(
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
 
-    Args:
-        design: The design of the model for these ratings, as
-            :func:`sharpbayes.bayes.design.indexing.build_design` builds it.
-        ratings: Observed ratings; they label the rating dimensions.
-        model: The model file.
-        sampler: Chains, draws, and limits of convergence.
-        seed: Seed of sampling, prior and replication.
-        retries: How often a fit that has not converged is sampled again, longer.
-        execution: Where chains run and are kept, and the progress callback.
+    ``ratings`` label the rating dimensions. A fit that has not converged is sampled again, longer,
+    up to ``retries`` times.
     """
     seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(5)]
     progress = execution.progress
@@ -69,7 +57,7 @@ def fit_ratings(
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
     groups["diagnostics"] = diagnostics.assign_attrs(not_identified=issues)
-    groups["observed_data"] = observed_data(tuned)
+    groups["observed_data"] = replication.observed_data(tuned)
     groups["posterior"].attrs |= {
         "zero_sum": [term.name for term in tuned.terms if term.zero_sum],
         "non_centring": [f"{term.name}: {term.non_centring:.2f}" for term in tuned.terms],
@@ -79,9 +67,11 @@ def fit_ratings(
         progress("replicating ratings")
         prior = sample_prior(build_model(tuned), draws=sampler.predictive_draws, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
-        draws = thin(groups["posterior"], draws=sampler.predictive_draws)
-        groups["posterior_predictive"] = posterior_predictive(draws, tuned, seed=seeds[3])
-        groups["log_likelihood"] = log_likelihood(draws, tuned)
+        draws = replication.thin(groups["posterior"], draws=sampler.predictive_draws)
+        groups["posterior_predictive"] = replication.posterior_predictive(
+            draws, tuned, seed=seeds[3]
+        )
+        groups["log_likelihood"] = replication.log_likelihood(draws, tuned)
     return {name: _label_ratings(group, ratings, tuned) for name, group in groups.items()}
 
 
@@ -94,8 +84,7 @@ def verify_and_sample(
     execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Sample a design after comparing the kernel with PyMC's graph, where the kernel samples it."""
-    unsupported = design.unsupported_by_kernel
-    if unsupported:
+    if unsupported := design.unsupported_by_kernel:
         message = f"compiling PyMC's graph: the kernel does not support {format_list(unsupported)}"
         execution.progress(message)
     else:

@@ -1,6 +1,7 @@
 """A map function over the workers of a Dask distributed cluster."""
 
 import contextlib
+import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,6 @@ class Cluster:
     """A client of Dask distributed; its results do not depend on the number of workers.
 
     If a worker dies, another one runs its tasks again.
-
-    Attributes:
-        client: The client of Dask distributed.
     """
 
     client: Any
@@ -35,40 +33,31 @@ class Cluster:
         *,
         done: Callable[[A, B], None] = ignore_result,
     ) -> list[B]:
-        """Call a task with each argument; see :class:`sharpbayes.execution.tasks.MapFunction`.
-
-        The task is sent to each worker once.
-        """
+        """Call a task with each argument; the task is sent to each worker once."""
         from distributed import as_completed  # noqa: PLC0415 - an optional extra
 
         sent = self.client.scatter([task], broadcast=True, hash=False)[0]
-        positions = {
-            self.client.submit(_call, sent, argument, pure=False, retries=2): position
-            for position, argument in enumerate(arguments)
+        futures = {
+            self.client.submit(operator.call, sent, argument, pure=False, retries=2): argument
+            for argument in arguments
         }
-        results: dict[int, B] = {}
-        for future, result in as_completed(list(positions), with_results=True):
-            position = positions[future]
-            results[position] = result
-            done(arguments[position], result)
-        return [results[position] for position in range(len(arguments))]
+        results = {}
+        for future, result in as_completed(list(futures), with_results=True):
+            results[future] = result
+            done(futures[future], result)
+        return [results[future] for future in futures]
 
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[Cluster]:
     """Start processes on this machine, or join the workers of a scheduler, inside a ``with``.
 
-    Args:
-        address: ``local:N`` for N processes, or the address of a scheduler, ``tcp://host:port``.
-
-    Raises:
-        SpecError: An address of another form, no scheduler there, or the extra is not installed.
+    ``address`` is ``local:N`` for N processes, or that of a scheduler, ``tcp://host:port``.
     """
     match = ADDRESS.fullmatch(address)
     if match is None:
-        raise _address_error(
-            address, "must be local:N or the address of a scheduler, tcp://host:port"
-        )
+        message = "must be local:N or the address of a scheduler, tcp://host:port"
+        raise _address_error(address, message)
     try:
         from distributed import Client, LocalCluster  # noqa: PLC0415 - an optional extra
     except ImportError:
@@ -90,8 +79,3 @@ def cluster(address: str) -> Iterator[Cluster]:
 def _address_error(address: str, message: str) -> SpecError:
     """Return the error of a wrong address on the command line."""
     return SpecError([Diagnostic("--cluster", 0, address, message)])
-
-
-def _call[A, B](task: Callable[[A], B], argument: A) -> B:
-    """Call a task on a worker."""
-    return task(argument)

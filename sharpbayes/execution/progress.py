@@ -7,18 +7,11 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class ChainStatus:
-    """State of one chain; nutpie's own progress objects have the same attributes.
+    """State of one chain; nutpie's own progress objects have the same attributes."""
 
-    Attributes:
-        finished_draws: Draws so far, tuning included.
-        total_draws: Draws to make, tuning included.
-        divergences: Divergent transitions after tuning so far.
-        step_size: Present step size of the integrator.
-    """
-
-    finished_draws: int
+    finished_draws: int  # tuning included, as in the total
     total_draws: int
-    divergences: int = 0
+    divergences: int = 0  # after tuning
     step_size: float = float("nan")
 
 
@@ -26,13 +19,7 @@ class ProgressCallback(Protocol):
     """A function that long work calls to report its progress."""
 
     def __call__(self, message: str, chains: Sequence[ChainStatus] = (), /) -> None:
-        """Report a new step of the work, or the state of the chains of a running sampler.
-
-        Args:
-            message: What the program does now, in a few words.
-            chains: State of every chain, a few times a second while a sampler runs; empty
-                otherwise.
-        """
+        """Report a new step in a few words; while a sampler runs, also the state of its chains."""
 
 
 def silent(_message: str, _chains: Sequence[ChainStatus] = (), /) -> None:

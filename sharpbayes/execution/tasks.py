@@ -50,12 +50,9 @@ class MapFunction(Protocol):
         *,
         done: Callable[[Any, Any], None] = ignore_result,
     ) -> list[Any]:
-        """Return the results in the order of the arguments.
+        """Return the results in the order of the arguments, on which alone they depend.
 
-        Args:
-            task: A function of one argument. Its result depends on the argument alone.
-            arguments: Arguments of the task.
-            done: Called in this process with an argument and its result as soon as it is ready.
+        ``done`` is called in this process with an argument and its result as soon as it is ready.
         """
 
 
@@ -65,7 +62,7 @@ def serial_map[A, B](
     *,
     done: Callable[[A, B], None] = ignore_result,
 ) -> list[B]:
-    """Call a task with one argument after another, in this process; see :class:`MapFunction`."""
+    """Call a task with one argument after another, in this process."""
     results = []
     for argument in arguments:
         results.append(task(argument))
@@ -75,19 +72,12 @@ def serial_map[A, B](
 
 @dataclass(frozen=True)
 class Execution:
-    """How a run executes its tasks; it never changes a number of the results.
+    """How a run executes its tasks; it never changes a number of the results."""
 
-    Attributes:
-        map_function: Computes tasks in other processes; None: tasks run in this process.
-        store: Where finished parts are kept, and taken from when a run is resumed.
-        progress: Hears of every step and, while a sampler runs, of its chains.
-        cores: Largest number of chains that run at once in this process; None: one for each
-            processor that the process may use.
-    """
-
-    map_function: MapFunction | None = None
-    store: Store = field(default_factory=NoStore)
+    map_function: MapFunction | None = None  # None: tasks run in this process
+    store: Store = field(default_factory=NoStore)  # a run that is resumed takes parts from it
     progress: ProgressCallback = silent
+    # Largest number of chains that run at once in this process. None: one for each processor.
     cores: int | None = None
 
 
@@ -97,16 +87,9 @@ IN_PROCESS = Execution()
 def compute_parts[A](
     task: Callable[[A], Arrays], arguments: Mapping[str, A], execution: Execution
 ) -> list[Arrays]:
-    """Return one part for each name, in the order of the names; stored parts are not computed.
+    """Return the part of each argument, in their order; ``arguments`` has them by the part's name.
 
-    Args:
-        task: Computes a part from its argument alone.
-        arguments: Arguments of the task, by the name of their part in the store.
-        execution: Store and map function.
-
-    Examples:
-        >>> compute_parts(lambda n: {"n": np.array(n)}, {"one": 1, "two": 2}, Execution())
-        [{'n': array(1)}, {'n': array(2)}]
+    Parts that the store has are not computed.
     """
     parts = {name: part for name in arguments if (part := execution.store.get(name))}
 

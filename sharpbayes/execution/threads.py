@@ -29,11 +29,7 @@ def thread_map[A, B](
     *,
     done: Callable[[A, B], None] = ignore_result,
 ) -> list[B]:
-    """Call a task with each argument on threads; see :class:`MapFunction`.
-
-    >>> thread_map(abs, [-1, 2])
-    [1, 2]
-    """
+    """Call a task with each argument on threads; see :class:`MapFunction`."""
 
     def run(argument: A) -> B:
         result = task(argument)
@@ -45,11 +41,7 @@ def thread_map[A, B](
 
 
 def run_both[A, B](task: Callable[[], A], background: Callable[[], B]) -> tuple[A, B]:
-    """Return the results of two tasks; the second runs on a thread while the first runs here.
-
-    >>> run_both(lambda: 1, lambda: 2)
-    (1, 2)
-    """
+    """Return the results of two tasks; the second runs on a thread while the first runs here."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(background)
         return task(), future.result()
@@ -67,11 +59,8 @@ def current_map(*, resamples: bool = False) -> MapFunction:
 def use_map(map_function: MapFunction, *, resamples: MapFunction | None = None) -> Iterator[None]:
     """Compute blocks by other map functions inside a ``with``; threads are the default.
 
-    Blocks do not depend on who computes them, so that results stay the same.
-
-    Args:
-        map_function: Computes blocks of posterior draws.
-        resamples: Computes blocks of bootstrap resamples; the same function by default.
+    Blocks do not depend on who computes them, so that results stay the same. Blocks of bootstrap
+    resamples may have a function of their own.
     """
     token = _MAPS.set((map_function, resamples or map_function))
     try:

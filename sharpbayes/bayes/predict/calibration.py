@@ -1,9 +1,9 @@
 """Simulation-based calibration: does the sampler return the posterior of its model?
 
-Each simulation draws parameters from the prior, draws ratings from the model given them, and fits
-these ratings. If everything is right, the true value of a quantity is one more draw from its
-posterior, and its rank among the posterior's draws is uniform (Talts et al. 2018; Modrak et al.
-2023 for the log-likelihood among the quantities).
+Each simulation fits ratings that were drawn from the model with parameters from the prior. If
+everything is right, the true value of a quantity is one more draw from its posterior, and its rank
+among the posterior's draws is uniform (Talts et al. 2018; for the log-likelihood Modrak et al.
+2023).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,30 +65,18 @@ def calibrate(
     category on each scale, and ``metrics``, of replicated ratings. The true value of these last
     ones is their value in further ratings that are drawn from the true parameters, and that the
     fit has not seen; their posterior is their value in the ratings replicated from each draw. This
-    checks posterior metrics with ``uncertainty = ["ratings"]``, predictive noise included.
+    checks posterior metrics with ``uncertainty = ["ratings"]``, predictive noise included. A
+    missing metric counts as less than any number.
 
-    Args:
-        design: The design of the model for the ratings of a study; its categories are not used.
-        ratings: The ratings; their scores are not used.
-        model: The model file.
-        sampler: Settings of each fit.
-        simulations: Number of fits.
-        seed: Seed of the true parameters, the ratings and the fits.
-        fit: Returns a posterior in place of the sampler.
-        metrics: Metrics of interest as functions of the ratings. A missing value counts as less
-            than any number.
-        execution: Where simulations run and are kept. In other processes the chains of a fit run
-            one after another, in this process together.
-
-    Returns:
-        See :func:`summarise_calibration`.
+    The scores of ``ratings`` and the categories of ``design`` are not used. ``fit`` returns a
+    posterior in place of the sampler. In other processes the chains of a fit run one after another,
+    in this process together. :func:`summarise_calibration` describes the results.
     """
     cores = 1 if execution.map_function else None
     fit = fit or sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    prior = sample_prior(build_model(design), draws=simulations, seed=int(seeds[0]))[
-        "prior"
-    ].to_dataset()
+    tree = sample_prior(build_model(design), draws=simulations, seed=int(seeds[0]))
+    prior = tree["prior"].to_dataset()
     # A task that is sent to a worker cannot hold the progress callback of this process.
     progress = silent if execution.map_function else execution.progress
 
@@ -99,10 +87,16 @@ def calibrate(
         simulated = replace_categories(design, _draw_categories(truth, design, rng))
         trace = fit(simulated, int(rng.integers(2**31)))
         pit = _rank_quantities(trace, truth, simulated, rng, metrics)
+        diagnostics = check_convergence(trace, sampler)
+        ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])
         return {
             "quantity": np.array(list(pit)),
             "pit": np.array(list(pit.values())),
-        } | _fit_quality(check_convergence(trace, sampler))
+            "converged": np.array(bool(diagnostics["converged"])),
+            "rhat": np.array(float(diagnostics["rhat"].max())),
+            "ess": np.array(float(ess.min())),
+            "divergences": np.array(int(diagnostics["divergences"])),
+        }
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
     return summarise_calibration(compute_parts(simulate, numbers, execution), seed=seed)
@@ -122,17 +116,6 @@ def replace_categories(design: Design, categories: Mapping[str, NDArray[np.integ
     """Return the design of other ratings of the same items by the same raters, (1, rating)."""
     scales = (replace(scale, category=categories[scale.name][0]) for scale in design.scales)
     return replace(design, scales=tuple(scales))
-
-
-def _fit_quality(diagnostics: xr.Dataset) -> Arrays:
-    """Whether a fit is within the limits, its largest R-hat, smallest ESS and divergences."""
-    ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])
-    return {
-        "converged": np.array(bool(diagnostics["converged"])),
-        "rhat": np.array(float(diagnostics["rhat"].max())),
-        "ess": np.array(float(ess.min())),
-        "divergences": np.array(int(diagnostics["divergences"])),
-    }
 
 
 def _rank_quantities(
@@ -171,10 +154,8 @@ def _quantities(
 ) -> tuple[dict[str, Floats], Categories]:
     """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
     values = dict(_parameters(draws))
-    by_scale = [
-        latent_ratings(draws, design, scale).log_probability().sum(axis=1)
-        for scale in design.scales
-    ]
+    latent = (latent_ratings(draws, design, scale) for scale in design.scales)
+    by_scale = [ratings.log_probability().sum(axis=1) for ratings in latent]
     values["log-likelihood"] = np.sum(by_scale, axis=0)
     categories = _draw_categories(draws, design, rng)
     for name, category in categories.items():
@@ -205,22 +186,16 @@ def _pit(true: float, drawn: Floats, rng: np.random.Generator) -> float:
 
 
 def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
-    """Return bands, tests and coverage of the ranks of true values.
+    """Return bands, tests and coverage of the ranks of true values, from the parts in a store.
 
-    Args:
-        parts: Of each simulation ``quantity``, ``pit``, ``converged``, ``rhat``, ``ess`` and
-            ``divergences``, as a store keeps them.
-        seed: Seed of the bands.
-
-    Returns:
-        ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the
-        diagonal over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by
-        ArviZ); ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ;
-        Holm 1979); ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of
-        central intervals; ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``,
-        ``fit_ess`` and ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether
-        the fit has the 100 effective draws and an R-hat of at most 1.05 that ranks need;
-        ``calibrated``, 1 if no ``p_holm`` is below 5%.
+    ``pit (quantity, simulation)`` in (0, 1); ``ecdf``, ``lower`` and ``upper`` less the diagonal
+    over ``(quantity, point)`` with simultaneous 95% bands (Säilynoja et al. 2022, by ArviZ);
+    ``outside (quantity)``; ``p_value`` and ``p_holm (quantity)`` of uniformity (ArviZ; Holm 1979);
+    ``coverage``, ``coverage_lower``, ``coverage_upper (quantity, level)`` of central intervals;
+    ``fit_converged (simulation)`` by the study's limits, ``fit_rhat``, ``fit_ess`` and
+    ``fit_divergences``, the worst of its parameters; ``fit_ranked``, whether the fit has the 100
+    effective draws and an R-hat of at most 1.05 that ranks need; ``calibrated``, 1 if no
+    ``p_holm`` is below 5%.
     """
     names = parts[0]["quantity"].tolist()
     ranks = [dict(zip(part["quantity"].tolist(), part["pit"], strict=True)) for part in parts]
@@ -260,13 +235,11 @@ def _coverage(pit: Floats) -> dict[str, tuple[tuple[str, str], Floats]]:
     counts, total = inside.sum(axis=1), pit.shape[1]
     bounds = np.array(
         [
-            [binomtest(int(n), total).proportion_ci(BAND_LEVEL, method="wilson") for n in row]
-            for row in counts
+            binomtest(int(n), total).proportion_ci(BAND_LEVEL, method="wilson")
+            for n in counts.ravel()
         ]
     )
-    values = {
-        "coverage": counts / total,
-        "coverage_lower": bounds[..., 0],
-        "coverage_upper": bounds[..., 1],
-    }
-    return {name: (("quantity", "level"), value) for name, value in values.items()}
+    lower, upper = bounds.T.reshape(2, *counts.shape)
+    dims = ("quantity", "level")
+    values = {"coverage": counts / total, "coverage_lower": lower, "coverage_upper": upper}
+    return {name: (dims, value) for name, value in values.items()}

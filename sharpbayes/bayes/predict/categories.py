@@ -20,23 +20,14 @@ Categories = NDArray[np.int16]
 
 @dataclass(frozen=True)
 class LatentRatings(ABC):
-    """Quantities that determine the ratings on one scale, for every draw.
+    """Quantities that determine the ratings on one scale, for every draw."""
 
-    Attributes:
-        scale: The scale, with the observed categories.
-        link: ``logit`` or ``probit``.
-        severity: eta of each rating; shape (sample, rating).
-        discrimination: a of each rating; shape (sample, rating) or (sample, 1).
-        thresholds: Thresholds c of each cutpoint set; shape (sample, set, K - 1).
-        cutpoint_set: Set of each rating; shape (rating,).
-    """
-
-    scale: ScaleRatings
-    link: str
-    severity: Floats
-    discrimination: Floats
-    thresholds: Floats
-    cutpoint_set: Index
+    scale: ScaleRatings  # with the observed categories
+    link: str  # logit or probit
+    severity: Floats  # eta of each rating; shape (sample, rating)
+    discrimination: Floats  # a of each rating; shape (sample, rating) or (sample, 1)
+    thresholds: Floats  # thresholds c of each cutpoint set; shape (sample, set, K - 1)
+    cutpoint_set: Index  # set of each rating; shape (rating,)
 
     @abstractmethod
     def log_probability(self) -> Floats:

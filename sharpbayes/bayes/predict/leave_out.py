@@ -31,6 +31,7 @@ from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.model import Normal
 
 Floats = NDArray[np.float64]
+OrderedRatings = list[tuple[ScaleRatings, Index]]
 
 # Log-likelihoods in the memory of a thread, 8 bytes each; temporary arrays take ten times that.
 BLOCK_VALUES = 1_000_000
@@ -38,30 +39,18 @@ NODES = 15
 RATING = "rating"
 # Importance weights with a larger k are not reliable, however many draws there are.
 MAX_GOOD_K = 0.7
-# Our names of the columns of ArviZ's comparison.
-COMPARED = {
-    "elpd": "elpd",
-    "elpd_se": "se",
-    "p": "p",
-    "elpd_difference": "elpd_diff",
-    "difference_se": "dse",
-    "weight": "weight",
-}
+# Columns of ArviZ's comparison, and our names for them.
+COMPARED = ("elpd", "se", "p", "elpd_diff", "dse", "weight")
+COLUMNS = ("elpd", "elpd_se", "p", "elpd_difference", "difference_se", "weight")
 
 
 @dataclass(frozen=True)
 class Units:
-    """Sets of ratings that are left out together.
+    """Sets of ratings that are left out together."""
 
-    Attributes:
-        by: ``rating``, or the name of a column.
-        labels: Label of each unit.
-        code: Unit of each rating, -1 for none; shape (rating,).
-    """
-
-    by: str
+    by: str  # ``rating``, or the name of a column
     labels: tuple[str, ...]
-    code: Index
+    code: Index  # unit of each rating, -1 for none; shape (rating,)
 
 
 def make_units(ratings: Ratings, by: str) -> Units:
@@ -80,21 +69,18 @@ def make_units(ratings: Ratings, by: str) -> Units:
 def rank_models(estimates: Mapping[str, xr.Dataset], *, draws: Mapping[str, int]) -> xr.Dataset:
     """Return models, best first, with differences to the best and stacking weights, by ArviZ.
 
-    Args:
-        estimates: Results of :func:`leave_out` by model, with the same units.
-        draws: Number of draws of each model.
-
-    Returns:
-        Over ``model``: ``elpd``, ``elpd_se``, ``p``, ``elpd_difference`` (0 for the best, negative
-        for all others), ``difference_se``, ``weight``.
+    ``estimates`` are results of :func:`leave_out` by model, with the same units. Over ``model``:
+    ``elpd``, ``elpd_se``, ``p``, ``elpd_difference`` (0 for the best, negative for all others),
+    ``difference_se``, ``weight``.
     """
     elpd_data = {name: _elpd_data(table, draws[name]) for name, table in estimates.items()}
     with warnings.catch_warnings():
         # A bad Pareto k is reported for each unit.
         warnings.simplefilter("ignore")
         table = az.compare(elpd_data, round_to="none")
-    values = {ours: ("model", table[theirs].to_numpy(float)) for ours, theirs in COMPARED.items()}
-    return xr.Dataset(values, {"model": [str(name) for name in table.index]})
+    values = table[list(COMPARED)].to_numpy(float).T
+    columns = {name: ("model", column) for name, column in zip(COLUMNS, values, strict=True)}
+    return xr.Dataset(columns, {"model": [str(name) for name in table.index]})
 
 
 def _elpd_data(estimate: xr.Dataset, draws: int) -> ELPDDataLOO:
@@ -117,19 +103,13 @@ def _elpd_data(estimate: xr.Dataset, draws: int) -> ELPDDataLOO:
 def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset:
     """Return the expected log predictive density of every unit when it is left out.
 
-    Args:
-        posterior: Draws of the model's variables.
-        design: Terms of the model indexed by ratings.
-        units: Ratings that are left out together.
-
-    Returns:
-        ``elpd``, ``p`` (effective parameters) and ``pareto_k`` over ``unit``. The estimate of a
-        unit with a larger k than the attribute ``good_k`` is not reliable. The attribute
-        ``integrated`` names the term that is integrated out, empty if none.
+    ``elpd``, ``p`` (effective parameters) and ``pareto_k`` over ``unit``. The estimate of a unit
+    with a larger k than the attribute ``good_k`` is not reliable. The attribute ``integrated``
+    names the term that is integrated out, empty if none.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     own_term = find_own_term(design, units)
-    ordered = _OrderedRatings.of(design, units)
+    ordered = _order_ratings(design, units)
     size = max(1, BLOCK_VALUES // (draws * (NODES if own_term else 1)))
     starts = range(0, len(units.labels), size)
 
@@ -153,8 +133,8 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
 
 def unit_log_likelihood(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> Floats:
     """Return log p(y_u | draw) of one unit; shape (sample,)."""
-    ordered = _OrderedRatings.of(design, units)
-    return _sum_units(posterior, design, ordered, range(unit, unit + 1))[:, 0]
+    block = range(unit, unit + 1)
+    return _sum_units(posterior, design, _order_ratings(design, units), block)[:, 0]
 
 
 def find_own_term(design: Design, units: Units) -> Term | None:
@@ -165,11 +145,7 @@ def find_own_term(design: Design, units: Units) -> Term | None:
     """
     if units.by == RATING:
         return None
-    of_units = [
-        term
-        for term in design.terms
-        if parent_of(term.index, units.code, size=term.size) is not None
-    ]
+    of_units = [t for t in design.terms if parent_of(t.index, units.code, size=t.size) is not None]
     if len(of_units) != 1:
         return None
     term = of_units[0]
@@ -179,34 +155,33 @@ def find_own_term(design: Design, units: Units) -> Term | None:
     return term if term.kind == "location" and single and plain and complete else None
 
 
-@dataclass(frozen=True)
-class _OrderedRatings:
-    """Ratings of each scale in the order of their units, and the unit of each."""
+def _order_ratings(design: Design, units: Units) -> OrderedRatings:
+    """Return the ratings of each scale in the order of their units, and the unit of each."""
+    ordered = []
+    for scale in design.scales:
+        code = units.code[scale.rows]
+        order = np.argsort(code, kind="stable")
+        ratings = replace(scale, rows=scale.rows[order], category=scale.category[order])
+        ordered.append((ratings, code[order]))
+    return ordered
 
-    scales: tuple[ScaleRatings, ...]
-    code: tuple[Index, ...]
 
-    @classmethod
-    def of(cls, design: Design, units: Units) -> "_OrderedRatings":
-        scales, codes = [], []
-        for scale in design.scales:
-            code = units.code[scale.rows]
-            order = np.argsort(code, kind="stable")
-            scales.append(replace(scale, rows=scale.rows[order], category=scale.category[order]))
-            codes.append(code[order])
-        return cls(tuple(scales), tuple(codes))
-
-    def slices(self, block: range) -> Iterator[tuple[ScaleRatings, Index, range]]:
-        """Yield each scale, its units, and the positions of the ratings of a block of units."""
-        for scale, code in zip(self.scales, self.code, strict=True):
-            first, last = np.searchsorted(code, [block.start, block.stop])
-            yield scale, code, range(int(first), int(last))
+def _select_units(
+    ordered: OrderedRatings, block: range, *, size: int
+) -> Iterator[tuple[ScaleRatings, Index]]:
+    """Yield ratings of a block of units and the unit of each, at most ``size`` at once."""
+    for scale, code in ordered:
+        first, last = np.searchsorted(code, [block.start, block.stop])
+        for start in range(int(first), int(last), size):
+            part = slice(start, min(start + size, int(last)))
+            ratings = replace(scale, rows=scale.rows[part], category=scale.category[part])
+            yield ratings, code[part]
 
 
 def _log_likelihood(
     posterior: xr.Dataset,
     design: Design,
-    ordered: _OrderedRatings,
+    ordered: OrderedRatings,
     block: range,
     own_term: Term | None,
 ) -> Floats:
@@ -214,32 +189,26 @@ def _log_likelihood(
     if own_term is None:
         return _sum_units(posterior, design, ordered, block)
     position = np.full(len(block), -1, dtype=np.int64)
-    for scale, code, rows in ordered.slices(block):
-        part = slice(rows.start, rows.stop)
-        position[code[part] - block.start] = own_term.index[scale.rows[part]]
-    values = [
-        _sum_units(_with_effect(posterior, own_term, position, node), design, ordered, block)
-        + weight
-        for node, weight in _quadrature(posterior, own_term, position)
-    ]
+    for ratings, unit in _select_units(ordered, block, size=BLOCK_VALUES):
+        position[unit - block.start] = own_term.index[ratings.rows]
+    values = []
+    for node, weight in _quadrature(posterior, own_term, position):
+        changed = _with_effect(posterior, own_term, position, node)
+        values.append(_sum_units(changed, design, ordered, block) + weight)
     integrated: Floats = logsumexp(np.stack(values), axis=0)
     return integrated
 
 
 def _sum_units(
-    posterior: xr.Dataset, design: Design, ordered: _OrderedRatings, block: range
+    posterior: xr.Dataset, design: Design, ordered: OrderedRatings, block: range
 ) -> Floats:
     """Sum the log-likelihood of each unit's ratings; shape (sample, unit)."""
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     total = np.zeros((draws, len(block)))
-    size = max(1, BLOCK_VALUES // draws)
-    for scale, code, rows in ordered.slices(block):
-        for start in range(rows.start, rows.stop, size):
-            part = slice(start, min(start + size, rows.stop))
-            ratings = replace(scale, rows=scale.rows[part], category=scale.category[part])
-            values = latent_ratings(posterior, design, ratings).log_probability()
-            inside, first = np.unique(code[part], return_index=True)
-            total[:, inside - block.start] += np.add.reduceat(values, first, axis=1)
+    for ratings, code in _select_units(ordered, block, size=max(1, BLOCK_VALUES // draws)):
+        values = latent_ratings(posterior, design, ratings).log_probability()
+        unit, first = np.unique(code, return_index=True)
+        total[:, unit - block.start] += np.add.reduceat(values, first, axis=1)
     return total
 
 

@@ -18,27 +18,14 @@ def draw_new_levels(
 
     Each effect of the column is drawn from its prior given the hyperparameters of the draw:
     normal(0, sd) for locations and gaps, exp(normal(0, sd)) for discriminations. All other
-    variables stay as they are.
-
-    Args:
-        posterior: Variables over (chain, draw, ...).
-        design: Terms and labels.
-        column: ``judge`` or ``rater``.
-        rng: Random numbers.
-
-    Returns:
-        The posterior with new effects for every term of the column.
-
-    Raises:
-        SpecError: The model gives each level of the column its own sd.
+    variables stay as they are. A model that gives each level of the column its own sd is an error.
 
     Source: posterior predictive of a new group member (Gelman and Hill 2007, chapter 12.8).
     """
     new_effects = {}
     for term in design.terms:
         if column in term.dims:
-            values = _draw_effects(posterior, term, column, rng)
-            values = term.to_results(values)
+            values = term.to_results(_draw_effects(posterior, term, column, rng))
             effects = posterior[term.name].transpose("chain", "draw", *term.dims)
             new_effects[term.name] = effects.copy(data=values)
     return posterior.assign(new_effects)
@@ -61,9 +48,8 @@ def _draw_effects(
         raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
     correlation = posterior[f"correlation_{term.stem}"]
     matrix = correlation.transpose("chain", "draw", dim, f"{dim}_other").to_numpy()
-    factor = np.linalg.cholesky(matrix)
-    ones = (1,) * (len(term.shape) - 1)
-    factor = factor.reshape(*factor.shape[:2], *ones, *factor.shape[2:])
+    axes = tuple(range(2, len(term.shape) + 1))
+    factor = np.expand_dims(np.linalg.cholesky(matrix), axes)
     correlated: Floats = (factor @ unit[..., None])[..., 0]
     return correlated * _sd(posterior, term)
 
@@ -73,5 +59,4 @@ def _sd(posterior: xr.Dataset, term: Term) -> Floats | float:
     if isinstance(term.prior.sd, float):
         return term.prior.sd
     sd = posterior[f"sd_{term.stem}"].transpose("chain", "draw", ...).to_numpy()
-    ones = (1,) * (2 + len(term.shape) - sd.ndim)
-    return sd.reshape(*sd.shape[:2], *ones, *sd.shape[2:])
+    return np.expand_dims(sd, tuple(range(2, 4 + len(term.shape) - sd.ndim)))

@@ -24,18 +24,9 @@ def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     elpd_u = log sum_s w_s p(y_u | s) / sum_s w_s,  w_s = 1 / p(y_u | s), its tail smoothed;
     p_u = log mean_s p(y_u | s) - elpd_u.
 
-    Args:
-        log_likelihood: log p(y_u | draw); shape (draw, unit). Draws count as independent.
-
-    Returns:
-        Three arrays over (unit,). k is missing where the largest weights are so much alike that no
-        Pareto distribution fits, infinite where there are too few draws, and 0 where all weights
-        are equal.
-
-    Examples:
-        >>> elpd, k, p = psis_loo(np.full((100, 1), -2.0))
-        >>> float(elpd[0]), float(k[0]), float(p[0])
-        (-2.0, 0.0, 0.0)
+    ``log_likelihood`` is log p(y_u | draw), shape (draw, unit); draws count as independent. k is
+    missing where the largest weights are so much alike that no Pareto distribution fits, infinite
+    where there are too few draws, and 0 where all weights are equal.
     """
     draws = len(log_likelihood)
     tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
@@ -98,9 +89,7 @@ def _fit_pareto(excess: Floats) -> tuple[float, float]:
     points = 30 + int(np.sqrt(count))
     theta = 1.0 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))
     theta = theta / (GRID_SCALE * quartile) + 1.0 / excess[-1]
-    shape = np.empty(points)
-    for point in range(points):
-        shape[point] = _mean_log(theta[point], excess)
+    shape = np.array([_mean_log(value, excess) for value in theta])
     profile = count * (np.log(-theta / shape) - shape - 1.0)
     weight = np.exp(profile - profile.max())
     weight = np.where(weight >= NEGLIGIBLE * weight.sum(), weight, 0.0)

@@ -4,7 +4,7 @@ Everything is computed from the variables of the posterior in blocks of draws: n
 and memory stays bounded.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
@@ -39,14 +39,8 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
         effects = term.to_effects(_flat(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
-    return LAWS[design.likelihood](
-        scale=scale,
-        link=design.link,
-        severity=severity,
-        discrimination=np.exp(log_discrimination),
-        thresholds=thresholds,
-        cutpoint_set=cutpoint_set,
-    )
+    law, discrimination = LAWS[design.likelihood], np.exp(log_discrimination)
+    return law(scale, design.link, severity, discrimination, thresholds, cutpoint_set)
 
 
 def _cutpoint_sets(
@@ -70,9 +64,7 @@ def _cutpoint_sets(
 
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
     """Return log P(category_n | draw) of every rating, over (chain, draw, rating)."""
-    return _map_scales(
-        posterior, design, lambda latent: latent.log_probability().astype(np.float32)
-    )
+    return _map_scales(posterior, design, lambda law: law.log_probability().astype(np.float32))
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
@@ -83,36 +75,26 @@ def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) ->
 
 def observed_data(design: Design) -> xr.Dataset:
     """Return the observed categories of each scale."""
-    return xr.Dataset(
-        {
-            f"rating_{scale.name}": (rating_dim(scale.name), scale.category.astype(np.int16))
-            for scale in design.scales
-        }
-    )
+    values = {scale.name: scale.category.astype(np.int16) for scale in design.scales}
+    return xr.Dataset({f"rating_{name}": (rating_dim(name), v) for name, v in values.items()})
 
 
 def _map_scales(
     posterior: xr.Dataset, design: Design, compute: Callable[[LatentRatings], NDArray[np.generic]]
 ) -> xr.Dataset:
     """Apply a function of latent ratings to every scale, in blocks of draws."""
-    variables = {}
+    variables, chains = {}, posterior.sizes["chain"]
     for scale in design.scales:
-        parts = [
-            compute(latent_ratings(block, design, scale)).reshape(
-                block.sizes["chain"], block.sizes["draw"], len(scale.rows)
-            )
-            for block in _blocks(posterior, len(scale.rows))
-        ]
+        count = len(scale.rows)
+        size = max(1, BLOCK_VALUES // (count * chains))
+        parts = []
+        for start in range(0, posterior.sizes["draw"], size):
+            block = posterior.isel(draw=slice(start, start + size))
+            values = compute(latent_ratings(block, design, scale))
+            parts.append(values.reshape(chains, -1, count))
         dims = ("chain", "draw", rating_dim(scale.name))
         variables[f"rating_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
     return xr.Dataset(variables, {name: posterior.coords[name] for name in ("chain", "draw")})
-
-
-def _blocks(posterior: xr.Dataset, n_ratings: int) -> Iterator[xr.Dataset]:
-    """Cut the draws into blocks of bounded size."""
-    size = max(1, BLOCK_VALUES // (n_ratings * posterior.sizes["chain"]))
-    for start in range(0, posterior.sizes["draw"], size):
-        yield posterior.isel(draw=slice(start, start + size))
 
 
 def _flat(array: xr.DataArray, *dims: str) -> Floats:

@@ -22,11 +22,7 @@ POLL_SECONDS, REPORT_SECONDS = 0.005, 0.5
 
 
 def chain_seeds(seed: int, chains: int) -> list[int]:
-    """Return the seed of each chain; it does not depend on the number of chains.
-
-    >>> chain_seeds(1, 2) == chain_seeds(1, 4)[:2]
-    True
-    """
+    """Return the seed of each chain; it does not depend on the number of chains."""
     children = np.random.SeedSequence(seed).spawn(chains)
     return [int(child.generate_state(1, np.uint64)[0]) for child in children]
 
@@ -142,40 +138,28 @@ def _to_arrays(trace: Any) -> Arrays:
     draws, statistics = trace.get_arrow_trace()
     if not draws:
         return {}
-    tuning = int(_statistic(statistics[0], "tuning").sum())
-    if statistics[0].num_rows <= tuning:
+    values, table = pa.record_batch(draws[0]), pa.record_batch(statistics[0])
+    tuning = int(table["tuning"].to_numpy(zero_copy_only=False).sum())
+    if table.num_rows <= tuning:
         return {}
-    values, table = draws[0].slice(tuning), statistics[0].slice(tuning)
-    return {f"draw {name}": _values(values, name) for name in values.column_names} | {
-        name: _statistic(table, name) for name in STATISTICS if name in table.column_names
+    values, table = values.slice(tuning), table.slice(tuning)
+    return {f"draw {name}": _values(values[name]) for name in values.column_names} | {
+        name: table[name].to_numpy(zero_copy_only=False) for name in STATISTICS
     }
 
 
 def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
     """Cut chains to the length that keeps the most draws in all; shorter chains are dropped."""
-    lengths = sorted((_length(chain) for chain in chains if chain), reverse=True)
-    kept_draws = [length * (rank + 1) for rank, length in enumerate(lengths)]
-    best = int(np.argmax(kept_draws)) if lengths else 0
-    length = lengths[best] if lengths else 0
+    lengths = [len(chain.get("energy", ())) for chain in chains]
+    kept_draws = {length: length * sum(n >= length for n in lengths) for length in lengths}
+    length = max(sorted(kept_draws, reverse=True), key=kept_draws.__getitem__, default=0)
     if length < MIN_DRAWS:
         raise KeyboardInterrupt
-    kept = [chain for chain in chains if chain and _length(chain) >= length][: best + 1]
+    kept = (chain for chain, n in zip(chains, lengths, strict=True) if n >= length)
     return [{name: column[:length] for name, column in chain.items()} for chain in kept]
 
 
-def _length(chain: Arrays) -> int:
-    """Number of draws."""
-    return len(next(iter(chain.values())))
-
-
-def _values(table: Any, name: str) -> NDArray[np.float64]:
+def _values(array: Any) -> NDArray[np.float64]:
     """All numbers of a variable; shape (draw, value)."""
-    array = pa.array(table.column(name))
     flat = (array.flatten() if hasattr(array, "flatten") else array).to_numpy()
-    return np.asarray(flat, dtype=np.float64).reshape(table.num_rows, -1)
-
-
-def _statistic(table: Any, name: str) -> NDArray[Any]:
-    """One statistic of every draw."""
-    values: NDArray[Any] = pa.array(table.column(name)).to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(flat, dtype=np.float64).reshape(len(array), -1)

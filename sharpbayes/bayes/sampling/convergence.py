@@ -1,6 +1,8 @@
 """Whether a posterior can be trusted: R-hat, effective sample sizes, and how the sampler went."""
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 
 import numpy as np
 import xarray as xr
@@ -37,28 +39,28 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     Betancourt (2016) by chain, ``max_depth_share`` the share of transitions that ended at the
     largest depth. A parameter that never varies (the diagonal of a correlation matrix, a level
     without ratings) has missing numbers and does not count; one with draws missing in part fails.
+    For single effects of a term with more than 12 levels the limits are 1 + 5 (max_rhat - 1) and a
+    quarter of ``min_ess``.
 
-    Args:
-        trace: ``posterior`` and ``sample_stats`` over (chain, draw).
-        sampler: Limits: ``max_rhat``, ``min_ess``, ``max_divergences``, ``min_bfmi``,
-            ``max_depth_share``. For single effects of a term with more than 12 levels they are
-            1 + 5 (max_rhat - 1) and a quarter of ``min_ess``.
-
-    Returns:
-        ``converged`` is 1 if every limit is met. The attributes ``convergence_issues`` and
-        ``suggestions`` say what failed, the likely cause and what to try.
+    ``converged`` is 1 if every limit of the sampler is met. The attributes ``convergence_issues``
+    and ``suggestions`` say what failed, the likely cause and what to try.
     """
     posterior = trace["posterior"].to_dataset()
     labels, values = stack_parameters(posterior)
     statistics = trace["sample_stats"].to_dataset()
     finite = np.isfinite(values)
     complete, partial_draws = finite.all(axis=(1, 2)), finite.any(axis=(1, 2))
+    numbers = _rhat_and_ess_in_blocks(values, complete & (np.ptp(values, (1, 2)) > 0.0))
+    energy = statistics["energy"].transpose("chain", "draw").to_numpy()
     table = xr.Dataset(
         {
-            name: ("parameter", column)
-            for name, column in _by_parameter(values, complete & (np.ptp(values, (1, 2)) > 0.0))
-        }
-        | _sampler_statistics(statistics, sampler),
+            "rhat": ("parameter", numbers[0]),
+            "ess_bulk": ("parameter", numbers[1]),
+            "ess_tail": ("parameter", numbers[2]),
+            "divergences": int(statistics["diverging"].sum()),
+            "bfmi": ("chain", np.atleast_1d(bfmi(energy))),
+            "max_depth_share": float((statistics["depth"] >= sampler.max_depth).mean()),
+        },
         {"parameter": labels, "chain": posterior["chain"]},
     )
     issues = [
@@ -81,29 +83,20 @@ def stack_parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
         dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
         ordered = array.transpose(*dims, "chain", "draw").to_numpy().astype(float)
         values.append(ordered.reshape(-1, *ordered.shape[-2:]))
-        labels.extend(_labels(str(name), array.isel(chain=0, draw=0, drop=True)))
+        keys = product(*(array[dim].to_numpy() for dim in dims))
+        labels += [f"{name}[{', '.join(map(str, key))}]" if key else str(name) for key in keys]
     return labels, np.concatenate(values)
 
 
-def _labels(name: str, array: xr.DataArray) -> list[str]:
-    """Label every element of a variable."""
-    if not array.dims:
-        return [name]
-    index = array.stack(parameter=array.dims).indexes["parameter"]
-    keys = [key if isinstance(key, tuple) else (key,) for key in index]
-    return [f"{name}[{', '.join(map(str, key))}]" for key in keys]
-
-
-def _by_parameter(values: Floats, varies: NDArray[np.bool_]) -> list[tuple[str, Floats]]:
-    """R-hat and both effective sample sizes of the parameters that vary."""
+def _rhat_and_ess_in_blocks(values: Floats, varies: NDArray[np.bool_]) -> Floats:
+    """R-hat, bulk and tail ESS of the parameters that vary; shape (3, parameter)."""
     rows = np.flatnonzero(varies)
-    blocks = np.split(rows, range(BLOCK, len(rows), BLOCK)) if len(rows) else []
+    blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
     columns = np.full((3, len(values)), np.nan)
-    for block, numbers in zip(
-        blocks, thread_map(lambda block: _rhat_and_ess(values[block]), blocks), strict=True
-    ):
+    parts = thread_map(lambda block: _rhat_and_ess(values[block]), blocks)
+    for block, numbers in zip(blocks, parts, strict=True):
         columns[:, block] = numbers
-    return list(zip(("rhat", "ess_bulk", "ess_tail"), columns, strict=True))
+    return columns
 
 
 def _rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -114,7 +107,7 @@ def _rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         # A chain that never moved has variance 0, which gives an infinite R-hat.
         rhat = np.maximum(rhat_of(bulk), rhat_of(folded))
-        tails = [ess_of(_split(below)) for below in _below_quantiles(values)]
+        tails = [ess_of(_split(_below_quantile(values, prob))) for prob in TAIL]
         return rhat, ess_of(bulk), np.minimum(*tails)
 
 
@@ -131,22 +124,10 @@ def _rank_normalise(values: Floats) -> Floats:
     return scores.reshape(values.shape)
 
 
-def _below_quantiles(values: Floats) -> list[Floats]:
-    """Whether each draw is at or below each tail quantile, by ArviZ's definition of quantiles."""
-    flat = values.reshape(len(values), -1)
-    limits = [array_stats.quantile(flat, prob, axis=-1) for prob in TAIL]
-    return [(values <= limit[:, None, None]).astype(float) for limit in limits]
-
-
-def _sampler_statistics(statistics: xr.Dataset, sampler: Sampler) -> dict[str, xr.Variable]:
-    """Divergences, E-BFMI by chain, and the share of transitions at the largest depth."""
-    energy = statistics["energy"].transpose("chain", "draw").to_numpy()
-    share = float((statistics["depth"] >= sampler.max_depth).mean())
-    return {
-        "divergences": xr.Variable((), int(statistics["diverging"].sum())),
-        "bfmi": xr.Variable("chain", np.atleast_1d(bfmi(energy))),
-        "max_depth_share": xr.Variable((), share),
-    }
+def _below_quantile(values: Floats, prob: float) -> Floats:
+    """1 for each draw at or below a quantile by ArviZ's definition, 0 for others."""
+    limit = array_stats.quantile(values.reshape(len(values), -1), prob, axis=-1)
+    return (values <= limit[:, None, None]).astype(float)
 
 
 def _limit_issues(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[str]:
@@ -171,21 +152,19 @@ def _in_large_term(posterior: xr.Dataset) -> NDArray[np.bool_]:
     return np.repeat(np.array(sizes) > LARGE_TERM, sizes)
 
 
-def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> list[str]:
+def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
     """Say which limits of the sampler itself are missed."""
-    issues = []
     divergences, bfmi_min = int(table["divergences"]), float(table["bfmi"].min())
     share = float(table["max_depth_share"])
     if divergences > sampler.max_divergences:
-        issues.append(f"{divergences} transitions diverged (at most {sampler.max_divergences})")
+        yield f"{divergences} transitions diverged (at most {sampler.max_divergences})"
     if bfmi_min < sampler.min_bfmi:
-        issues.append(f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g})")
+        yield f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g})"
     if share > sampler.max_depth_share:
-        issues.append(
+        yield (
             f"{share:.0%} of transitions ended at the largest depth {sampler.max_depth} "
             f"(at most {sampler.max_depth_share:.0%})"
         )
-    return issues
 
 
 def _name_parameters(table: xr.Dataset, bad: xr.DataArray | NDArray[np.bool_], words: str) -> str:

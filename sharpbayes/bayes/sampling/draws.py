@@ -27,10 +27,7 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
             variable = _term_results(terms[section.name], variable)
         variables[section.name] = (("chain", "draw", *section.dims), variable)
     used = {dim for dims, _ in variables.values() for dim in dims}
-    coords: dict[str, object] = {
-        "chain": np.arange(values.shape[0]),
-        "draw": np.arange(values.shape[1]),
-    }
+    coords: dict[str, object] = {"chain": range(values.shape[0]), "draw": range(values.shape[1])}
     for name, labels in design.coords.items():
         coords |= {dim: list(labels) for dim in (name, f"{name}_other") if dim in used}
     posterior = xr.Dataset(variables, coords)
@@ -55,8 +52,7 @@ def _level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[s
             scale,
             ordered=design.ordered_cutpoints,
         )
-        location = design.location_of(scale, dim)
-        if location is not None:
+        if location := design.location_of(scale, dim):
             name, row = location
             effect = posterior[name]
             thresholds = thresholds - (effect if row is None else effect.isel(scale=row, drop=True))

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, Term
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
@@ -23,12 +22,7 @@ LOW_QUANTILE = 0.05
 
 
 def tune_design(
-    design: Design,
-    ratings: Ratings,
-    model: Model,
-    *,
-    seed: int,
-    execution: Execution = IN_PROCESS,
+    design: Design, ratings: Ratings, model: Model, *, seed: int, execution: Execution = IN_PROCESS
 ) -> Design:
     """Return a design with the non-centring weights that :func:`choose_weights` chooses.
 
@@ -60,22 +54,23 @@ def choose_weights(
     cores = Execution(cores=execution.cores)
     trace = sample_kernel(design, TRIAL, seed=seed, execution=cores)
     trial = trace["posterior"].to_dataset()
-    shares = {term.name: prior_variance_share(trial, term, _groups(design, term)) for term in terms}
-    weights = {name: min(1.0, WEIGHT_PER_SHARE * share) for name, share in shares.items()}
+    weights = {
+        term.name: min(1.0, WEIGHT_PER_SHARE * prior_variance_share(trial, design, term))
+        for term in terms
+    }
     # A term that holds the means of other terms is sampled together with them, and the ratings
     # inform their sum. It is centred unless the ratings say too little about its own effects.
     holders = {term.mean_holder for term in design.terms if term.mean_holder}
     return weights | {name: 0.0 for name in holders if weights.get(name, 0.0) < CENTRED_BELOW}
 
 
-def _groups(design: Design, term: Term) -> Index:
-    """For each effect the group whose mean is identified only with another term, -1 for none."""
+def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> float:
+    """Return the mean share of their prior variance that effects keep, less the means of groups.
+
+    The mean of a group is identified only together with another term.
+    """
     parents = [parent.position for parent in design.parents(term) if parent.by_mean]
-    return parents[0] if parents else term.mean_group
-
-
-def prior_variance_share(posterior: xr.Dataset, term: Term, groups: Index) -> float:
-    """Return the mean share of their prior variance that effects keep, less the means of groups."""
+    groups = parents[0] if parents else term.mean_group
     values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
     flat = term.to_effects(values).reshape(-1, term.size)
     # Gap effects of a level without ratings on the scale are missing.

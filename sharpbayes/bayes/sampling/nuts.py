@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import nutpie
 import xarray as xr
-from numpy.typing import NDArray
 from nutpie.compile_pymc import CompiledPyMCModel
 
 from sharpbayes.bayes.design.design import Design
@@ -55,7 +54,10 @@ def sample_kernel(
             {chain_name(n, seed=seed): chain_seed for n, chain_seed in enumerate(seeds)},
             execution,
         )
-    values = _stack_and_free(chains, "draw values")
+    values = np.empty((len(chains), *chains[0]["draw values"].shape))
+    for number, chain in enumerate(chains):
+        # Draws are most of the memory: those of each chain are freed.
+        values[number] = chain.pop("draw values")
     return xr.DataTree.from_dict(
         {"posterior": label_draws(values, design, layout), "sample_stats": _statistics(chains)}
     )
@@ -73,16 +75,14 @@ def sample_graph(
     names = public_names(model)
     compiled = nutpie.compile_pymc_model(model, var_names=names)
     chains = run_chains(compiled, sampler, seed=seed, execution=execution)
-    dims = {name: model.named_vars_to_dims.get(name, ()) for name in names}
-    posterior = {}
-    for name, variable_dims in dims.items():
-        shape = [len(model.coords[dim]) for dim in variable_dims]
-        values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
-        posterior[name] = (("chain", "draw", *variable_dims), np.stack(values))
     statistics = _statistics(chains)
-    coords = {
-        dim: list(model.coords[dim]) for variable_dims in dims.values() for dim in variable_dims
-    }
+    coords, posterior = {}, {}
+    for name in names:
+        dims = model.named_vars_to_dims.get(name, ())
+        coords |= {dim: list(model.coords[dim]) for dim in dims}
+        shape = [len(coords[dim]) for dim in dims]
+        values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
+        posterior[name] = (("chain", "draw", *dims), np.stack(values))
     dataset = xr.Dataset(posterior, coords | dict(statistics.coords))
     return xr.DataTree.from_dict({"posterior": dataset, "sample_stats": statistics})
 
@@ -108,20 +108,10 @@ def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel
     )
 
 
-def _stack_and_free(chains: Sequence[Arrays], name: str) -> NDArray[np.float64]:
-    """Stack a column of all chains, and free each chain's own: draws are most of the memory."""
-    stacked = np.empty((len(chains), *chains[0][name].shape))
-    for number, chain in enumerate(chains):
-        stacked[number] = chain.pop(name)
-    return stacked
-
-
 def _statistics(chains: Sequence[Arrays]) -> xr.Dataset:
     """Statistics of the sampler without durations."""
-    names = [name for name in STATISTICS if name in chains[0]]
-    values = {name: np.stack([chain[name] for chain in chains]) for name in names}
-    draws = np.arange(values[names[0]].shape[1])
+    values = {name: np.stack([chain[name] for chain in chains]) for name in STATISTICS}
     return xr.Dataset(
         {name: (("chain", "draw"), value) for name, value in values.items()},
-        {"chain": np.arange(len(chains)), "draw": draws},
+        {"chain": np.arange(len(chains)), "draw": np.arange(len(chains[0]["energy"]))},
     )

@@ -24,14 +24,8 @@ def sample_until_converged(
     """Return the trace and diagnostics of the first attempt that converged, or of the last.
 
     Attempts are independent: each has a seed that follows from ``seed`` and its number, and starts
-    anew, so that equal studies give equal results however often they were tried.
-
-    Args:
-        sample: Samples with given settings and seed.
-        sampler: Settings of the first attempt.
-        seed: Seed of the first attempt.
-        retries: Number of further attempts.
-        progress: Called before each step of the work.
+    anew, so that equal studies give equal results however often they were tried. After Ctrl-C,
+    which leaves fewer draws than asked for, no further attempt starts.
     """
     attempt = 0
     while True:
@@ -40,7 +34,9 @@ def sample_until_converged(
         table = check_convergence(trace, sampler)
         settings = {name: getattr(sampler, name) for name in ("tune", "draws", "target_accept")}
         table.attrs |= {"attempts": attempt + 1} | settings
-        if table["converged"] or attempt >= retries or _is_interrupted(trace, sampler):
+        sizes = trace["posterior"].sizes
+        interrupted = sizes["chain"] < sampler.chains or sizes["draw"] < sampler.draws
+        if table["converged"] or attempt >= retries or interrupted:
             return trace, table
         attempt += 1
         sampler = lengthen(sampler, diverged=int(table["divergences"]) > sampler.max_divergences)
@@ -51,33 +47,14 @@ def sample_until_converged(
 
 
 def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
-    """Return settings of the next attempt: twice as long, and smaller steps if any diverged.
-
-    >>> lengthen(Sampler(tune=500, draws=800), diverged=True).target_accept
-    0.9
-    """
+    """Return settings of the next attempt: twice as long, and smaller steps if any diverged."""
     target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
-    return sampler.model_copy(
-        update={
-            "tune": LENGTH_FACTOR * sampler.tune,
-            "draws": LENGTH_FACTOR * sampler.draws,
-            "target_accept": round(target, 6),
-        }
-    )
+    update = {name: LENGTH_FACTOR * getattr(sampler, name) for name in ("tune", "draws")}
+    return sampler.model_copy(update=update | {"target_accept": round(target, 6)})
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """Return the seed of an attempt; the first has the seed itself.
-
-    >>> attempt_seed(7, 0), attempt_seed(7, 1) == attempt_seed(7, 1)
-    (7, True)
-    """
+    """Return the seed of an attempt; the first has the seed itself."""
     if attempt == 0:
         return seed
     return int(np.random.SeedSequence([seed, attempt]).generate_state(1)[0])
-
-
-def _is_interrupted(trace: xr.DataTree, sampler: Sampler) -> bool:
-    """Tell whether Ctrl-C left fewer draws than asked for."""
-    sizes = trace["posterior"].sizes
-    return bool(sizes["chain"] < sampler.chains or sizes["draw"] < sampler.draws)

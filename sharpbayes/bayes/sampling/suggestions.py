@@ -1,5 +1,7 @@
 """Likely causes of a fit that has not converged, and what to try, from its draws."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -24,30 +26,43 @@ def suggest(table: xr.Dataset, values: Floats, statistics: xr.Dataset, sampler: 
     ``table`` has the numbers of :func:`sharpbayes.bayes.sampling.convergence.check_convergence`,
     ``values`` the draws of its parameters, (parameter, chain, draw).
     """
-    sentences = [
-        _divergences(table, values, statistics, sampler),
-        _separate_chains(table),
-        _depth(table, sampler),
-        _energy(table, sampler),
-        _length(table, sampler),
-    ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(_sentences(table, values, statistics, sampler))
 
 
-def _divergences(
+def _sentences(
     table: xr.Dataset, values: Floats, statistics: xr.Dataset, sampler: Sampler
-) -> str:
-    """Name the end of the parameter where transitions diverged."""
+) -> Iterator[str]:
+    """Yield a cause and what to try for everything that is wrong."""
     diverging = statistics["diverging"].transpose("chain", "draw").to_numpy().astype(bool)
-    if diverging.sum() <= sampler.max_divergences:
-        return ""
-    target = round(1.0 - (1.0 - sampler.target_accept) / 2.0, 4)
-    where = _where(table, values, diverging) if diverging.sum() >= MIN_DIVERGENCES else ""
-    return (
-        f"Transitions diverged{where}: part of the posterior is too narrow for the step size. "
-        f"Try --set sampler.target_accept={target:g}; if that does not help, a tighter prior for "
-        "the sd of that term, or fewer terms."
-    )
+    if diverging.sum() > sampler.max_divergences:
+        target = round(1.0 - (1.0 - sampler.target_accept) / 2.0, 4)
+        where = _where(table, values, diverging) if diverging.sum() >= MIN_DIVERGENCES else ""
+        yield (
+            f"Transitions diverged{where}: part of the posterior is too narrow for the step size. "
+            f"Try --set sampler.target_accept={target:g}; if that does not help, a tighter prior "
+            "for the sd of that term, or fewer terms."
+        )
+    rhat = table["rhat"].to_numpy()
+    if (rhat > SEPARATE_RHAT).any():
+        yield (
+            f"Chains disagree, most of all on {table['parameter'].to_numpy()[np.nanargmax(rhat)]}: "
+            "they have not come together, or the ratings allow more than one answer. `sharpbayes "
+            "check` names what these data cannot separate; leave that term out or give it a "
+            "tighter prior."
+        )
+    if float(table["max_depth_share"]) > sampler.max_depth_share:
+        yield (
+            "Trajectories were cut before they turned: parameters are strongly correlated, or "
+            "differ widely in scale. Try --set sampler.max_depth="
+            f"{min(sampler.max_depth + 2, 15)} and a longer --set sampler.tune."
+        )
+    if not float(table["bfmi"].min()) >= sampler.min_bfmi:
+        yield (
+            "Energies change little from draw to draw: the tails of the posterior are heavy, "
+            "mostly from an sd that few levels inform. Try a tighter prior for it, or a longer "
+            "--set sampler.tune."
+        )
+    yield from _length(table, sampler)
 
 
 def _where(table: xr.Dataset, values: Floats, diverging: NDArray[np.bool_]) -> str:
@@ -61,57 +76,21 @@ def _where(table: xr.Dataset, values: Floats, diverging: NDArray[np.bool_]) -> s
     largest = int(np.argmax(np.abs(distance)))
     if not np.abs(distance[largest]) > FAR_SDS:
         return ""
-    return (
-        f" mostly where {names[rows[largest]]} is {'small' if distance[largest] < 0 else 'large'}"
-    )
+    end = "small" if distance[largest] < 0 else "large"
+    return f" mostly where {names[rows[largest]]} is {end}"
 
 
-def _separate_chains(table: xr.Dataset) -> str:
-    """Say that chains explore different regions."""
-    rhat = table["rhat"].to_numpy()
-    if not (rhat > SEPARATE_RHAT).any():
-        return ""
-    worst = str(table["parameter"].to_numpy()[np.nanargmax(rhat)])
-    return (
-        f"Chains disagree, most of all on {worst}: they have not come together, or the ratings "
-        "allow more than one answer. `sharpbayes check` names what these data cannot separate; "
-        "leave that term out or give it a tighter prior."
-    )
-
-
-def _depth(table: xr.Dataset, sampler: Sampler) -> str:
-    """Say that trajectories were cut."""
-    if float(table["max_depth_share"]) <= sampler.max_depth_share:
-        return ""
-    return (
-        "Trajectories were cut before they turned: parameters are strongly correlated, or differ "
-        f"widely in scale. Try --set sampler.max_depth={min(sampler.max_depth + 2, 15)} and a "
-        "longer --set sampler.tune."
-    )
-
-
-def _energy(table: xr.Dataset, sampler: Sampler) -> str:
-    """Say that the sampler moves too little between energies."""
-    if float(table["bfmi"].min()) >= sampler.min_bfmi:
-        return ""
-    return (
-        "Energies change little from draw to draw: the tails of the posterior are heavy, mostly "
-        "from an sd that few levels inform. Try a tighter prior for it, or a longer "
-        "--set sampler.tune."
-    )
-
-
-def _length(table: xr.Dataset, sampler: Sampler) -> str:
+def _length(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
     """Say how many draws would be enough if nothing else is wrong."""
     ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
-    smallest = np.nanmin(ess, initial=np.inf)
-    if not smallest < sampler.min_ess:
-        rhat = float(np.nanmax(table["rhat"].to_numpy(), initial=0.0))
-        if not sampler.max_rhat <= rhat <= SEPARATE_RHAT:
-            return ""
-        return f"Chains nearly agree: try --set sampler.draws={2 * sampler.draws}, or --retry."
+    smallest, rhat = np.nanmin(ess, initial=np.inf), np.nanmax(table["rhat"].values, initial=0.0)
     factor = sampler.min_ess / max(float(smallest), 1.0)
-    if factor > MAX_LENGTH_FACTOR:
-        return "The chains move so slowly that more draws alone will hardly help."
-    draws = int(np.ceil(sampler.draws * factor * 1.2 / 100.0) * 100)
-    return f"Mixing is slow: about --set sampler.draws={draws} should do, or --retry."
+    if smallest >= sampler.min_ess:
+        if sampler.max_rhat <= rhat <= SEPARATE_RHAT:
+            draws = 2 * sampler.draws
+            yield f"Chains nearly agree: try --set sampler.draws={draws}, or --retry."
+    elif factor > MAX_LENGTH_FACTOR:
+        yield "The chains move so slowly that more draws alone will hardly help."
+    else:
+        draws = int(np.ceil(sampler.draws * factor * 1.2 / 100.0) * 100)
+        yield f"Mixing is slow: about --set sampler.draws={draws} should do, or --retry."

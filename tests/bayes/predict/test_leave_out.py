@@ -78,7 +78,7 @@ def test_quadrature_is_the_integral(rng):
     left = loo.make_units(ratings, "item")
     own = loo.find_own_term(design, left)
     assert own.name == "location_item"
-    ordered = loo._OrderedRatings.of(design, left)
+    ordered = loo._order_ratings(design, left)
     found = loo._log_likelihood(posterior, design, ordered, range(5), own)
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
