@@ -43,6 +43,7 @@ RANKED_DRAWS, RANKED_RHAT = 100, 1.05
 COVERAGE_LEVELS = (0.5, 0.8, 0.9, 0.95)
 BAND_LEVEL, FAMILY_ERROR = 0.95, 0.05
 BAND_DRAWS = 1000
+FIT_QUALITY = ("converged", "rhat", "ess", "divergences")
 REPORT_EVERY = 25
 
 
@@ -168,10 +169,10 @@ def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:
     for name in sorted(map(str, draws.data_vars)):
         labels, values = stack_parameters(draws[[name]])
         flat, label = values.reshape(len(values), -1), np.array(labels, dtype=object)
-        if name.startswith("correlation_"):
-            below_diagonal = np.flatnonzero(np.tri(int(np.sqrt(len(flat))), k=-1).ravel())
-            label, flat = label[below_diagonal], flat[below_diagonal]
         present = ~np.isnan(flat).any(axis=1)
+        if name.startswith("correlation_"):
+            # Each correlation stands once below the diagonal.
+            present &= np.tri(int(np.sqrt(len(flat))), k=-1, dtype=bool).ravel()
         label, flat = label[present], flat[present]
         count = len(flat) if len(flat) <= LARGE_TERM else 1
         yield from zip(label[:count].tolist(), flat[:count], strict=True)
@@ -204,6 +205,8 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
     point, ecdf, lower, upper = np.stack(curves, axis=1)
     p_value = np.atleast_1d(array_stats.uniformity_test(pit, method="prit_c")[0])
     p_holm = multipletests(p_value, method="holm")[1]
+    quality = {name: np.array([part[name].item() for part in parts]) for name in FIT_QUALITY}
+    ranked = (quality["rhat"] <= RANKED_RHAT) & (quality["ess"] >= RANKED_DRAWS)
     table = xr.Dataset(
         {
             "pit": (("quantity", "simulation"), pit),
@@ -215,31 +218,19 @@ def summarise_calibration(parts: Sequence[Arrays], *, seed: int) -> xr.Dataset:
             "p_holm": ("quantity", p_holm),
             "calibrated": int((p_holm >= FAMILY_ERROR).all()),
         }
-        | _fits(parts),
+        | {f"fit_{name}": ("simulation", value) for name, value in quality.items()}
+        | {"fit_ranked": ("simulation", ranked)},
         {"quantity": names, "point": point[0], "simulation": np.arange(pit.shape[1])},
     )
     return table.assign(_coverage(pit)).assign_coords(level=list(COVERAGE_LEVELS))
-
-
-def _fits(parts: Sequence[Arrays]) -> dict[str, tuple[str, NDArray[np.generic]]]:
-    """Quality of the fits, over simulations."""
-    names = ("converged", "rhat", "ess", "divergences")
-    values = {f"fit_{name}": np.array([part[name].item() for part in parts]) for name in names}
-    values["fit_ranked"] = (values["fit_rhat"] <= RANKED_RHAT) & (values["fit_ess"] >= RANKED_DRAWS)
-    return {name: ("simulation", value) for name, value in values.items()}
 
 
 def _coverage(pit: Floats) -> dict[str, tuple[tuple[str, str], Floats]]:
     """Share of true values inside central intervals, with Wilson's 95% interval."""
     inside = np.abs(2.0 * pit - 1.0)[:, :, None] <= np.array(COVERAGE_LEVELS)
     counts, total = inside.sum(axis=1), pit.shape[1]
-    bounds = np.array(
-        [
-            binomtest(int(n), total).proportion_ci(BAND_LEVEL, method="wilson")
-            for n in counts.ravel()
-        ]
-    )
-    lower, upper = bounds.T.reshape(2, *counts.shape)
+    bounds = [binomtest(int(n), total).proportion_ci(BAND_LEVEL, "wilson") for n in counts.flat]
+    lower, upper = np.array(bounds).T.reshape(2, *counts.shape)
     dims = ("quantity", "level")
     values = {"coverage": counts / total, "coverage_lower": lower, "coverage_upper": upper}
     return {name: (dims, value) for name, value in values.items()}

@@ -5,10 +5,8 @@
 is estimated by Pareto-smoothed importance sampling (Vehtari, Gelman and Gabry 2017). Importance
 sampling fails for a unit with its own effect, which the left-out ratings inform. Where each unit
 has one normal effect, a new effect from its prior takes its place, integrated by adaptive
-Gauss-Hermite quadrature (Merkle, Furr and Rabe-Hesketh 2019).
-
-The pointwise log-likelihood is computed in blocks of ratings and not kept, so that memory does not
-grow with their number.
+Gauss-Hermite quadrature (Merkle, Furr and Rabe-Hesketh 2019). Memory does not grow with the number
+of ratings: their log-likelihood is computed in blocks and not kept.
 """
 
 import warnings
@@ -25,7 +23,7 @@ from scipy.special import logsumexp, roots_hermite
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.bayes.predict.psis import psis_loo
-from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.bayes.predict.replication import flatten_draws, latent_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.model import Normal
@@ -131,10 +129,11 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
     )
 
 
-def unit_log_likelihood(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> Floats:
-    """Return log p(y_u | draw) of one unit; shape (sample,)."""
+def predict_unit(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> float:
+    """Return the log of the mean of p(y_u) over draws of a fit without the unit's ratings."""
     block = range(unit, unit + 1)
-    return _sum_units(posterior, design, _order_ratings(design, units), block)[:, 0]
+    values = _sum_units(posterior, design, _order_ratings(design, units), block)[:, 0]
+    return float(logsumexp(values) - np.log(len(values)))
 
 
 def find_own_term(design: Design, units: Units) -> Term | None:
@@ -195,8 +194,7 @@ def _log_likelihood(
     for node, weight in _quadrature(posterior, own_term, position):
         changed = _with_effect(posterior, own_term, position, node)
         values.append(_sum_units(changed, design, ordered, block) + weight)
-    integrated: Floats = logsumexp(np.stack(values), axis=0)
-    return integrated
+    return logsumexp(np.stack(values), axis=0)
 
 
 def _sum_units(
@@ -220,8 +218,7 @@ def _quadrature(
     int p(y | x) N(x | 0, sd) dx = sum_n w_n exp(t_n^2) sqrt(2) s p(y | x_n) N(x_n | 0, sd),
     x_n = m + sqrt(2) s t_n, with m and s the posterior mean and sd of a unit's effect.
     """
-    values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
-    effects = values.reshape(-1, term.size)[:, position]
+    effects = flatten_draws(posterior[term.name], *term.dims)[:, position]
     mean, spread = effects.mean(axis=0), effects.std(axis=0)
     sd = sd_draws(posterior, term)
     for point, weight in zip(*roots_hermite(NODES), strict=True):
@@ -235,7 +232,7 @@ def sd_draws(posterior: xr.Dataset, term: Term) -> Floats:
     if isinstance(term.prior.sd, float):
         draws = posterior.sizes["chain"] * posterior.sizes["draw"]
         return np.full((draws, 1), term.prior.sd)
-    return posterior[f"sd_{term.stem}"].transpose("chain", "draw").to_numpy().reshape(-1, 1)
+    return flatten_draws(posterior[f"sd_{term.stem}"])
 
 
 def _with_effect(posterior: xr.Dataset, term: Term, position: Index, value: Floats) -> xr.Dataset:

@@ -50,8 +50,7 @@ def _draw_effects(
     matrix = correlation.transpose("chain", "draw", dim, f"{dim}_other").to_numpy()
     axes = tuple(range(2, len(term.shape) + 1))
     factor = np.expand_dims(np.linalg.cholesky(matrix), axes)
-    correlated: Floats = (factor @ unit[..., None])[..., 0]
-    return correlated * _sd(posterior, term)
+    return (factor @ unit[..., None])[..., 0] * _sd(posterior, term)
 
 
 def _sd(posterior: xr.Dataset, term: Term) -> Floats | float:

@@ -2,11 +2,10 @@
 
 import numpy as np
 import xarray as xr
-from scipy.special import logsumexp
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.leave_out import Units, sd_draws, unit_log_likelihood
+from sharpbayes.bayes.predict.leave_out import Units, predict_unit, sd_draws
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
@@ -38,12 +37,6 @@ def refit_without_unit(
     trace = sample_kernel(tuned, sampler, seed=seed)
     posterior = _draw_missing_gaps(trace["posterior"].to_dataset(), tuned, seed=seed)
     return predict_unit(posterior, design, units, unit)
-
-
-def predict_unit(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> float:
-    """Return the log of the mean of p(y_u) over draws of a fit without the unit's ratings."""
-    values = unit_log_likelihood(posterior, design, units, unit)
-    return float(logsumexp(values) - np.log(len(values)))
 
 
 def _draw_missing_gaps(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:

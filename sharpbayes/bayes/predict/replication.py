@@ -33,10 +33,10 @@ def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
     for term in design.terms_of("location"):
-        severity += _take(_flat(posterior[term.name], *term.dims), term.index[scale.rows])
+        severity += _take(flatten_draws(posterior[term.name], *term.dims), term.index[scale.rows])
     log_discrimination = np.zeros((samples, 1))
     for term in design.terms_of("discrimination"):
-        effects = term.to_effects(_flat(posterior[term.name], *term.dims))
+        effects = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
     law, discrimination = LAWS[design.likelihood], np.exp(log_discrimination)
@@ -51,14 +51,14 @@ def _cutpoint_sets(
     terms = design.gap_terms(scale)
     cutpoint_set, levels = design.cutpoint_sets(scale)
     if not terms:
-        return cutpoint_set, _flat(common, scale.cutpoint_dim)[:, None]
+        return cutpoint_set, flatten_draws(common, scale.cutpoint_dim)[:, None]
     effects = xr.zeros_like(posterior[terms[0].name].isel({terms[0].dims[0]: 0}, drop=True))
     for column, term in enumerate(terms):
         level = xr.DataArray(levels[:, column], dims="set")
         of_level = posterior[term.name].isel({term.dims[0]: level}).drop_vars(term.dims[0])
         effects = effects + of_level.where(level >= 0, 0.0)
     thresholds = apply_gap_effects(common, effects, scale, ordered=design.ordered_cutpoints)
-    flat = _flat(thresholds, "set", scale.cutpoint_dim)
+    flat = flatten_draws(thresholds, "set", scale.cutpoint_dim)
     return cutpoint_set, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
 
 
@@ -97,7 +97,7 @@ def _map_scales(
     return xr.Dataset(variables, {name: posterior.coords[name] for name in ("chain", "draw")})
 
 
-def _flat(array: xr.DataArray, *dims: str) -> Floats:
+def flatten_draws(array: xr.DataArray, *dims: str) -> Floats:
     """Return a variable as (sample, level), chains one after the other."""
     values = array.transpose("chain", "draw", *dims).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)

@@ -120,7 +120,7 @@ def _split(values: Floats) -> Floats:
 def _rank_normalise(values: Floats) -> Floats:
     """Normal scores of the ranks among all draws of a parameter (Blom 1958)."""
     flat = values.reshape(len(values), -1)
-    scores: Floats = ndtri((rankdata(flat, axis=1) - 3 / 8) / (flat.shape[1] + 1 / 4))
+    scores = ndtri((rankdata(flat, axis=1) - 3 / 8) / (flat.shape[1] + 1 / 4))
     return scores.reshape(values.shape)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.design.design import Design, ScaleRatings
 from sharpbayes.bayes.kernel.layout import ParameterLayout
 
 Floats = NDArray[np.float64]
@@ -23,8 +23,12 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
     variables = {}
     for section in layout.stored:
         variable = values[..., section.slice].reshape(*values.shape[:2], *section.shape)
-        if section.name in terms:
-            variable = _term_results(terms[section.name], variable)
+        term = terms.get(section.name)
+        if term and term.kind == "gap":
+            rated = np.isin(np.arange(term.n_levels), term.index)[:, None]
+            variable = np.where(rated, variable, np.nan)
+        elif term:
+            variable = term.to_results(variable)
         variables[section.name] = (("chain", "draw", *section.dims), variable)
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords: dict[str, object] = {"chain": range(values.shape[0]), "draw": range(values.shape[1])}
@@ -32,14 +36,6 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
         coords |= {dim: list(labels) for dim in (name, f"{name}_other") if dim in used}
     posterior = xr.Dataset(variables, coords)
     return posterior.assign(dict(_level_thresholds(posterior, design)))
-
-
-def _term_results(term: Term, effects: Floats) -> Floats:
-    """Effects as results hold them; gap effects of a level without ratings are missing."""
-    if term.kind == "gap":
-        rated = np.isin(np.arange(term.n_levels), term.index)[:, None]
-        return np.where(rated, effects, np.nan)
-    return term.to_results(effects)
 
 
 def _level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:

@@ -76,7 +76,8 @@ def sample_graph(
     compiled = nutpie.compile_pymc_model(model, var_names=names)
     chains = run_chains(compiled, sampler, seed=seed, execution=execution)
     statistics = _statistics(chains)
-    coords, posterior = {}, {}
+    coords: dict[str, list[Any]] = {}
+    posterior = {}
     for name in names:
         dims = model.named_vars_to_dims.get(name, ())
         coords |= {dim: list(model.coords[dim]) for dim in dims}

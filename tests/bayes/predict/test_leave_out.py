@@ -179,7 +179,7 @@ def test_exact_density_is_the_mean_over_draws(rng):
     left = loo.make_units(ratings, "rating")
     held = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(held[:, 5]) - np.log(1000)
-    assert refit.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
+    assert loo.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
