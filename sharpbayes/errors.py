@@ -80,11 +80,7 @@ class StorageError(SharpbayesError):
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
-    """Return the allowed name that is most like ``name``, or None if none is.
-
-    >>> nearest("temprature", ["temperature", "epsilon"])
-    'temperature'
-    """
+    """Return the allowed name that is most like ``name``, or None if none is."""
     import difflib  # noqa: PLC0415 - start-up: needed only where something is wrong
 
     matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)

@@ -40,19 +40,21 @@ Flags = NDArray[np.bool_]
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
     """Read the panel of a study; its paths start from the folder ``base``."""
     path = str(base / panel.data)
-    keys = {role: column for role in KEYS if (column := getattr(panel.roles, role)) is not None}
-    roles = [*keys.items(), *_list_score_columns(panel)]
+    named = panel.roles.model_dump(exclude_none=True)
+    keys = {role: named[role] for role in KEYS if role in named}
+    roles = [(role, named[role]) for role in (*KEYS, "score", "indicator") if role in named]
+    if panel.layout == "wide":
+        roles = [*keys.items()]
+        roles += [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
     table = read_table(base, panel.data, panel.layout, roles=roles, compact=True)
     reader_counts = {str(name): count for name, count in table.attrs.items()}
     table = _keep_judges(table, panel, path)
     problems = find_empty_keys(table, list(keys.values()), path=path)
-    indicator, missing = _code_indicators(table, panel, path)
     cell_columns = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
-    problems += missing + find_duplicates(table[cell_columns], path=path, what="a cell")
+    problems += find_duplicates(table[cell_columns], path=path, what="a cell")
     factors = {role: make_factor(table[column]) for role, column in keys.items()}
-    score, counts, off_scale = _parse_cells(table, panel, factors, indicator, path)
-    problems += off_scale
-    DataError.raise_any(problems)
+    score, counts, wrong = _parse_cells(table, panel, factors, path)
+    DataError.raise_any(problems + wrong)
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
     ratings = PanelRatings(score, labels, counts=counts | reader_counts)
@@ -61,14 +63,6 @@ def read_panel(panel: Panel, base: Path) -> PanelRatings:
         judges = list_pooled_judges(panel, labels["judge"])
         ratings = add_people(ratings, panel, panel.people, judges, base)
     return replace(ratings, prompt_columns=_read_prompts(panel, table, factors["prompt"], base))
-
-
-def _list_score_columns(panel: Panel) -> list[tuple[str, str]]:
-    """List pairs of an indicator and its column, or of the roles of a long table."""
-    if panel.layout == "wide":
-        return [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
-    roles = [("score", panel.roles.score), ("indicator", panel.roles.indicator)]
-    return [(role, column) for role, column in roles if column is not None]
 
 
 def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
@@ -89,37 +83,23 @@ def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
     return table[table[column].isin(named)].reset_index(drop=True)
 
 
-def _code_indicators(
-    table: pd.DataFrame, panel: Panel, path: str
-) -> tuple[NDArray[np.intp] | None, list[Diagnostic]]:
-    """Return the indicator of every row of a long table, -1 for others; None for a wide one."""
-    if panel.layout == "wide":
-        return None, []
-    column = panel.roles.indicator
-    if column is None:
-        return np.zeros(len(table), dtype=np.intp), []
-    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
-    present = sorted(set(table[column]))
-    missing = find_absent(names, present, path=path, column=column, what="row of indicator")
-    return pd.Index(names).get_indexer(pd.Index(table[column])), missing
-
-
 def _parse_cells(
-    table: pd.DataFrame,
-    panel: Panel,
-    factors: Mapping[str, Factor],
-    indicator: NDArray[np.intp] | None,
-    path: str,
+    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], path: str
 ) -> tuple[Scores, dict[str, int], list[Diagnostic]]:
-    """Parse the score of every cell, count scores and empty cells, and find what is off a scale."""
+    """Parse the score of every cell, count scores and empty cells, and find what is wrong."""
+    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    problems, indicator, of_row = [], None, panel.roles.indicator
+    if of_row is not None:
+        known = sorted(set(table[of_row]))
+        problems = find_absent(names, known, path=path, column=of_row, what="row of indicator")
+        indicator = pd.Index(names).get_indexer(pd.Index(table[of_row]))
     shape = tuple(len(factor.labels) for factor in factors.values())
     cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
     score = np.full((len(panel.full_indicators), int(np.prod(shape))), MISSING, dtype=np.int16)
     ratings = empty = 0
-    problems = []
-    for position, (name, declared) in enumerate(panel.full_indicators.items()):
+    for position, declared in enumerate(panel.full_indicators.values()):
         rows = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
-        column = declared.column or name if panel.layout == "wide" else panel.roles.score
+        column = names[position] if panel.layout == "wide" else panel.roles.score
         texts = table[str(column)].iloc[rows]
         values, off_scale = parse_scores(texts, panel.scales[declared.scale], path=path)
         problems += off_scale

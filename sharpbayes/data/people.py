@@ -58,7 +58,11 @@ def add_people(
     DataError.raise_any(problems)
     rows = np.flatnonzero(score > MISSING)
     codes = {role: codes[role][rows] for role in ABOUT}
-    if not _share_a_cell(ratings.select("judge", judges), codes):
+    pooled = ratings.select("judge", judges)
+    others = tuple(axis for axis, dim in enumerate(pooled.labels) if dim not in ABOUT)
+    # The axes that remain have the order of ABOUT, as every panel has.
+    judged = (pooled.score >= 0).any(axis=others)
+    if not judged[tuple(codes.values())].any():
         message = "no cell here was scored by a judge: people and judges share none"
         raise DataError.at(path, message)
     person = Factor(("gold",), np.zeros(len(table), dtype=np.int32))
@@ -102,14 +106,6 @@ def _parse_scores(
         score[mine] = parsed[row[mine]]
         problems += off_scale
     return score, problems
-
-
-def _share_a_cell(ratings: PanelRatings, codes: dict[str, Codes]) -> bool:
-    """Tell whether a judge scored one of the cells that people scored."""
-    others = tuple(axis for axis, dim in enumerate(ratings.labels) if dim not in ABOUT)
-    # The axes that remain have the order of ABOUT, as every panel has.
-    judged = (ratings.score >= 0).any(axis=others)
-    return bool(judged[tuple(codes[role] for role in ABOUT)].any())
 
 
 def refuse_unknown_families(ratings: PanelRatings, panel: Panel, path: str) -> None:

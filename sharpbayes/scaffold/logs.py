@@ -43,11 +43,7 @@ class LogTable:
 
 
 def name_study(path: Path) -> str:
-    """Return the name of the study of a file or a pattern.
-
-    >>> name_study(Path("logs/probe_*.eval")), name_study(Path("*.eval"))
-    ('probe.toml', 'study.toml')
-    """
+    """Return the name of the study of a file or a pattern: ``probe.toml`` for ``probe_*.eval``."""
     return f"{path.stem.replace('*', '').replace('?', '').strip('_-. ') or 'study'}.toml"
 
 
@@ -105,13 +101,8 @@ def _choose_judges(table: LogTable) -> LogTable:
     if "log" in data and data.duplicated([*roles.values()][:-1]).any():
         roles["model"] = "log"
         doubts.append("several logs of one model: each log counts as a model of its own")
-    roles |= _find_category(data)
-    return replace(table, data=data, roles=roles, doubts=tuple(doubts), judges=tuple(judges))
-
-
-def _find_category(data: pd.DataFrame) -> dict[str, str]:
-    """Find a column of prompts with the usual name of a category."""
     short = {str(name).rpartition(".")[2]: str(name) for name in data.columns if "." in str(name)}
-    roles = infer_roles(pd.DataFrame(columns=[*short]), ["category"], {})
-    column = short.get(roles.get("category", ""))
-    return {"category": column} if column and is_constant(data, column, "prompt") else {}
+    usual = infer_roles(pd.DataFrame(columns=[*short]), ["category"], {})
+    column = short.get(usual.get("category", ""))
+    roles |= {"category": column} if column and is_constant(data, column, "prompt") else {}
+    return replace(table, data=data, roles=roles, doubts=tuple(doubts), judges=tuple(judges))

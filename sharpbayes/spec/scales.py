@@ -1,6 +1,6 @@
 """Scales of ratings: ordinal, boolean, categorical, or a number that is cut into bins."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -37,13 +37,10 @@ class OrdinalScale(Spec):
 class BooleanScale(Spec):
     """No or yes, written as true/false, yes/no or 1/0 in any case."""
 
+    labels: ClassVar = ("false", "true")
+
     kind: Literal["boolean"]
     """Kind of the scale."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the scores, lowest first."""
-        return ("false", "true")
 
 
 class CategoricalScale(Spec):

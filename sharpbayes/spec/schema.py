@@ -12,11 +12,7 @@ KINDS: dict[str, type[Spec]] = {"study": Study, "weights": Weights, "model": Mod
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a kind of file, for editors and validators.
-
-    >>> json_schema("model")["required"]
-    ['schema', 'title', 'location']
-    """
+    """Return the JSON Schema (2020-12) of a kind of file, for editors and validators."""
     schema = KINDS[kind].model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

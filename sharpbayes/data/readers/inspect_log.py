@@ -52,14 +52,8 @@ class Log:
         scored = [scorer for sample in self.samples for scorer in sample.scores]
         graders = {name: self.graders.get(name, "") for name in [*self.graders, *scored]}
         number = Counter(graders.values())
-        return {
-            scorer: scorer
-            if not grader
-            else grader
-            if number[grader] == 1
-            else f"{scorer} by {grader}"
-            for scorer, grader in graders.items()
-        }
+        judges = {s: f"{s} by {g}" if number[g] > 1 else g for s, g in graders.items()}
+        return {scorer: judges[scorer] if graders[scorer] else scorer for scorer in graders}
 
 
 def read_eval_log(path: Path) -> Log:

@@ -1,6 +1,5 @@
 """Files that a path, a pattern or a folder stands for, and columns in the names of folders."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,7 +20,13 @@ def find_files(base: Path, name: str) -> list[Path]:
     """
     path = base / name
     try:
-        files = sorted(_match_pattern(base, Path(name))) if _is_pattern(name) else [path]
+        files = [path]
+        if _is_pattern(name):
+            # The folder may be a pattern too, such as one folder a model.
+            parent = Path(name).parent
+            is_one = not _is_pattern(parent.name)
+            folders = [base / parent] if is_one else (base / parent.parent).glob(parent.name)
+            files = sorted(file for folder in folders for file in folder.glob(path.name))
         if path.is_dir():
             tables = (file for file in path.rglob("*") if file.suffix in TABLE_ENDINGS)
             files = sorted(file for file in tables if not file.name.startswith((".", "_")))
@@ -57,10 +62,3 @@ def _is_pattern(name: str) -> bool:
     if "**" in name:
         raise ValueError("a pattern may name files in folders at one depth, not '**'")
     return "*" in name or "?" in name
-
-
-def _match_pattern(base: Path, name: Path) -> Iterator[Path]:
-    """Find the files of a pattern; its folder may be a pattern too, such as one folder a model."""
-    folder, above = name.parent.name, base / name.parent.parent
-    folders = above.glob(folder) if _is_pattern(folder) else [base / name.parent]
-    return (file for folder in folders for file in folder.glob(name.name))
