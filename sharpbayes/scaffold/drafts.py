@@ -111,9 +111,7 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
     different: list[Scale] = []
     for scale in scales.values():
         different += [scale] if scale not in different else []
-    names = {
-        indicator: f"scale_{different.index(scale) + 1}" for indicator, scale in scales.items()
-    }
+    names = {key: f"scale_{different.index(scale) + 1}" for key, scale in scales.items()}
     panel["scales"] = {f"scale_{n}": scale for n, scale in enumerate(different, start=1)}
     panel["indicators"] = names
     if main.layout == "lm-eval":

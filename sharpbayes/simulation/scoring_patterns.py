@@ -65,10 +65,7 @@ def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
     percentile = _draw_percentiles(spec, rng)
     perceived = severity[:, None] + bias
     # Every pattern is drawn, so that equal seeds give equal scores whatever pattern is asked for.
-    scores = {
-        name: score_severities(perceived, cutpoints, spec, pattern=name, rng=rng)
-        for name in PATTERNS
-    }
+    scores = {name: score_severities(perceived, cutpoints, spec, name, rng) for name in PATTERNS}
     names = _number_names("r", spec.raters * len(patterns))
     raters = pd.DataFrame({"rater": names, "pattern": np.repeat(patterns, spec.raters)})
     items, experts = _number_names("i", spec.items), _number_names("e", spec.experts)
@@ -107,12 +104,7 @@ def compute_thresholds(crowd: Crowd) -> Floats:
 
 
 def score_severities(
-    perceived: Floats,
-    thresholds: Floats,
-    spec: Simulation,
-    *,
-    pattern: str,
-    rng: np.random.Generator,
+    perceived: Floats, thresholds: Floats, spec: Simulation, pattern: str, rng: np.random.Generator
 ) -> Scores:
     """Return the scores 0..K that a pattern gives to perceived severities R, (item, rater)."""
     normal = np.searchsorted(thresholds, perceived)
@@ -140,10 +132,7 @@ def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
 
 
 def _draw_percentiles(spec: Simulation, rng: np.random.Generator) -> Floats:
-    """Draw a percentile for each expert: normal around the middle of the range, inside the range.
-
-    The standard deviation is a quarter of the range, so that the ends are two of them away.
-    """
+    """Draw percentiles of experts: normal inside the range, its ends two deviations away."""
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - start-up without scipy
 
     low, high = spec.expert_percentiles
@@ -175,6 +164,5 @@ def _write_study(title: str, seed: int, groups: list[list[str]], *, top: int) ->
         "labels": {"from": "experts", "data": "experts.csv"},
     }
     study = {"schema": "sharpbayes/study/2", "title": title, "seed": seed, "crowd": crowd}
-    return format_study(
-        study, {"": ["Written by `sharpbayes simulate`; truth.json has the truth."]}
-    )
+    comment = "Written by `sharpbayes simulate`; truth.json has the truth."
+    return format_study(study, {"": [comment]})

@@ -58,9 +58,8 @@ def _name_errors(panel: Panel) -> Iterator[Located]:
     """Scales and indicators that are not declared, and dimensions that share a name."""
     names = [dimension.name for dimension in panel.dimensions]
     for name, indicator in panel.full_indicators.items():
-        yield from _undeclared(
-            ("panel", "indicators", name), "scale", indicator.scale, panel.scales
-        )
+        path: KeyPath = ("panel", "indicators", name)
+        yield from _undeclared(path, "scale", indicator.scale, panel.scales)
     for index, dimension in enumerate(panel.dimensions):
         path = ("panel", "dimensions", index)
         if names.index(dimension.name) != index:
@@ -69,13 +68,11 @@ def _name_errors(panel: Panel) -> Iterator[Located]:
             yield from _undeclared(path, "indicator", member, panel.indicators)
 
 
-def _undeclared(
-    path: KeyPath, what: str, name: str, declared: Collection[str]
-) -> Iterator[Located]:
+def _undeclared(path: KeyPath, what: str, name: str, known: Collection[str]) -> Iterator[Located]:
     """A name that is not among the declared ones."""
-    if name not in declared:
-        message = f"no {what} {name!r}, declared are {', '.join(declared)}"
-        yield path, message + did_you_mean(name, declared)
+    if name not in known:
+        message = f"no {what} {name!r}, declared are {', '.join(known)}"
+        yield path, message + did_you_mean(name, known)
 
 
 def _judge_errors(panel: Panel) -> Iterator[Located]:
