@@ -1,8 +1,4 @@
-"""Errors that a user can cause, each with a text that tells how to fix it.
-
-All of them derive from :class:`SharpbayesError`. They carry the exit status of the command line
-(see ``docs/errors.md``) and print as sentences, never as a traceback.
-"""
+"""Errors that a user can cause: a text that tells how to fix it, and the exit status."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -89,10 +89,8 @@ def parse_scores(
         return scores, []
     allowed = "a number" if isinstance(scale, BinnedScale) else ", ".join(scale.labels)
     first = str(values.iloc[off[0]])
-    message = (
-        f"{format_count(off.size, 'value')} off the scale (allowed: {allowed}): "
-        f"{format_rows(off)}; the first is {first!r}"
-    )
+    count = f"{format_count(off.size, 'value')} off the scale (allowed: {allowed})"
+    message = f"{count}: {format_rows(off)}; the first is {first!r}"
     if isinstance(scale, CategoricalScale):
         message += did_you_mean(first, scale.levels)
     return scores, [Diagnostic(path, 0, str(values.name), message)]
@@ -134,10 +132,8 @@ def parse_times(values: pd.Series, *, path: str) -> tuple[NDArray[np.float64], l
     wrong = np.flatnonzero((~np.isfinite(array) & ~empty.to_numpy())[codes])
     if not wrong.size:
         return array[codes], []
-    message = (
-        f"{format_count(wrong.size, 'value')} that are neither a number nor a time: "
-        f"{format_rows(wrong)}; the first is {values.iloc[wrong[0]]!r}"
-    )
+    count = f"{format_count(wrong.size, 'value')} that are neither a number nor a time"
+    message = f"{count}: {format_rows(wrong)}; the first is {values.iloc[wrong[0]]!r}"
     return array[codes], [Diagnostic(path, 0, str(values.name), message)]
 
 

@@ -1,11 +1,10 @@
 """The data files of a study, and a digest of their bytes."""
 
 import hashlib
+from typing import Any
 
 from sharpbayes.data.readers.paths import find_files, parse_partition
-from sharpbayes.spec.crowd import ExpertLabels
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.study import Study
 
 
@@ -22,9 +21,6 @@ def digest_data(files: StudyFiles) -> str:
 
 def list_data_files(study: Study) -> list[str]:
     """Return the names of the main table and of the tables alongside it."""
-    table = study.table
-    if isinstance(table, Panel):
-        side_tables = (table.prompts, table.people)
-        return [table.data, *(side.data for side in side_tables if side is not None)]
-    names = [table.data, *(side.data for side in (table.raters, table.items) if side is not None)]
-    return [*names, table.labels.data] if isinstance(table.labels, ExpertLabels) else names
+    keys = ("prompts", "people", "raters", "items", "labels")
+    tables: list[Any] = [study.table, *(getattr(study.table, key, None) for key in keys)]
+    return [table.data for table in tables if hasattr(table, "data")]

@@ -85,10 +85,8 @@ def _match_labels(
     if not odd:
         return matched, []
     rows = table.index.to_numpy()[table[column].isin(odd).to_numpy()]
-    message = (
-        f"{format_count(len(odd), role)} that the judges' table does not have: "
-        f"{format_list(odd)} ({format_rows(rows)}); there are {format_list(known)}"
-    )
+    count = f"{format_count(len(odd), role)} that the judges' table does not have"
+    message = f"{count}: {format_list(odd)} ({format_rows(rows)}); there are {format_list(known)}"
     return matched, [Diagnostic(path, 0, column, message + did_you_mean(odd[0], known))]
 
 

@@ -36,13 +36,10 @@ LABELS = re.compile("gold|unsafe|expert|truth|label")
 
 @dataclass
 class Draft:
-    """A study that is being drafted.
+    """A study that is being drafted, with comments by dotted key.
 
-    Attributes:
-        text: The study file, once it is finished.
-        comments: Lines of comments by dotted key.
-        doubts: What could not be inferred, a sentence each; each is also a comment.
-        added: The data with the columns that were missing; None where none was.
+    Each of the ``doubts``, what could not be inferred, is also a comment. The data are ``added``
+    where columns were missing.
     """
 
     text: str = ""

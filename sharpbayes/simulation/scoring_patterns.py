@@ -99,8 +99,7 @@ def compute_thresholds(crowd: Crowd) -> Floats:
     if spec.thresholds is not None:
         return np.array(spec.thresholds)
     spread = np.hypot(spec.severity_sd, spec.bias_sd)
-    thresholds: Floats = ndtri(np.linspace(*OUTER_QUANTILES, top)) * spread
-    return thresholds
+    return np.asarray(ndtri(np.linspace(*OUTER_QUANTILES, top)) * spread)
 
 
 def score_severities(

@@ -159,10 +159,8 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
         parts = list(dimension.named_parts)
         given = list(weights.parts.get(dimension.name, {}))
         if len(parts) > 1 and set(given) != set(parts):
-            message = (
-                f"the study's parts are {', '.join(parts)}; found {', '.join(given) or 'none'}"
-            )
-            yield ("parts", dimension.name), message
+            message = f"the study's parts are {', '.join(parts)}; found "
+            yield ("parts", dimension.name), message + (", ".join(given) or "none")
         amplifiers = weights.amplify.get(dimension.name, {})
         missing = [name for name in dimension.amplify if name not in amplifiers]
         if missing:

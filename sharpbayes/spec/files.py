@@ -26,13 +26,7 @@ class SpecFile[T: Spec](SourceText):
 
 @dataclass(frozen=True, repr=False)
 class StudyFiles:
-    """A study with the weights and the model that it names.
-
-    Attributes:
-        study: The study.
-        weights: Its weights; None for a crowd that names none.
-        model: Its model; None if it names none.
-        overrides: Values put over the study, as ``key=value``.
+    """A study, the weights and the model that it names, and ``key=value`` put over the study.
 
     >>> from sharpbayes.spec.load import load_study
     >>> load_study("quickstart_crowd")

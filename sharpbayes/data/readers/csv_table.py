@@ -66,10 +66,8 @@ def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
     if ragged:
         rows, wanted = format_count(len(ragged), "row"), format_count(width, "cell")
         numbers = format_list([row.number - 1 for row in ragged])
-        first = format_count(ragged[0].actual_columns, "cell")
-        message = (
-            f"{rows} without {wanted}, as the header has: rows {numbers}; the first has {first}"
-        )
+        first = f"the first has {format_count(ragged[0].actual_columns, 'cell')}"
+        message = f"{rows} without {wanted}, as the header has: rows {numbers}; {first}"
         raise DataError.at(path, message)
     table: pd.DataFrame = cells.to_pandas().astype(str)
     return table
