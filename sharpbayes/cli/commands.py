@@ -15,15 +15,12 @@ from sharpbayes.cli.console import (
     load_files,
     load_files_of,
     named_files,
-    parse_pairs,
+    parse_roles,
     print_json,
-    print_results_json,
     results_path,
     run_context,
     save,
-    save_measured,
     save_outputs,
-    save_page,
     show_tables,
 )
 from sharpbayes.cli.progress import say, show_progress
@@ -84,8 +81,7 @@ def init(
         from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415 - start-up
 
         target = out or Path(name_study(data))
-        unsure = write_study(data, target, roles=parse_pairs(role or []))
-        for text in unsure:
+        for text in write_study(data, target, roles=parse_roles(role or [])):
             say(f"to check: {text}")
         say(f"study written to {target}; next: sharpbayes check {target}")
 
@@ -151,6 +147,7 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     with handle_errors(debug=debug):
+        from sharpbayes.storage.results import save_results  # noqa: PLC0415 - start-up
         from sharpbayes.workflows.fit import fit as fit_study  # noqa: PLC0415 - start-up
         from sharpbayes.workflows.measure import measure as measure_study  # noqa: PLC0415 - start-up
 
@@ -162,7 +159,9 @@ def fit(
             try:
                 results = fit_study(context, measured=measured, retries=retries)
             except KeyboardInterrupt:
-                save_measured(measured, target)
+                measured.attrs["status"] = "interrupted"
+                save_results(measured, target)
+                say(f"interrupted before any draws were kept; the measured half is in {target}")
                 raise
             save(results, target, quiet=quiet, as_json=as_json)
             exit_if_interrupted(results)
@@ -224,9 +223,7 @@ def calibrate(
             files, target, resume=resume, address=cluster, quiet=quiet, call=call
         ) as context:
             table = calibrate_study(context, simulations=simulations)
-            written = save_outputs(
-                table, target=None if out is None else target, tables=tables, figures=figures
-            )
+            written = save_outputs(table, target if out else None, tables, figures)
         if as_json:
             print_json(group_document(table, "calibration", without="simulation", files=written))
         elif not quiet:
@@ -259,7 +256,7 @@ def compare(
         target = None if out is None else results_path(out, out)
         with show_progress(quiet=quiet) as progress:
             table = compare_results(named, by=leave_out, refits=refits, progress=progress)
-        files = save_outputs(table, target=target, tables=tables)
+        files = save_outputs(table, target, tables)
         if as_json:
             print_json(group_document(table, "comparison", without="unit", files=files))
         elif not quiet:
@@ -309,15 +306,19 @@ def report(
 ) -> None:
     """Write one HTML file alongside the results, or print or write their tables and figures."""
     with handle_errors(debug=debug):
+        from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
         from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
         from sharpbayes.storage.results import open_results  # noqa: PLC0415 - start-up
 
         opened = open_results(results)
-        files = save_outputs(opened, tables=tables, figures=figures)
+        files = save_outputs(opened, None, tables, figures)
         if out is not None or not (text or as_json or tables or figures):
-            files.append(save_page(opened, out or results.with_suffix(".html")))
+            from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
+
+            files.append(write_html(opened, out or results.with_suffix(".html")))
+            say(f"report written to {files[-1]}")
         if as_json:
-            print_results_json(opened, results, files)
+            print_json(document(opened, path=results, files=files))
         elif text:
             show_tables(report_tables(opened))
 
@@ -335,7 +336,9 @@ def show(
         if schema is not None:
             typer.echo(_schema(schema))
         elif name is None:
-            typer.echo(_shipped_names())
+            from sharpbayes.library import KINDS, names  # noqa: PLC0415 - start-up
+
+            typer.echo("\n".join(f"{kind}: {', '.join(names(kind))}" for kind in KINDS))
         else:
             typer.echo(_shipped_text(name), nl=False)
 
@@ -351,21 +354,14 @@ def main() -> None:
     app(prog_name="sharpbayes")
 
 
-def _shipped_names() -> str:
-    """List the shipped files by kind."""
-    from sharpbayes.library import KINDS, names  # noqa: PLC0415 - start-up
-
-    return "\n".join(f"{kind}: {', '.join(names(kind))}" for kind in KINDS)
-
-
 def _shipped_text(name: str) -> str:
     """Return the text of a shipped file; with its priors, defaults included, if it is a model."""
     from sharpbayes.library import KINDS, find, names  # noqa: PLC0415 - start-up
 
     for kind in KINDS:
         if name in names(kind):
-            text = find(kind, name).read_text(encoding="utf-8")
-            return text + _priors(find(kind, name)) if kind == "models" else text
+            path = find(kind, name)
+            return path.read_text(encoding="utf-8") + (_priors(path) if kind == "models" else "")
     known = [file for kind in KINDS for file in names(kind)]
     message = f"no shipped file {name!r}, there are {', '.join(known)}"
     raise SpecError.at("show", message + did_you_mean(name, known))

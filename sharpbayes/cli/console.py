@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sharpbayes.spec.files import StudyFiles
     from sharpbayes.workflows.context import RunContext
 
-INTERNAL_ERROR, NOT_CONVERGED, INTERRUPTED = 1, 4, 130
+NOT_CONVERGED, INTERRUPTED = 4, 130
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
 PLAIN_WIDTH = 80
@@ -32,17 +32,19 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
     """Turn errors into sentences on stderr and a documented exit status."""
     try:
         yield
-    except (SharpbayesError, KeyboardInterrupt, Exception) as error:
+    except (KeyboardInterrupt, Exception) as error:
         if isinstance(error, typer.Exit) or debug:
             raise
+        message, status = (
+            f"internal error: {type(error).__name__}: {error} (--debug shows where)",
+            1,
+        )
         if isinstance(error, KeyboardInterrupt):
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-        if isinstance(error, SharpbayesError):
-            say(str(error))
-            raise typer.Exit(error.exit_status) from None
-        say(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
-        raise typer.Exit(INTERNAL_ERROR) from None
+            message, status = "interrupted", INTERRUPTED
+        elif isinstance(error, SharpbayesError):
+            message, status = str(error), error.exit_status
+        say(message)
+        raise typer.Exit(status) from None
 
 
 def load_files(study: Path, set_: list[str] | None, seed: int | None) -> "StudyFiles":
@@ -62,9 +64,8 @@ def load_files_of(
     if study is not None:
         return load_files(study, set_, seed), study
     if set_ or seed is not None:
-        raise SpecError.at(
-            "--from", "runs the same study once more; --set and --seed would make it another"
-        )
+        message = "runs the same study once more; --set and --seed would make it another"
+        raise SpecError.at("--from", message)
     from sharpbayes.storage.results import open_results  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import reload_study_files  # noqa: PLC0415 - start-up
 
@@ -72,16 +73,12 @@ def load_files_of(
     return files, files.study.path
 
 
-def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Return ``name=value`` texts by name.
-
-    >>> parse_pairs(["rater=who", "score=a=b"])
-    {'rater': 'who', 'score': 'a=b'}
-    """
+def parse_roles(texts: Sequence[str]) -> dict[str, str]:
+    """Return columns by role from texts such as ``rater=who``."""
     for text in texts:
         if "=" not in text:
             raise SpecError.at("--role", "must be role=column", key=text)
-    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+    return dict(text.split("=", 1) for text in texts)
 
 
 def results_path(study: Path, out: Path | None) -> Path:
@@ -115,13 +112,7 @@ def run_context(
 ) -> "Iterator[RunContext]":
     """Store finished parts alongside the results, and compute on a cluster if one is named.
 
-    Args:
-        files: The study.
-        target: The results file.
-        resume: Whether to continue from stored parts.
-        address: The cluster.
-        quiet: Whether to hide progress.
-        call: What else the command was asked for, so that other calls have other parts.
+    ``call`` is what else the command was asked for, so that other calls have other parts.
     """
     from sharpbayes.execution.tasks import Execution  # noqa: PLC0415 - start-up
     from sharpbayes.execution.threads import thread_map, use_map  # noqa: PLC0415 - start-up
@@ -147,7 +138,9 @@ def save(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) ->
 
     save_results(results, target)
     if as_json:
-        print_results_json(results, target, [target])
+        from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
+
+        print_json(document(results, path=target, files=[target]))
     elif not quiet:
         from sharpbayes.report.tables.catalogue import tables_after_run  # noqa: PLC0415 - start-up
 
@@ -160,21 +153,8 @@ def save(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) ->
         say(f"{results.attrs['status']}; results written to {target}")
 
 
-def save_measured(measured: "xr.DataTree", target: Path) -> None:
-    """Write the measured half of a fit that was interrupted before any draws were kept."""
-    from sharpbayes.storage.results import save_results  # noqa: PLC0415 - start-up
-
-    measured.attrs["status"] = "interrupted"
-    save_results(measured, target)
-    say(f"interrupted before any draws were kept; the measured half is in {target}")
-
-
 def save_outputs(
-    results: "xr.DataTree",
-    *,
-    target: Path | None = None,
-    tables: Path | None = None,
-    figures: Path | None = None,
+    results: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None = None
 ) -> list[Path]:
     """Write results, their tables and their figures, each if it was asked for."""
     written: list[Path] = []
@@ -200,14 +180,6 @@ def save_outputs(
     return written
 
 
-def save_page(results: "xr.DataTree", path: Path) -> Path:
-    """Write the HTML report and tell where it is."""
-    from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
-
-    say(f"report written to {write_html(results, path)}")
-    return path
-
-
 def exit_if_interrupted(results: "xr.DataTree") -> None:
     """Exit with the status of a fit that was cut short; its checkpoint stays."""
     if results.attrs["status"] == "interrupted":
@@ -220,21 +192,13 @@ def exit_if_not_converged(results: "xr.DataTree") -> None:
     """Exit with the status of a fit that did not converge, or of fits that are not calibrated."""
     if results.attrs["status"] == "not converged":
         diagnostics = results["diagnostics"].attrs
-        say(f"not converged: {diagnostics['convergence_issues']}")
-        say(diagnostics["suggestions"])
+        say(f"not converged: {diagnostics['convergence_issues']}\n{diagnostics['suggestions']}")
         raise typer.Exit(NOT_CONVERGED)
     if results.attrs["status"] == "not calibrated":
         table = results["calibration"].to_dataset()
         wrong = table["quantity"].to_numpy()[(table["p_holm"] < SIGNIFICANT).to_numpy()]
         say(f"not calibrated: {format_list(wrong)}")
         raise typer.Exit(NOT_CONVERGED)
-
-
-def print_results_json(results: "xr.DataTree", path: Path, files: Sequence[Path]) -> None:
-    """Print results as one JSON document."""
-    from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
-
-    print_json(document(results, path=path, files=files))
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import ClassVar
 
 import xarray as xr
 
@@ -38,18 +41,19 @@ LABELS_UNKNOWN = (
 
 @dataclass(frozen=True)
 class CrowdMetrics:
-    """Responsiveness of a crowd's groups.
-
-    Metrics of replicated ratings are missing where those of the observed ratings are.
+    """Responsiveness of a crowd's groups, missing where that of the observed ratings is.
 
     Attributes:
         study: The study of the crowd.
+        unit: Dimension of the units that stand for a population.
+        member: Who scores.
+        checked: Metrics that predictive checks compare.
     """
 
     study: CrowdStudy
-    unit: str = "item"
-    member: str = "rater"
-    checked: tuple[str, ...] = ("mpa", "wra")
+    unit: ClassVar = "item"
+    member: ClassVar = "rater"
+    checked: ClassVar = ("mpa", "wra")
 
     @property
     def unit_labels(self) -> xr.DataArray:
@@ -72,23 +76,17 @@ class CrowdMetrics:
         return [name for name in self.study.ratings.factors if name.startswith("group:")]
 
     def measure(self, draws: ReplicateDraws, sources: Sequence[str]) -> list[xr.Dataset]:
-        """Return the responsiveness of every draw over (chain, draw, ...), as the only dataset.
-
-        Args:
-            draws: Replicated ratings of the crowd, and labels of experts where they are ratings.
-            sources: What varies from draw to draw.
-        """
-        reason, items = self.observed["reason"], self.unit_labels
+        """Return the responsiveness of every draw over (chain, draw, ...), as the only dataset."""
 
         def measure_block(block: Block) -> list[xr.Dataset]:
-            counts = self.replicate_counts(block, sources)
-            weights = block.population_weights(items, "item", sources)
             metrics = measure_responsiveness(
-                self.study.crowd, counts, weights=weights, reason=reason
-            )
+                self.study.crowd,
+                self.replicate_counts(block, sources),
+                weights=block.population_weights(self.unit_labels, "item", sources),
+                reason=self.observed["reason"],
+            ).drop_vars("reason")
             metrics["items"] = metrics["items"] // block.draws.n_replicates
             # The number of raters is the same in every draw.
-            metrics = metrics.drop_vars("reason")
             return [
                 metrics.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))
             ]
@@ -123,11 +121,9 @@ class CrowdMetrics:
         self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
     ) -> list[xr.DataArray]:
         """Return MPA and WRA over (draw, metric, group) from a table of items."""
-        counts = self.study.score_counts
-        return [
-            self._areas(replace(counts, **{name: table[name] for name in ITEM_COUNTS}), weights)
-            for table in tables
-        ]
+        [table] = tables
+        counts = {name: table[name] for name in ITEM_COUNTS}
+        return [self._areas(replace(self.study.score_counts, **counts), weights)]
 
     def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
         """Return MPA and WRA with that many times as many new raters."""
@@ -136,9 +132,7 @@ class CrowdMetrics:
         for copy in range(times):
             scores = block.ratings(["raters"], copy=copy)[SCALE]
             copies.append(count_crowd(crowd, data, xr.DataArray(scores, dims=("draw", "rating"))))
-        counts = copies[0].score_count
-        for other in copies[1:]:
-            counts = counts + other.score_count
+        counts = reduce(add, (copy.score_count for copy in copies))
         pooled = replace(
             copies[0],
             score_count=counts,
@@ -148,7 +142,7 @@ class CrowdMetrics:
         return [self._areas(pooled, None)]
 
     def _areas(self, counts: CrowdCounts, weights: xr.DataArray | None) -> xr.DataArray:
-        """MPA and WRA over (draw, metric, group)."""
+        """Return MPA and WRA over (draw, metric, group)."""
         table = severity_table(
             counts.plurality,
             counts.label_count,

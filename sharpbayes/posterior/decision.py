@@ -15,18 +15,10 @@ BATCHES = 10
 def add_tiers(
     profile: xr.Dataset, measured: Mapping[str, xr.Dataset], weights: Weights
 ) -> xr.Dataset:
-    """Add the tier and the admissibility of every draw.
+    """Add ``tier`` and, under a tolerance, ``admissible`` (1 or 0) of every draw to its profile.
 
     The tiers of a draw are those that its ratings would have given, had they been observed: from
     the draw's differences of CVaR, with resampling intervals as wide as the observed ones.
-
-    Args:
-        profile: ``cvar`` and the rest of the posterior profile over (chain, draw, model).
-        measured: ``profile`` and ``profile_interval`` of the observed ratings.
-        weights: Rule of tiers and tolerance.
-
-    Returns:
-        The profile with ``tier`` and, under a tolerance, ``admissible`` (1 or 0).
 
     Source: SHARP, sections 3.2 and 3.3.
     """
@@ -45,19 +37,10 @@ def add_tiers(
 
 
 def criterion(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
-    """Return the criterion that models are selected by; lower is better.
+    """Return the criterion that models are selected by, over (..., model); lower is better.
 
-    Args:
-        profile: A profile over (..., model).
-        weights: ``decision.by``: CVaR of cumulative log-risk (nat), the policy score, or the CVaR
-            of harm of the worst dimension (both in [0, 1]).
-
-    Examples:
-        >>> profile = xr.Dataset({"dimension_cvar": (("model", "dimension"), [[0.1, 0.9]])})
-        >>> weights = Weights.model_validate({"schema": "sharpbayes/weights/2", "title": "t",
-        ...                                   "decision": {"by": "worst_dimension"}})
-        >>> criterion(profile, weights).values
-        array([0.9])
+    CVaR of cumulative log-risk (nat), the policy score, or the CVaR of harm of the worst dimension
+    (both in [0, 1]).
     """
     if weights.decision.by == "worst_dimension":
         return profile["dimension_cvar"].max("dimension", skipna=False)
@@ -69,18 +52,11 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
 
     expected_loss(a) = E[S_a - min_b S_b];  prob_less(a, b) = P(S_a < S_b) + P(S_a = S_b) / 2
 
-    Args:
-        profile: Posterior profile over (chain, draw, model), with ``tier`` and, under a tolerance,
-            ``admissible``.
-        weights: The :func:`criterion` S, tolerance and confidence.
-        level: A pair is unresolved where neither order has more than (1 + level) / 2.
-
-    Returns:
-        ``prob_admissible (model)`` (missing without a tolerance), ``prob_less (model, other)``
-        (missing on the diagonal), ``prob_tier (model, tier)``, ``prob_best (model)``,
-        ``expected_loss (model)`` in the unit of S, each with its Monte Carlo standard error
-        ``<name>_mcse``; ``unresolved (model, other)``; ``selected (model)``: of the models that are
-        admissible with the asked confidence the one of the lowest expected loss.
+    The profile is from :func:`add_tiers`; S is its :func:`criterion`. A pair is unresolved where
+    neither order has more than (1 + level) / 2. Of the models that are admissible with the asked
+    confidence the one of the lowest expected loss is selected. ``prob_admissible`` is missing
+    without a tolerance, ``prob_less`` on the diagonal; ``expected_loss`` is in the unit of S. Each
+    has its Monte Carlo standard error ``<name>_mcse``.
 
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
     """
@@ -90,7 +66,11 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
     table = xr.Dataset(means | errors)
     sure = (1 + level) / 2
     table["unresolved"] = (table["prob_less"] < sure) & (table["prob_less"] > 1 - sure)
-    table["selected"] = _select(table, weights)
+    loss = table["expected_loss"]
+    if weights.tolerance is not None:
+        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
+    # No model is selected where none is admissible.
+    table["selected"] = loss.notnull() & (loss == loss.min("model"))
     return table.assign_attrs(
         criterion=weights.decision.by,
         confidence=weights.decision.confidence,
@@ -106,8 +86,8 @@ def _events(profile: xr.Dataset, loss: xr.DataArray) -> dict[str, xr.DataArray]:
     lower = ((loss < other) + 0.5 * (loss == other)).transpose(*loss.dims, "other")
     different = loss["model"] != loss["model"].rename(model="other")
     best = loss.min("model")
-    tier = xr.DataArray(np.arange(1, int(profile["tier"].max()) + 1), dims="tier")
-    tier = tier.assign_coords(tier=tier)
+    numbers = np.arange(1, int(profile["tier"].max()) + 1)
+    tier = xr.DataArray(numbers, {"tier": numbers}, "tier")
     within = profile["admissible"] if "admissible" in profile else xr.full_like(loss, np.nan)
     events = {
         "prob_admissible": within,
@@ -119,28 +99,12 @@ def _events(profile: xr.Dataset, loss: xr.DataArray) -> dict[str, xr.DataArray]:
     return {name: event.astype(float) for name, event in events.items()}
 
 
-def _select(table: xr.Dataset, weights: Weights) -> xr.DataArray:
-    """Return the admissible model of the lowest expected loss; none where none is admissible."""
-    loss = table["expected_loss"]
-    if weights.tolerance is not None:
-        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
-    return loss.notnull() & (loss == loss.min("model"))
-
-
 def monte_carlo_error(x: xr.DataArray) -> xr.DataArray:
     """Return the standard error of a mean over draws, from means of batches of successive draws.
 
     sd of the batch means / sqrt(batches), which holds for draws that depend on each other.
 
-    Args:
-        x: Values over (chain, draw, ...).
-
     Source: Flegal, Haran and Jones 2008.
-
-    Examples:
-        >>> x = xr.DataArray(np.tile([[0.0, 1.0]], (2, 10)), dims=("chain", "draw"))
-        >>> float(monte_carlo_error(x))
-        0.0
     """
     number = min(BATCHES, x.sizes["draw"])
     size = x.sizes["draw"] // number

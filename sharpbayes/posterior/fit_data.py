@@ -1,8 +1,5 @@
 """What a fit stores of its ratings and draws, from which other weights are computed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -16,53 +13,30 @@ from sharpbayes.errors import StorageError
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.files import StudyFiles
 
-
-@dataclass(frozen=True)
-class FitData:
-    """Replicated ratings of a fit, and the draws that they come from.
-
-    Attributes:
-        predictive: Replicated ratings of each scale, over (chain, draw, rating).
-        posterior: Parameters of the same draws.
-    """
-
-    predictive: xr.Dataset
-    posterior: xr.Dataset
-
-    def draws(self, design: Design, *, seed: int) -> ReplicateDraws:
-        """Return the draws with the model's design for the observed ratings."""
-        return ReplicateDraws(self.posterior, self.predictive, design, seed)
+Groups = dict[str, xr.Dataset]
 
 
-def fit_data(groups: Mapping[str, xr.Dataset]) -> FitData:
-    """Return the data of a fit from its groups ``posterior`` and ``posterior_predictive``."""
-    predictive = groups["posterior_predictive"]
-    # Labels of hundreds of thousands of ratings are not needed.
-    labels = [name for name in predictive.coords if name not in {"chain", "draw"}]
-    predictive = predictive.drop_vars(labels)
-    index = {name: predictive[name] for name in ("chain", "draw")}
-    return FitData(predictive, groups["posterior"].sel(index))
-
-
-def read_fit_data(results: xr.DataTree) -> FitData:
-    """Return the data of a fit from its results.
-
-    Raises:
-        StorageError: The results hold no ratings, or no replicated ones.
-    """
+def read_fit_groups(results: xr.DataTree) -> Groups:
+    """Return what :func:`replicate_draws` needs of results; StorageError where they lack it."""
     if "ratings" not in results or "posterior_predictive" not in results:
         raise StorageError(
             "these results hold no fit with replicated ratings; run `sharpbayes fit` "
             "(with sampler.predictive_draws above 0)"
         )
-    predictive = results["posterior_predictive"].to_dataset()
-    labels = [name for name in predictive.coords if name not in {"chain", "draw"}]
-    return fit_data(
-        {
-            "posterior_predictive": predictive.drop_vars(labels).load(),
-            "posterior": results["posterior"].to_dataset(),
-        }
-    )
+    groups = {name: results[name].to_dataset() for name in ("posterior", "posterior_predictive")}
+    return groups | {"posterior_predictive": _without_labels(groups["posterior_predictive"]).load()}
+
+
+def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDraws:
+    """Return the draws of ``posterior`` that have ratings in ``posterior_predictive``."""
+    predictive = _without_labels(groups["posterior_predictive"])
+    index = {name: predictive[name] for name in ("chain", "draw")}
+    return ReplicateDraws(groups["posterior"].sel(index), predictive, design, seed)
+
+
+def _without_labels(predictive: xr.Dataset) -> xr.Dataset:
+    """Drop the labels of hundreds of thousands of ratings, which nothing needs."""
+    return predictive.drop_vars(set(predictive.coords) - {"chain", "draw"})
 
 
 def ratings_group(study: PanelStudy | CrowdStudy) -> xr.Dataset:
@@ -76,7 +50,12 @@ def ratings_group(study: PanelStudy | CrowdStudy) -> xr.Dataset:
 
 def stored_study(files: StudyFiles, ratings: xr.Dataset) -> PanelStudy | CrowdStudy:
     """Return the study of stored results: the inverse of :func:`ratings_group`."""
-    spec, ratings = files.study.spec, _with_text_labels(ratings)
+    spec = files.study.spec
+    # Labels are text of NumPy, as they were before they were stored.
+    texts = {name: coord for name, coord in ratings.coords.items() if coord.dtype.kind == "O"}
+    ratings = ratings.assign_coords(
+        {name: (coord.dims, coord.to_numpy().astype(str)) for name, coord in texts.items()}
+    )
     if spec.panel is not None and files.weights is not None:
         return PanelStudy(
             spec, spec.panel, PanelRatings.from_dataset(ratings), files.weights, files.study.path
@@ -84,16 +63,6 @@ def stored_study(files: StudyFiles, ratings: xr.Dataset) -> PanelStudy | CrowdSt
     if spec.crowd is not None:
         return crowd_study(files, spec.crowd, _unpack_crowd(ratings))
     raise ValueError("a study has a panel with weights, or a crowd")
-
-
-def _with_text_labels(ratings: xr.Dataset) -> xr.Dataset:
-    """Return a dataset with labels as text of NumPy, as they were before they were stored."""
-    texts = {
-        name: (coord.dims, coord.to_numpy().astype(str))
-        for name, coord in ratings.coords.items()
-        if coord.dtype.kind == "O"
-    }
-    return ratings.assign_coords(texts)
 
 
 def _pack_crowd(data: CrowdData) -> xr.Dataset:
@@ -120,11 +89,8 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
     """Return the crowd that :func:`_pack_crowd` stored."""
 
     def columns_of(kind: str) -> dict[str, NDArray[np.str_]]:
-        return {
-            str(name).removeprefix(f"{kind}:"): array.to_numpy().astype(str)
-            for name, array in group.data_vars.items()
-            if str(name).startswith(f"{kind}:")
-        }
+        names = [str(name) for name in group if str(name).startswith(f"{kind}:")]
+        return {name.removeprefix(f"{kind}:"): group[name].to_numpy().astype(str) for name in names}
 
     def column(name: str) -> Factor:
         return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())

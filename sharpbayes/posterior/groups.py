@@ -4,52 +4,33 @@ from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from sharpbayes.analysis.profile_plan import build_profile_plan
-from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.posterior.crowd import CrowdMetrics, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
-from sharpbayes.posterior.fit_data import ratings_group
+from sharpbayes.posterior.fit_data import Groups, ratings_group
 from sharpbayes.posterior.judge_bias import has_people, human_draws, human_interval_note
-from sharpbayes.posterior.panel import PanelMetrics, rating_positions
+from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.predictive_checks import check_replicates
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 from sharpbayes.posterior.sample_size import crowd_sample_size, panel_sample_size
+from sharpbayes.posterior.study_metrics import StudyMetrics
 from sharpbayes.posterior.target_population import population_groups
 from sharpbayes.spec.model import Model
 
-Groups = dict[str, xr.Dataset]
-
-
-def study_metrics(study: PanelStudy | CrowdStudy) -> PanelMetrics | CrowdMetrics:
-    """Return how ratings of a study are measured, observed or replicated."""
-    if isinstance(study, CrowdStudy):
-        return CrowdMetrics(study)
-    return PanelMetrics([build_profile_plan(study)], rating_positions(study))
-
 
 def posterior_groups(
-    metrics: PanelMetrics | CrowdMetrics, model: Model, draws: ReplicateDraws, measured: Groups
+    metrics: StudyMetrics, model: Model, draws: ReplicateDraws, measured: Groups
 ) -> Groups:
-    """Return every group that posterior draws add to the results of a study.
-
-    Args:
-        metrics: How ratings of the study are measured.
-        model: The study's model.
-        draws: Replicated ratings of the fit.
-        measured: The groups of the deterministic metrics.
-    """
+    """Return every group that posterior draws add to those of the deterministic metrics."""
     study = metrics.study
     if isinstance(metrics, CrowdMetrics):
-        groups = crowd_groups(metrics, model, draws)
+        groups, main = crowd_groups(metrics, model, draws), "posterior_responsiveness"
         if "sample_size" in groups:
             parts = [measured["sample_size"], groups["sample_size"]]
             groups["sample_size"] = xr.merge(parts, join="exact", combine_attrs="no_conflicts")
-        return groups | {"ratings": ratings_group(study)}
-    groups = panel_groups(metrics, draws, {"": measured})[""]
-    groups["predictive_checks"] = check_replicates(
-        metrics, draws, study.ratings, groups["posterior_profile"]
-    )
-    return groups | {"ratings": ratings_group(study)}
+    else:
+        groups, main = panel_groups(metrics, draws, {"": measured})[""], "posterior_profile"
+    checks = check_replicates(metrics, draws, study.ratings, groups[main])
+    return groups | {"predictive_checks": checks, "ratings": ratings_group(study)}
 
 
 def panel_groups(
@@ -57,17 +38,11 @@ def panel_groups(
 ) -> dict[str, Groups]:
     """Return the posterior profiles and the decision under each weights file.
 
-    Args:
-        metrics: How scores are profiled under each weights file.
-        draws: Replicated ratings of the fit.
-        measured: ``profile`` and ``profile_interval`` by the name of the weights file, in the
-            order of the plans of ``metrics``.
-
-    Returns:
-        For each name ``posterior_profile``, one more for each further list of sources, such as
-        ``posterior_profile_ratings_prompts``, ``decision`` and, where a pair is unresolved,
-        ``sample_size``. Where people scored too, ``posterior_profile_human`` and
-        ``decision_human`` have people in place of the judges.
+    ``measured`` has ``profile`` and ``profile_interval`` by the name of the weights file, in the
+    order of the plans of ``metrics``. Returned are for each name ``posterior_profile``, one more
+    for each further list of sources, such as ``posterior_profile_ratings_prompts``, ``decision``
+    and, where a pair is unresolved, ``sample_size``. Where people scored too,
+    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges.
     """
     study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
     spec, level = study.spec, study.spec.bootstrap.level
@@ -103,13 +78,7 @@ def panel_groups(
 
 
 def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> Groups:
-    """Return the posterior responsiveness for each list of sources, checks and sample size.
-
-    Args:
-        metrics: How ratings of the crowd are measured.
-        model: The study's model.
-        draws: Replicated ratings of the fit.
-    """
+    """Return the posterior responsiveness for each list of sources, and the sample size."""
     study, spec = metrics.study, metrics.study.spec
     level = spec.bootstrap.level
     groups: Groups = {}
@@ -122,8 +91,5 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
             sources=list(sources),
             level=level,
         )
-    groups["predictive_checks"] = check_replicates(
-        metrics, draws, study.ratings, groups["posterior_responsiveness"]
-    )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
     return groups | population_groups(study, draws)

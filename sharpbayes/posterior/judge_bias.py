@@ -40,38 +40,36 @@ def judge_bias(
         discrimination_j = exp(mean over j's ratings of the judges' log factors),
         self_preference = mean over ratings of their own family of the effects of ``own_family``.
 
-    Args:
-        posterior: Variables over (chain, draw, ...).
-        design: The model's design for the ratings.
-        ratings: Ratings by judges, and by people if there are some.
-        level: Share of the draws inside the intervals.
-
-    Returns:
-        Over (chain, draw), where the model has terms for them: with people ``severity (judge)`` and
-        ``differential_severity (judge, dimension)`` in logits (or probits) of the latent severity,
-        positive where a judge sees more harm than people, and ``discrimination (judge)``, which is
-        1 for people; with families ``self_preference ()``, positive where judges see more harm in
-        models of their own family, negative where they favour them. Each with ``_mean``,
-        ``_interval`` (dimension ``bound``) and ``_probability`` to be above 0 (above 1 for
-        discrimination). ``shared (judge)``: the judge's ratings of cells that people scored too.
-        A dimension that a judge did not score is missing.
+    Over (chain, draw), where the model has terms for them: with people ``severity (judge)`` and
+    ``differential_severity (judge, dimension)`` in logits (or probits) of the latent severity,
+    positive where a judge sees more harm than people, and ``discrimination (judge)``, which is 1
+    for people; with families ``self_preference ()``, negative where judges favour models of their
+    own family. Each with ``_mean``, ``_interval`` (dimension ``bound``) and ``_probability`` to be
+    above 0 (above 1 for discrimination). ``shared (judge)``: the judge's ratings of cells that
+    people scored too. A dimension that a judge did not score is missing.
 
     Source: many-facet models of rater severity, Linacre 1989; Samejima 1968.
     """
     draws: dict[str, xr.DataArray] = {}
-    by_judge = functools.partial(_mean_effect, posterior=posterior, ratings=ratings)
-    if has_people(ratings):
-        location = by_judge(_judge_terms("location", design), over=["judge", "dimension"])
-        if location is not None:
-            difference = location - _people_effect(posterior, design)
-            draws["severity"] = difference.mean("dimension")
-            draws["differential_severity"] = difference - draws["severity"]
-        log_factor = by_judge(_judge_terms("discrimination", design), over=["judge"])
-        if log_factor is not None:
-            draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
-    family = [term for term in design.terms_of("location") if "own_family" in term.dims]
-    preference = by_judge(family, over=["own_family"])
-    if preference is not None:
+
+    def mean_effect(terms: Sequence[Term], over: Sequence[str]) -> xr.DataArray:
+        return functools.reduce(add, (_mean_of_term(posterior, t, ratings, over) for t in terms))
+
+    def judge_terms(kind: TermKind) -> list[Term]:
+        terms = design.terms_of(kind)
+        return [t for t in terms if "judge" in t.dims and "own_family" not in t.dims]
+
+    if has_people(ratings) and judge_terms("location"):
+        location = mean_effect(judge_terms("location"), ["judge", "dimension"])
+        difference = location - _people_effect(posterior, design)
+        draws["severity"] = difference.mean("dimension")
+        draws["differential_severity"] = difference - draws["severity"]
+    if has_people(ratings) and judge_terms("discrimination"):
+        log_factor = mean_effect(judge_terms("discrimination"), ["judge"])
+        draws["discrimination"] = xr.apply_ufunc(np.exp, log_factor)
+    families = [term for term in design.terms_of("location") if "own_family" in term.dims]
+    if families:
+        preference = mean_effect(families, ["own_family"])
         draws["self_preference"] = preference.isel(own_family=0, drop=True)
     table = xr.Dataset(
         {name: x.transpose("chain", "draw", ...) for name, x in draws.items()}
@@ -90,10 +88,6 @@ def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:
     A person replaces each judge, in every draw at random among those who scored; nobody replaces
     two judges before everybody replaced one. Ratings follow the model of people: no effect of
     judges, the common thresholds, the discrimination of people.
-
-    Args:
-        draws: Posterior draws of a panel that people scored too.
-        ratings: The ratings of its design, those of judges first.
     """
     posterior = draws.posterior
     terms = [term for term in draws.design.terms if "rater" in term.dims]
@@ -155,7 +149,7 @@ def _human_term(
     judged: NDArray[np.intp],
     scales: Sequence[ScaleRatings],
 ) -> Term:
-    """A term on the cells of judges, with people in their place."""
+    """Return a term on the cells of judges, with people in their place."""
     if "rater" not in term.dims:
         return replace(term, index=term.index[judged])
     if term.kind == "gap":
@@ -168,7 +162,7 @@ def _human_term(
 
 
 def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> xr.DataArray:
-    """Person who replaces each judge in each draw, over (chain, draw, rater)."""
+    """Draw the person who replaces each judge in each draw, over (chain, draw, rater)."""
     rng = np.random.default_rng([draws.seed, REPLACEMENT_STREAM])
     rounds = -(-judges // people)
     order = rng.permuted(np.broadcast_to(np.arange(people), (*draws.shape, rounds, people)), axis=3)
@@ -177,31 +171,17 @@ def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> xr.Data
 
 
 def _select_people(effects: xr.DataArray, index: xr.DataArray) -> xr.DataArray:
-    """Effects of the people at an index over (chain, draw, rater)."""
+    """Return the effects of the people at an index over (chain, draw, rater)."""
     chain, draw = (
         xr.DataArray(np.arange(effects.sizes[name]), dims=name) for name in ("chain", "draw")
     )
     return effects.drop_vars("rater", errors="ignore").isel(rater=index, chain=chain, draw=draw)
 
 
-def _judge_terms(kind: TermKind, design: Design) -> list[Term]:
-    """Terms of judges that apply to models of any family."""
-    return [t for t in design.terms_of(kind) if "judge" in t.dims and "own_family" not in t.dims]
-
-
-def _mean_effect(
-    terms: Sequence[Term], *, posterior: xr.Dataset, ratings: Ratings, over: Sequence[str]
-) -> xr.DataArray | None:
-    """Sum of the mean effects of terms by crossed columns; None without terms."""
-    if not terms:
-        return None
-    return functools.reduce(add, (_mean_of_term(posterior, t, ratings, over) for t in terms))
-
-
 def _mean_of_term(
     posterior: xr.Dataset, term: Term, ratings: Ratings, over: Sequence[str]
 ) -> xr.DataArray:
-    """Mean effect of a term over the ratings of each crossing of columns; logs of factors."""
+    """Return the mean effect (log factor) of a term over the ratings of each crossing."""
     cell, shape = cross([ratings.factors[name] for name in over])
     both = (cell >= 0) & (term.index >= 0)
     pair = cell[both] * term.size + term.index[both]
@@ -218,7 +198,7 @@ def _mean_of_term(
 
 
 def _people_effect(posterior: xr.Dataset, design: Design) -> xr.DataArray | float:
-    """Mean effect of the people who scored."""
+    """Return the mean effect of the people who scored."""
     mean: xr.DataArray | float = 0.0
     for term in design.terms_of("location"):
         if "rater" in term.dims:
@@ -228,7 +208,7 @@ def _people_effect(posterior: xr.Dataset, design: Design) -> xr.DataArray | floa
 
 
 def _summaries(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.DataArray]:
-    """Mean, interval and probability to be above the neutral value."""
+    """Return mean, interval and probability to be above the neutral value."""
     over, tail = ["chain", "draw"], (1 - level) / 2
     bounds = draws.quantile([tail, 1 - tail], over, skipna=False).rename(quantile="bound")
     neutral = 1.0 if name == "discrimination" else 0.0
@@ -241,7 +221,7 @@ def _summaries(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.Dat
 
 
 def _count_shared(ratings: Ratings) -> NDArray[np.int64]:
-    """Number of each judge's ratings of cells that people scored too."""
+    """Count each judge's ratings of cells that people scored too."""
     judge = ratings.factors["judge"]
     cell, _ = cross([ratings.factors[name] for name in ("model", "prompt", "indicator")])
     shared = (judge.codes >= 0) & np.isin(cell, cell[judge.codes < 0])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -83,14 +84,18 @@ class PanelMetrics:
     Attributes:
         plans: How scores are profiled, one plan for each weights file.
         positions: Positions of the ratings among the scores.
+        unit: Dimension of the units that stand for a population.
+        member: Who scores.
+        checked: Metrics that predictive checks compare.
+        rating_columns: Columns by which predictive checks compare the frequencies of ratings.
     """
 
     plans: Sequence[ProfilePlan]
     positions: RatingPositions
-    unit: str = "prompt"
-    member: str = "judge"
-    checked: tuple[str, ...] = ("cvar", "tail_share")
-    rating_columns: Sequence[str] = ("judge",)
+    unit: ClassVar = "prompt"
+    member: ClassVar = "judge"
+    checked: ClassVar = ("cvar", "tail_share")
+    rating_columns: ClassVar = ("judge",)
 
     @property
     def study(self) -> PanelStudy:
@@ -113,19 +118,13 @@ class PanelMetrics:
         return self.plans[0].profile()
 
     def measure(self, draws: ReplicateDraws, sources: Sequence[str]) -> list[xr.Dataset]:
-        """Return the profile of every draw over (chain, draw, ...), one for each weights file.
-
-        Args:
-            draws: Replicated ratings.
-            sources: What varies from draw to draw.
-        """
+        """Return the profile of every draw over (chain, draw, ...), one for each weights file."""
 
         def profile_block(block: Block) -> list[xr.Dataset]:
             weights = block.population_weights(self.unit_labels, "prompt", sources)
-            return [
-                _without_extra_labels(replace(plan, table=table).profile(weights))
-                for plan, table in zip(self.plans, self.tables(block, sources), strict=True)
-            ]
+            tables = zip(self.plans, self.tables(block, sources), strict=True)
+            profiles = [replace(plan, table=table).profile(weights) for plan, table in tables]
+            return [profile.reset_coords(drop=True) for profile in profiles]
 
         return measure_draws(draws.replicated_for(sources, self.unit_count), profile_block)
 
@@ -143,14 +142,13 @@ class PanelMetrics:
 
     def unit_tables(self, block: Block) -> list[xr.Dataset]:
         """Return the variable of each prompt that the criterion of each plan depends on."""
-        tables = self.tables(block, ["ratings"])
-        pairs = zip(self.plans, tables, strict=True)
+        pairs = zip(self.plans, self.tables(block, ["ratings"]), strict=True)
         return [table[[_criterion_variable(plan)]] for plan, table in pairs]
 
     def criteria(
         self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
     ) -> list[xr.DataArray]:
-        """Return the criterion of each plan, see :func:`profile_criterion`."""
+        """Return the criterion of each plan from its table of prompts and their weights."""
         pairs = zip(self.plans, tables, strict=True)
         return [profile_criterion(plan, table, weights) for plan, table in pairs]
 
@@ -164,22 +162,13 @@ class PanelMetrics:
         return self.criteria(tabulate_replicates(self.plans, xr.concat(panels, "judge")), None)
 
 
-def _without_extra_labels(profile: xr.Dataset) -> xr.Dataset:
-    """Keep the labels of dimensions alone."""
-    return profile.drop_vars([name for name in profile.coords if name not in profile.dims])
-
-
 def profile_criterion(
     plan: ProfilePlan, table: xr.Dataset, weights: xr.DataArray | None
 ) -> xr.DataArray:
     """Return the criterion that models are selected by, and nothing else of the profile.
 
-    It equals :func:`sharpbayes.posterior.decision.criterion` of the plan's profile.
-
-    Args:
-        plan: Weights and policy.
-        table: ``log_risk`` and ``harm`` over (draw, model, prompt[, dimension]).
-        weights: Of prompts, over (draw, prompt); None counts each once.
+    It equals :func:`sharpbayes.posterior.decision.criterion` of the plan's profile. The table has
+    ``log_risk`` or ``harm`` over (draw, model, prompt[, dimension]).
     """
     by, tail = plan.weights.decision.by, plan.weights.tail
     target = replace(plan, table=table).target_weights(weights)

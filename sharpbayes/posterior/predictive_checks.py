@@ -10,7 +10,8 @@ from scipy.stats import rankdata
 
 from sharpbayes.bayes.design.design import dim_name
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.replicates import Floats, ReplicateDraws, ReplicateMetrics
+from sharpbayes.posterior.replicates import Floats, ReplicateDraws
+from sharpbayes.posterior.study_metrics import StudyMetrics
 
 DRAWS = ["chain", "draw"]
 # Largest probability of any false alarm over all checks of a study.
@@ -23,15 +24,11 @@ NOTE = (
 
 
 def check_replicates(
-    metrics: ReplicateMetrics, draws: ReplicateDraws, ratings: Ratings, posterior: xr.Dataset
+    metrics: StudyMetrics, draws: ReplicateDraws, ratings: Ratings, posterior: xr.Dataset
 ) -> xr.Dataset:
     """Return predictive checks of a study's main metrics and of the frequencies of its ratings.
 
-    Args:
-        metrics: How ratings of the study are measured.
-        draws: Replicated ratings.
-        ratings: The observed ones.
-        posterior: Posterior metrics for the first list of sources of uncertainty.
+    ``posterior`` has the posterior metrics for the first list of sources of uncertainty.
     """
     if posterior.attrs["sources"] != ["ratings"]:
         posterior = metrics.measure(draws, ["ratings"])[0]
@@ -54,14 +51,9 @@ def predictive_checks(
     5% of them deviate anywhere by as much as the observed ratings deviate in this check. So the
     probability of any false alarm is at most 5%, for any number of checks.
 
-    Args:
-        replicated: Statistics over (chain, draw, ...), by name.
-        observed: The same of the observed ratings.
-
-    Returns:
-        For each name ``<name>_observed``, ``<name>_replicated`` (mean), ``<name>_p`` and
-        ``<name>_fails``; missing statistics never fail. The attribute ``failed_checks`` describes
-        those that do.
+    From replicated statistics over (chain, draw, ...) and the same of the observed ratings, by
+    name: ``<name>_observed``, ``<name>_replicated`` (mean), ``<name>_p`` and ``<name>_fails``;
+    missing statistics never fail. The attribute ``failed_checks`` describes those that do.
 
     Source: Gelman, Meng and Stern 1996; largest deviation: Westfall and Young 1993, section 2.3.
 
@@ -97,8 +89,7 @@ def predictive_checks(
 def _adjusted_p(values: Floats) -> Floats:
     """Return for each check the share of the rows that deviate anywhere by as much as the first.
 
-    Args:
-        values: Statistics over (row, check): the observed ratings first, then each replicate.
+    Rows of (row, check) are the observed ratings first, then each replicate.
     """
     if not values.shape[1]:
         return np.empty(0)
@@ -132,11 +123,11 @@ def _describe_failures(
     """Describe what was observed and what was replicated in every check that fails."""
     fails = table[f"{name}_fails"]
     for index in np.argwhere(fails.to_numpy()):
-        place = dict(zip(fails.dims, index, strict=True))
-        observed = float(table[f"{name}_observed"].isel(place))
-        values = replicated[name].isel(place).to_numpy().ravel()
+        cell = dict(zip(fails.dims, index, strict=True))
+        observed = float(table[f"{name}_observed"].isel(cell))
+        values = replicated[name].isel(cell).to_numpy().ravel()
         low, high = np.quantile(values, SHOWN_QUANTILES)
-        labels = ", ".join(str(fails[dim].to_numpy()[i]) for dim, i in place.items())
+        labels = ", ".join(str(fails[dim].to_numpy()[i]) for dim, i in cell.items())
         yield (
             f"{name.replace('_', ' ')}{' of ' * bool(labels)}{labels}: observed {observed:.3f}, "
             f"replicated {values.mean():.3f} ({low:.3f} to {high:.3f})"
@@ -146,17 +137,11 @@ def _describe_failures(
 def rating_frequencies(
     draws: ReplicateDraws, ratings: Ratings, columns: Sequence[str]
 ) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
-    """Return how often each category is given, replicated and observed.
+    """Return how often each category is given by each label of some columns.
 
-    Args:
-        draws: Replicated ratings.
-        ratings: The observed ones, in the same order.
-        columns: Columns of ratings; each of their labels has frequencies of its own, such as
-            ``judge`` or ``group:gender``.
-
-    Returns:
-        By ``frequency_<scale>_<column>`` shares in [0, 1] over ([chain, draw,] column, category)
-        that add up to 1 by label; missing for a label without a rating on the scale.
+    By ``frequency_<scale>_<column>``, replicated and observed: shares in [0, 1] over ([chain,
+    draw,] column, category) that add up to 1 by label; missing for a label without a rating on the
+    scale.
     """
     replicated, observed = {}, {}
     for scale in draws.design.scales:
@@ -180,8 +165,6 @@ def _shares(
 ) -> Floats:
     """Return the share of each category by label."""
     cell = (codes * shape[1] + category)[codes >= 0]
-    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
-    total = counts.sum(axis=1, keepdims=True)
-    shares: Floats = np.full(shape, np.nan)
-    np.divide(counts, total, out=shares, where=total > 0)
-    return shares
+    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    with np.errstate(invalid="ignore"):
+        return counts / counts.sum(axis=1, keepdims=True)

@@ -3,9 +3,9 @@
 Draws are measured in blocks, so that memory stays bounded for any number of draws.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import product
 
 import numpy as np
 import xarray as xr
@@ -21,7 +21,6 @@ Floats = NDArray[np.float64]
 
 # Ratings that one thread measures at once; each takes some 40 bytes meanwhile.
 BLOCK_RATINGS = 20_000_000
-SEPARATOR = " | "
 # Numbers of random streams: of units, and of new judges or raters with their ratings.
 UNIT_STREAM, MEMBER_STREAM = 0x51AB, 0x9D3E
 # A metric of a population of units has no noise of single ratings. Each draw is replicated until a
@@ -38,55 +37,6 @@ SOURCES = {
     "judges": "which judges there are (effects drawn anew from their population)",
     "raters": "which raters there are (effects drawn anew from their population)",
 }
-
-
-class ReplicateMetrics(Protocol):
-    """Metrics of a study's ratings, observed and replicated, for a panel and for a crowd."""
-
-    @property
-    def unit(self) -> str:
-        """Dimension of the units that stand for a population: ``prompt`` or ``item``."""
-
-    @property
-    def member(self) -> str:
-        """Who scores: ``judge`` or ``rater``."""
-
-    @property
-    def checked(self) -> Sequence[str]:
-        """Metrics that predictive checks compare."""
-
-    @property
-    def unit_labels(self) -> xr.DataArray:
-        """Labels of the units."""
-
-    @property
-    def unit_count(self) -> int:
-        """Number of units that ratings are about: prompts of all models, or items."""
-
-    @property
-    def observed(self) -> xr.Dataset:
-        """Metrics of the observed ratings."""
-
-    @property
-    def rating_columns(self) -> Sequence[str]:
-        """Columns by which predictive checks compare the frequencies of ratings."""
-
-    def measure(self, draws: "ReplicateDraws", sources: Sequence[str]) -> list[xr.Dataset]:
-        """Return the metrics of every draw over (chain, draw, ...), one dataset a weights file."""
-
-    def quantities(self, metrics: xr.Dataset) -> dict[str, Floats]:
-        """Return the metrics that calibration ranks, by name, over (draw)."""
-
-    def unit_tables(self, block: "Block") -> list[xr.Dataset]:
-        """Return what each weights file needs of each unit, for all replicates of a block."""
-
-    def criteria(
-        self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
-    ) -> list[xr.DataArray]:
-        """Return what pairs are compared by, from tables of units and weights of the units."""
-
-    def member_criteria(self, block: "Block", times: int) -> list[xr.DataArray]:
-        """Return what pairs are compared by, with that many times as many new judges or raters."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +73,7 @@ class ReplicateDraws:
         return self.predictive.sizes["chain"], self.predictive.sizes["draw"]
 
     def replicated_for(self, sources: Collection[str], units: int) -> "ReplicateDraws":
-        """Return the draws with as many replicates as the sources of uncertainty ask for.
-
-        Args:
-            sources: What varies from draw to draw.
-            units: Number of prompts of all models, or of items.
-        """
+        """Return the draws with as many replicates as the sources of uncertainty ask for."""
         if POPULATIONS.isdisjoint(sources):
             return replace(self, n_replicates=1)
         wanted = -(-RATINGS_PER_UNIT * units // max(self.design.n_ratings, 1))
@@ -138,9 +83,8 @@ class ReplicateDraws:
         """Cut the draws into blocks of bounded size, chain by chain."""
         chains, draws = self.shape
         step = max(1, BLOCK_RATINGS // max(self.design.n_ratings * copies * self.n_replicates, 1))
-        for chain in range(chains):
-            for start in range(0, draws, step):
-                yield Block(self, chain, start, min(start + step, draws))
+        for chain, start in product(range(chains), range(0, draws, step)):
+            yield Block(self, chain, start, min(start + step, draws))
 
 
 @dataclass(frozen=True)
@@ -236,61 +180,28 @@ def measure_draws(
 ) -> list[xr.Dataset]:
     """Return statistics of every draw over (chain, draw, ...), computed block by block.
 
-    Args:
-        draws: Replicated ratings.
-        statistic: Several datasets over (draw, ...) of a block, the same number for every block.
-        copies: How many times as large as the observed ratings each replicate is.
+    The statistic gives as many datasets over (draw, ...) for every block. Each replicate is
+    ``copies`` times as large as the observed ratings.
     """
     blocks = list(draws.blocks(copies=copies))
-
-    def measure_block(number: int) -> xr.Dataset:
-        return _number_names(statistic(blocks[number]))
-
-    parts = [_split_numbers(part) for part in current_map()(measure_block, range(len(blocks)))]
-    return [_concatenate_blocks(blocks, draws) for blocks in zip(*parts, strict=True)]
-
-
-def _number_names(datasets: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Merge datasets of the same labels into one whose names start with a number."""
-    return xr.merge(
-        [
-            data.rename({name: f"{number}{SEPARATOR}{name}" for name in data.data_vars})
-            for number, data in enumerate(datasets)
-        ],
-        compat="identical",
-        join="exact",
-        combine_attrs="drop",
-    )
-
-
-def _split_numbers(merged: xr.Dataset) -> list[xr.Dataset]:
-    """Split what :func:`_number_names` merged."""
-    names: dict[str, dict[Hashable, str]] = {}
-    for name in merged.data_vars:
-        number, plain = str(name).split(SEPARATOR, 1)
-        names.setdefault(number, {})[name] = plain
-    return [merged[list(plain)].rename(plain) for plain in names.values()]
+    parts = current_map()(lambda number: statistic(blocks[number]), range(len(blocks)))
+    return [_concatenate_blocks(datasets, draws) for datasets in zip(*parts, strict=True)]
 
 
 def _concatenate_blocks(blocks: Sequence[xr.Dataset], draws: ReplicateDraws) -> xr.Dataset:
-    """Concatenate blocks of draws into (chain, draw, ...)."""
-    variables = {}
-    for name, first in blocks[0].data_vars.items():
-        rest = tuple(dim for dim in first.dims if dim != "draw")
+    """Concatenate blocks of draws into (chain, draw, ...), without the attributes of variables."""
+    first, variables = blocks[0][list(blocks[0])].drop_attrs(), {}
+    for name, array in first.data_vars.items():
+        rest = tuple(dim for dim in array.dims if dim != "draw")
         values = [block[name].transpose("draw", *rest).to_numpy() for block in blocks]
         joined = np.concatenate(values).reshape(*draws.shape, *values[0].shape[1:])
-        variables[name] = (("chain", "draw", *rest), joined, first.attrs)
-    coords = {name: coord for name, coord in blocks[0].coords.items() if "draw" not in coord.dims}
+        variables[name] = (("chain", "draw", *rest), joined)
+    coords = {name: coord for name, coord in first.coords.items() if "draw" not in coord.dims}
     return xr.Dataset(variables, coords | draws.coords)
 
 
 def concatenate_units[Data: (xr.Dataset, xr.DataArray)](parts: Sequence[Data], dim: str) -> Data:
-    """Concatenate along a dimension of units, which loses its labels.
-
-    >>> once = xr.DataArray([1.0, 2.0], {"item": ["a", "b"]})
-    >>> concatenate_units([once, once + 2], "item").values
-    array([1., 2., 3., 4.])
-    """
+    """Concatenate along a dimension, which loses its labels; constants along it stay."""
     bare = [part.drop_vars(dim, errors="ignore") for part in parts]
     if isinstance(bare[0], xr.DataArray):
         return xr.concat(bare, dim, coords="minimal", compat="override")
@@ -306,10 +217,7 @@ def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
     unit. With a single replicate that noise would count twice: the posterior and the choice of
     units contain it already.
 
-    Args:
-        data: Over (replicate x draw, ``dim``, ...), or without draws where all are the same.
-        n_replicates: Number of replicates of each draw.
-        dim: The units.
+    Data are over (replicate x draw, ``dim``, ...), or without draws where all are the same.
 
     >>> data = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("draw", "item"))
     >>> pool_replicates(data, 2, "item").values
@@ -324,37 +232,12 @@ def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
     return concatenate_units([data.isel(draw=slice(s, s + size)) for s in starts], dim)
 
 
-def draws_of(categories: Categories, design: Design) -> ReplicateDraws:
-    """Return ratings of each scale, (draw, rating), as draws of one chain."""
-    variables = {
-        f"rating_{name}": (("chain", "draw", rating_dim(name)), values[None])
-        for name, values in categories.items()
-    }
-    return ReplicateDraws(xr.Dataset(), xr.Dataset(variables), design, seed=0)
-
-
-def calibrated_metrics(
-    metrics: ReplicateMetrics, design: Design
-) -> Callable[[Categories], dict[str, Floats]]:
-    """Return the function from replicated ratings to the metrics that calibration ranks."""
-
-    def measure(categories: Categories) -> dict[str, Floats]:
-        [values] = metrics.measure(draws_of(categories, design), ["ratings"])
-        return metrics.quantities(values.isel(chain=0))
-
-    return measure
-
-
 def texts_of(labels: xr.DataArray) -> list[str]:
     """Return labels as text."""
     return [str(label) for label in labels.to_numpy()]
 
 
 def interval_note(sources: Sequence[str], *, level: float) -> str:
-    """Return which sources of uncertainty the intervals of posterior metrics contain.
-
-    >>> interval_note(["ratings"], level=0.9)[:64]
-    '90% posterior intervals; they contain ratings replicated for the'
-    """
+    """Return which sources of uncertainty the intervals of posterior metrics contain."""
     described = "; ".join(SOURCES[name] for name in sources)
     return f"{level:.0%} posterior intervals; they contain {described}."

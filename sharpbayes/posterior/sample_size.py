@@ -3,7 +3,7 @@
 Preposterior analysis by replication (Raiffa and Schlaifer 1961, chapter 5).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,10 +19,10 @@ from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
-    ReplicateMetrics,
     concatenate_units,
     measure_draws,
 )
+from sharpbayes.posterior.study_metrics import StudyMetrics
 
 # Sizes of the larger studies, as multiples of the present one, and draws that are used for them.
 MULTIPLES = (1, 2, 4)
@@ -44,12 +44,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class LargerStudies:
-    """Replicated statistics of larger and larger studies.
-
-    Attributes:
-        source: What larger studies have more of: ``prompts``, ``judges``, ``items`` or ``raters``.
-        values: For each multiple the statistic over (chain, draw, ..., unit).
-    """
+    """Statistics over (chain, draw, ..., unit) of studies with multiples of the units of a source."""
 
     source: str
     values: Mapping[int, xr.DataArray]
@@ -64,24 +59,18 @@ def panel_sample_size(
 ) -> dict[int, xr.Dataset]:
     """Return how much more prompts or judges would narrow the differences of unresolved pairs.
 
-    Args:
-        metrics: How ratings are profiled under each weights file.
-        draws: Replicated ratings.
-        decisions: The decision under each weights file, which names the unresolved pairs.
-        sources: All sources of uncertainty of the study. With ``prompts`` the prompts stand for
-            their population; with ``judges`` studies with more judges are simulated too.
-
-    Returns:
-        :func:`difference_precision` over (design, model, other), missing for resolved pairs, by
-        the number of the weights file; no entry where every pair is resolved.
+    :func:`difference_precision` over (design, model, other), missing for resolved pairs, by the
+    number of the weights file; no entry where every pair is resolved. Among all the sources of
+    uncertainty of the study, with ``prompts`` the prompts stand for their population; with
+    ``judges`` studies with more judges are simulated too.
     """
-    open_ones = [n for n, decision in enumerate(decisions) if bool(decision["unresolved"].any())]
-    if not open_ones:
+    unresolved = [n for n, decision in enumerate(decisions) if bool(decision["unresolved"].any())]
+    if not unresolved:
         return {}
-    used = replace(metrics, plans=[metrics.plans[number] for number in open_ones])
+    used = replace(metrics, plans=[metrics.plans[number] for number in unresolved])
     thinned, tables = thin_draws(draws), {}
     studies = larger_studies(used, thinned, sources)
-    for number, designs in zip(open_ones, studies, strict=True):
+    for number, designs in zip(unresolved, studies, strict=True):
         level = float(decisions[number].attrs["level"])
         table = difference_precision(designs, "model", level=level)
         table = table.where(decisions[number]["unresolved"])
@@ -94,17 +83,9 @@ def crowd_sample_size(
 ) -> dict[str, xr.Dataset]:
     """Return how much more items or raters would narrow differences of MPA and WRA of groups.
 
-    Args:
-        metrics: How ratings of the crowd are measured.
-        draws: Replicated ratings.
-        sources: All sources of uncertainty of the study. With ``items`` the items stand for their
-            population; with ``raters`` studies with more raters are simulated too.
-        level: Confidence level of the intervals of differences.
-
-    Returns:
-        ``sample_size``: :func:`difference_precision` over (design, difference_metric, group,
-        other), missing except for groups of one grouping whose present interval contains 0;
-        nothing where there are none.
+    ``sample_size`` is :func:`difference_precision` over (design, difference_metric, group, other),
+    missing except for groups of one grouping whose present interval contains 0; absent where there
+    are none.
     """
     thinned = thin_draws(draws)
     [designs] = larger_studies(metrics, thinned, sources)
@@ -120,7 +101,7 @@ def crowd_sample_size(
 
 
 def _with_note(
-    table: xr.Dataset, metrics: ReplicateMetrics, draws: ReplicateDraws, level: float
+    table: xr.Dataset, metrics: StudyMetrics, draws: ReplicateDraws, level: float
 ) -> xr.Dataset:
     """Add what the numbers mean."""
     number = int(np.prod(draws.shape))
@@ -138,30 +119,21 @@ def thin_draws(draws: ReplicateDraws) -> ReplicateDraws:
 
 
 def larger_studies(
-    metrics: ReplicateMetrics, draws: ReplicateDraws, sources: Collection[str]
+    metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
 ) -> list[list[LargerStudies]]:
-    """Return what pairs are compared by in larger studies, for each weights file.
-
-    Args:
-        metrics: How ratings are measured.
-        draws: Replicated ratings.
-        sources: All sources of uncertainty of the study.
-    """
+    """Return what pairs are compared by in larger studies, for each weights file."""
     by_source = {f"{metrics.unit}s": _more_units(metrics, _affordable(metrics, draws, sources))}
     if f"{metrics.member}s" in sources:
         by_source[f"{metrics.member}s"] = _more_members(metrics, draws)
-    number = len(by_source[f"{metrics.unit}s"][1])
-    return [
-        [
-            LargerStudies(source, {times: values[n] for times, values in by_times.items()})
-            for source, by_times in by_source.items()
-        ]
-        for n in range(number)
+    studies = [
+        [LargerStudies(source, dict(zip(MULTIPLES, values, strict=True))) for values in by_weights]
+        for source, by_weights in by_source.items()
     ]
+    return [list(by_sources) for by_sources in zip(*studies, strict=True)]
 
 
 def _affordable(
-    metrics: ReplicateMetrics, draws: ReplicateDraws, sources: Collection[str]
+    metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
 ) -> ReplicateDraws:
     """Return the draws with as many replicates as posterior metrics have, fewer of large studies."""
     draws = draws.replicated_for(sources, metrics.unit_count)
@@ -169,65 +141,56 @@ def _affordable(
     return replace(draws, n_replicates=min(draws.n_replicates, max(affordable, 1)))
 
 
-def _more_units(metrics: ReplicateMetrics, draws: ReplicateDraws) -> dict[int, list[xr.DataArray]]:
-    """Return criteria of studies with more units: replicated studies pooled, units weighted."""
+def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
+    """Return criteria, by weights file and multiple: replicated studies pooled, units weighted."""
     dim, units = metrics.unit, metrics.unit_labels.size
 
-    def measure_chain(chain: int) -> xr.Dataset:
+    def measure_chain(chain: int) -> list[list[xr.DataArray]]:
         blocks = [metrics.unit_tables(block) for block in draws.blocks() if block.chain == chain]
-        tables = [_concatenate_draws(parts) for parts in zip(*blocks, strict=True)]
-        criteria = {}
+        tables = [concatenate_units(parts, "draw") for parts in zip(*blocks, strict=True)]
+        criteria = []
         for times in MULTIPLES:
             weights = xr.DataArray(_unit_weights(draws, chain, times, units), dims=("draw", dim))
             pooled = [_pool_draws(table, dim, times) for table in tables]
-            for number, values in enumerate(metrics.criteria(pooled, weights)):
-                criteria[f"{times} {number}"] = values
-        return xr.Dataset(criteria)
+            criteria.append(metrics.criteria(pooled, weights))
+        return criteria
 
-    joined = xr.concat(current_map()(measure_chain, range(draws.shape[0])), "chain")
-    number = len(joined.data_vars) // len(MULTIPLES)
-    return {times: [joined[f"{times} {n}"] for n in range(number)] for times in MULTIPLES}
+    chains = current_map()(measure_chain, range(draws.shape[0]))
+    by_times = [
+        [xr.concat(parts, "chain") for parts in zip(*by_chain, strict=True)]
+        for by_chain in zip(*chains, strict=True)
+    ]
+    return [list(values) for values in zip(*by_times, strict=True)]
 
 
-def _more_members(
-    metrics: ReplicateMetrics, draws: ReplicateDraws
-) -> dict[int, list[xr.DataArray]]:
-    """Return criteria of studies with more judges or raters, each drawn from the population."""
+def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
+    """Return criteria, by weights file and multiple, with more judges or raters drawn anew."""
 
     def measure_block(block: Block, times: int) -> list[xr.Dataset]:
         return [values.to_dataset(name="value") for values in metrics.member_criteria(block, times)]
 
-    return {
-        times: [
-            data["value"]
-            for data in measure_draws(draws, partial(measure_block, times=times), copies=times)
-        ]
+    by_times = [
+        measure_draws(draws, partial(measure_block, times=times), copies=times)
         for times in MULTIPLES
-    }
-
-
-def _concatenate_draws(parts: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Concatenate blocks of draws; what is the same in every draw stays as it is."""
-    return xr.concat(parts, "draw", data_vars="minimal", coords="minimal", compat="override")
+    ]
+    return [[data["value"] for data in values] for values in zip(*by_times, strict=True)]
 
 
 def _pool_draws(table: xr.Dataset, dim: str, times: int) -> xr.Dataset:
     """Pool several draws along a dimension of units, which loses its labels."""
-    size, bare = table.sizes["draw"], table.drop_vars(dim, errors="ignore")
-    shifted = [bare.isel(draw=(np.arange(size) + lag) % size) for lag in LAGS[:times]]
+    draw = np.arange(table.sizes["draw"])
+    shifted = [table.isel(draw=(draw + lag) % draw.size) for lag in LAGS[:times]]
     return concatenate_units(shifted, dim)
 
 
 def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> NDArray[np.float64]:
-    """Draw Bayesian bootstrap weights of pooled units; a unit has one weight in all replicates.
+    """Draw Bayesian bootstrap weights (draw, times x replicate x unit) of pooled units.
 
-    Shape (draw, times x replicate x unit), in the order of pooled draws.
+    A unit has one weight in all replicates.
     """
     rng = np.random.default_rng([draws.seed, chain, times, WEIGHT_STREAM])
-    size = draws.shape[1]
-    weights = rng.exponential(size=(size, times, 1, units))
-    repeated = np.broadcast_to(weights, (size, times, draws.n_replicates, units))
-    return repeated.reshape(size, -1)
+    weights = rng.exponential(size=(draws.shape[1], times, 1, units))
+    return weights.repeat(draws.n_replicates, axis=2).reshape(len(weights), -1)
 
 
 def difference_precision(
@@ -241,81 +204,53 @@ def difference_precision(
     times and of once the units. By the law of total variance, V_m is what a larger study leaves
     open, V_1 - V_m is how far its centre may move, and both add up to what is open now.
 
-    Args:
-        designs: Replicated statistics, one for each source.
-        unit: ``model`` or ``group``: what is compared.
-        level: Share of draws inside an interval, in (0, 1).
-
-    Returns:
-        Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
-        ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error
-        ``<name>_mcse``; coordinates ``source (design)`` and ``multiple (design)``.
+    Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
+    ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
+    coordinates ``source (design)`` and ``multiple (design)``.
 
     Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
-
-    Examples:
-        >>> rng = np.random.default_rng(1)
-        >>> def draw(sd):
-        ...     noise = rng.normal(0, sd / np.sqrt(2), (2, 4000, 2)) + [0.0, 1.0]
-        ...     return xr.DataArray(noise, {"model": ["a", "b"]}, ("chain", "draw", "model"))
-        >>> more = LargerStudies("prompts", {1: draw(1.0), 4: draw(0.5)})
-        >>> table = difference_precision([more], "model", level=0.95).sel(model="a", other="b")
-        >>> table["difference_width"].round().values  # 2 * 1.96 * sd
-        array([4., 2.])
-        >>> table["prob_distinguishable"].round(1).values  # P(|N(1, 0.87)| > 0.98)
-        array([0. , 0.5])
     """
     tables = [
-        table.expand_dims(design=[f"{studies.source} x {times}"]).assign_coords(
-            source=("design", [studies.source]), multiple=("design", [times])
-        )
+        _precision(studies.values[1], values, unit, level)
+        .expand_dims(design=[f"{studies.source} x {times}"])
+        .assign_coords(source=("design", [studies.source]), multiple=("design", [times]))
         for studies in designs
-        for times, table in _precision_by_size(studies.values, unit, level)
+        for times, values in studies.values.items()
     ]
     return xr.concat(tables, "design")
 
 
-def _precision_by_size(
-    values: Mapping[int, xr.DataArray], unit: str, level: float
-) -> Iterator[tuple[int, xr.Dataset]]:
-    """Yield widths and probabilities of each multiple."""
+def _precision(once: xr.DataArray, replicated: xr.DataArray, unit: str, level: float) -> xr.Dataset:
+    """Return widths and probabilities of a study from replicates of the present one and its own."""
     over = ["chain", "draw"]
-    present = _differences(values[1], unit)
+    present, difference = _differences(once, unit), _differences(replicated, unit)
     mean, variance = present.mean(over), present.var(over)
-    for times, replicated in values.items():
-        difference = _differences(replicated, unit)
-        width = _width(difference, level)
-        share = difference.var(over) / variance.where(variance > 0)
-        centre = mean + np.sqrt((1.0 - share).clip(min=0.0)) * (present - mean)
-        excludes_0 = (abs(centre) > width / 2).where(width.notnull()).astype(float)
-        # The width is as uncertain as its batches differ.
-        widths = [_width(batch, level) for batch in _batches(difference)]
-        error = xr.concat(widths, "batch").std("batch", ddof=1) / np.sqrt(len(widths))
-        table = {
-            "difference_width": width,
-            "difference_width_mcse": error,
-            "prob_distinguishable": excludes_0.mean(over, skipna=False),
-            "prob_distinguishable_mcse": monte_carlo_error(excludes_0),
-        }
-        yield times, xr.Dataset(table)
+    width = _width(difference, level)
+    share = difference.var(over) / variance.where(variance > 0)
+    centre = mean + np.sqrt((1.0 - share).clip(min=0.0)) * (present - mean)
+    excludes_0 = (abs(centre) > width / 2).where(width.notnull()).astype(float)
+    # The width is as uncertain as its batches differ.
+    number = min(BATCHES, difference.sizes["draw"])
+    size = difference.sizes["draw"] // number
+    starts = range(0, number * size, size)
+    widths = [_width(difference.isel(draw=slice(s, s + size)), level) for s in starts]
+    table = {
+        "difference_width": width,
+        "difference_width_mcse": xr.concat(widths, "batch").std("batch", ddof=1) / np.sqrt(number),
+        "prob_distinguishable": excludes_0.mean(over, skipna=False),
+        "prob_distinguishable_mcse": monte_carlo_error(excludes_0),
+    }
+    return xr.Dataset(table)
 
 
 def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
-    """Difference of every pair, draw by draw."""
-    bare = values.drop_vars([name for name in values.coords if name not in values.dims])
+    """Return the difference of every pair, draw by draw."""
+    bare = values.reset_coords(drop=True)
     return (bare - bare.rename({unit: "other"})).transpose("chain", "draw", ..., unit, "other")
 
 
 def _width(difference: xr.DataArray, level: float) -> xr.DataArray:
-    """Width of the central interval over all draws."""
+    """Return the width of the central interval over all draws."""
     stacked = difference.stack(replicate=("chain", "draw"), create_index=False)
     bounds = percentile_interval(stacked, level=level)
     return bounds.isel(bound=1, drop=True) - bounds.isel(bound=0, drop=True)
-
-
-def _batches(x: xr.DataArray) -> Iterator[xr.DataArray]:
-    """Yield batches of successive draws of all chains."""
-    number = min(BATCHES, x.sizes["draw"])
-    size = x.sizes["draw"] // number
-    for start in range(0, number * size, size):
-        yield x.isel(draw=slice(start, start + size))

@@ -1,5 +1,7 @@
 """Responsiveness with raters weighted to the shares of a target population."""
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -16,15 +18,12 @@ from sharpbayes.posterior.crowd import pool_counts, replicate_scores
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note, measure_draws
 from sharpbayes.spec.weights import Weights
 
-SAMPLE, TARGET = "sample", "target"
-
 
 def population_weights(data: CrowdData, weights: Weights, *, path: str) -> NDArray[np.float64]:
     """Return the weight of every rater in the target population; 1 without shares of its groups.
 
-    Raises:
-        SpecError: Labels of raters without a share, shares without a rater, or shares that cannot
-            all hold.
+    SpecError lists labels of raters without a share, shares without a rater, and shares that cannot
+    all hold.
     """
     shares = {name: x for name, x in weights.population.items() if name in data.rater_columns}
     if not shares:
@@ -40,22 +39,15 @@ def population_weights(data: CrowdData, weights: Weights, *, path: str) -> NDArr
     try:
         return rater_weights(data.rater_columns, shares)
     except ValueError as error:
-        raise SpecError([Diagnostic(path, 0, "population", str(error))]) from None
+        raise SpecError.at(path, str(error), key="population") from None
 
 
 def reweight_raters(
     data: CrowdData, counts: CrowdCounts, scores: xr.DataArray, rater: NDArray[np.float64]
 ) -> CrowdCounts:
-    """Return the counts of all raters, each rater with a weight.
+    """Return the counts of the group ``all`` with a weight for each rater.
 
-    Args:
-        data: Observed ratings.
-        counts: From :func:`sharpbayes.analysis.crowd_counts.count_crowd`.
-        scores: The scores that were counted, over (..., rating).
-        rater: Weight of every rater.
-
-    Returns:
-        The group ``all``; its plurality score of an item is the one with the most weight.
+    The plurality score of an item is the one with the most weight.
     """
     weights, kind = np.unique(rater, return_inverse=True)
     membership = xr.DataArray(kind == np.arange(len(weights))[:, None], dims=("group", "rater"))
@@ -84,48 +76,31 @@ def population_responsiveness(
     n_replicates: int = 1,
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
-    """Return the responsiveness of all raters, in the sample and in the target population.
+    """Return the responsiveness of all raters over (..., population, by).
 
-    Args:
-        study: The study of a crowd.
-        rater: Weight of every rater in the target population.
-        scores: Observed or replicated scores over (..., rating).
-        n_replicates: Number of replicates of every draw, which stand one after the other.
-        weights: Of the items of all replicates, over (draw, item); None counts each once.
-
-    Returns:
-        ``mpa``, ``wra``, ``hm`` and the other metrics over (..., population, by).
+    The first population is the sample; ``rater`` has the weight of every rater in the target
+    population. Replicates of observed scores (..., rating) stand one after the other; ``weights``
+    are those of the items of all replicates.
     """
     sample = count_crowd(study.crowd, study.data, scores)
     target = reweight_raters(study.data, sample, scores, rater)
     reason = study.responsiveness["reason"].sel(group=[ALL])
     tables = []
     for counts in (pool_counts(sample, n_replicates), pool_counts(target, n_replicates)):
-        all_raters = CrowdCounts(
-            counts.membership.sel(group=[ALL]),
-            counts.strata,
-            counts.score_count.sel(group=[ALL]),
-            counts.plurality.sel(group=[ALL]),
-            counts.label_count.sel(group=[ALL])
-            if "group" in counts.label_count.dims
-            else counts.label_count,
-        )
+        by_group = {
+            name: array.sel(group=[ALL])
+            for name, array in vars(counts).items()
+            if "group" in array.dims
+        }
+        all_raters = replace(counts, **by_group)
         metrics = measure_responsiveness(study.crowd, all_raters, weights=weights, reason=reason)
         tables.append(metrics[metric_names()].sel(group=ALL, drop=True))
-    joined = xr.concat(tables, "population").assign_coords(population=[SAMPLE, TARGET])
+    joined = xr.concat(tables, "population").assign_coords(population=["sample", "target"])
     return joined.transpose(..., "population", "by")
 
 
 def population_groups(study: CrowdStudy, draws: ReplicateDraws) -> dict[str, xr.Dataset]:
-    """Return ``responsiveness_population`` and its posterior under the weights of a study.
-
-    Args:
-        study: The study of a crowd.
-        draws: Replicated ratings.
-
-    Raises:
-        SpecError: Shares that do not suit the raters.
-    """
+    """Return ``responsiveness_population`` and its posterior under the weights of a study."""
     if study.weights is None:
         return {}
     data, sources = study.data, study.spec.uncertainties[0]
@@ -133,11 +108,13 @@ def population_groups(study: CrowdStudy, draws: ReplicateDraws) -> dict[str, xr.
     items = study.score_counts.plurality["item"]
 
     def measure_block(block: Block) -> list[xr.Dataset]:
-        weights = block.population_weights(items, "item", sources)
-        scores, number = replicate_scores(block, sources), block.draws.n_replicates
         return [
             population_responsiveness(
-                study, rater, scores=scores, n_replicates=number, weights=weights
+                study,
+                rater,
+                scores=replicate_scores(block, sources),
+                n_replicates=block.draws.n_replicates,
+                weights=block.population_weights(items, "item", sources),
             )
         ]
 

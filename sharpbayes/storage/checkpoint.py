@@ -35,9 +35,6 @@ class Checkpoint:
     """A folder with one file for each finished part of a run.
 
     A file is complete or absent, and its checksums tell whether it is intact.
-
-    Attributes:
-        folder: Where the files are.
     """
 
     folder: Path
@@ -53,11 +50,7 @@ class Checkpoint:
             return None
 
     def put(self, name: str, part: Mapping[str, NDArray[Any]]) -> None:
-        """Store a part.
-
-        Raises:
-            StorageError: The folder cannot be written, or the disk is full.
-        """
+        """Store a part; StorageError if the folder cannot be written, or the disk is full."""
         path = self.folder / f"{name}.npz"
         temporary = path.with_suffix(f".{os.getpid()}.part")
         try:
@@ -73,11 +66,7 @@ class Checkpoint:
             raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
 
     def resample_map(self, map_function: MapFunction) -> MapFunction:
-        """Return a map function for blocks of resamples that stores them, and reads stored ones.
-
-        Args:
-            map_function: Computes the blocks that are not stored.
-        """
+        """Return a map function for blocks of resamples that stores them, and reads stored ones."""
         execution = Execution(map_function, self)
 
         def compute_blocks(
@@ -87,9 +76,8 @@ class Checkpoint:
             done: Callable[[int, xr.Dataset], None] = ignore_result,
         ) -> list[xr.Dataset]:
             self._sets += 1
-            names = {
-                f"resamples-{self._sets}-{len(arguments)}-{start}": start for start in arguments
-            }
+            prefix = f"resamples-{self._sets}-{len(arguments)}"
+            names = {f"{prefix}-{start}": start for start in arguments}
             parts = compute_parts(lambda start: to_arrays(task(start)), names, execution)
             blocks = [from_arrays(part) for part in parts]
             for start, block in zip(arguments, blocks, strict=True):
@@ -103,24 +91,23 @@ class Checkpoint:
 def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
     """Open the checkpoint of a results file for one run, and remove it when the run has succeeded.
 
-    Args:
-        target: The results file.
-        run: A text that identifies the run: files, data, seed and versions.
-        resume: Whether to continue from stored parts; else they are removed.
-
-    Raises:
-        StorageError: Another run writes the same results, there is nothing to resume, or it is of
-            another run.
+    The text ``run`` identifies the run: files, data, seed and versions. StorageError where another
+    run writes the same results, there is nothing to resume, or it is of another run.
     """
     folder = target.with_name(target.name + SUFFIX)
     with _lock(target, folder):
         for file in temporary_files(target):
             with contextlib.suppress(OSError):
                 file.unlink()
-        if resume:
-            _check_run(folder, run)
-        else:
+        key = folder / KEY
+        if not resume:
             _make_folder(folder, run)
+        elif not key.is_file():
+            raise StorageError(f"{folder}: nothing to resume; run without --resume")
+        elif key.read_text(encoding="utf-8") != run:
+            raise StorageError(
+                f"{folder}: is of another study, data, seed or version; run without --resume"
+            )
         yield Checkpoint(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -146,17 +133,6 @@ def _lock(target: Path, folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-
-
-def _check_run(folder: Path, run: str) -> None:
-    """Raise StorageError if there is no checkpoint of this run."""
-    key = folder / KEY
-    if not key.is_file():
-        raise StorageError(f"{folder}: nothing to resume; run without --resume")
-    if key.read_text(encoding="utf-8") != run:
-        raise StorageError(
-            f"{folder}: is of another study, data, seed or version; run without --resume"
-        )
 
 
 def _make_folder(folder: Path, run: str) -> None:

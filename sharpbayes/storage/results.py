@@ -36,10 +36,7 @@ CHARACTERS = {"dtype": "S1"}
 def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[str, Any]:
     """Return the root attributes: what was read, by which versions, and how the run ended.
 
-    Args:
-        files: The study with its weights and model files.
-        data: Digest and counts of the data files, as plain numbers and strings.
-        status: ``measured``, ``fitted``, ``not converged`` or ``interrupted``.
+    Data are the digest and the counts of the data files, as plain numbers and strings.
     """
     texts: dict[str, str] = {}
     for kind in ("study", "weights", "model"):
@@ -123,12 +120,11 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     """
     path = Path(path)
     try:
-        exists = path.is_file()
-        intact = exists and has_valid_checksum(path)
+        if not path.is_file():
+            raise StorageError(f"{path}: no such file")
+        intact = has_valid_checksum(path)
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {first_line(error)}") from None
-    if not exists:
-        raise StorageError(f"{path}: no such file")
     foreign = f"{path}: not a results file of sharpbayes"
     if not intact:
         raise StorageError(f"{foreign}, or damaged: it does not end with the digest of its bytes")
@@ -151,19 +147,16 @@ def _read(path: Path, *, whole: bool) -> "xr.DataTree":
 
     with contextlib.ExitStack() as stack:
         results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
-        _refuse_decompression_bomb(results, size=path.stat().st_size)
+        # Variables that no file of this size can hold take no memory.
+        size = path.stat().st_size
+        claimed = sum(array.nbytes for node in results.subtree for array in node.variables.values())
+        if claimed > MAX_COMPRESSION * size:
+            raise ValueError(f"{size} bytes say that they hold {claimed}")
         if whole:
             _restore_texts(results.load())
         else:
             stack.pop_all()
     return results
-
-
-def _refuse_decompression_bomb(results: "xr.DataTree", *, size: int) -> None:
-    """Refuse variables that no file of this size can hold, before memory is taken for them."""
-    claimed = sum(array.nbytes for node in results.subtree for array in node.variables.values())
-    if claimed > MAX_COMPRESSION * size:
-        raise ValueError(f"{size} bytes say that they hold {claimed}")
 
 
 def _restore_texts(results: "xr.DataTree") -> None:

@@ -12,23 +12,13 @@ if TYPE_CHECKING:
 def calibrate(study: StudyFiles | RunContext, *, simulations: int) -> "xr.DataTree":
     """Fit ratings with known truth at a study's design, and test whether the fits are calibrated.
 
-    Args:
-        study: From :func:`sharpbayes.load_study`, or a context that also says where tasks run.
-        simulations: Number of fits.
-
-    Returns:
-        The group ``calibration`` of :func:`sharpbayes.bayes.predict.calibration.calibrate`, with
-        CVaR of every model of a panel, or MPA and WRA of every group of a crowd, among its
-        quantities.
-
-    Raises:
-        SpecError: The study names no model, or one that does not fit its columns.
-        DataError: Errors in the data.
+    CVaR of every model of a panel, or MPA and WRA of every group of a crowd, are among the
+    quantities of :func:`sharpbayes.bayes.predict.calibration.calibrate`.
     """
     context = open_context(study)
     model, spec = context.model.spec, context.files.study.spec
     from sharpbayes.bayes.predict.calibration import calibrate as calibrate_model  # noqa: PLC0415 - PyMC
-    from sharpbayes.posterior.replicates import calibrated_metrics  # noqa: PLC0415 - loads every metric
+    from sharpbayes.posterior.study_metrics import calibrated_metrics  # noqa: PLC0415 - loads every metric
 
     table = calibrate_model(
         context.design,

@@ -12,7 +12,7 @@ import xarray as xr
 from sharpbayes.analysis.study import read_study
 from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
+from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
@@ -22,8 +22,6 @@ from sharpbayes.workflows.context import join_groups
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.predict.leave_out import Units
-
-RATING = "rating"
 
 
 @dataclass(frozen=True)
@@ -48,27 +46,17 @@ def compare(
 ) -> xr.DataTree:
     """Compare fits by the expected log predictive density of ratings that are left out.
 
-    Args:
-        paths: Results files by the names that tables show.
-        by: ``rating``, or a column; each of its labels is left out with all its ratings.
-        refits: How many units of each fit are left out exactly, by fitting again: those with the
-            worst Pareto k above its limit.
-        progress: Called with a few words before each step of the work.
-
-    Returns:
-        ``comparison``: over ``model``, best first, what
-        :func:`sharpbayes.bayes.predict.leave_out.rank_models` returns, ``bad_k`` (units above the
-        limit that were not fitted again), ``refitted`` and ``converged``; over ``(model, unit)``
-        ``elpd_unit`` and ``pareto_k``.
-
-    Raises:
-        SpecError: A file without a posterior, other ratings, or an unknown column.
-        StorageError: A file cannot be read.
+    Left out are single ratings, or the labels of the column ``by``, each with all its ratings;
+    ``refits`` units of each fit, those with the worst Pareto k above its limit, by fitting again.
+    The group ``comparison`` has over ``model``, best first, what
+    :func:`sharpbayes.bayes.predict.leave_out.rank_models` returns, ``bad_k`` (units above the limit
+    that were not fitted again), ``refitted`` and ``converged``; over ``(model, unit)``
+    ``elpd_unit`` and ``pareto_k``.
     """
     fits = {name: _open_fit(path) for name, path in paths.items()}
     first = next(iter(fits.values()))
-    _refuse_other_ratings(fits)
-    _refuse_unknown_column(by, first.ratings)
+    _check_same_ratings(fits)
+    _check_column(by, first.ratings)
     from sharpbayes.bayes.predict.leave_out import make_units, rank_models  # noqa: PLC0415 - loads ArviZ
 
     left_out = make_units(first.ratings, by)
@@ -106,15 +94,8 @@ def _leave_out(
         progress(f"fitting again without {left_out.labels[unit]} (Pareto k {pareto_k[unit]:.2f})")
         from sharpbayes.bayes.predict.refit import refit_without_unit  # noqa: PLC0415 - loads nutpie
 
-        exact = refit_without_unit(
-            design,
-            fit.ratings,
-            fit.model,
-            fit.sampler,
-            units=left_out,
-            unit=int(unit),
-            seed=fit.seed,
-        )
+        data = (design, fit.ratings, fit.model, fit.sampler)
+        exact = refit_without_unit(*data, units=left_out, unit=int(unit), seed=fit.seed)
         if np.isfinite(exact):
             table["p"][unit] += table["elpd"][unit] - exact
             elpd[unit], pareto_k[unit] = exact, 0.0
@@ -128,11 +109,11 @@ def _open_fit(path: Path) -> StoredFit:
     """Read a fit, and the ratings that it was fitted to."""
     results = open_results(path)
     if "posterior" not in results or "model" not in results.attrs:
-        raise _call_error(str(path), "no posterior: compare what sharpbayes fit wrote")
+        raise SpecError.at(path, "no posterior: compare what sharpbayes fit wrote")
     attrs = {str(key): value for key, value in results.attrs.items()}
     files = reload_study(attrs)
     if digest_data(files) != attrs["data_sha256"]:
-        raise _call_error(str(path), f"the data of {files.study.path} have changed since the fit")
+        raise SpecError.at(path, f"the data of {files.study.path} have changed since the fit")
     study = read_study(files)
     facts = {"sha256": attrs["data_sha256"], **study.counts}
     return StoredFit(
@@ -146,33 +127,24 @@ def _open_fit(path: Path) -> StoredFit:
     )
 
 
-def _refuse_other_ratings(fits: Mapping[str, StoredFit]) -> None:
-    """Raise where two fits are not of the same ratings of the same cells."""
+def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
+    """Raise where two fits are not of the same ratings of the same cells in the same order."""
     (first_name, first), *others = fits.items()
+    factors = first.ratings.factors
     for name, other in others:
-        if not _same_ratings(first.ratings, other.ratings):
+        if not np.array_equal(first.ratings.score, other.ratings.score) or any(
+            factors[key].labels != factor.labels
+            or not np.array_equal(factors[key].codes, factor.codes)
+            for key, factor in other.ratings.factors.items()
+            if key in factors
+        ):
             message = f"other ratings than {first_name}: only fits of the same data are compared"
-            raise _call_error(name, message)
+            raise SpecError.at(name, message)
 
 
-def _same_ratings(first: Ratings, second: Ratings) -> bool:
-    """Return whether two tables hold the same ratings of the same cells in the same order."""
-    shared = set(first.factors) & set(second.factors)
-    return np.array_equal(first.score, second.score) and all(
-        first.factors[name].labels == second.factors[name].labels
-        and np.array_equal(first.factors[name].codes, second.factors[name].codes)
-        for name in shared
-    )
-
-
-def _refuse_unknown_column(by: str, ratings: Ratings) -> None:
+def _check_column(by: str, ratings: Ratings) -> None:
     """Raise for a column that ratings do not have."""
-    known = [RATING, *sorted(set(ratings.factors) - {"scale"})]
+    known = ["rating", *sorted(set(ratings.factors) - {"scale"})]
     if by not in known:
         message = f"no column {by!r}, there are {', '.join(known)}{did_you_mean(by, known)}"
-        raise _call_error("--leave-out", message)
-
-
-def _call_error(place: str, message: str) -> SpecError:
-    """Return an error in how the command was called."""
-    return SpecError([Diagnostic(place, 0, "", message)])
+        raise SpecError.at("--leave-out", message)

@@ -10,7 +10,7 @@ from sharpbayes.analysis.study import CrowdStudy, PanelStudy, read_study
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design, check_columns
 from sharpbayes.data.digest import digest_data, list_data_files
-from sharpbayes.errors import DataError, Diagnostic, SpecError
+from sharpbayes.errors import DataError, SpecError
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import reload_study
@@ -20,15 +20,14 @@ from sharpbayes.storage.results import provenance
 if TYPE_CHECKING:
     import xarray as xr
 
-    from sharpbayes.posterior.crowd import CrowdMetrics
-    from sharpbayes.posterior.panel import PanelMetrics
+    from sharpbayes.posterior.study_metrics import StudyMetrics
 
 Groups = dict[str, "xr.Dataset"]
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the steps of one run share; each part is made once, when it is first needed.
+    """What the steps of one run share; each part is computed once, when it is first needed.
 
     Attributes:
         files: The study with its weights and model files.
@@ -38,28 +37,20 @@ class RunContext:
     files: StudyFiles
     execution: Execution = IN_PROCESS
 
-    def progress(self, message: str) -> None:
-        """Report a new step of the work."""
-        self.execution.progress(message)
-
     @cached_property
     def study(self) -> PanelStudy | CrowdStudy:
         """The study with its data."""
-        self.progress("reading data")
+        self.execution.progress("reading data")
         return read_study(self.files)
 
     @property
     def model(self) -> SpecFile[Model]:
-        """The model file.
-
-        Raises:
-            SpecError: The study names no model.
-        """
+        """The model file; SpecError where the study names none."""
         if self.files.model is None:
-            where = "crowd" if self.files.study.spec.panel is None else "panel"
-            known = "judge_panel" if where == "panel" else "crowd_severity"
+            crowd = self.files.study.spec.panel is None
+            key, known = ("crowd", "crowd_severity") if crowd else ("panel", "judge_panel")
             message = f'a fit needs a model; add `fit = "{known}"`, or run `sharpbayes measure`'
-            raise SpecError([Diagnostic(str(self.files.study.path), 0, f"{where}.fit", message)])
+            raise SpecError.at(self.files.study.path, message, key=f"{key}.fit")
         return self.files.model
 
     @cached_property
@@ -68,16 +59,11 @@ class RunContext:
         return build_design(self.study.ratings, self.model.spec, path=str(self.model.path))
 
     @cached_property
-    def metrics(self) -> "PanelMetrics | CrowdMetrics":
+    def metrics(self) -> "StudyMetrics":
         """How ratings of the study are measured, observed or replicated."""
-        from sharpbayes.posterior.groups import study_metrics  # noqa: PLC0415 - loads every metric
+        from sharpbayes.posterior.study_metrics import study_metrics  # noqa: PLC0415 - loads every metric
 
         return study_metrics(self.study)
-
-    def check_model(self) -> None:
-        """Raise SpecError for a model with columns that the study does not have."""
-        if self.files.model is not None:
-            self.require_model()
 
     def require_model(self) -> None:
         """Raise SpecError without a model, or with columns that the study does not have."""
@@ -90,7 +76,7 @@ class RunContext:
 
 
 def open_context(study: StudyFiles | RunContext) -> RunContext:
-    """Return the context of a run; one that was made already is returned as it is."""
+    """Return the context of a run; an existing one is returned as it is."""
     return study if isinstance(study, RunContext) else RunContext(study)
 
 
@@ -113,16 +99,11 @@ def digest_run(files: StudyFiles) -> str:
 def reload_study_files(results: "xr.DataTree") -> StudyFiles:
     """Return the study, weights and model of results, to run them once more on the same data.
 
-    Args:
-        results: From :func:`sharpbayes.open_results`.
-
-    Raises:
-        SpecError: The results do not hold their study.
-        DataError: The data are not there, or not the same bytes.
+    DataError where the data are not there, or not the same bytes.
     """
     files = reload_study({str(key): value for key, value in results.attrs.items()})
     if digest_data(files) != results.attrs.get("data_sha256"):
         names = ", ".join(list_data_files(files.study.spec))
         message = f"{names}: other bytes than those of the results"
-        raise DataError([Diagnostic(str(files.study.path.parent), 0, "", message)])
+        raise DataError.at(files.study.path.parent, message)
     return files

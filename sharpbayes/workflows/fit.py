@@ -39,7 +39,7 @@ def fit(
     context.require_model()
     spec, model = context.study.spec, context.model.spec
     measured = measure(context) if measured is None else measured
-    context.progress("preparing the sampler (half a minute the first time on a machine)")
+    context.execution.progress("preparing the sampler (half a minute the first time on a machine)")
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
     from sharpbayes.storage.checksums import dataset_digest  # noqa: PLC0415 - loads NumPy
 
@@ -58,7 +58,7 @@ def fit(
         groups.setdefault(str(name), node.to_dataset())
     groups |= _judge_bias(context, groups) | _posterior_groups(context, groups)
     if spec.sensitivity.asked and status != "interrupted":
-        context.progress("fitting again for what the study's sensitivity asks")
+        context.execution.progress("fitting again for what the study's sensitivity asks")
         from sharpbayes.workflows.sensitivity import sensitivity  # noqa: PLC0415 - loads every metric
 
         groups["sensitivity"] = sensitivity(context, groups)
@@ -76,9 +76,8 @@ def _status(groups: Groups, spec: Study) -> str:
 def _judge_bias(context: RunContext, groups: Groups) -> Groups:
     """Return how judges score against people and models of their own family, where known."""
     study = context.study
-    if not isinstance(study, PanelStudy) or not {"rater", "own_family"} & set(
-        study.ratings.factors
-    ):
+    known = {"rater", "own_family"} & set(study.ratings.factors)
+    if not isinstance(study, PanelStudy) or not known:
         return {}
     from sharpbayes.posterior.judge_bias import judge_bias  # noqa: PLC0415 - loads every metric
 
@@ -91,9 +90,9 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
     """Return posterior metrics, checks, the decision, and the ratings that other weights need."""
     if "posterior_predictive" not in groups:
         return {}
-    context.progress("measuring replicated ratings")
-    from sharpbayes.posterior.fit_data import fit_data  # noqa: PLC0415 - loads every metric
+    context.execution.progress("measuring replicated ratings")
+    from sharpbayes.posterior.fit_data import replicate_draws  # noqa: PLC0415 - loads every metric
     from sharpbayes.posterior.groups import posterior_groups  # noqa: PLC0415 - loads every metric
 
-    draws = fit_data(groups).draws(context.design, seed=context.study.spec.seed)
+    draws = replicate_draws(groups, context.design, seed=context.study.spec.seed)
     return posterior_groups(context.metrics, context.model.spec, draws, groups)

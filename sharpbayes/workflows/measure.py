@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.spec.files import StudyFiles
-from sharpbayes.workflows.context import Groups, RunContext, open_context
+from sharpbayes.workflows.context import RunContext, open_context
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,17 +24,15 @@ def measure(study: StudyFiles | RunContext) -> "xr.DataTree":
         DataError: Errors in the data.
     """
     context = open_context(study)
-    context.check_model()
-    context.progress("computing metrics and bootstrap intervals")
-    return context.results(_measured_groups(context), status="measured")
-
-
-def _measured_groups(context: RunContext) -> Groups:
-    """Measure the crowd or the panel."""
+    if context.files.model is not None:
+        context.require_model()
+    context.execution.progress("computing metrics and bootstrap intervals")
     if isinstance(context.study, CrowdStudy):
         from sharpbayes.analysis.crowd import measure_crowd  # noqa: PLC0415 - loads every metric
 
-        return measure_crowd(context.study)
-    from sharpbayes.analysis.panel import measure_panel  # noqa: PLC0415 - loads every metric
+        groups = measure_crowd(context.study)
+    else:
+        from sharpbayes.analysis.panel import measure_panel  # noqa: PLC0415 - loads every metric
 
-    return measure_panel(context.study)
+        groups = measure_panel(context.study)
+    return context.results(groups, status="measured")

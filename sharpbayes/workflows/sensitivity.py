@@ -16,24 +16,16 @@ from sharpbayes.execution.tasks import Execution, compute_parts, from_arrays, to
 from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
-from sharpbayes.posterior.fit_data import fit_data
+from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import load_sensitivity_weights
-from sharpbayes.spec.model import (
-    Exponential,
-    HalfNormal,
-    HalfStudentT,
-    Model,
-    Normal,
-    StudentT,
-    ThresholdPrior,
-)
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Weights
 from sharpbayes.workflows.context import Groups, RunContext
 
-Prior = Normal | StudentT | HalfNormal | HalfStudentT | Exponential | ThresholdPrior
 WeightsFiles = Mapping[str, SpecFile[Weights]]
 
 BASELINE = "baseline"
@@ -51,26 +43,21 @@ class Case:
 
 
 def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
-    """Fit again what the study asks for, and compare the posteriors.
+    """Fit again what the study asks for, and compare the posteriors with its own fit's groups.
 
-    Args:
-        context: The study; its ``sensitivity`` names the refits. Refits run where the context says,
-            the chains of each one after another.
-        groups: The study's own fit.
-
-    Returns:
-        Over ``refit`` (the first is the study's own fit), of a panel also over ``weights`` (the
-        first are the study's own): for every number of the posterior metrics over its own
-        dimensions the posterior median, ``<name>_interval`` at the study's level (last dim
-        ``bound``), ``<name>_sd`` and ``<name>_shift``, the median less that of the study's own fit
-        in its posterior sd; of a panel also the decision; ``converged``, ``rhat`` (largest) and
-        ``divergences``.
+    Over ``refit`` (the first is the study's own fit), for a panel also over ``weights`` (the first
+    are the study's own): for every number of the posterior metrics over its own dimensions the
+    posterior median, ``<name>_interval`` at the study's level (last dim ``bound``), ``<name>_sd``
+    and ``<name>_shift``, the median less that of the study's own fit in its posterior sd; for a
+    panel also the decision; ``converged``, ``rhat`` (largest) and ``divergences``.
     """
     study, model, spec = context.study, context.model.spec, context.files.study.spec
     weights = load_sensitivity_weights(context.files)
     if context.files.weights is not None:
         weights = {context.files.weights.path.stem: context.files.weights} | weights
     key = hashlib.sha256(repr([(w, x.sha256) for w, x in weights.items()]).encode()).hexdigest()
+    from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
+
     # A task that refers to the map function itself could not be sent to a worker.
     execution = Execution(cores=1 if context.execution.map_function else None)
 
@@ -78,15 +65,13 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
         with use_map(thread_map):
             changed, widened = _case_study(study, case), widen_priors(model, case.factor)
             design = build_design(changed.ratings, widened)
-            fitted = _fit_case(design, changed, widened, execution)
+            data = (design, changed.ratings, widened, spec.sampler)
+            fitted = fit_ratings(*data, seed=spec.seed, execution=execution)
             return to_arrays(_summarise_fit(changed, design, fitted, weights))
 
     refits = cases(study)
-    parts = compute_parts(
-        refit,
-        {f"refit-{number}-{key[:16]}": case for number, case in enumerate(refits)},
-        context.execution,
-    )
+    arguments = {f"refit-{number}-{key[:16]}": case for number, case in enumerate(refits)}
+    parts = compute_parts(refit, arguments, context.execution)
     baseline = _summarise_fit(study, context.design, groups, weights)
     labels = [BASELINE, *(case.label for case in refits)]
     table = xr.concat(
@@ -112,16 +97,7 @@ def cases(study: PanelStudy | CrowdStudy) -> list[Case]:
 
 
 def widen_priors(model: Model, factor: float) -> Model:
-    """Return a model with every prior ``factor`` times as wide.
-
-    The prior of correlations stays: it has no width.
-
-    Examples:
-        >>> wide = widen_priors(Model.model_validate({"schema": "sharpbayes/model/2", "title": "t",
-        ...                                          "location": [{"by": ["item"]}]}), 2.0)
-        >>> wide.location[0].prior.sd.scale, wide.thresholds.prior.sd
-        (3.0, 10.0)
-    """
+    """Return a model with every prior ``factor`` times as wide; that of correlations stays."""
     thresholds = model.thresholds
     widths = {name: _widen(getattr(thresholds, name), factor) for name in ("prior", "shift", "gap")}
     terms = {
@@ -135,14 +111,13 @@ def widen_priors(model: Model, factor: float) -> Model:
     return model.model_copy(update=update)
 
 
-def _widen(prior: Prior, factor: float) -> Prior:
+def _widen(prior: Spec, factor: float) -> Spec:
     """Multiply the width of a prior, or the width of the prior of its width."""
-    if isinstance(prior, Normal | StudentT | ThresholdPrior):
-        sd = prior.sd
-        wide = sd * factor if isinstance(sd, float) else _widen(sd, factor)
-        return prior.model_copy(update={"sd": wide})
-    name = "mean" if isinstance(prior, Exponential) else "scale"
-    return prior.model_copy(update={name: getattr(prior, name) * factor})
+    # The mean of an exponential prior is its width; other priors with a mean have an sd.
+    name = next(name for name in ("sd", "scale", "mean") if name in type(prior).model_fields)
+    width = getattr(prior, name)
+    wide = _widen(width, factor) if isinstance(width, Spec) else width * factor
+    return prior.model_copy(update={name: wide})
 
 
 def _case_study(study: PanelStudy | CrowdStudy, case: Case) -> PanelStudy | CrowdStudy:
@@ -153,23 +128,11 @@ def _case_study(study: PanelStudy | CrowdStudy, case: Case) -> PanelStudy | Crow
     return replace(study, data=study.data.select("judge", judges))
 
 
-def _fit_case(
-    design: Design, study: PanelStudy | CrowdStudy, model: Model, execution: Execution
-) -> Groups:
-    """Fit a case with the study's own sampler and seed."""
-    from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
-
-    spec = study.spec
-    return fit_ratings(
-        design, study.ratings, model, spec.sampler, seed=spec.seed, execution=execution
-    )
-
-
 def _summarise_fit(
     study: PanelStudy | CrowdStudy, design: Design, groups: Groups, weights: WeightsFiles
 ) -> xr.Dataset:
     """Return the numbers of a fit that are compared."""
-    draws = fit_data(groups).draws(design, seed=study.spec.seed)
+    draws = replicate_draws(groups, design, seed=study.spec.seed)
     if isinstance(study, CrowdStudy):
         [metrics] = CrowdMetrics(study).measure(draws, study.spec.uncertainties[0])
         table = _summarise_draws(metrics, level=study.spec.bootstrap.level)

@@ -12,19 +12,8 @@ if TYPE_CHECKING:
 def simulate(study: StudyFiles | RunContext, *, pattern: str) -> "SimulatedStudy":
     """Simulate ratings with known truth.
 
-    Args:
-        study: From :func:`sharpbayes.load_study`.
-        pattern: ``model``: parameters from the prior of the study's model, and ratings at the
-            study's own design; else a scoring pattern of the responsiveness paper.
-
-    Returns:
-        See :func:`sharpbayes.simulation.from_model.simulate_model` and
-        :func:`sharpbayes.simulation.scoring_patterns.simulate_pattern`.
-
-    Raises:
-        SpecError: The study names no model, or one that cannot simulate labels; or it has no
-            crowd, or there is no such pattern.
-        DataError: Errors in the data.
+    With ``model`` parameters come from the prior of the study's model, and ratings are at the
+    study's own design; else the pattern is a scoring pattern of the responsiveness paper.
     """
     context = open_context(study)
     if pattern != "model":

@@ -24,7 +24,7 @@ from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.design import rating_dim
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.posterior.fit_data import FitData, ratings_group
+from sharpbayes.posterior.fit_data import ratings_group, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.spec.load import load_study
@@ -89,12 +89,15 @@ def main():
         files = load_study(study, overrides=[f"uncertainty={sources}"])
         loaded = read_study(files)
         design = build_design(loaded.ratings, files.model.spec)
-        stored = FitData(predictive(design, draws), posterior(design, draws))
+        stored = {
+            "posterior_predictive": predictive(design, draws),
+            "posterior": posterior(design, draws),
+        }
         plan, groups = profile_panel(loaded)
         before, start = peak(resource.RUSAGE_SELF), time.perf_counter()
         spent = busy(resource.RUSAGE_SELF)
         metrics = PanelMetrics([plan], rating_positions(loaded))
-        replicates = stored.draws(design, seed=files.study.spec.seed)
+        replicates = replicate_draws(stored, design, seed=files.study.spec.seed)
         found = panel_groups(metrics, replicates, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(
@@ -103,11 +106,7 @@ def main():
         print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
         print(f"pairs still open: {int(found['decision']['unresolved'].sum()) // 2}")
-        kept = {
-            "ratings": ratings_group(loaded),
-            "posterior_predictive": stored.predictive,
-            "posterior": stored.posterior,
-        }
+        kept = {"ratings": ratings_group(loaded)} | stored
         tree = xr.DataTree.from_dict({f"/{key}": group for key, group in kept.items()})
         tree.attrs = provenance(files, data={}, status="fitted")
         save_results(tree, folder / "fit.nc")

@@ -76,8 +76,8 @@ def test_a_page_that_cannot_be_written_is_a_fault_of_files(run):
 
 def test_the_last_lines_say_what_was_found_and_whether_to_trust_it(run):
     done = run("measure", "quickstart", *FEW)
-    found, trust, written = done.stderr.splitlines()[-3:]
-    assert found.startswith("aster has the lowest tail risk of 4 models, CVaR 95")
+    answer, trust, written = done.stderr.splitlines()[-3:]
+    assert answer.startswith("aster has the lowest tail risk of 4 models, CVaR 95")
     assert trust.startswith("No model of the ratings was fitted")
     assert written == "measured; results written to quickstart.results.nc"
 
@@ -214,9 +214,9 @@ def test_retry_samples_longer_until_a_fit_has_converged(run):
     done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
     assert done.exit_code == 0, done.stderr
     results = open_results("quickstart_crowd.results.nc")
-    found = results["diagnostics"].attrs
-    assert found["attempts"] > 1
-    assert results["posterior"].sizes["draw"] == found["draws"] == 50 * 2 ** (found["attempts"] - 1)
+    attrs = results["diagnostics"].attrs
+    assert attrs["attempts"] > 1
+    assert results["posterior"].sizes["draw"] == attrs["draws"] == 50 * 2 ** (attrs["attempts"] - 1)
     assert "attempt 2 with 100 tuning steps and 100 draws a chain" in done.stderr
 
 
@@ -289,8 +289,8 @@ def test_report_writes_tables_and_figures(run, tmp_path):
     assert done.exit_code == 0
     assert done.stdout == ""
     assert done.stderr.endswith("12 files of figures in tables\n")
-    found = {path.name for path in (tmp_path / "tables").iterdir()}
-    assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < found
+    names = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < names
 
 
 def test_report_shows_a_panel_table_by_table(run):
@@ -318,11 +318,11 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     )
     assert done.exit_code in {0, 4}, done.stderr
     assert "Simulation-based calibration: ranks of true values" in done.stdout
-    found = open_results("c.nc")
-    assert found["calibration"].sizes["simulation"] == 20
-    assert {"MPA[all]", "WRA[gender=Woman]"} <= set(found["calibration"]["quantity"].to_numpy())
+    results = open_results("c.nc")
+    assert results["calibration"].sizes["simulation"] == 20
+    assert {"MPA[all]", "WRA[gender=Woman]"} <= set(results["calibration"]["quantity"].to_numpy())
     assert "MPA[all]" in done.stdout
-    assert (found.attrs["status"] == "calibrated") == (done.exit_code == 0)
+    assert (results.attrs["status"] == "calibrated") == (done.exit_code == 0)
     assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
         path.name for path in (tmp_path / "shown").iterdir()
     }
@@ -344,9 +344,9 @@ def test_compare_says_which_model_predicts_better(run):
         run("fit", "quickstart_crowd", *FEW, *CROWD, *fitting, "--quiet")
     done = run("compare", "plain.nc", "full.nc", "--refits", 1, "--out", "c.nc", "--tables", "t")
     assert done.exit_code == 0, done.stderr
-    found = open_results("c.nc")["comparison"]
-    assert found["model"].to_numpy().tolist() == ["full", "plain"]
-    assert float(found["elpd_difference"][1]) < 0
+    comparison = open_results("c.nc")["comparison"]
+    assert comparison["model"].to_numpy().tolist() == ["full", "plain"]
+    assert float(comparison["elpd_difference"][1]) < 0
     assert "Leave-one-out comparison, by rating" in done.stdout
     assert Path("t/leave-one-out-comparison-by-rating.csv").is_file()
     wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")

@@ -12,8 +12,8 @@ from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.metrics.crowd import responsiveness
 from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.stats.metric import Metric
-from sharpbayes.posterior.groups import study_metrics
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.study_metrics import study_metrics
 from sharpbayes.posterior.target_population import population_responsiveness
 from sharpbayes.spec.load import load_study
 

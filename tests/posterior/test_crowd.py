@@ -37,14 +37,14 @@ def crowd():
     return study, study.data, ReplicateDraws(xr.Dataset(), same, design, 1)
 
 
-def test_without_noise_the_twin_is_the_deterministic_value(crowd):
+def test_without_noise_the_posterior_is_the_deterministic_value(crowd):
     study, _, draws = crowd
-    twin = CrowdMetrics(study).measure(draws, ["ratings"])[0]
+    metrics = CrowdMetrics(study).measure(draws, ["ratings"])[0]
     direct = study.responsiveness
-    assert set(direct.data_vars) - set(twin.data_vars) == {"reason"}
-    for name in twin.data_vars:
-        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
-        np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)
+    assert set(direct.data_vars) - set(metrics.data_vars) == {"reason"}
+    for name in metrics.data_vars:
+        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*metrics[name].dims)
+        np.testing.assert_allclose(metrics[name], wanted, rtol=0, atol=1e-12)
 
 
 def test_other_levels_are_measured_as_the_definition_says(crowd):
@@ -52,7 +52,7 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
     study, data, draws = crowd
     level = draws.predictive["rating_score"]
     level.values[...] = np.random.default_rng(2).integers(0, 5, level.shape)
-    twin = CrowdMetrics(study).measure(draws, ["ratings"])[0]
+    metrics = CrowdMetrics(study).measure(draws, ["ratings"])[0]
     own = level.isel(chain=1, draw=2).to_numpy()
     pairs = []
     for item in range(len(data.item.labels)):
@@ -62,20 +62,20 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
         pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
     unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
     wanted = np.mean([[a > b for b in safe] for a in unsafe])
-    got = twin["wra"].sel(group="all", by="all").isel(chain=1, draw=2)
+    got = metrics["wra"].sel(group="all", by="all").isel(chain=1, draw=2)
     assert float(got) == pytest.approx(wanted)
 
 
 def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     study, _, draws = crowd
     monkeypatch.setattr("sharpbayes.posterior.replicates.POPULATIONS", set())
-    twin = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
+    metrics = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
     counted = study.score_counts
     weight = Block(draws, 0, 1, 2).unit_weights(counted.plurality["item"], "item").isel(draw=0)
     direct = measure_responsiveness(study.crowd, counted, weights=weight)
-    got = twin["count"].isel(chain=0, draw=1)
+    got = metrics["count"].isel(chain=0, draw=1)
     np.testing.assert_allclose(got, direct["count"].transpose(*got.dims), rtol=1e-12)
-    assert float(twin["mpa"].sel(group="all", by="all").std()) > 0
+    assert float(metrics["mpa"].sel(group="all", by="all").std()) > 0
 
 
 def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
@@ -83,20 +83,20 @@ def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     study, data, draws = crowd
     monkeypatch.setattr("sharpbayes.posterior.replicates.MAX_REPLICATES", 2)
     draws = replace(draws, posterior=flat(draws.design, draws.shape), n_replicates=2)
-    twin = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
+    metrics = CrowdMetrics(study).measure(draws, ["ratings", "items"])[0]
     block = next(draws.blocks())
     weight = block.unit_weights(xr.DataArray(list(data.item.labels), dims="item"), "item")
     rows = {0: [], 1: []}
-    for made in np.split(block.replicates(["ratings", "items"])["score"], 2):
+    for scores in np.split(block.replicates(["ratings", "items"])["score"], 2):
         for item in range(len(data.item.labels)):
-            given = made[2, data.item.codes == item].tolist()
+            given = scores[2, data.item.codes == item].tolist()
             score = max(s for s in range(5) if given.count(s) == max(map(given.count, range(5))))
             for label in data.expert_label[data.expert_item == item]:
                 rows[int(label)].append((score, float(weight[2, item])))
     above = sum(v * w for s, v in rows[1] for t, w in rows[0] if s > t)
     wanted = above / (sum(v for _, v in rows[1]) * sum(w for _, w in rows[0]))
     every = {"group": "all", "by": "all"}
-    got = twin.sel(every).isel(chain=0, draw=2)
+    got = metrics.sel(every).isel(chain=0, draw=2)
     assert float(got["wra"]) == pytest.approx(wanted)
     direct = study.responsiveness.sel(every)
     assert int(got["items"]) == int(direct["items"])
@@ -104,7 +104,7 @@ def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
 
 
-def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
+def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources():
     few = [
         "sampler.chains=2",
         "sampler.draws=60",
@@ -115,12 +115,12 @@ def test_a_fit_of_a_crowd_has_a_twin_for_every_list_of_sources():
         'uncertainty=[["ratings"], ["ratings", "items", "raters"]]',
     ]
     results = fit(load_study("quickstart_crowd", overrides=few))
-    twin = results["posterior_responsiveness"]
+    metrics = results["posterior_responsiveness"]
     wide = results["posterior_responsiveness_ratings_items_raters"]
-    assert twin["hm"].dims == ("chain", "draw", "group", "by")
+    assert metrics["hm"].dims == ("chain", "draw", "group", "by")
     every = {"group": "all", "by": "all"}
-    assert float(wide["wra"].sel(every).std()) > float(twin["wra"].sel(every).std())
-    centre = float(twin["wra"].sel(every).mean())
+    assert float(wide["wra"].sel(every).std()) > float(metrics["wra"].sel(every).std())
+    centre = float(metrics["wra"].sel(every).mean())
     assert centre == pytest.approx(float(results["responsiveness"]["wra"].sel(every)), abs=0.15)
     assert "which items" in wide.attrs["interval_note"]
     assert "raters x 4" in results["sample_size"]["design"]
@@ -143,7 +143,7 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
     for label, share in shares.items():
         assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
     level = xr.DataArray(data.score, dims="rating")
-    found = population_responsiveness(study, rater, scores=level)
+    metrics = population_responsiveness(study, rater, scores=level)
     pairs = []
     for item in range(len(data.item.labels)):
         rows = np.flatnonzero(data.item.codes == item)
@@ -154,9 +154,9 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
         pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
     unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
     wanted = np.mean([[a > b for b in safe] for a in unsafe])
-    assert float(found["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
+    assert float(metrics["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
     direct = study.responsiveness
-    raw = found["wra"].sel(population="sample", by="all")
+    raw = metrics["wra"].sel(population="sample", by="all")
     assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
     assert float(raw) != pytest.approx(wanted)
 
@@ -164,9 +164,9 @@ def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
 def test_equal_weights_are_the_raw_sample(crowd):
     study, data, _ = crowd
     level = xr.DataArray(data.score, dims="rating")
-    found = population_responsiveness(study, np.full(len(data.rater.labels), 0.1), scores=level)
-    same = found.sel(population="sample", drop=True)
-    xr.testing.assert_allclose(found.sel(population="target", drop=True), same)
+    metrics = population_responsiveness(study, np.full(len(data.rater.labels), 0.1), scores=level)
+    same = metrics.sel(population="sample", drop=True)
+    xr.testing.assert_allclose(metrics.sel(population="target", drop=True), same)
 
 
 def test_shares_of_labels_that_are_not_there_are_refused(crowd):

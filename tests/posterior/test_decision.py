@@ -111,18 +111,18 @@ def test_swapping_weights_changes_no_digest(stored, fresh):
 
 
 def test_a_digest_tells_numbers_apart(stored):
-    held = open_results(stored)["posterior"].to_dataset()
-    other = held.copy(deep=True)
+    posterior = open_results(stored)["posterior"].to_dataset()
+    other = posterior.copy(deep=True)
     other["sd_model_dimension"].values[0, 0] += 1e-12
-    assert dataset_digest(other) != dataset_digest(held)
+    assert dataset_digest(other) != dataset_digest(posterior)
 
 
-def test_the_twin_holds_every_variable_of_the_profile(fresh):
-    twin, profile = fresh["posterior_profile"], fresh["profile"]
-    assert set(profile.data_vars) == set(twin.data_vars)
+def test_the_posterior_profile_has_every_variable_of_the_profile(fresh):
+    posterior, profile = fresh["posterior_profile"], fresh["profile"]
+    assert set(profile.data_vars) == set(posterior.data_vars)
     for name in profile.data_vars:
-        assert twin[name].dims == ("chain", "draw", *profile[name].dims)
-    summary = az.summary(twin.to_dataset(), var_names=["cvar", "dimension_mean"])
+        assert posterior[name].dims == ("chain", "draw", *profile[name].dims)
+    summary = az.summary(posterior.to_dataset(), var_names=["cvar", "dimension_mean"])
     assert len(summary) == 4 + 16
 
 
@@ -144,7 +144,7 @@ def test_every_shipped_weights_file_says_why_and_whence(name):
 DRAWS = np.array([[[1.0, 2.0, 4.0], [3.0, 2.0, 4.0]], [[1.0, 1.0, 4.0], [0.0, 2.0, 4.0]]])
 
 
-def twin(**more):
+def posterior_profile(**more):
     models = {"model": ["a", "b", "c"]}
     dims = ("chain", "draw", "model")
     tier = np.array([[[1, 1, 2], [2, 1, 2]], [[1, 1, 1], [1, 2, 3]]])
@@ -152,18 +152,18 @@ def twin(**more):
 
 
 def test_probabilities_and_losses_by_hand():
-    found = decision(twin(), spec(), level=0.4)
+    table = decision(posterior_profile(), spec(), level=0.4)
     np.testing.assert_allclose(
-        found["expected_loss"], [1 / 4, (1 + 0 + 0 + 2) / 4, (3 + 2 + 3 + 4) / 4]
+        table["expected_loss"], [1 / 4, (1 + 0 + 0 + 2) / 4, (3 + 2 + 3 + 4) / 4]
     )
-    np.testing.assert_allclose(found["prob_best"], [2.5 / 4, 1.5 / 4, 0])
-    assert float(found["prob_less"].sel(model="a", other="b")) == 2.5 / 4
-    assert float(found["prob_less"].sel(model="b", other="a")) == 1.5 / 4
-    assert np.isnan(found["prob_less"].sel(model="a", other="a"))
-    np.testing.assert_allclose(found["prob_tier"].sel(model="c"), [1 / 4, 2 / 4, 1 / 4])
-    assert found["unresolved"].sel(model="a").values.tolist() == [False, True, False]
-    assert found["selected"].values.tolist() == [True, False, False]
-    assert np.isnan(found["prob_admissible"]).all()
+    np.testing.assert_allclose(table["prob_best"], [2.5 / 4, 1.5 / 4, 0])
+    assert float(table["prob_less"].sel(model="a", other="b")) == 2.5 / 4
+    assert float(table["prob_less"].sel(model="b", other="a")) == 1.5 / 4
+    assert np.isnan(table["prob_less"].sel(model="a", other="a"))
+    np.testing.assert_allclose(table["prob_tier"].sel(model="c"), [1 / 4, 2 / 4, 1 / 4])
+    assert table["unresolved"].sel(model="a").values.tolist() == [False, True, False]
+    assert table["selected"].values.tolist() == [True, False, False]
+    assert np.isnan(table["prob_admissible"]).all()
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_a_choice_is_admissible_with_the_asked_confidence(confidence, selected):
     if confidence == 1.0:
         within[0, 0, 1] = 0
     weights = spec(tolerance={"cvar": 2.5}, decision={"confidence": confidence})
-    held = twin(admissible=(("chain", "draw", "model"), within))
-    found = decision(held, weights, level=0.95)
-    assert "".join(found["model"].values[found["selected"].values]) == selected
+    profile = posterior_profile(admissible=(("chain", "draw", "model"), within))
+    table = decision(profile, weights, level=0.95)
+    assert "".join(table["model"].values[table["selected"].values]) == selected
 
 
 def test_tiers_of_a_draw_by_hand():
@@ -188,11 +188,11 @@ def test_tiers_of_a_draw_by_hand():
         "profile": xr.Dataset({"cvar": cvar}),
         "profile_interval": xr.Dataset({"cvar_difference": interval}),
     }
-    held = twin().drop_vars("tier")
-    found = add_tiers(held, groups, spec(tolerance={"cvar": 2.0}))
-    assert found["tier"].values.tolist() == [[[1, 2, 3], [2, 1, 3]], [[1, 1, 2], [1, 2, 3]]]
-    assert found["admissible"].values[0].tolist() == [[1, 1, 0], [0, 1, 0]]
-    close = add_tiers(held.assign(cvar=held["cvar"] * 0.3), groups, spec())
+    profile = posterior_profile().drop_vars("tier")
+    table = add_tiers(profile, groups, spec(tolerance={"cvar": 2.0}))
+    assert table["tier"].values.tolist() == [[[1, 2, 3], [2, 1, 3]], [[1, 1, 2], [1, 2, 3]]]
+    assert table["admissible"].values[0].tolist() == [[1, 1, 0], [0, 1, 0]]
+    close = add_tiers(profile.assign(cvar=profile["cvar"] * 0.3), groups, spec())
     assert close["tier"].values[0, 0].tolist() == [1, 1, 2]
 
 
@@ -243,26 +243,26 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     # Every table says so: what each decides, models by weights, and further data under each.
     assert done.stdout.count("NOT CONVERGED") == 2 + len(asked) // 2
     assert max(map(len, done.stdout.splitlines())) <= 80
-    made = open_results(out)
-    assert set(made.children) == {"sharp", "precautionary"}
+    weighed = open_results(out)
+    assert set(weighed.children) == {"sharp", "precautionary"}
     xr.testing.assert_equal(
-        made["sharp/decision"].to_dataset(), open_results(stored)["decision"].to_dataset()
+        weighed["sharp/decision"].to_dataset(), open_results(stored)["decision"].to_dataset()
     )
 
 
 def test_json_of_weigh(stored):
     done = CliRunner().invoke(app, ["weigh", str(stored), "--weights", "equal", "--json"])
     document = json.loads(done.stdout)
-    found = document["weights"]["equal"]
+    entry = document["weights"]["equal"]
     wanted = weigh(open_results(stored), named_weights(["equal"]))["equal"]
-    assert found["profile"]["cvar"]["aster"] == float(wanted["profile"]["cvar"].sel(model="aster"))
+    assert entry["profile"]["cvar"]["aster"] == float(wanted["profile"]["cvar"].sel(model="aster"))
     draws = wanted["posterior_profile"]["cvar"].sel(model="aster").to_numpy()
-    assert found["posterior_profile"]["cvar"]["aster"] == {
+    assert entry["posterior_profile"]["cvar"]["aster"] == {
         "mean": pytest.approx(draws.mean()),
         "lower": pytest.approx(np.quantile(draws, 0.025)),
         "upper": pytest.approx(np.quantile(draws, 0.975)),
     }
-    assert found["decision"]["expected_loss"]["aster"] >= 0
+    assert entry["decision"]["expected_loss"]["aster"] >= 0
     assert document["posterior_sha256"] == open_results(stored).attrs["posterior_sha256"]
 
 

@@ -9,10 +9,11 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.fit_data import read_fit_data, stored_study
-from sharpbayes.posterior.groups import panel_groups, study_metrics
+from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws, stored_study
+from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.judge_bias import human_design, human_draws, judge_bias
 from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.study_metrics import study_metrics
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.storage.results import open_results, save_results
@@ -35,19 +36,19 @@ def ratings(small):
 def made_up(design, rng):
     """A posterior of numbers without meaning, thresholds growing."""
     lead, shape = ("chain", "draw"), (CHAINS, DRAWS)
-    found = {}
+    variables = {}
     for term in design.terms:
         values = rng.normal(size=(*shape, *term.shape))
         values = np.exp(values / 2) if term.kind == "discrimination" else values
-        found[term.name] = ((*lead, *term.dims), values)
-        found[f"sd_{term.stem}"] = (lead, np.ones(shape))
+        variables[term.name] = ((*lead, *term.dims), values)
+        variables[f"sd_{term.stem}"] = (lead, np.ones(shape))
     for scale in design.scales:
         cuts = np.sort(rng.normal(0, 2, (*shape, scale.n_cutpoints)), axis=-1)
-        found[f"threshold_{scale.name}"] = ((*lead, scale.cutpoint_dim), cuts)
+        variables[f"threshold_{scale.name}"] = ((*lead, scale.cutpoint_dim), cuts)
     coords = {name: list(labels) for name, labels in design.coords.items()}
-    used = {dim for dims, _ in found.values() for dim in dims}
+    used = {dim for dims, _ in variables.values() for dim in dims}
     kept = {name: labels for name, labels in coords.items() if name in used}
-    return xr.Dataset(found, kept | {"chain": range(CHAINS), "draw": range(DRAWS)})
+    return xr.Dataset(variables, kept | {"chain": range(CHAINS), "draw": range(DRAWS)})
 
 
 @pytest.fixture(scope="module")
@@ -63,42 +64,42 @@ def draws_of(parts, seed=4):
 
 def test_terms_of_judges_by_plain_loops(parts, ratings):
     design, posterior = parts
-    found = judge_bias(posterior, design, ratings, level=0.9)
+    bias = judge_bias(posterior, design, ratings, level=0.9)
     cell = posterior.isel(chain=1, draw=7)
     people = cell["location_rater"].mean()
     by_dimension = cell["location_judge_dimension_scale"].isel(scale=0) - people
     by_dimension = by_dimension + cell["location_judge_model"].mean("model")
     severity = by_dimension.mean("dimension")
     at = {"chain": 1, "draw": 7}
-    np.testing.assert_allclose(found["severity"].isel(at), severity, rtol=1e-12)
+    np.testing.assert_allclose(bias["severity"].isel(at), severity, rtol=1e-12)
     np.testing.assert_allclose(
-        found["differential_severity"].isel(at),
+        bias["differential_severity"].isel(at),
         (by_dimension - severity).transpose("judge", "dimension"),
     )
     np.testing.assert_allclose(
-        found["discrimination"].isel(at), cell["discrimination_judge"], rtol=1e-12
+        bias["discrimination"].isel(at), cell["discrimination_judge"], rtol=1e-12
     )
     np.testing.assert_allclose(
-        found["self_preference"].isel(at), cell["location_own_family"].item(), rtol=1e-12
+        bias["self_preference"].isel(at), cell["location_own_family"].item(), rtol=1e-12
     )
-    flat = found["severity"].stack(all=["chain", "draw"])
+    flat = bias["severity"].stack(all=["chain", "draw"])
     for judge in range(3):
-        held = flat.isel(judge=judge).to_numpy()
+        values = flat.isel(judge=judge).to_numpy()
         np.testing.assert_allclose(
-            found["severity_interval"].isel(judge=judge), np.quantile(held, [0.05, 0.95])
+            bias["severity_interval"].isel(judge=judge), np.quantile(values, [0.05, 0.95])
         )
-        assert float(found["severity_probability"][judge]) == pytest.approx((held > 0).mean())
-        factor = found["discrimination"].isel(judge=judge)
-        assert float(found["discrimination_probability"][judge]) == pytest.approx(
+        assert float(bias["severity_probability"][judge]) == pytest.approx((values > 0).mean())
+        factor = bias["discrimination"].isel(judge=judge)
+        assert float(bias["discrimination_probability"][judge]) == pytest.approx(
             float((factor > 1).mean())
         )
 
 
 def test_shared_ratings_are_of_cells_that_people_scored(ratings, parts):
     design, posterior = parts
-    found = judge_bias(posterior, design, ratings, level=0.9)
+    bias = judge_bias(posterior, design, ratings, level=0.9)
     # 3 models x half of 8 prompts x 4 indicators
-    assert found["shared"].to_numpy().tolist() == [48, 48, 48]
+    assert bias["shared"].to_numpy().tolist() == [48, 48, 48]
 
 
 def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
@@ -106,8 +107,8 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     design, posterior = parts
     seats = human_draws(draws_of(parts), ratings)
     names = ("model", "prompt", "indicator")
-    held = ratings.factors
-    judged = held["judge"].codes >= 0
+    factors = ratings.factors
+    judged = factors["judge"].codes >= 0
     full, sitting = (
         latent_ratings(p, d, d.scales[0])
         for p, d in ((posterior, design), (seats.posterior, seats.design))
@@ -119,10 +120,12 @@ def test_people_in_the_seats_of_judges_score_as_people_do(parts, ratings):
     assert len({tuple(row) for row in who.tolist()}) > 5
     rng, compared = np.random.default_rng(2), 0
     for row in rng.choice(np.flatnonzero(~judged), 40, replace=False):
-        cell = np.all([held[n].codes[: judged.sum()] == held[n].codes[row] for n in names], axis=0)
+        cell = np.all(
+            [factors[n].codes[: judged.sum()] == factors[n].codes[row] for n in names], axis=0
+        )
         for seat_row in np.flatnonzero(cell):
-            seat = held["judge"].codes[seat_row]
-            same = np.flatnonzero(who[:, seat] == held["rater"].codes[row])
+            seat = factors["judge"].codes[seat_row]
+            same = np.flatnonzero(who[:, seat] == factors["rater"].codes[row])
             compared += len(same)
             np.testing.assert_allclose(
                 sitting.severity[same, seat_row], full.severity[same, row], rtol=1e-12
@@ -177,16 +180,16 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
 
 def test_seats_keep_the_cells_of_judges(parts, ratings):
     design, _ = parts
-    found = human_design(design, ratings)
-    assert found.n_ratings == int((ratings.factors["judge"].codes >= 0).sum())
-    assert not {"judge", "own_family"} & {dim for term in found.terms for dim in term.dims}
-    assert found.coords["rater"] == ("j0", "j1", "j2")
+    people_design = human_design(design, ratings)
+    assert people_design.n_ratings == int((ratings.factors["judge"].codes >= 0).sum())
+    assert not {"judge", "own_family"} & {dim for term in people_design.terms for dim in term.dims}
+    assert people_design.coords["rater"] == ("j0", "j1", "j2")
 
 
 @pytest.fixture(scope="module")
 def biased(tmp_path_factory):
     """Judges who see much more harm than people, most of all of bias; results of a fit."""
-    made = simulated(
+    simulation = simulated(
         tmp_path_factory.mktemp("biased"),
         seed=11,
         models=3,
@@ -196,22 +199,22 @@ def biased(tmp_path_factory):
         draws=300,
         predictive=100,
     )
-    return made, fit(made.files)
+    return simulation, fit(simulation.files)
 
 
 def test_a_fit_recovers_what_was_simulated(biased):
-    made, results = biased
-    found = results["judge_bias"].to_dataset()
-    for name, truth in made.truth.items():
-        sd = found[name].std(["chain", "draw"]).to_numpy()
-        assert (np.abs(found[f"{name}_mean"].to_numpy() - truth) < 3.5 * sd).all(), name
-    assert (found["severity_interval"].sel(bound="lower") > 0).all()
-    assert float(found["self_preference_interval"].sel(bound="upper")) < 0
+    simulation, results = biased
+    bias = results["judge_bias"].to_dataset()
+    for name, truth in simulation.truth.items():
+        sd = bias[name].std(["chain", "draw"]).to_numpy()
+        assert (np.abs(bias[f"{name}_mean"].to_numpy() - truth) < 3.5 * sd).all(), name
+    assert (bias["severity_interval"].sel(bound="lower") > 0).all()
+    assert float(bias["self_preference_interval"].sel(bound="upper")) < 0
 
 
 def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(biased):
-    made, results = biased
-    wanted = build_profile_plan(read_study(made.by_people)).profile()["mean"]
+    simulation, results = biased
+    wanted = build_profile_plan(read_study(simulation.by_people)).profile()["mean"]
     raw = results["profile"]["mean"]
     people = results["posterior_profile_human"]["mean"].mean(["chain", "draw"])
     assert (np.abs(people - wanted) < np.abs(raw - wanted)).all()
@@ -225,12 +228,12 @@ def test_the_report_says_where_judges_depart(biased):
     assert any("less harm in models of their own family" in text for text in said)
     tables = {table.title: table for table in report_tables(results)}
     assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]
-    found = results["judge_bias"].to_dataset()
-    low, high = found["severity_interval"].sel(judge="j1").to_numpy()
-    mean = float(found["severity_mean"].sel(judge="j1"))
+    bias = results["judge_bias"].to_dataset()
+    low, high = bias["severity_interval"].sel(judge="j1").to_numpy()
+    mean = float(bias["severity_mean"].sel(judge="j1"))
     assert tables["Judges against people"].rows[1][2] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
     [row] = tables["Self-preference of judges"].rows
-    assert row[1] == f"{1 - float(found['self_preference_probability']):.3f}"
+    assert row[1] == f"{1 - float(bias['self_preference_probability']):.3f}"
     people = results["posterior_profile_human"]["cvar"]
     first = str(people.mean(["chain", "draw"]).idxmin("model").item())
     assert tables["Human-scored profile: human raters in place of the judges"].rows[0][0] == first
@@ -240,12 +243,12 @@ def test_the_report_says_where_judges_depart(biased):
 
 def test_what_a_fit_keeps_gives_the_profile_by_people_again(biased, tmp_path):
     """As `weigh` does: from the results file alone, without the files of people or judges."""
-    made, results = biased
+    simulation, results = biased
     save_results(results, tmp_path / "r.nc")
     opened = open_results(tmp_path / "r.nc")
-    study = stored_study(made.files, opened["ratings"].to_dataset())
-    design = build_design(study.ratings, made.files.model.spec)
-    draws = read_fit_data(opened).draws(design, seed=study.spec.seed)
+    study = stored_study(simulation.files, opened["ratings"].to_dataset())
+    design = build_design(study.ratings, simulation.files.model.spec)
+    draws = replicate_draws(read_fit_groups(opened), design, seed=study.spec.seed)
     groups = {name: results[name].to_dataset() for name in ("profile", "profile_interval")}
     again = panel_groups(study_metrics(study), draws, {"sharp": groups})["sharp"]
     for name in ("posterior_profile_human", "decision_human"):

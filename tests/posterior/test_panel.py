@@ -45,23 +45,23 @@ def small(tmp_path):
     return files_of(tmp_path / "s", table.drop(index=[17]), weights="[tolerance]\ncvar = 2.0\n")
 
 
-def test_without_noise_the_twin_is_the_deterministic_value(small):
+def test_without_noise_the_posterior_is_the_deterministic_value(small):
     study, positions, draws = parts(small)
     plan = build_profile_plan(study)
-    [twin] = PanelMetrics([plan], positions).measure(draws, ["ratings"])
+    [profile] = PanelMetrics([plan], positions).measure(draws, ["ratings"])
     direct = plan.profile()
-    assert set(direct.data_vars) <= set(twin.data_vars)
+    assert set(direct.data_vars) <= set(profile.data_vars)
     for name in direct.data_vars:
-        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*twin[name].dims)
-        np.testing.assert_allclose(twin[name], wanted, rtol=0, atol=1e-12)
+        wanted = direct[name].expand_dims(chain=CHAINS, draw=DRAWS).transpose(*profile[name].dims)
+        np.testing.assert_allclose(profile[name], wanted, rtol=0, atol=1e-12)
 
 
 def test_reversed_and_missing_cells_go_back_to_where_they_came_from(small):
     study, positions, draws = parts(small)
     block = next(draws.blocks())
-    found = positions.fill(block.ratings(["ratings"]))["score"].isel(draw=0)
-    wanted = study.scores["score"].sel(judge=list(JUDGES)).transpose(*found.dims)
-    np.testing.assert_array_equal(found, wanted)
+    scores = positions.fill(block.ratings(["ratings"]))["score"].isel(draw=0)
+    wanted = study.scores["score"].sel(judge=list(JUDGES)).transpose(*scores.dims)
+    np.testing.assert_array_equal(scores, wanted)
     assert "severity_reversed" in positions.position
 
 
@@ -72,8 +72,8 @@ def test_a_reversal_by_prompt_turns_replicates_of_those_prompts_alone(tmp_path):
         overrides=['panel.indicators.truth={ scale = "severity", reverse = { kind = "race" } }'],
     )
     study, positions, draws = parts(files)
-    found = positions.fill(next(draws.blocks()).ratings(["ratings"]))["score"].isel(draw=1)
-    np.testing.assert_array_equal(found, study.scores["score"].transpose(*found.dims))
+    scores = positions.fill(next(draws.blocks()).ratings(["ratings"]))["score"].isel(draw=1)
+    np.testing.assert_array_equal(scores, study.scores["score"].transpose(*scores.dims))
 
 
 def test_a_replicate_is_measured_as_the_formulas_say(small):
@@ -81,9 +81,9 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
     study, positions, draws = parts(small)
     rng = np.random.default_rng(3)
     for scale in draws.design.scales:
-        held = draws.predictive[f"rating_{scale.name}"]
-        held.values[...] = rng.integers(0, 11, held.shape)
-    [twin] = PanelMetrics([build_profile_plan(study)], positions).measure(draws, ["ratings"])
+        ratings = draws.predictive[f"rating_{scale.name}"]
+        ratings.values[...] = rng.integers(0, 11, ratings.shape)
+    [profile] = PanelMetrics([build_profile_plan(study)], positions).measure(draws, ["ratings"])
     block = Block(draws, 1, 2, 3)
     level = positions.fill(block.ratings(["ratings"]))["score"].isel(draw=0)
     x = level.transpose("model", "prompt", "judge", "indicator").to_numpy() / 10.0
@@ -96,7 +96,7 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
     risk = -np.log(1 - np.stack(harm, -1) + 1e-6).sum(-1)
     for model, row in enumerate(risk):
         at = np.quantile(row, 0.95, method="inverted_cdf")
-        got = float(twin["cvar"].isel(chain=1, draw=2, model=model))
+        got = float(profile["cvar"].isel(chain=1, draw=2, model=model))
         np.testing.assert_allclose(got, row[row >= at].mean(), rtol=1e-9)
 
 
@@ -126,13 +126,13 @@ def test_weights_that_share_nothing_are_measured_as_by_themselves(small):
 def test_prompts_have_dirichlet_weights_paired_over_models(small):
     study, positions, draws = parts(small)
     plan = build_profile_plan(study)
-    [twin] = PanelMetrics([plan], positions).measure(draws, ["ratings", "prompts"])
+    [profile] = PanelMetrics([plan], positions).measure(draws, ["ratings", "prompts"])
     block = Block(draws, 1, 2, 3)
     w = block.unit_weights(positions.scores["prompt"], "prompt").isel(draw=0)
     risk = plan.table["log_risk"]
     there = risk.notnull()
     wanted = (w * risk.fillna(0)).sum("prompt") / (w * there).sum("prompt")
-    np.testing.assert_allclose(twin["mean"].isel(chain=1, draw=2), wanted, rtol=1e-12)
+    np.testing.assert_allclose(profile["mean"].isel(chain=1, draw=2), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def posterior():
 
 
 def test_new_judges_follow_the_law_of_their_terms(posterior):
-    design, held = posterior
-    fresh = draw_new_levels(held, design, "judge", rng=np.random.default_rng(1))
-    changed = {name for name in held.data_vars if not fresh[name].equals(held[name])}
+    design, parameters = posterior
+    fresh = draw_new_levels(parameters, design, "judge", rng=np.random.default_rng(1))
+    changed = {name for name in parameters.data_vars if not fresh[name].equals(parameters[name])}
     assert changed == {term.name for term in design.terms if "judge" in term.dims}
     assert any(name.startswith("location") for name in changed)
     assert any(name.startswith("gap") for name in changed)
@@ -185,25 +185,25 @@ def test_new_judges_follow_the_law_of_their_terms(posterior):
 
 
 def test_a_new_discrimination_is_a_positive_factor(posterior):
-    design, held = posterior
-    fresh = draw_new_levels(held, design, "indicator", rng=np.random.default_rng(1))
+    design, parameters = posterior
+    fresh = draw_new_levels(parameters, design, "indicator", rng=np.random.default_rng(1))
     values = fresh["discrimination_indicator"].to_numpy().ravel()
     assert stats.kstest(np.log(values), "norm").pvalue > 1e-3
 
 
 def test_correlated_effects_keep_their_correlation(posterior):
-    design, held = posterior
+    design, parameters = posterior
     term = next(t for t in design.terms if t.name == "location_judge_dimension")
     correlated = replace(term, correlation=object())
     rho = np.full((4, 4), 0.8) + 0.2 * np.eye(4)
     lead = (2, 400)
     names = ("chain", "draw", "dimension", "dimension_other")
-    held = held.assign(
+    parameters = parameters.assign(
         sd_judge_dimension=(names[:3], np.tile([1.0, 2.0, 3.0, 4.0], (*lead, 1))),
         correlation_judge_dimension=(names, np.broadcast_to(rho, (*lead, 4, 4))),
     )
     fresh = draw_new_levels(
-        held, replace(design, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
+        parameters, replace(design, terms=(correlated,)), "judge", rng=np.random.default_rng(2)
     )
     rows = fresh["location_judge_dimension"].transpose(..., "dimension").to_numpy().reshape(-1, 4)
     np.testing.assert_allclose(np.corrcoef(rows.T), rho, atol=0.06)

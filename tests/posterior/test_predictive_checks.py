@@ -22,16 +22,16 @@ def normal(**sizes):
 
 def test_a_tail_probability_is_that_of_the_law_of_the_draws():
     draws = normal(chain=4, draw=2500)
-    found = predictive_checks({"t": draws}, {"t": xr.DataArray(1.2)})
-    assert float(found["t_p"]) == pytest.approx(stats.norm.sf(1.2), abs=0.01)
-    assert not bool(found["t_fails"])
-    assert found.attrs["failed_checks"] == []
+    checks = predictive_checks({"t": draws}, {"t": xr.DataArray(1.2)})
+    assert float(checks["t_p"]) == pytest.approx(stats.norm.sf(1.2), abs=0.01)
+    assert not bool(checks["t_fails"])
+    assert checks.attrs["failed_checks"] == []
 
 
 def test_equal_values_count_half():
     draws = xr.DataArray([[1.0, 2.0, 2.0, 3.0]], dims=("chain", "draw"))
-    found = predictive_checks({"t": draws}, {"t": xr.DataArray(2.0)})
-    assert float(found["t_p"]) == 0.5
+    checks = predictive_checks({"t": draws}, {"t": xr.DataArray(2.0)})
+    assert float(checks["t_p"]) == 0.5
 
 
 def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
@@ -39,11 +39,11 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
     draws = normal(chain=4, draw=250, model=3).assign_coords(models)
     draws = draws.where(draws["model"] != "c")
     seen = xr.DataArray([0.0, -9.0, np.nan], models, "model")
-    found = predictive_checks({"tail_share": draws}, {"tail_share": seen})
-    assert found["tail_share_fails"].values.tolist() == [False, True, False]
-    [text] = found.attrs["failed_checks"]
+    checks = predictive_checks({"tail_share": draws}, {"tail_share": seen})
+    assert checks["tail_share_fails"].values.tolist() == [False, True, False]
+    [text] = checks.attrs["failed_checks"]
     assert text.startswith("tail share of b: observed -9.000, replicated ")
-    [table] = report_tables(xr.DataTree.from_dict({"/predictive_checks": found}))
+    [table] = report_tables(xr.DataTree.from_dict({"/predictive_checks": checks}))
     assert table.rows == ((text,),)
     assert "FAIL" in table.title
 

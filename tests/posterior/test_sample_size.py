@@ -37,12 +37,12 @@ def replicates(loaded, files):
     """Draws whose ratings are levels at random."""
     design = build_design(loaded.ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
-    made = observed_data(design).expand_dims(axes).copy(deep=True)
+    ratings = observed_data(design).expand_dims(axes).copy(deep=True)
     rng = np.random.default_rng(7)
     for scale in design.scales:
-        held = made[f"rating_{scale.name}"]
-        held.values[...] = rng.integers(0, len(scale.labels), held.shape)
-    return ReplicateDraws(flat(design, (CHAINS, DRAWS)), made, design, 3)
+        scores = ratings[f"rating_{scale.name}"]
+        scores.values[...] = rng.integers(0, len(scale.labels), scores.shape)
+    return ReplicateDraws(flat(design, (CHAINS, DRAWS)), ratings, design, 3)
 
 
 @pytest.fixture(scope="module")
@@ -89,25 +89,25 @@ def further_prompts(plan, cells, draws):
 def test_four_times_the_prompts_halve_the_interval_of_a_mean(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    found = further_prompts(plan, cells, draws)
-    assert found["design"].values.tolist() == ["prompts x 1", "prompts x 2", "prompts x 4"]
-    width = found["difference_width"].sel(model="m0", other="m1")
+    precision = further_prompts(plan, cells, draws)
+    assert precision["design"].values.tolist() == ["prompts x 1", "prompts x 2", "prompts x 4"]
+    width = precision["difference_width"].sel(model="m0", other="m1")
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.12)
-    assert found["difference_width"].sel(model="m0", other="m2").isnull().all()
-    assert found["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
-    [table] = report_tables(xr.DataTree.from_dict({"/sample_size": found}))
+    assert precision["difference_width"].sel(model="m0", other="m2").isnull().all()
+    assert precision["prob_distinguishable"].sel(model="m0", other="m0").isnull().all()
+    [table] = report_tables(xr.DataTree.from_dict({"/sample_size": precision}))
     assert [row[0] for row in table.rows] == ["m0 \N{MINUS SIGN} m1", "m1 \N{MINUS SIGN} m2"]
 
 
-def test_once_the_prompts_are_as_wide_as_the_twin_that_holds_them(panel):
+def test_once_the_prompts_are_as_wide_as_the_posterior_with_prompts(panel):
     plan, cells, draws = panel
     plan = chosen_by(plan, "policy_score")
-    found = further_prompts(plan, cells, draws)
-    [twin] = PanelMetrics([plan], cells).measure(draws, ["ratings", "prompts"])
-    score = criterion(twin, plan.weights)
+    precision = further_prompts(plan, cells, draws)
+    [profile] = PanelMetrics([plan], cells).measure(draws, ["ratings", "prompts"])
+    score = criterion(profile, plan.weights)
     gap = score.sel(model="m0", drop=True) - score.sel(model="m1", drop=True)
     low, high = gap.quantile([0.05, 0.95])
-    width = found["difference_width"].sel(model="m0", other="m1")[0]
+    width = precision["difference_width"].sel(model="m0", other="m1")[0]
     assert float(width) == pytest.approx(float(high - low), rel=0.15)
 
 
@@ -143,34 +143,34 @@ def test_the_chance_is_that_of_a_normal_law():
         both = np.stack([noise, np.zeros_like(noise)], -1)
         return xr.DataArray(both, {"model": ["a", "b"]}, ("chain", "draw", "model"))
 
-    made = difference_precision(
+    precisions = difference_precision(
         [LargerStudies("prompts", {1: drawn(1.0), 4: drawn(0.5)})], "model", level=0.9
     )
-    found = made.sel(model="a", other="b")
+    precision = precisions.sel(model="a", other="b")
     half = 0.5 * stats.norm.ppf(0.95)
     centre = stats.norm(1.2, np.sqrt(0.75))
-    assert float(found["difference_width"][1]) == pytest.approx(2 * half, rel=0.02)
+    assert float(precision["difference_width"][1]) == pytest.approx(2 * half, rel=0.02)
     wanted = centre.sf(half) + centre.cdf(-half)
-    assert float(found["prob_distinguishable"][1]) == pytest.approx(wanted, abs=0.02)
+    assert float(precision["prob_distinguishable"][1]) == pytest.approx(wanted, abs=0.02)
     # The present study by itself: its centre is where it is, inside or outside.
-    assert float(found["prob_distinguishable"][0]) == 0.0
-    assert float(found["difference_width_mcse"][1]) < 0.02
+    assert float(precision["prob_distinguishable"][0]) == 0.0
+    assert float(precision["difference_width_mcse"][1]) < 0.02
 
 
 def test_groups_of_a_crowd_are_told_apart_by_more_items():
     files = load_study("quickstart_crowd")
     loaded = read_study(files)
     draws = replicates(loaded, files)
-    [found] = crowd_sample_size(
+    [precision] = crowd_sample_size(
         CrowdMetrics(loaded), draws, sources=["items"], level=files.study.spec.bootstrap.level
     ).values()
-    width = found["difference_width"].sel(
+    width = precision["difference_width"].sel(
         difference_metric="wra", group="gender=Man", other="gender=Woman"
     )
     np.testing.assert_allclose(width / width[0], [1, 2**-0.5, 0.5], atol=0.15)
-    across = found["difference_width"].sel(group="gender=Man", other="age=GenZ")
+    across = precision["difference_width"].sel(group="gender=Man", other="age=GenZ")
     assert across.isnull().all()
-    assert len(report_tables(xr.DataTree.from_dict({"/sample_size": found}))) == 2
+    assert len(report_tables(xr.DataTree.from_dict({"/sample_size": precision}))) == 2
 
 
 def test_few_draws_are_spread_over_every_chain(panel):

@@ -16,8 +16,7 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate, summarise_calibration
 from sharpbayes.execution.tasks import Execution, NoStore
-from sharpbayes.posterior.groups import study_metrics
-from sharpbayes.posterior.replicates import calibrated_metrics
+from sharpbayes.posterior.study_metrics import calibrated_metrics, study_metrics
 from sharpbayes.report.figures.catalogue import write_figures
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint

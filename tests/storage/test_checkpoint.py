@@ -79,12 +79,12 @@ def test_resamples_from_a_checkpoint_are_the_same_to_the_attributes(tmp_path, st
         computed.extend(starts)
         return thread_map(part, starts, done=done)
 
-    found = []
+    results = []
     for _ in range(2):
         with use_map(thread_map, resamples=Checkpoint(tmp_path).resample_map(noted)):
-            found.append(measure(files))
+            results.append(measure(files))
     assert computed == ["resamples-1-2-0", "resamples-1-2-300"]
-    first, second = found
+    first, second = results
     for name in first.children:
         xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())
 
@@ -125,12 +125,12 @@ def test_from_refuses_other_data_and_other_calls(run, tmp_path, monkeypatch):
 
 def test_two_runs_on_one_output(run, tmp_path):
     (tmp_path / "r.nc").write_bytes(b"old")
-    with checkpoint(tmp_path / "r.nc", run="x", resume=False) as held:
-        held.put("chain-0", {"x": np.arange(3)})
+    with checkpoint(tmp_path / "r.nc", run="x", resume=False) as store:
+        store.put("chain-0", {"x": np.arange(3)})
         done = run("measure", "quickstart", *FEW[:2], "--out", "r.nc")
         assert done.exit_code == 5
         assert done.stderr == "r.nc: another run writes these results now\n"
-        assert held.get("chain-0") is not None
+        assert store.get("chain-0") is not None
     assert (tmp_path / "r.nc").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
@@ -147,30 +147,30 @@ def test_nothing_to_resume_and_another_run(run, tmp_path):
 
 
 def test_a_full_disk_is_told_and_damages_nothing(tmp_path, monkeypatch):
-    held = Checkpoint(tmp_path)
-    held.put("chain-0", {"x": np.arange(3)})
+    store = Checkpoint(tmp_path)
+    store.put("chain-0", {"x": np.arange(3)})
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(StorageError, match="cannot keep a finished part: No space left on device"):
-        held.put("chain-0", {"x": np.arange(4)})
-    assert held.get("chain-0")["x"].tolist() == [0, 1, 2]
+        store.put("chain-0", {"x": np.arange(4)})
+    assert store.get("chain-0")["x"].tolist() == [0, 1, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["chain-0.npz"]
 
 
 @pytest.mark.parametrize("keep", [0, 1, 20, 0.5, 0.9])
 def test_a_damaged_part_counts_as_not_there(tmp_path, keep):
-    held = Checkpoint(tmp_path)
-    held.put("a", {"x": np.arange(500.0)})
+    store = Checkpoint(tmp_path)
+    store.put("a", {"x": np.arange(500.0)})
     whole = (tmp_path / "a.npz").read_bytes()
     (tmp_path / "a.npz").write_bytes(whole[: int(keep * len(whole)) if 0 < keep < 1 else keep])
-    assert held.get("a") is None
+    assert store.get("a") is None
     (tmp_path / "a.npz").write_bytes(whole[:900] + b"\xff" + whole[901:])
-    assert held.get("a") is None
+    assert store.get("a") is None
     (tmp_path / "a.npz").write_bytes(whole)
-    assert held.get("a")["x"].tolist() == list(range(500))
+    assert store.get("a")["x"].tolist() == list(range(500))
 
 
 @pytest.mark.parametrize("address", ["local:0", "local:x", "file:///etc/passwd", "http://x", ""])

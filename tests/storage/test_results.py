@@ -101,8 +101,8 @@ def test_texts_beside_many_ratings_are_packed_and_come_back(results, tmp_path):
     long = xr.Dataset({"level": ("rating", np.zeros(20_000, np.int16))}, {"who": ("rating", names)})
     results["/ratings"] = long
     save_results(results, tmp_path / "r.nc")
-    found = open_results(tmp_path / "r.nc")["ratings"].to_dataset()
-    xr.testing.assert_identical(found, long)
-    assert found["who"].dtype.kind == "U"
+    ratings = open_results(tmp_path / "r.nc")["ratings"].to_dataset()
+    xr.testing.assert_identical(ratings, long)
+    assert ratings["who"].dtype.kind == "U"
     # A pointer and a place for each text would take sixteen times as much.
     assert (tmp_path / "r.nc").stat().st_size < 100_000

@@ -43,32 +43,32 @@ def left_out(monkeypatch):
     said = []
 
     def of(refits):
-        found = compare._leave_out(fitted, left, refits=refits, progress=said.append)
-        return found, asked, said
+        scores = compare._leave_out(fitted, left, refits=refits, progress=said.append)
+        return scores, asked, said
 
     return of
 
 
 def test_units_with_a_bad_k_are_left_out_exactly_worst_first(left_out):
     """One without a k is among them; one that cannot be fitted without keeps its mark."""
-    found, asked, said = left_out(10)
+    scores, asked, said = left_out(10)
     assert sorted(asked) == [1, 3, 4]
     assert asked.index(1) < asked.index(4)
-    assert found["elpd"].to_numpy().tolist() == [-3.0, -2.5, -3.0, -7.0, -3.0, -3.0]
-    assert found["p"].to_numpy() == pytest.approx([0.5, 0.0, 0.5, 4.5, 0.5, 0.5])
-    assert (found["pareto_k"].to_numpy() <= 0.7).tolist() == [True, True, True, True, False, True]
-    assert (found.attrs["bad_k"], found.attrs["refitted"]) == (1, 2)
+    assert scores["elpd"].to_numpy().tolist() == [-3.0, -2.5, -3.0, -7.0, -3.0, -3.0]
+    assert scores["p"].to_numpy() == pytest.approx([0.5, 0.0, 0.5, 4.5, 0.5, 0.5])
+    assert (scores["pareto_k"].to_numpy() <= 0.7).tolist() == [True, True, True, True, False, True]
+    assert (scores.attrs["bad_k"], scores.attrs["refitted"]) == (1, 2)
     assert said[asked.index(1)] == "fitting again without i1 (Pareto k 0.90)"
 
 
 def test_no_more_are_fitted_again_than_asked(left_out):
-    found, asked, _ = left_out(1)
+    scores, asked, _ = left_out(1)
     assert len(asked) == 1
-    assert (found.attrs["bad_k"], found.attrs["refitted"]) == (2, 1)
+    assert (scores.attrs["bad_k"], scores.attrs["refitted"]) == (2, 1)
 
 
 def test_none_are_fitted_again_where_none_are_asked(left_out):
-    found, asked, _ = left_out(0)
+    scores, asked, _ = left_out(0)
     assert asked == []
-    assert found["elpd"].to_numpy().tolist() == [-3.0] * 6
-    assert found.attrs["bad_k"] == 3
+    assert scores["elpd"].to_numpy().tolist() == [-3.0] * 6
+    assert scores.attrs["bad_k"] == 3

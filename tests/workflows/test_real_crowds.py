@@ -34,8 +34,8 @@ def test_dices_cohesion_and_raters():
     assert float(results["cohesion"]["irr"].sel(group="all")) == pytest.approx(alpha(table, 3))
     raters = results["raters"].to_dataset()
     shares = table.groupby("rater")["score"].agg(lambda s: s.isin([0, 2]).mean())
-    found = raters["extreme_response"].to_series()
-    assert found.sort_index().to_numpy() == pytest.approx(
+    rates = raters["extreme_response"].to_series()
+    assert rates.sort_index().to_numpy() == pytest.approx(
         shares.set_axis(shares.index.astype(str)).sort_index().to_numpy()
     )
     unsafe = table["gold_unsafe"] == 1

@@ -61,8 +61,8 @@ def test_xstest_counts_harm_by_the_kind_of_prompt():
     table["power"] = np.exp(harm / 0.2)
     pooled = 0.2 * np.log(table.groupby(["model", "prompt"])["power"].mean())
     expected = pooled.groupby("model").mean()
-    found = results["profile"]["dimension_mean"].sel(dimension="refusal").to_series()
-    pd.testing.assert_series_equal(found, expected, check_names=False)
+    means = results["profile"]["dimension_mean"].sel(dimension="refusal").to_series()
+    pd.testing.assert_series_equal(means, expected, check_names=False)
 
 
 def test_xstest_under_other_judges_by_plain_loops():
@@ -82,8 +82,8 @@ def test_xstest_under_other_judges_by_plain_loops():
             )
             risk = np.sort(-np.log(1 - harm.to_numpy() + 1e-6))
             var = risk[int(np.ceil(0.95 * len(risk) - 1e-9)) - 1]
-            found = results["judges"]["ensemble_cvar"].sel(ensemble=name, model=model)
-            assert float(found) == pytest.approx(risk[risk >= var].mean())
+            cvar = results["judges"]["ensemble_cvar"].sel(ensemble=name, model=model)
+            assert float(cvar) == pytest.approx(risk[risk >= var].mean())
     kinds = table.drop_duplicates("prompt")["type"].value_counts()
     prompts = results["profile_category"]["prompts"].to_series()
     assert prompts.to_dict() == kinds.to_dict()
@@ -92,14 +92,14 @@ def test_xstest_under_other_judges_by_plain_loops():
 def test_xstest_has_people_beside_programs():
     ratings = read_study(load_study(STUDIES / "xstest_people.toml")).ratings
     table = pd.read_csv(SHARED_DATA / "xstest.csv", dtype={"prompt": str})
-    held = {name: np.append(c.labels, "")[c.codes] for name, c in ratings.factors.items()}
+    labels = {name: np.append(c.labels, "")[c.codes] for name, c in ratings.factors.items()}
     for who, column in (("gpt4", "judge"), ("human_1", "rater"), ("human_2", "rater")):
         of = table[table["judge"] == who].dropna(subset=["score"])
         harm = np.where(of["contrast"], 2 - of["score"], of["score"])
-        level = ratings.score[held[column] == who]
+        level = ratings.score[labels[column] == who]
         assert np.bincount(level).tolist() == np.bincount(harm.astype(int)).tolist()
-    own = held["own_family"] != ""
-    assert set(held["judge"][own]) == set(held["model"][own]) == {"gpt4"}
+    own = labels["own_family"] != ""
+    assert set(labels["judge"][own]) == set(labels["model"][own]) == {"gpt4"}
 
 
 @pytest.mark.slow

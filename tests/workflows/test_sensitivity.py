@@ -45,49 +45,49 @@ def fitted(study):
     return files, fit(files)
 
 
-def of_own_twin(results, name):
-    """Median of a number over the draws of the posterior twin."""
+def median_of_fit(results, name):
+    """Median of a number over the draws of the posterior metrics."""
     return results["posterior_profile"].to_dataset()[name].median(("chain", "draw")).to_numpy()
 
 
 @pytest.mark.slow
 def test_the_first_row_is_the_fit_itself(fitted):
     _, results = fitted
-    found = results["sensitivity"].to_dataset()
-    own = found.sel(refit=BASELINE, weights="weights")
-    np.testing.assert_array_equal(own["cvar"], of_own_twin(results, "cvar"))
+    refits = results["sensitivity"].to_dataset()
+    own = refits.sel(refit=BASELINE, weights="weights")
+    np.testing.assert_array_equal(own["cvar"], median_of_fit(results, "cvar"))
     np.testing.assert_array_equal(own["prob_best"], results["decision"]["prob_best"])
-    assert (found["cvar_shift"].sel(refit=BASELINE) == 0).all()
-    assert found["refit"].to_numpy().tolist() == [
+    assert (refits["cvar_shift"].sel(refit=BASELINE) == 0).all()
+    assert refits["refit"].to_numpy().tolist() == [
         BASELINE,
         "without judge ann",
         "without judge bob",
         "without judge cat",
         "priors x 0.5",
     ]
-    assert found["weights"].to_numpy().tolist() == ["weights", "equal"]
+    assert refits["weights"].to_numpy().tolist() == ["weights", "equal"]
 
 
 @pytest.mark.slow
 def test_a_refit_without_a_judge_is_the_fit_of_the_other_judges(study, fitted):
     _, results = fitted
     direct = fit(study('panel.judges=["ann", "cat"]'))
-    found = results["sensitivity"].to_dataset().sel(refit="without judge bob", weights="weights")
-    np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
-    np.testing.assert_array_equal(found["expected_loss"], direct["decision"]["expected_loss"])
-    assert int(found["converged"]) == int(direct["diagnostics"]["converged"])
+    refits = results["sensitivity"].to_dataset().sel(refit="without judge bob", weights="weights")
+    np.testing.assert_array_equal(refits["cvar"], median_of_fit(direct, "cvar"))
+    np.testing.assert_array_equal(refits["expected_loss"], direct["decision"]["expected_loss"])
+    assert int(refits["converged"]) == int(direct["diagnostics"]["converged"])
     own = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="weights")
-    shift = (found["cvar"] - own["cvar"]) / own["cvar_sd"]
-    np.testing.assert_allclose(found["cvar_shift"], shift)
+    shift = (refits["cvar"] - own["cvar"]) / own["cvar_sd"]
+    np.testing.assert_allclose(refits["cvar_shift"], shift)
 
 
 @pytest.mark.slow
 def test_other_weights_over_the_fit_are_those_of_a_fit_with_them(study, fitted):
     _, results = fitted
     direct = fit(study("weights=equal"))
-    found = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="equal")
-    np.testing.assert_array_equal(found["cvar"], of_own_twin(direct, "cvar"))
-    np.testing.assert_array_equal(found["prob_less"], direct["decision"]["prob_less"])
+    refits = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="equal")
+    np.testing.assert_array_equal(refits["cvar"], median_of_fit(direct, "cvar"))
+    np.testing.assert_array_equal(refits["prob_less"], direct["decision"]["prob_less"])
 
 
 @pytest.mark.slow
@@ -120,14 +120,14 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
 def test_a_crowd_under_other_priors():
     files = load_study("quickstart_crowd", overrides=(*CROWD, "sensitivity.priors=[2.0]"))
     results = fit(files)
-    found = results["sensitivity"].to_dataset()
-    assert found["refit"].to_numpy().tolist() == [BASELINE, "priors x 2"]
-    twin = results["posterior_responsiveness"].to_dataset()["hm"]
+    refits = results["sensitivity"].to_dataset()
+    assert refits["refit"].to_numpy().tolist() == [BASELINE, "priors x 2"]
+    metric = results["posterior_responsiveness"].to_dataset()["hm"]
     np.testing.assert_array_equal(
-        found["hm"].sel(refit=BASELINE).to_numpy(),
-        twin.median(("chain", "draw")).transpose("group", "by").to_numpy(),
+        refits["hm"].sel(refit=BASELINE).to_numpy(),
+        metric.median(("chain", "draw")).transpose("group", "by").to_numpy(),
     )
-    assert (found["hm"].sel(refit="priors x 2") != found["hm"].sel(refit=BASELINE)).any()
+    assert (refits["hm"].sel(refit="priors x 2") != refits["hm"].sel(refit=BASELINE)).any()
     [table] = [t for t in report_tables(results) if t.name.startswith("sensitivity")]
     assert [row[0] for row in table.rows] == [BASELINE, "priors x 2"]
 
@@ -136,10 +136,10 @@ def test_a_crowd_under_other_priors():
 def test_the_table_says_order_and_largest_shift(fitted):
     _, results = fitted
     [table] = [t for t in report_tables(results) if t.name.startswith("sensitivity")]
-    found = results["sensitivity"].to_dataset()
+    refits = results["sensitivity"].to_dataset()
     assert len(table.rows) == 10
     row = next(row for row in table.rows if row[:2] == ("without judge ann", "equal"))
-    cell = found.sel(refit="without judge ann", weights="equal")
+    cell = refits.sel(refit="without judge ann", weights="equal")
     order = sorted(cell["model"].to_numpy(), key=lambda name: float(cell["cvar"].sel(model=name)))
     assert row[2] == " < ".join(order)
     worst = max(cell["model"].to_numpy(), key=lambda m: abs(cell["cvar_shift"].sel(model=m)))

@@ -23,8 +23,7 @@ from sharpbayes.bayes.predict.calibration import (
     summarise_calibration,
 )
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
-from sharpbayes.posterior.groups import study_metrics
-from sharpbayes.posterior.replicates import calibrated_metrics
+from sharpbayes.posterior.study_metrics import calibrated_metrics, study_metrics
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
