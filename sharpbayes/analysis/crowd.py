@@ -142,9 +142,7 @@ def _measure_raters(study: CrowdStudy) -> xr.Dataset:
     )
     metrics = metrics.merge(interval.where(metrics["reason"] == ""))
     metrics["additional_ratings"] = additional_items(
-        metrics["items"],
-        interval_widths(metrics),
-        target_interval_width=spec.target_interval_width,
+        metrics["items"], interval_widths(metrics), target_interval_width=spec.target_interval_width
     )
     if data.time is not None:
         moved = drift(
@@ -194,9 +192,7 @@ def _measure_items(study: CrowdStudy) -> xr.Dataset:
     weight = observed["hm"].sel(by=ALL, drop=True).where(used)
     grouped = counts.plurality.isel(group=np.flatnonzero(used))
     harm = priority(
-        grouped,
-        weight.sel(group=grouped["group"]),
-        n_scores=counts.score_count.sizes["score"],
+        grouped, weight.sel(group=grouped["group"]), n_scores=counts.score_count.sizes["score"]
     )
     items = {
         "plurality": counts.plurality.transpose("item", "group"),

@@ -87,7 +87,10 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
     cell = complete.mean("sample") if sample else complete
     tail = cell >= value_at_risk(cell, alpha=plan.weights.tail.alpha, dim="prompt")
     n_prompts = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
-    mixed = _draw_prompts(cell, n_prompts, seed=seed)
+    mixed = cell
+    if cell.sizes["prompt"] > n_prompts:
+        drawn = np.random.default_rng(seed).choice(cell.sizes["prompt"], n_prompts, replace=False)
+        mixed = cell.isel(prompt=np.sort(drawn))
     tests = _merge(
         [
             friedman_test(cell, dim="prompt"),
@@ -102,15 +105,6 @@ def _test_models(plan: ProfilePlan) -> xr.Dataset:
         prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
         mixed_prompts=mixed.sizes["prompt"],
     )
-
-
-def _draw_prompts(x: xr.DataArray, number: int, *, seed: int) -> xr.DataArray:
-    """Values of a random choice of prompts, in their order, where there are more than a number."""
-    prompts = x.sizes["prompt"]
-    if prompts <= number:
-        return x
-    drawn = np.random.default_rng(seed).choice(prompts, number, replace=False)
-    return x.isel(prompt=np.sort(drawn))
 
 
 def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:

@@ -1,8 +1,8 @@
 """How much raters of a group agree with each other, and with everyone else.
 
 Everything follows from counts of pairs of scores that two raters gave to one item: both inside the
-group, or one inside and one outside it. Every function takes any extra leading dimensions, such as
-``permutation``; of an array of Dask the result is one too, and blocks are read when it is.
+group, or one inside and one outside it. Every function takes any leading dimensions; of an array of
+Dask the result is one too.
 """
 
 from functools import partial
@@ -22,7 +22,6 @@ from sharpbayes.metrics.stats.multiplicity import benjamini_hochberg, two_sided_
 Codes = NDArray[np.integer]
 Distance = Literal["nominal", "ordinal", "interval"]
 
-NOBODY_OUTSIDE = "no rater outside the group: no XRR and GAI"
 MEASURES = ("irr", "xrr", "gai")
 # Dimensions of each count of pairs, after those of the partitions.
 COUNTS = {
@@ -54,17 +53,10 @@ def pair_counts(
     ``within[c, k] = sum_i x_c (x_k - [c = k]) / (m - 1)`` over items with m >= 2, and
     ``cross[c, k] = sum_i x_c y_k (m + n) / (m n)`` over items with both sides.
 
-    Args:
-        score: Scores 0..n_scores-1, none missing; (rating,).
-        item: Item of each rating.
-        rater: Rater of each rating, a position in ``group``.
-        group: Group of each rater, -1 for none; (..., rater).
-        n_groups: Number of groups.
-        n_scores: Number of scores of the scale, K + 1.
-
-    Returns:
-        ``within`` and ``cross`` (..., score, other, group), ``inside`` and ``outside`` (..., score,
-        group): scores of the items that ``cross`` is about.
+    Scores are 0..n_scores-1, none missing; ``score``, ``item`` and ``rater`` are those of each
+    rating. ``group`` (..., rater) is the group of each rater, -1 for none. The result has
+    ``within`` and ``cross`` (..., score, other, group), ``inside`` and ``outside`` (..., score,
+    group): scores of the items that ``cross`` is about.
 
     Source: Krippendorff 2011 (``within``); Wong, Paritosh and Aroyo 2021, with missing ratings
     (``cross``).
@@ -215,26 +207,16 @@ def cohesion(
 ) -> xr.Dataset:
     """Compute IRR, XRR and GAI of every group with permutation p values.
 
-    Raters are shuffled between the groups of a grouping, each group keeping its size; a rater who
-    has no group there stays outside. p values are two-sided; the adjusted ones are corrected by
-    Benjamini and Hochberg over all groups and measures at once.
+    Ratings, scores and the distance are those of :func:`pair_counts` and :func:`distances`. Raters
+    are shuffled between the groups of a grouping, each group keeping its size; a rater who has no
+    group there stays outside. p values are two-sided, and missing without shuffles; the adjusted
+    ones are corrected by Benjamini and Hochberg over all groups and measures at once.
 
-    Args:
-        score: Scores 0..n_scores-1, none missing; (rating,).
-        item: Item of each rating.
-        rater: Rater of each rating, a position in ``membership``.
-        membership: Which rater belongs to which group; bool (group, rater) with the coordinate
-            ``grouping``.
-        n_scores: Number of scores of the scale, K + 1.
-        distance: Between scores.
-        permutations: Number of shuffles B; 0 leaves p values missing.
-        seed: Seed of the shuffles.
-        min_raters: Fewest raters of a group; below it the group's measures are missing.
-        min_items: Fewest items that two raters of the group scored; below it likewise.
-
-    Returns:
-        Over (group): ``irr``, ``xrr``, ``gai``, each with ``_p`` and ``_p_adjusted``; ``raters``,
-        ``items`` and ``reason``. XRR and GAI are NaN for a group with nobody outside it.
+    Measures of a group are missing where it has fewer than ``min_raters`` raters, or two of them
+    scored fewer than ``min_items`` items. ``membership`` says which rater belongs to which group;
+    bool (group, rater) with the coordinate ``grouping``. The result has, over (group), ``irr``,
+    ``xrr``, ``gai``, each with ``_p`` and ``_p_adjusted``; ``raters``, ``items`` and ``reason``.
+    XRR and GAI are NaN for a group with nobody outside it.
 
     Source: responsiveness paper, Appendix B, Tables 1 and 2; Prabhakaran et al. 2024.
 
@@ -365,6 +347,8 @@ def _mask_missing(table: xr.Dataset, n_raters: int) -> xr.Dataset:
     alone = enough & (table["raters"] == n_raters)
     table["irr_p"] = table["irr_p"].where(~alone)
     no_gai = enough & ~alone & table["gai"].isnull()
-    reason = table["reason"].astype(object).where(~alone, NOBODY_OUTSIDE)
+    reason = (
+        table["reason"].astype(object).where(~alone, "no rater outside the group: no XRR and GAI")
+    )
     table["reason"] = reason.where(~no_gai, "XRR is not positive: no GAI").astype(str)
     return name_variables(table, LONG_NAMES)

@@ -63,13 +63,10 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     """Compute the responsiveness metrics of every rater from the scores that they gave.
 
     A rater is a group of one: the plurality of one score is that score. With fewer than
-    ``min_items`` items with a label that a rater scored, metrics are missing.
-
-    Returns:
-        Over (rater): ``mpa``, ``wra``, ``hm``, ``kendall_tau``, ``spearman``, ``auc_pr``,
-        ``auc_roc``, ``items``, ``reason``, ``rank`` (1 is the highest harmonic mean, ties share
-        the best place, NaN where it is missing), and what
-        :func:`sharpbayes.metrics.crowd.scale_use.scale_use` returns.
+    ``min_items`` items with a label that a rater scored, metrics are missing. The result has, over
+    (rater), ``mpa``, ``wra``, ``hm``, ``kendall_tau``, ``spearman``, ``auc_pr``, ``auc_roc``,
+    ``items``, ``reason``, ``rank`` (1 is the highest harmonic mean, ties share the best place, NaN
+    where it is missing), and what :func:`sharpbayes.metrics.crowd.scale_use.scale_use` returns.
 
     Source: responsiveness paper, sections 1, 4.1 and 7.
 

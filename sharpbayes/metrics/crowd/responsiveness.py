@@ -176,8 +176,7 @@ def weighted_recall_area(recall_below: xr.DataArray, recall: xr.DataArray) -> xr
     >>> float(weighted_recall_area(recall_below(table), recall(table)))
     0.75
     """
-    area: xr.DataArray = (recall_below * recall).sum("score", skipna=False)
-    return area
+    return (recall_below * recall).sum("score", skipna=False)
 
 
 def harmonic_mean(mpa: xr.DataArray, wra: xr.DataArray) -> xr.DataArray:
@@ -208,26 +207,17 @@ def responsiveness(
 ) -> xr.Dataset:
     """Compute every responsiveness metric of every group in every stratum.
 
-    Args:
-        plurality: Scores 0..n_scores-1, -1 missing; (..., group, item).
-        label_count: Labels of each item; (..., [group,] item, unsafe) with ``unsafe = [0, 1]``.
-        by: Which item belongs to which stratum; bool (by, item).
-        min_raters: Fewest raters of a group; below it the group's metrics are missing.
-        min_items: Fewest items with both a score and a label; below it likewise.
-        n_scores: Number of scores of the scale, K + 1.
-        raters: Raters of each group (group); None: ``min_raters`` does not apply.
-        weights: How often each item counts, such as (replicate, item); None counts each once.
-        reason: Why metrics are missing (group, by), empty where they are not; None finds it in the
-            arguments without weights, so that resamples follow the observed data.
+    Arguments and errors are those of :func:`severity_table`. Metrics are missing for a group with
+    fewer than ``min_raters`` raters, or ``min_items`` items with both a score and a label. Where
+    ``raters`` (group) is None, ``min_raters`` does not apply. ``reason`` (group, by) says why
+    metrics are missing, and is empty where they are not; None finds it in the arguments without
+    weights, so that resamples follow the observed data.
 
     Returns:
         The metrics of :data:`METRICS`: ``precision``, ``recall`` and ``recall_below`` over
         (..., group, by, score), the others over (..., group, by); NaN where there is a ``reason``.
         ``count`` (..., group, by, score), ``items`` and ``reason`` (..., group, by), ``raters``
         (group).
-
-    Raises:
-        xarray.AlignmentError: The arguments are not about the same groups or items.
 
     Source: responsiveness paper, sections 4.1 and 5.
 

@@ -16,14 +16,11 @@ def sample_size(
     Intervals are over items and shrink with the root of their number: a width w of n items becomes
     the target width t at ``n (w / t)^2`` items, each rated as often as now.
 
-    The metrics are ``mpa``, ``wra``, ``hm`` (group), their ``_interval`` (group, bound), upper less
-    lower bound w, and ``items``; ratings with each score are over (group, score).
-
-    Returns:
-        Over (group): ``hm``, ``rank`` within its grouping (1 is the most responsive), ``items``,
-        ``ratings``; over (metric, group): ``width``, ``additional_items`` and
-        ``additional_ratings``, both 0 where the interval is narrow enough already, NaN where the
-        metric is missing or its interval has no width.
+    Of ``mpa``, ``wra``, ``hm`` (group), their ``_interval`` (group, bound), ``items``, and ratings
+    with each score (group, score) the result has, over (group), ``hm``, ``rank`` within its
+    grouping (1 is the most responsive), ``items``, ``ratings``; over (metric, group), ``width``,
+    ``additional_items`` and ``additional_ratings``, both 0 where the interval is narrow enough
+    already, NaN where the metric is missing or its interval has no width.
 
     Source: responsiveness paper, section 1 ("improving pluralistic data collection").
 

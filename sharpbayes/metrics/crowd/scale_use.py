@@ -65,18 +65,10 @@ def drift(
     ``drift`` is the least-squares slope of ``score - mean score of the item by other raters`` on
     ``(time - first) / (last - first)``; its p value is from the t test of the slope.
 
-    Args:
-        score: Scores 0..K, none missing; (rating,).
-        item: Item of each rating.
-        rater: Rater of each rating.
-        time: When each rating was made, such as its number; NaN where not known.
-        n_raters: Number of raters.
-        min_items: Fewest ratings of a rater, of items that others rated; at least 3 are needed.
-
-    Returns:
-        ``drift`` in scores, ``drift_p`` and ``drift_p_holm`` (rater); NaN below ``min_items`` and
-        where the time is the same for all ratings. p values are NaN also where every rating lies
-        on the line.
+    Scores are 0..K, none missing; the time of a rating can be its number, and is NaN where not
+    known. The result has ``drift`` in scores, ``drift_p`` and ``drift_p_holm`` (rater); NaN for
+    fewer than ``min_items`` ratings, and fewer than 3, of items that others rated, and where the
+    time is the same for all ratings. p values are NaN also where every rating lies on the line.
 
     >>> item, rater = np.divmod(np.arange(20), 2)
     >>> score = np.where(rater == 1, item // 5, 0)

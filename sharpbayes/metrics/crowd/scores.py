@@ -30,16 +30,9 @@ def score_counts(
 
     ``count[g, i, s] = #{ratings r : item[r] = i, score[r] = s, rater[r] in g}``
 
-    Args:
-        score: Scores 0..n_scores-1, -1 missing; (..., rating).
-        item: Item of each rating, 0..n_items-1; (rating,).
-        rater: Rater of each rating, a position in ``membership``; (rating,).
-        membership: Which rater belongs to which group; bool (group, rater).
-        n_scores: Number of scores of the scale, K + 1.
-        n_items: Number of items.
-
-    Returns:
-        Counts (..., group, item, score); missing ratings count nowhere.
+    Scores (..., rating) are 0..n_scores-1, -1 missing; ``item`` and ``rater`` (rating,) are those
+    of each rating, and ``membership`` says which rater belongs to which group; bool (group, rater).
+    Counts are over (..., group, item, score); missing ratings count nowhere.
 
     Raises:
         ValueError: A score, item or rater is out of its range.

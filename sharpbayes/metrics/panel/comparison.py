@@ -10,9 +10,7 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
 
     s = sum_i w_i H_i
 
-    Args:
-        dimension_mean: Mean harm H in [0, 1] over (..., dimension); a missing one makes s missing.
-        policy: w over (dimension): none negative, adding up to 1.
+    Of the mean harm H over (..., dimension), with w over (dimension), it is missing if any mean is.
 
     Raises:
         ValueError: A weight is negative, or the weights do not add up to 1.
@@ -30,8 +28,7 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
             f"policy weights add up to {total:g}, they must add up to 1, none of them negative"
         )
     dimension_mean, policy = xr.align(dimension_mean, policy, join="exact", copy=False)
-    score: xr.DataArray = (dimension_mean * policy).sum("dimension", skipna=False)
-    return score
+    return (dimension_mean * policy).sum("dimension", skipna=False)
 
 
 def admissible(cvar: xr.DataArray, tolerance: float) -> xr.DataArray:

@@ -23,9 +23,8 @@ def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
     >>> round(float(mean_absolute_deviation(xr.DataArray([0.0, 0.3, 0.6], dims="judge"))), 4)
     0.2
     """
-    deviation: xr.DataArray = abs(sub_index - sub_index.mean("judge")).mean("judge")
-    judges = sub_index.count("judge")
-    return deviation.where(judges >= 2)  # noqa: PLR2004 - a judge agrees with itself
+    deviation = abs(sub_index - sub_index.mean("judge")).mean("judge")
+    return deviation.where(sub_index.count("judge") >= 2)  # noqa: PLR2004 - one agrees with itself
 
 
 def dispersion(sub_index: xr.DataArray) -> xr.Dataset:

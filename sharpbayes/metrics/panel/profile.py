@@ -170,24 +170,15 @@ def profile(
 ) -> xr.Dataset:
     """Return the risk profile of every model: all of :data:`METRICS`.
 
-    Args:
-        panel: From :func:`sharpbayes.metrics.panel.risk.panel`; over (..., model, ``dim``[,
-            dimension]).
-        alpha: Tail level in (0, 1).
-        policy: Weights over (dimension) that add up to 1; None weighs dimensions alike.
-        estimator: As for :func:`sharpbayes.metrics.panel.tail.conditional_value_at_risk`.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: Counts of a resample, or other weights, over (..., ``dim``); None: ones.
+    The panel is from :func:`sharpbayes.metrics.panel.risk.panel`, over (..., model, ``dim``[,
+    dimension]). The policy weighs dimensions, and None weighs them alike. Other arguments and
+    errors are those of :func:`sharpbayes.metrics.panel.tail.conditional_value_at_risk` and
+    :func:`sharpbayes.metrics.panel.comparison.policy_score`.
 
-    Returns:
-        Over (..., model): ``mean``, ``volatility``, ``var``, ``cvar`` of log-risk, ``radius_cvar``,
-        ``max_cvar``, ``any_harm_mean``, ``any_harm_cvar``, ``policy_score``; over (..., model,
-        dimension): ``dimension_mean``, ``dimension_cvar``, ``tail_share``. The dimensions that
-        ``weights`` add come first. Missing prompts are left out; a model with none left is NaN.
-
-    Raises:
-        ValueError: ``alpha``, ``policy`` or ``weights`` is out of range.
-        xarray.AlignmentError: ``panel`` and ``weights`` or ``policy`` have other labels.
+    Over (..., model) the result has ``mean``, ``volatility``, ``var``, ``cvar`` of log-risk,
+    ``radius_cvar``, ``max_cvar``, ``any_harm_mean``, ``any_harm_cvar``, ``policy_score``; over
+    (..., model, dimension) ``dimension_mean``, ``dimension_cvar``, ``tail_share``. The dimensions
+    that ``weights`` add come first. Missing prompts are left out; a model with none left is NaN.
 
     Source: SHARP, Eqs 23-26, 30-31; Tables 1-4 and 12.
 

@@ -38,8 +38,7 @@ def root_mean_square(x: xr.DataArray, dim: str, *, skipna: bool) -> xr.DataArray
     >>> float(root_mean_square(xr.DataArray([0.6, 0.8], dims="indicator"), "indicator", skipna=False))
     0.7071067811865476
     """
-    result: xr.DataArray = (x**2).mean(dim, skipna=skipna) ** 0.5
-    return result
+    return (x**2).mean(dim, skipna=skipna) ** 0.5
 
 
 # Reductions of the indicators of a part: the mean is SHARP's Eq. 9.
@@ -55,14 +54,9 @@ def sub_index(normalised: xr.DataArray, definition: SubIndex, *, missing: Missin
 
     base = sum_p weight_p part_p;  A = 1 + sum_a coefficient_a phi_a;  min(1, base A)
 
-    Args:
-        normalised: Indicators in [0, 1] over (..., indicator).
-        definition: Parts and amplifiers.
-        missing: ``strict``: NaN if any indicator involved is NaN. ``available``: reductions over
-            the values that are present, a missing amplifier counts 0, a part without any is NaN.
-
-    Returns:
-        Values in [0, 1] over the dimensions of ``normalised`` less indicator.
+    Of indicators in [0, 1] over (..., indicator) it is in [0, 1]. With ``missing`` = ``strict`` it
+    is NaN if any indicator involved is. With ``available`` reductions are over the values that are
+    present, a missing amplifier counts 0, and a part without any is NaN.
 
     Raises:
         KeyError: ``normalised`` lacks an indicator, or a reduction is not in :data:`REDUCTIONS`.

@@ -111,10 +111,9 @@ def _quantiles(values: Floats, q: Floats) -> Floats:
     if not np.isnan(values).any():
         return np.moveaxis(np.quantile(values, q, axis=-1), 0, -1)
     rows = values.reshape(-1, values.shape[-1])
-    bounds = [
-        np.quantile(present, q)
-        if (present := row[~np.isnan(row)]).size
-        else np.full(len(q), np.nan)
-        for row in rows
-    ]
-    return np.reshape(bounds, (*values.shape[:-1], len(q)))
+    bounds = np.full((len(rows), len(q)), np.nan)
+    for row, bound in zip(rows, bounds, strict=True):
+        present = row[~np.isnan(row)]
+        if present.size:
+            bound[:] = np.quantile(present, q)
+    return bounds.reshape(*values.shape[:-1], len(q))

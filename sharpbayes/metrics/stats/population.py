@@ -1,6 +1,7 @@
 """Weights of prompts and raters in a target population, categories and refused answers."""
 
 from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 import xarray as xr
@@ -43,17 +44,13 @@ def target_weights(
 def rater_weights(
     columns: Mapping[str, NDArray[np.str_]], shares: Mapping[str, Mapping[str, float]]
 ) -> NDArray[np.float64]:
-    """Return weights of raters under which each label of each column has its share.
+    """Return weights of raters, with mean 1, under which each label of each column has its share.
 
     Raking: w is multiplied by share(label) / (sum of w over the label), column after column, until
     every column holds.
 
-    Args:
-        columns: Label of every rater, by column.
-        shares: Share of each label in the target population, by column; each adds up to 1.
-
-    Returns:
-        Weights with mean 1; shape (rater,). A rater whose label has no share has weight 0.
+    The shares of the labels of each column in the target population add up to 1. A rater whose
+    label has no share has weight 0.
 
     Raises:
         ValueError: A label with a share has no rater, or no weights hold all columns.
@@ -67,18 +64,16 @@ def rater_weights(
     size = len(next(iter(columns.values())))
     weights = np.full(size, 1.0 / size)
     members = [
-        (columns[name] == label, share)
+        [(columns[name] == label, share) for label, share in by_label.items()]
         for name, by_label in shares.items()
-        for label, share in by_label.items()
     ]
-    if any(share > 0 and not member.any() for member, share in members):
+    if any(share > 0 and not member.any() for member, share in chain(*members)):
         raise ValueError("a label with a share in the population has no rater")
     for _ in range(MAX_ROUNDS):
-        before = weights.copy()
-        for name in shares:
+        before = weights
+        for column in members:
             factor = np.zeros(size)
-            for label, share in shares[name].items():
-                member = columns[name] == label
+            for member, share in column:
                 total = weights[member].sum()
                 factor[member] = share / total if total > 0 else 0.0
             weights = weights * factor

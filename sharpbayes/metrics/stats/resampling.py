@@ -34,7 +34,7 @@ def bootstrap_counts(
     >>> counts.sum("prompt").values
     array([3, 3], dtype=uint64)
     """
-    # Of n draws from n units no unit gets more than 65,535, except with a chance of 0 in practice.
+    # In practice no unit gets more than 65,535 of n draws from n units.
     counts = np.empty((replicates, units.sizes[dim]), np.uint16)
     count_draws(seed, start, counts)
     labels = {"replicate": np.arange(start, start + replicates), **_labels(units, dim)}
@@ -76,9 +76,8 @@ def bootstrap(
 
     def compute(start: int) -> xr.Dataset:
         number = min(size, replicates - start)
-        return statistic(
-            bootstrap_counts(units, replicates=number, seed=seed, dim=dim, start=start)
-        )
+        counts = bootstrap_counts(units, replicates=number, seed=seed, dim=dim, start=start)
+        return statistic(counts)
 
     return _concat(current_map(resamples=True)(compute, range(0, replicates, size)))
 
