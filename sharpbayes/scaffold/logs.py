@@ -17,15 +17,10 @@ METADATA = "metadata."
 
 @dataclass(frozen=True)
 class LogTable:
-    """A data file in memory.
+    """A data file in memory, as text, by its name from the study's folder.
 
-    Attributes:
-        name: Its name from the study's folder.
-        data: Its columns as text.
-        layout: The layout of the program that wrote it; empty for a plain table.
-        roles: Roles of its columns that the layout gives or that were chosen.
-        doubts: What was chosen among several things, a sentence each.
-        judges: The judges to name in the study; empty for all.
+    A plain table has an empty ``layout``. ``roles`` are given by the layout or chosen; ``doubts``
+    say what was chosen among several things. Empty ``judges`` are all.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """A study as TOML text with comments, for the commands that write one; tomlkit quotes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import tomlkit
 from tomlkit.items import AoT, Item, Table
@@ -72,5 +72,4 @@ def _make_item(value: Any, path: str, comments: Comments) -> Item:
             section.update(entry)
             sections.append(section)
         return sections
-    item: Item = tomlkit.item(value)
-    return item
+    return cast("Item", tomlkit.item(value))

@@ -61,8 +61,7 @@ class Archive:
         # The checksum is of the content; without one zipfile checks none.
         del raw.CRC
         with self._file.open(raw) as stored, pa.CompressedInputStream(stored, "zstd") as stream:
-            content: bytes = stream.read(member.file_size + 1)
-            return content
+            return bytes(stream.read(member.file_size + 1))
 
 
 @contextmanager

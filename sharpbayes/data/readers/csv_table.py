@@ -69,5 +69,4 @@ def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
         first = f"the first has {format_count(ragged[0].actual_columns, 'cell')}"
         message = f"{rows} without {wanted}, as the header has: rows {numbers}; {first}"
         raise DataError.at(path, message)
-    table: pd.DataFrame = cells.to_pandas().astype(str)
-    return table
+    return pd.DataFrame(cells.to_pandas().astype(str))
