@@ -23,14 +23,16 @@ def posterior_groups(
     """Return every group that posterior draws add to those of the deterministic metrics."""
     study = metrics.study
     if isinstance(metrics, CrowdMetrics):
-        groups, main = crowd_groups(metrics, model, draws), "posterior_responsiveness"
+        groups = crowd_groups(metrics, model, draws)
         if "sample_size" in groups:
             parts = [measured["sample_size"], groups["sample_size"]]
             groups["sample_size"] = xr.merge(parts, join="exact", combine_attrs="no_conflicts")
     else:
-        groups, main = panel_groups(metrics, draws, {"": measured})[""], "posterior_profile"
-    checks = check_replicates(metrics, draws, study.ratings, groups[main])
-    return groups | {"predictive_checks": checks, "ratings": ratings_group(study)}
+        groups = panel_groups(metrics, draws, {"": measured})[""]
+        groups["predictive_checks"] = check_replicates(
+            metrics, draws, study.ratings, groups["posterior_profile"]
+        )
+    return groups | {"ratings": ratings_group(study)}
 
 
 def panel_groups(
@@ -78,7 +80,7 @@ def panel_groups(
 
 
 def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> Groups:
-    """Return the posterior responsiveness for each list of sources, and the sample size."""
+    """Return the posterior responsiveness for each list of sources, checks and the sample size."""
     study, spec = metrics.study, metrics.study.spec
     level = spec.bootstrap.level
     groups: Groups = {}
@@ -91,5 +93,8 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
             sources=list(sources),
             level=level,
         )
+    groups["predictive_checks"] = check_replicates(
+        metrics, draws, study.ratings, groups["posterior_responsiveness"]
+    )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
     return groups | population_groups(study, draws)

@@ -108,11 +108,7 @@ def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:
 
 
 def human_interval_note(sources: Sequence[str], *, level: float) -> str:
-    """Return what the intervals of the human-scored profile contain.
-
-    >>> human_interval_note(["ratings"], level=0.9).split("; ")[-1]
-    'people who scored, at random in place of the judges.'
-    """
+    """Return what the intervals of the human-scored profile contain."""
     note = interval_note([source for source in sources if source != "judges"], level=level)
     return f"{note.removesuffix('.')}; {NEW_PEOPLE if 'judges' in sources else SAME_PEOPLE}."
 

@@ -218,10 +218,6 @@ def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
     units contain it already.
 
     Data are over (replicate x draw, ``dim``, ...), or without draws where all are the same.
-
-    >>> data = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("draw", "item"))
-    >>> pool_replicates(data, 2, "item").values
-    array([[1., 2., 3., 4.]])
     """
     if n_replicates == 1:
         return data
