@@ -16,15 +16,13 @@ import xarray as xr
 from sharpbayes.errors import format_list
 from sharpbayes.report.layout import results_kind
 from sharpbayes.report.tables.catalogue import tables_after_run
-from sharpbayes.report.tables.crowd import ALL_ITEMS, SIGNIFICANT
+from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, interval, number
 from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.report.tables.panel import not_separable, pairs
 from sharpbayes.report.tables.renderer import as_html
 from sharpbayes.report.tables.table import Table
-
-EVERYONE = {"group": "all", **ALL_ITEMS}
 
 PANEL_LIMITS = (
     (

@@ -12,11 +12,13 @@ from sharpbayes.report.tables.declaration import (
     Over,
     TableSpec,
     View,
+    fixed,
     labels_of,
+    labels_where,
     over,
 )
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import pairs, posterior_and_bootstrap
+from sharpbayes.report.tables.panel import pairs_where, posterior_and_bootstrap
 from sharpbayes.report.tables.table import Chapter
 
 # Rows of a table of pairs, items or raters; all of them are in the results file.
@@ -27,11 +29,8 @@ MOST_ITEMS = 2
 SIGNIFICANT = 0.05
 HEADLINE = {metric.name: metric.label for metric in METRICS if metric.headline}
 ALL_ITEMS, ALL_GROUPS = {"by": "all"}, {"group": "all"}
-
-
-def all_items(_: View) -> tuple[Labels]:
-    """One table, of all items."""
-    return (ALL_ITEMS,)
+EVERYONE = {**ALL_GROUPS, **ALL_ITEMS}
+all_items = fixed(ALL_ITEMS)
 
 
 def shortened(labels: np.ndarray) -> str:
@@ -41,19 +40,19 @@ def shortened(labels: np.ndarray) -> str:
     return f"{named} and {more} more" if more > 0 else named or "-"
 
 
-def _reasons(view: View, group: str) -> str:
-    """Why groups have no numbers, groups with the same reason together."""
-    reasons: dict[str, list[str]] = {}
-    reason = view[f"{group}/reason"]
-    for label, why in zip(reason["group"].to_numpy(), reason.to_numpy(), strict=True):
-        if why:
-            reasons.setdefault(str(why), []).append(str(label))
-    return "".join(f" {', '.join(groups)}: {why}." for why, groups in reasons.items())
-
-
 def _note(template: str, group: str) -> Callable[[View], str]:
-    """Return a note that ends with why groups have no numbers."""
-    return lambda view: view.text(template) + _reasons(view, group)
+    """Return a note that ends with why groups have no numbers, groups of one reason together."""
+
+    def note(view: View) -> str:
+        reason = view[f"{group}/reason"]
+        texts = {
+            why: ", ".join(map(str, reason["group"].to_numpy()[reason.to_numpy() == why]))
+            for why in dict.fromkeys(reason.to_numpy())
+            if why
+        }
+        return view.text(template) + "".join(f" {text}: {why}." for why, text in texts.items())
+
+    return note
 
 
 def _empty_strata(view: View) -> np.ndarray:
@@ -83,30 +82,20 @@ def _responsiveness_note(view: View) -> str:
     return text
 
 
-def _all_metrics(_: View) -> Iterator[Labels]:
-    """Metrics with one value a group."""
-    return ({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)
-
-
 def _all_pairs(view: View) -> list[Labels]:
     """Pairs of groups with a difference, the smallest p first."""
     data = view.group("responsiveness_difference").sel(ALL_ITEMS)
-    compared = [
-        pair
-        for pair in pairs(list(data["group"].to_numpy()), "group", "other")
-        if bool(data["hm"].sel(pair).notnull())
-    ]
-    p = np.array([float(data["hm_p"].fillna(2).sel(pair)) for pair in compared])
-    return [compared[position] for position in np.argsort(p, kind="stable")]
+    compared, p = pairs_where(data["hm"].notnull()), data["hm_p"].fillna(2)
+    return sorted(compared, key=lambda pair: float(p.sel(pair)))
 
 
 def _differences_note(view: View) -> str:
     """How many pairs are shown, and the correction."""
     count = len(_all_pairs(view))
-    return (
+    return view.text(
         f"First group less second, on the same items; {min(count, MOST_ROWS)} of {count} pairs, "
         "smallest p first. Holm over all pairs of a grouping and all strata. "
-        + view.text("{responsiveness_difference[interval_note]}")
+        "{responsiveness_difference[interval_note]}"
     )
 
 
@@ -154,12 +143,11 @@ def _priority_items(view: View) -> list[Labels]:
 
 def _priority_note(view: View) -> str:
     """How many items are shown, and the definitions."""
-    data = view.group("items")
-    count = data.sizes["item"]
-    return (
+    count = view.group("items").sizes["item"]
+    return view.text(
         f"{min(count, MOST_ROWS)} of {count} items. Priority in [0, 1]: plurality of the groups of "
-        f"{data.attrs['grouping']}, weighted by their harmonic mean. Disagreement: highest less "
-        "lowest plurality of these groups."
+        "{items[grouping]}, weighted by their harmonic mean. Disagreement: highest less lowest "
+        "plurality of these groups."
     )
 
 
@@ -169,17 +157,10 @@ def _scores_of_item(view: View) -> Iterator[Labels]:
     data = view.group("items").sel(item=item)
     grouped = data["plurality"].isel(group=np.flatnonzero(data["in_priority_grouping"]))
     for value in data["score"].to_numpy()[::-1]:
-        yield {
-            "score": value,
-            "groups": grouped["group"].to_numpy()[grouped.to_numpy() == value],
-            "raters": score["rater"].to_numpy()[score.to_numpy() == value],
-        }
-
-
-def _item_note(view: View) -> str:
-    """Plurality of all raters."""
-    plurality = int(view.select(ALL_GROUPS)["items/plurality"])
-    return f"Plurality of all raters: {plurality}. One of the items seen most differently."
+        raters = score["rater"].to_numpy()[score.to_numpy() == value]
+        groups = grouped["group"].to_numpy()[grouped.to_numpy() == value]
+        texts = {"groups": shortened(groups), "raters": shortened(raters)}
+        yield {"score": value, "ratings": len(raters), **texts}
 
 
 def _curve_columns(name: str) -> Over:
@@ -188,14 +169,7 @@ def _curve_columns(name: str) -> Over:
     return over("responsiveness/score", Column(heading, f"responsiveness/{name}"))
 
 
-def _known(dim: str) -> Callable[[View], Iterator[Labels]]:
-    """Return rows of the groups or strata that can be measured."""
-
-    def rows(view: View) -> Iterator[Labels]:
-        reason = view["responsiveness/reason"]
-        return ({dim: label} for label in reason[dim].to_numpy()[reason.to_numpy() == ""])
-
-    return rows
+MEASURED = labels_where("responsiveness/reason", lambda reason: reason == "")
 
 
 def _groups_with_draws(view: View) -> list[Labels]:
@@ -214,7 +188,7 @@ CROWD_TABLES = (
         rows=_groups_with_draws,
         columns=(
             "{group}",
-            *posterior_and_bootstrap("posterior_responsiveness/hm", "responsiveness/hm_interval"),
+            posterior_and_bootstrap("posterior_responsiveness/hm", "responsiveness/hm_interval"),
         ),
         note="Harmonic mean of MPA and WRA; further right is better. "
         "{posterior_responsiveness[interval_note]}",
@@ -245,7 +219,7 @@ CROWD_TABLES = (
         columns=(
             "{group}",
             over(
-                _all_metrics,
+                fixed(*({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)),
                 "{label}: responsiveness/{metric}",
                 "interval: responsiveness/{metric}_interval | interval",
             ),
@@ -259,7 +233,7 @@ CROWD_TABLES = (
         chapter=Chapter.GROUPS,
         needs=("responsiveness",),
         repeat=all_items,
-        rows=_known("group"),
+        rows=MEASURED,
         columns=("{group}", *map(_curve_columns, ("precision", "recall"))),
         note="Missing where a group never gives the score.",
     ),
@@ -270,8 +244,8 @@ CROWD_TABLES = (
         chapter=Chapter.GROUPS,
         needs=("responsiveness",),
         condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
-        repeat=lambda _: (ALL_GROUPS,),
-        rows=_known("by"),
+        repeat=fixed(ALL_GROUPS),
+        rows=MEASURED,
         columns=("{by}", *map(_curve_columns, ("precision", "recall"))),
         note="Missing where a stratum has no such score.",
     ),
@@ -369,12 +343,9 @@ CROWD_TABLES = (
             {"item": item} for item in view.coordinate("contested_items/item")[:MOST_ITEMS]
         ],
         rows=_scores_of_item,
-        columns=(
-            "{score}",
-            Column("ratings", lambda row: str(len(row.labels["raters"]))),
-            Column("plurality of", lambda row: shortened(row.labels["groups"])),
-            Column("raters", lambda row: shortened(row.labels["raters"])),
+        columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
+        note=lambda view: view.select(ALL_GROUPS).text(
+            "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
         ),
-        note=_item_note,
     ),
 )

@@ -8,8 +8,8 @@ import xarray as xr
 from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import central_interval, number, posterior
-from sharpbayes.report.tables.panel import pairs
+from sharpbayes.report.tables.format import number, posterior, posterior_interval
+from sharpbayes.report.tables.panel import pairs_where
 from sharpbayes.report.tables.table import Chapter
 
 CRITERIA = {
@@ -21,29 +21,12 @@ CRITERIA = {
 MOST_PAIRS = 6
 
 
-def _selected_mark(row: View) -> str:
-    """A model, marked where the weights select it."""
-    return f"{row.labels['model']}{' (selected)' * bool(row['decision/selected'])}"
-
-
-def _tier_percentages(row: View) -> str:
-    """Probability of each tier in percent."""
-    return " ".join(f"{100 * float(p):.0f}" for p in row["decision/prob_tier"])
-
-
-def _largest_error(decision: xr.Dataset) -> float:
-    """Largest Monte Carlo error of a probability."""
-    names = [str(name) for name in decision if str(name).startswith("prob") and "mcse" in str(name)]
-    return max(float(decision[name].fillna(0.0).max()) for name in names)
-
-
 def _unresolved(view: View) -> str:
     """Return in words which pairs of models are not resolved."""
     decision = view.group("decision").sortby("expected_loss")
     unresolved = [
         f"{pair['model']} and {pair['other']} ({number(decision['prob_less'].sel(pair), 2)})"
-        for pair in pairs(list(decision["model"].to_numpy()))
-        if bool(decision["unresolved"].sel(pair))
+        for pair in pairs_where(decision["unresolved"])
     ]
     if not unresolved:
         return "Every pair of models is resolved."
@@ -55,11 +38,13 @@ def _unresolved(view: View) -> str:
 def _decision_note(view: View) -> str:
     """The loss, the intervals, Monte Carlo errors and unresolved pairs."""
     decision = view.group("decision")
+    names = [str(name) for name in decision if str(name).startswith("prob") and "mcse" in str(name)]
+    error = max(float(decision[name].fillna(0.0).max()) for name in names)
     return (
         f"Loss: {CRITERIA[decision.attrs['criterion']]} above the best model's. "
         f"{decision.attrs['interval_note']} Largest Monte Carlo error: "
         f"{number(decision['expected_loss_mcse'].max())} of a loss, "
-        f"{number(_largest_error(decision))} of a probability. {_unresolved(view)}"
+        f"{number(error)} of a probability. {_unresolved(view)}"
     )
 
 
@@ -83,21 +68,10 @@ def _sources(prefix: str) -> Callable[[View], list[Labels]]:
 MODEL_SOURCES, CROWD_SOURCES = _sources("posterior_profile"), _sources("posterior_responsiveness")
 
 
-def _several(labels: Callable[[View], list[Labels]]) -> Callable[[View], bool]:
-    """Return whether there are draws of several lists of sources."""
-    return lambda view: len(labels(view)) > 1
-
-
-def _metric_and_width(metric: str) -> Column:
-    """Column of the posterior of a metric of all raters, with the width of its interval."""
-
-    def cell(row: View) -> str:
-        row = row.select({"group": "all"})
-        draws = row[f"{row.labels['posterior']}/{metric}"]
-        low, high = central_interval(draws, float(draws.attrs["level"])).to_numpy()
-        return f"{posterior(draws)}, {number(high - low)} wide"
-
-    return Column(HEADLINE[metric], cell)
+def _posterior_and_width(draws: xr.DataArray) -> str:
+    """Posterior mean and interval, and how wide the interval is."""
+    low, high = posterior_interval(draws).to_numpy()
+    return f"{posterior(draws)}, {number(high - low)} wide"
 
 
 DECISION_TABLES = (
@@ -108,11 +82,18 @@ DECISION_TABLES = (
         after_run=True,
         rows=labels_of("decision/model", order="decision/expected_loss"),
         columns=(
-            Column("model", _selected_mark),
+            Column(
+                "model",
+                lambda row: row.text("{model}") + " (selected)" * bool(row["decision/selected"]),
+            ),
             "CVaR, interval: posterior_profile/cvar | posterior; decision/expected_loss",
             "P(best): decision/prob_best",
             "P(adm.): decision/prob_admissible",
-            Column("tiers, %", _tier_percentages),
+            Column(
+                "tiers, %",
+                "decision/prob_tier",
+                lambda tiers: " ".join(f"{100 * float(p):.0f}" for p in tiers),
+            ),
         ),
         note=_decision_note,
     ),
@@ -120,7 +101,7 @@ DECISION_TABLES = (
         title="CVaR by source of uncertainty",
         chapter=Chapter.DECISION,
         needs=("posterior_profile", "decision"),
-        condition=_several(MODEL_SOURCES),
+        condition=lambda view: len(MODEL_SOURCES(view)) > 1,
         after_run=True,
         rows=labels_of("posterior_profile/model"),
         columns=("{model}", over(MODEL_SOURCES, "{sources}: {posterior}/cvar | posterior")),
@@ -139,17 +120,23 @@ DECISION_TABLES = (
             "{group}",
             *(f"{text}: {{posterior}}/{name} | posterior" for name, text in HEADLINE.items()),
         ),
-        note=lambda view: str(view.attribute(view.labels["posterior"], "interval_note")),
+        note=lambda view: view.text(view.text("{{{posterior}[interval_note]}}")),
     ),
     TableSpec(
         name="responsiveness_sources",
         title="Responsiveness by source of uncertainty",
         chapter=Chapter.GROUPS,
         needs=("posterior_responsiveness/group",),
-        condition=_several(CROWD_SOURCES),
+        condition=lambda view: len(CROWD_SOURCES(view)) > 1,
         after_run=True,
-        rows=CROWD_SOURCES,
-        columns=("sources in the draws: {sources}", *map(_metric_and_width, ("mpa", "wra"))),
+        rows=lambda view: [{**labels, "group": "all"} for labels in CROWD_SOURCES(view)],
+        columns=(
+            "sources in the draws: {sources}",
+            *(
+                Column(HEADLINE[metric], f"{{posterior}}/{metric}", _posterior_and_width)
+                for metric in ("mpa", "wra")
+            ),
+        ),
         note="All raters: posterior mean, {posterior_responsiveness[level]:.0%} interval and its "
         "width.",
     ),
@@ -168,40 +155,30 @@ def _decides(view: View) -> bool:
     return results_kind(view.results) == WEIGHED and "decision" in _weights(view)[0]["inside"]
 
 
-def _has_populations(view: View) -> bool:
-    """Whether these are raters of target populations."""
-    return results_kind(view.results) == WEIGHED and not _decides(view)
-
-
-def _of_decision(function: Callable[[xr.Dataset], str]) -> Callable[[View], str]:
-    """Return the cell of a decision under the weights of a row."""
-    return lambda row: function(row.labels["inside"].group("decision"))
-
-
-def _selected(decision: xr.Dataset) -> str:
-    """The selected model, or ``none``."""
-    names = decision["model"].to_numpy()[decision["selected"].to_numpy()]
-    return ", ".join(map(str, names)) or "none"
-
-
-def _by_loss(decision: xr.Dataset) -> str:
-    """Models by growing expected loss."""
-    return " < ".join(map(str, decision.sortby("expected_loss")["model"].to_numpy()))
-
-
 def _admissible(decision: xr.Dataset) -> str:
     """Models that are admissible with the asked confidence, or a dash without a tolerance."""
     if np.isnan(decision.attrs["tolerance"]):
         return "-"
-    sure = decision["prob_admissible"] >= decision.attrs["confidence"]
-    return ", ".join(map(str, decision["model"].to_numpy()[sure.to_numpy()])) or "none"
+    return _named(decision, decision["prob_admissible"] >= decision.attrs["confidence"])
 
 
-def _model_under_weights(row: View) -> str:
-    """CVaR, tier and expected loss of a model."""
-    inside = row.labels["inside"].select({"model": row.labels["model"]})
-    loss = number(inside["decision/expected_loss"])
-    return f"{number(inside['profile/cvar'])} T{int(inside['profile/tier'])} ({loss})"
+def _named(decision: xr.Dataset, flag: xr.DataArray) -> str:
+    """Models with a flag, or ``none``."""
+    return ", ".join(map(str, decision["model"].to_numpy()[flag.to_numpy()])) or "none"
+
+
+def _decisions(view: View) -> Iterator[Labels]:
+    """Every weights file with what it decides."""
+    for labels in _weights(view):
+        decision = labels["inside"].group("decision")
+        yield {
+            "weights": labels["weights"],
+            "choice": _named(decision, decision["selected"]),
+            "by": decision.attrs["criterion"],
+            "order": " < ".join(map(str, decision.sortby("expected_loss")["model"].to_numpy())),
+            "admissible": _admissible(decision),
+            "unresolved": int(decision["unresolved"].sum()) // 2,
+        }
 
 
 def _agreement(row: View) -> str:
@@ -215,30 +192,9 @@ def _agreement(row: View) -> str:
     return f"no: {', '.join(differs)}" if differs else "yes"
 
 
-def _models(view: View) -> Iterator[Labels]:
-    """Models of the first weights file, which are those of all."""
-    models = _weights(view)[0]["inside"].coordinate("profile/model")
-    return ({"model": model} for model in models)
-
-
-def _populations(view: View) -> list[Labels]:
-    """The sample and the target population of every weights file."""
-    return [
-        {**labels, "population": population}
-        for labels in _weights(view)
-        for population in ("sample", "target")
-    ]
-
-
-def _population_metric(metric: str) -> Column:
-    """Observed metric of all raters, and its posterior mean with interval."""
-
-    def cell(row: View) -> str:
-        inside = row.labels["inside"].select({"population": row.labels["population"], "by": "all"})
-        observed = number(inside[f"responsiveness_population/{metric}"])
-        return f"{observed}; {posterior(inside[f'posterior_responsiveness_population/{metric}'])}"
-
-    return Column(HEADLINE[metric], cell)
+def _under_weights(text: str) -> Callable[[View], str]:
+    """Return the cell of a text with fields of the results under the weights of a row."""
+    return lambda row: row.labels["inside"].select(row.labels).text(text)
 
 
 def _note_of_first(template: str) -> Callable[[View], str]:
@@ -251,17 +207,10 @@ WEIGHED_TABLES = (
         title="What each weighting decides",
         chapter=Chapter.DECISION,
         condition=_decides,
-        rows=_weights,
+        rows=_decisions,
         columns=(
-            "{weights}",
-            Column("choice", _of_decision(_selected)),
-            Column("by", _of_decision(lambda decision: str(decision.attrs["criterion"]))),
-            Column("models by expected loss", _of_decision(_by_loss)),
-            Column("admissible", _of_decision(_admissible)),
-            Column(
-                "not resolved",
-                _of_decision(lambda decision: str(int(decision["unresolved"].sum()) // 2)),
-            ),
+            "{weights}; {choice}; {by}; models by expected loss: {order}; {admissible}",
+            "not resolved: {unresolved}",
         ),
         note=_note_of_first("{decision[interval_note]}"),
     ),
@@ -269,10 +218,18 @@ WEIGHED_TABLES = (
         title="Where weightings disagree",
         chapter=Chapter.DECISION,
         condition=_decides,
-        rows=_models,
+        rows=lambda view: labels_of("profile/model")(_weights(view)[0]["inside"]),
         columns=(
             "{model}",
-            over(_weights, Column("{weights}", _model_under_weights)),
+            over(
+                _weights,
+                Column(
+                    "{weights}",
+                    _under_weights(
+                        "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
+                    ),
+                ),
+            ),
             Column("the same", _agreement),
         ),
         note="CVaR of the observed ratings, tier, and expected loss in brackets.",
@@ -280,11 +237,24 @@ WEIGHED_TABLES = (
     TableSpec(
         title="Responsiveness of the target population alongside the sample",
         chapter=Chapter.GROUPS,
-        condition=_has_populations,
-        rows=_populations,
+        condition=lambda view: results_kind(view.results) == WEIGHED and not _decides(view),
+        rows=lambda view: [
+            {**labels, "population": population, "by": "all"}
+            for labels in _weights(view)
+            for population in ("sample", "target")
+        ],
         columns=(
             "weights and population: {weights}: {population}",
-            *map(_population_metric, HEADLINE),
+            *(
+                Column(
+                    label,
+                    _under_weights(
+                        f"{{responsiveness_population/{metric}}}; "
+                        f"{{posterior_responsiveness_population/{metric}:posterior}}"
+                    ),
+                )
+                for metric, label in HEADLINE.items()
+            ),
         ),
         note=_note_of_first(
             "All raters: observed; mean and interval of replicates. "

@@ -1,8 +1,4 @@
-"""What a table declares, and how a declaration becomes a table of texts.
-
-A :class:`TableSpec` says which rows and columns a table has, and where in the results each number
-lies. :func:`build_tables` reads the results and returns texts; ``renderer`` writes them.
-"""
+"""What a table declares, and how a declaration becomes a table of texts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -67,27 +63,28 @@ class View:
             self._groups[name] = self.results[name].to_dataset()
         return self._groups[name]
 
-    def attribute(self, group: str, name: str) -> Any:
-        """Return an attribute of a group."""
-        return self.results[group].attrs[name]
-
     def coordinate(self, path: str, order: str = "") -> list[Any]:
-        """Return the labels of ``group/dimension``, by growing values of a variable if one is given."""
+        """Return the labels of ``group/dimension``, by growing values of a variable if one is given.
+
+        A minus sign before the variable sorts by falling values.
+        """
         array = self[path]
         if order:
-            array = array[np.lexsort((self[order].to_numpy(),))]
+            positions = np.lexsort((self[order.removeprefix("-")].to_numpy(),))
+            array = array[positions[:: -1 if order.startswith("-") else 1]]
         return list(array.to_numpy())
 
     def text(self, template: "Text") -> str:
         """Return a text with its fields filled in.
 
-        A field is a label, ``{group[attribute]}``, or ``{cvar}`` for the name of the tail risk.
+        A field is a label, ``{group[attribute]}``, ``{group/variable:format}``, or ``{cvar}`` for
+        the name of the tail risk.
         """
         return template(self) if callable(template) else template.format_map(_Fields(self))
 
 
 class _Fields(dict[str, Any]):
-    """Fields of a text: labels first, then attributes of groups."""
+    """Fields of a text: labels first, then variables and attributes of groups."""
 
     def __init__(self, view: View) -> None:
         super().__init__(view.labels)
@@ -95,8 +92,18 @@ class _Fields(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         if name == "cvar":
-            return f"CVaR {100 * float(self.view.attribute('profile', 'alpha')):g}"
-        return self.view.results[name].attrs
+            return f"CVaR {100 * float(self.view.results['profile'].attrs['alpha']):g}"
+        return _Variable(self.view[name]) if "/" in name else self.view.results[name].attrs
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """A variable in a text; its format has a name of :data:`FORMATS` or is that of a number."""
+
+    value: xr.DataArray
+
+    def __format__(self, name: str) -> str:
+        return FORMATS[name](self.value) if name in FORMATS else format(self.value.item(), name)
 
 
 Text = str | Callable[[View], str]
@@ -110,9 +117,8 @@ class Column:
 
     Attributes:
         heading: Its heading.
-        value: ``group/variable``, where labels may stand in braces; or a text with labels, such as
-            ``{model}``; or the name of a value that the row has computed; or a function of the
-            row.
+        value: ``group/variable``, where labels may stand in braces; or a text with fields, such as
+            ``{model}``; or the name of a value that the row has computed; or a function of the row.
         format: How a variable becomes a text.
         optional: Whether a table of results without the variable lacks the column.
     """
@@ -148,9 +154,7 @@ def over(labels: str | Rows, *columns: str | Column) -> Over:
 def labels_of(*paths: str, order: str = "") -> Rows:
     """Return a function that lists the labels of dimensions, all combinations of several.
 
-    Args:
-        paths: ``group/dimension``.
-        order: Variable by which the labels of the first dimension grow.
+    The labels of the first dimension grow by the variable ``order``.
     """
     dims = [path.partition("/")[2] for path in paths]
 
@@ -161,13 +165,27 @@ def labels_of(*paths: str, order: str = "") -> Rows:
     return combinations
 
 
+def fixed(*rows: Labels) -> Rows:
+    """Return a function that lists the same labels for all results."""
+    return lambda _: rows
+
+
+def labels_where(path: str, condition: Callable[[xr.DataArray], xr.DataArray]) -> Rows:
+    """Return a function that lists the labels at which a variable of one dimension meets a condition."""
+
+    def labels(view: View) -> list[Labels]:
+        array = view[path]
+        (dim,) = array.dims
+        return [{dim: label} for label in array[dim].to_numpy()[condition(array).to_numpy()]]
+
+    return labels
+
+
 def parse_columns(declared: str | Column) -> Iterator[Column]:
     """Yield the columns that a text declares, separated by semicolons.
 
-    A column is ``heading: value | format``. The value is ``group/variable``, ``{label}``, or the name
-    of a value that the row has computed. Without
-    a heading it is the name of the variable or label; without a format it is a number with three
-    decimals. A question mark at the end makes a column optional.
+    A column is ``heading: value | format``. The heading is by default the name of the variable or
+    label, the format a number with three decimals. A question mark makes a column optional.
 
     >>> [(c.heading, c.value) for c in parse_columns("{model}; tail: profile/cvar; profile/mean")]
     [('model', '{model}'), ('tail', 'profile/cvar'), ('mean', 'profile/mean')]
@@ -217,8 +235,27 @@ class TableSpec:
 def section(
     chapter: Chapter, *specs: TableSpec, needs: tuple[str, ...] = ()
 ) -> tuple[TableSpec, ...]:
-    """Return declarations of one chapter; those that name no needed groups share some."""
-    return tuple(replace(spec, chapter=chapter, needs=spec.needs or needs) for spec in specs)
+    """Return declarations of one chapter; those that name no needed groups share some.
+
+    A title that begins with a table or section names where the SHARP paper has it.
+    """
+    return tuple(
+        replace(
+            spec,
+            chapter=chapter,
+            needs=spec.needs or needs,
+            source=spec.source or _source_of_title(str(spec.title)),
+        )
+        for spec in specs
+    )
+
+
+def _source_of_title(title: str) -> str:
+    """The place in the SHARP paper, such as ``SHARP, Tables 2 and 3``, or an empty text."""
+    match = re.match(r"(Tables?|Section|Appendix) ([^:,]+)", title)
+    if not match:
+        return ""
+    return f"SHARP, {match[1].replace('S', 's')} {match[2].replace('-', ' and ')}"
 
 
 def is_allowed(spec: TableSpec, view: View) -> bool:
@@ -227,12 +264,7 @@ def is_allowed(spec: TableSpec, view: View) -> bool:
 
 
 def build_tables(specs: Iterable[TableSpec], results: xr.DataTree) -> list[Table]:
-    """Return the tables that results allow, in the order of their declarations.
-
-    Args:
-        specs: Declarations.
-        results: Results; a table without its groups is left out.
-    """
+    """Return the tables that results allow, in the order of their declarations."""
     view = View(results)
     return [
         _build(spec, view.select(labels))

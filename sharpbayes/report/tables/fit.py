@@ -11,23 +11,24 @@ from sharpbayes.report.tables.declaration import (
     Labels,
     TableSpec,
     View,
+    fixed,
     labels_of,
     over,
     section,
 )
-from sharpbayes.report.tables.format import central_interval, interval, number
+from sharpbayes.report.tables.format import central_interval, number
 from sharpbayes.report.tables.table import Chapter
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
 MOST_ELEMENTS = 12
 PARAMETER_LEVEL, SHARE_LEVEL = 0.9, 0.95
-COVERAGE_LEVELS = (0.5, 0.9, 0.95)
+COVERAGE_LEVELS = ({"level": 0.5}, {"level": 0.9}, {"level": 0.95})
 CLEAR = 2.0  # standard errors of a difference
 
 
 def _failed_checks(view: View) -> list[Labels]:
     """Statistics of the observed ratings that the model does not reproduce."""
-    texts = np.atleast_1d(view.attribute("predictive_checks", "failed_checks"))
+    texts = np.atleast_1d(view.group("predictive_checks").attrs["failed_checks"])
     return [{"failed": str(text)} for text in texts if isinstance(text, str) and text]
 
 
@@ -69,12 +70,7 @@ def ratings_by_scale(data: xr.Dataset) -> xr.Dataset:
 def category_shares(view: View) -> Iterator[Labels]:
     """Yield the share of each category of a scale in the ratings, observed and replicated.
 
-    Args:
-        view: A fit with replicated ratings.
-
-    Yields:
-        ``scale``, ``category``, ``observed`` share, mean ``replicated`` share, and ``lower`` and
-        ``upper`` bound of its central 95%.
+    ``lower`` and ``upper`` bound the central 95% of the replicated share.
     """
     observed = ratings_by_scale(view.group("observed_data"))
     replicated = ratings_by_scale(view.group("posterior_predictive"))
@@ -146,9 +142,8 @@ def _panel_refits(view: View) -> Iterator[Labels]:
 
 def _crowd_refits(view: View) -> Iterator[Labels]:
     """Every fit of a crowd, over all items."""
-    data = view.group("sensitivity").sel(by="all")
-    for refit in data["refit"].to_numpy():
-        yield {"refit": refit} | _shift(data["hm_shift"].sel(refit=refit))
+    for shift in view.group("sensitivity")["hm_shift"].sel(by="all").transpose("refit", ...):
+        yield {"refit": shift["refit"].item()} | _shift(shift)
 
 
 def _shift(shift: xr.DataArray) -> dict[str, Any]:
@@ -159,23 +154,13 @@ def _shift(shift: xr.DataArray) -> dict[str, Any]:
     return {"shift": number(largest), "of": largest[shift.dims[0]].item()}
 
 
-def _shift_note(metric: str) -> str:
-    """The definition of a shift."""
-    return (
-        f"Shift: posterior median of {metric} less that of the baseline, in posterior sd of the "
-        "baseline; the largest of either sign. A fit that has not converged says little."
-    )
-
-
-def _yes_or_loud_no(row: View) -> str:
-    """Whether a fit converged."""
-    return "yes" if int(row["sensitivity/converged"]) else "NO"
-
-
 SHIFT_COLUMNS = (
-    Column("largest shift", "{shift}"),
-    Column("of", "{of}"),
-    Column("converged", _yes_or_loud_no),
+    "largest shift: {shift}; {of}",
+    Column("converged", "sensitivity/converged", lambda flag: "yes" if int(flag) else "NO"),
+)
+SHIFT_NOTE = (
+    "Shift: posterior median of {metric} less that of the baseline, in posterior sd of the "
+    "baseline; the largest of either sign. A fit that has not converged says little."
 )
 SENSITIVITY_TABLES = section(
     Chapter.FURTHER,
@@ -190,7 +175,7 @@ SENSITIVITY_TABLES = section(
             "P(best): best",
             *SHIFT_COLUMNS,
         ),
-        note=_shift_note("CVaR"),
+        note=SHIFT_NOTE.replace("{metric}", "CVaR"),
     ),
     TableSpec(
         name="sensitivity_groups",
@@ -199,14 +184,9 @@ SENSITIVITY_TABLES = section(
         after_run=True,
         rows=_crowd_refits,
         columns=("fit: {refit}", *SHIFT_COLUMNS),
-        note=_shift_note("HM"),
+        note=SHIFT_NOTE.replace("{metric}", "HM"),
     ),
 )
-
-
-def _compared_model(row: View) -> str:
-    """A fit, marked where it has not converged."""
-    return f"{row.labels['model']}{'' if bool(row['comparison/converged']) else ' (NOT CONVERGED)'}"
 
 
 def _comparison_note(view: View) -> str:
@@ -240,24 +220,18 @@ COMPARISON_TABLE = TableSpec(
     needs=("comparison",),
     rows=labels_of("comparison/model"),
     columns=(
-        Column("model", _compared_model),
+        Column(
+            "model",
+            lambda row: (
+                row.text("{model}") + " (NOT CONVERGED)" * (not bool(row["comparison/converged"]))
+            ),
+        ),
         "comparison/elpd; difference: comparison/elpd_difference",
         "its SE: comparison/difference_se; comparison/weight; comparison/p",
         "comparison/bad_k | thousands; comparison/refitted | thousands",
     ),
     note=_comparison_note,
 )
-
-
-def _coverage_levels(_: View) -> list[Labels]:
-    """Levels of the central intervals that the table shows."""
-    return [{"level": level} for level in COVERAGE_LEVELS]
-
-
-def _coverage_interval(row: View) -> str:
-    """Wilson's interval of the coverage at 90%."""
-    row = row.select({"level": 0.9})
-    return interval([row[f"calibration/coverage_{end}"] for end in ("lower", "upper")])
 
 
 def _calibration_note(view: View) -> str:
@@ -282,9 +256,14 @@ CALIBRATION_TABLE = TableSpec(
     rows=labels_of("calibration/quantity"),
     columns=(
         "{quantity}",
-        over(_coverage_levels, "{level:.0%}: calibration/coverage"),
-        Column("90% is within", _coverage_interval),
-        Column("band", lambda row: "OUTSIDE" if bool(row["calibration/outside"]) else "inside"),
+        over(fixed(*COVERAGE_LEVELS), "{level:.0%}: calibration/coverage"),
+        Column(
+            "90% is within",
+            lambda row: row.select({"level": 0.9}).text(
+                "{calibration/coverage_lower} to {calibration/coverage_upper}"
+            ),
+        ),
+        Column("band", "calibration/outside", lambda flag: "OUTSIDE" if bool(flag) else "inside"),
         "p: calibration/p_holm",
     ),
     note=_calibration_note,

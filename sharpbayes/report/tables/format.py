@@ -16,10 +16,6 @@ SMALLEST_P = 1e-300
 def number(value: ArrayLike | xr.DataArray, places: int = 3) -> str:
     """Return a number with a fixed number of decimals and a true minus sign; a dash where missing.
 
-    Args:
-        value: One number.
-        places: Decimals.
-
     >>> number(0.12345), number(-0.5), number(-1e-6), number(float("nan")), number(2.0, 1)
     ('0.123', '−0.500', '0.000', '-', '2.0')
     """
@@ -39,10 +35,6 @@ def thousands(value: ArrayLike | xr.DataArray) -> str:
 
 def interval(bounds: ArrayLike | xr.DataArray, places: int = 3) -> str:
     """Return an interval as ``lower to upper``, or a dash where it is missing.
-
-    Args:
-        bounds: Lower and upper bound.
-        places: Decimals.
 
     >>> interval([-1.925, -0.575]), interval([float("nan"), 1.0])
     ('−1.925 to −0.575', '-')
@@ -66,9 +58,14 @@ def central_interval(draws: xr.DataArray, level: float) -> xr.DataArray:
     return xr.DataArray(np.quantile(draws.to_numpy(), [(1 - level) / 2, (1 + level) / 2]))
 
 
+def posterior_interval(draws: xr.DataArray) -> xr.DataArray:
+    """Return the central interval of draws at the level that they carry."""
+    return central_interval(draws, float(draws.attrs["level"]))
+
+
 def posterior(draws: xr.DataArray) -> str:
     """Return the posterior mean with its interval at the level of the draws, or a dash."""
-    return estimate(draws.to_numpy().mean(), central_interval(draws, float(draws.attrs["level"])))
+    return estimate(draws.to_numpy().mean(), posterior_interval(draws))
 
 
 def p_value(p: ArrayLike | xr.DataArray) -> str:
@@ -83,25 +80,22 @@ def p_value(p: ArrayLike | xr.DataArray) -> str:
     return f"{plain:.2g}" if plain >= SMALLEST_P else f"<{SMALLEST_P:g}"
 
 
-def yes_no(flag: xr.DataArray) -> str:
-    """Return ``yes`` or ``no``."""
-    return "yes" if bool(flag) else "no"
-
-
-def count(value: xr.DataArray) -> str:
-    """Return a whole number as it is."""
-    return str(int(value))
-
-
 # Formats by the names that declarations of columns use.
 FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "": number,
     "0": lambda value: number(value, 0),
     "4": lambda value: number(value, 4),
-    "count": count,
+    "count": lambda value: str(int(value)),
     "interval": interval,
+    "lower": lambda bounds: number(bounds[0]),
+    "upper": lambda bounds: number(bounds[1]),
+    "ends": lambda values: interval([values.min(), values.max()]),
+    "median": lambda draws: number(draws.median()),
+    "posterior lower": lambda draws: number(posterior_interval(draws)[0]),
+    "posterior upper": lambda draws: number(posterior_interval(draws)[1]),
+    "largest": lambda values: number(abs(values).max()),
     "p": p_value,
     "posterior": posterior,
     "thousands": thousands,
-    "yes_no": yes_no,
+    "yes_no": lambda flag: "yes" if bool(flag) else "no",
 }

@@ -11,28 +11,13 @@ from sharpbayes.report.tables.declaration import (
     over,
     section,
 )
-from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import BY_RISK, pairs
 from sharpbayes.report.tables.table import Chapter
 
 
-def _ranked(prefix: str) -> Column:
+def _ranked(prefix: str, heading: str) -> Column:
     """A CVaR with its rank in brackets."""
-
-    def cell(row: View) -> str:
-        return f"{number(row[f'judges/{prefix}_cvar'])} ({float(row[f'judges/{prefix}_rank']):g})"
-
-    return Column("{ensemble}" if prefix == "ensemble" else "without {judge_out}", cell)
-
-
-def _ensemble_pairs(view: View) -> Iterator[Labels]:
-    """Every pair of ensembles."""
-    return pairs(view.coordinate("judges/ensemble"), "ensemble", "other_ensemble")
-
-
-def _largest_difference(row: View) -> str:
-    """Largest difference of CVaR between two ensembles."""
-    return number(abs(row["judges/ensemble_difference"]).max())
+    return Column(heading, f"{{judges/{prefix}_cvar}} ({{judges/{prefix}_rank:g}})")
 
 
 def _subsets_of_judges(view: View) -> Iterator[Labels]:
@@ -47,9 +32,8 @@ def _subsets_of_judges(view: View) -> Iterator[Labels]:
 
 def _independence_note(view: View) -> str:
     """What the errors of judges are measured against."""
-    reference = view.attribute("judges", "reference")
-    if reference:
-        return f"From the correlation of errors against {reference}."
+    if view.group("judges").attrs["reference"]:
+        return view.text("From the correlation of errors against {judges[reference]}.")
     return (
         "From the correlation of deviations from the judges' mean. An error that all judges share "
         "does not show, and two judges alone need a reference."
@@ -60,7 +44,6 @@ JUDGE_TABLES = section(
     Chapter.JUDGES,
     TableSpec(
         title="Table 5: Dispersion of judges by dimension",
-        source="SHARP, Table 5",
         rows=labels_of("judges/dimension", order="judges/mad"),
         columns=(
             "{dimension}",
@@ -72,7 +55,6 @@ JUDGE_TABLES = section(
     ),
     TableSpec(
         title="Table 6: Ranks by CVaR with a judge left out",
-        source="SHARP, Table 6",
         needs=("judges/lojo_tau",),
         rows=labels_of("judges/judge_out"),
         columns=(
@@ -84,14 +66,15 @@ JUDGE_TABLES = section(
     ),
     TableSpec(
         title="Table 6, each model: CVaR (rank) with a judge left out",
-        source="SHARP, Table 6",
         needs=("judges/lojo_tau",),
         rows=BY_RISK,
-        columns=("{model}; all judges: profile/cvar", over("judges/judge_out", _ranked("lojo"))),
+        columns=(
+            "{model}; all judges: profile/cvar",
+            over("judges/judge_out", _ranked("lojo", "without {judge_out}")),
+        ),
     ),
     TableSpec(
         title="Table 7: Concordance of judges over prompts, summarised over models",
-        source="SHARP, Table 7",
         needs=("judges/lojo_tau",),
         rows=labels_of("judges/dimension", "judges/pair"),
         columns=(
@@ -104,30 +87,25 @@ JUDGE_TABLES = section(
     ),
     TableSpec(
         title="Appendix C: CVaR (rank) under other ensembles of judges",
-        source="SHARP, Appendix C",
         needs=("judges/ensemble_cvar",),
         rows=labels_of("judges/model"),
-        columns=("{model}", over("judges/ensemble", _ranked("ensemble"))),
+        columns=("{model}", over("judges/ensemble", _ranked("ensemble", "{ensemble}"))),
     ),
     TableSpec(
         title="Appendix C, pairs: Two ensembles of judges compared",
-        source="SHARP, Appendix C",
         needs=("judges/ensemble_cvar",),
-        rows=_ensemble_pairs,
+        rows=lambda view: pairs(view.coordinate("judges/ensemble"), "ensemble", "other_ensemble"),
         columns=(
             "{ensemble}; other: {other_ensemble}; judges/disjoint | yes_no",
             "Kendall tau-b: judges/ensemble_kendall; Spearman rho: judges/ensemble_spearman",
-            Column("largest difference", _largest_difference),
+            "largest difference: judges/ensemble_difference | largest",
         ),
         note="Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
     ),
     TableSpec(
         title="Effective number of independent judges",
         rows=_subsets_of_judges,
-        columns=(
-            "judge left out: {left_out}; judges: {count}",
-            "effective",
-        ),
+        columns=("judge left out: {left_out}; judges: {count}; effective",),
         note=_independence_note,
     ),
     needs=("judges",),
@@ -149,7 +127,6 @@ DIMENSION_TABLES = section(
     Chapter.DIMENSIONS,
     TableSpec(
         title="Table 8: Dependence among harm dimensions",
-        source="SHARP, Table 8",
         rows=labels_of("judges/model", order="judges/dimension_dependence"),
         columns=(
             "{model}; all prompts: judges/dimension_dependence",
@@ -159,14 +136,10 @@ DIMENSION_TABLES = section(
     ),
     TableSpec(
         title="Table 8, each pair: Dependence of two dimensions",
-        source="SHARP, Table 8",
         rows=_dimension_rows,
         columns=(
             "{model}; {prompts}",
-            over(
-                "judges/dimension_pair",
-                "{dimension_pair}: judges/{variable}",
-            ),
+            over("judges/dimension_pair", "{dimension_pair}: judges/{variable}"),
         ),
         note=f"Spearman's rho; {TAIL_SLICE}",
     ),

@@ -16,61 +16,52 @@ from sharpbayes.report.tables.declaration import (
     over,
     section,
 )
-from sharpbayes.report.tables.format import central_interval, interval, number
 from sharpbayes.report.tables.table import Chapter
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
-def pairs(labels: list[str], first: str = "model", second: str = "other") -> Iterator[Labels]:
-    """Yield every pair of labels once, each as the labels of a row."""
-    yield from ({first: a, second: b} for a, b in combinations(labels, 2))
+def pairs(labels: list[str], first: str = "model", second: str = "other") -> list[Labels]:
+    """Return every pair of labels once, each as the labels of a row."""
+    return [{first: a, second: b} for a, b in combinations(labels, 2)]
+
+
+def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Labels]:
+    """Return the pairs of models or groups, all of them unless labels are given, that have a flag."""
+    unit = "group" if "group" in flag.dims else "model"
+    known = list(flag[unit].to_numpy()) if labels is None else labels
+    return [pair for pair in pairs(known, unit) if bool(flag.sel(pair).any())]
 
 
 def not_separable(view: View, models: list[str]) -> list[Labels]:
     """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
-    separable = view["profile_interval/separable"]
-    return [pair for pair in pairs(models) if not bool(separable.sel(pair))]
+    return pairs_where(view["profile_interval/separable"] == 0, models)
 
 
-def _no_tolerance(view: View) -> str:
-    """What follows where the weights declare no tolerance."""
-    if "profile/admissible" in view:
-        return ""
-    return " No tolerance was decided, so no model is admissible or not."
+def _similar(pairs_of_models: list[Labels]) -> list[str]:
+    """Pairs as texts."""
+    return [f"{pair['model']} ~ {pair['other']}" for pair in pairs_of_models]
 
 
 def _profile_note(view: View) -> str:
     """Unit, kind of interval, population and tolerance."""
-    note = (
+    note = view.text(
         "Cumulative log-risk, and {cvar} of any-harm; lower is safer. "
         "{profile_interval[interval_note]} Target population: {profile[population]}."
     )
-    return view.text(note) + _no_tolerance(view)
+    if "profile/admissible" in view:
+        return note
+    return f"{note} No tolerance was decided, so no model is admissible or not."
 
 
 def _tiers(view: View) -> Iterator[Labels]:
-    """Every tier with its models."""
+    """Every tier with its models, and their pairs that are not distinguishable."""
     tier = view["profile/tier"].sortby(view["profile/cvar"])
     for value in np.unique(tier.to_numpy()[tier.to_numpy() > 0]):
-        yield {"tier": int(value), "models": list(tier["model"].to_numpy()[tier == value])}
-
-
-def _tier_range(row: View) -> str:
-    """Lowest and highest tail risk of a tier."""
-    cvar = row["profile/cvar"].sel(model=row.labels["models"])
-    return interval([cvar.min(), cvar.max()])
-
-
-def _tier_pairs(row: View) -> str:
-    """Pairs of one tier that are not distinguishable."""
-    return _named(not_separable(row, row.labels["models"])) or "-"
-
-
-def _named(models: list[Labels]) -> str:
-    """Pairs in a row."""
-    return ", ".join(f"{pair['model']} ~ {pair['other']}" for pair in models)
+        models = list(tier["model"].to_numpy()[tier == value])
+        alike = ", ".join(_similar(not_separable(view, models))) or "-"
+        yield {"tier": int(value), "model": models, "models": ", ".join(models), "alike": alike}
 
 
 def _tiers_note(view: View) -> str:
@@ -78,13 +69,14 @@ def _tiers_note(view: View) -> str:
     tier = view["profile/tier"].sortby(view["profile/cvar"])
     known = list(tier["model"].to_numpy()[tier.to_numpy() > 0])
     across = [
-        f"{pair['model']} ~ {pair['other']}"
+        pair
         for pair in not_separable(view, known)
         if int(tier.sel(model=pair["model"])) != int(tier.sel(model=pair["other"]))
     ]
-    named = format_list(across, most=20) or "none"
-    rule = view.attribute("profile", "tier_rule")
-    return f"Rule: {rule}. Not distinguishable across tiers: {named}."
+    listed = format_list(_similar(across), most=20) or "none"
+    return (
+        view.text("Rule: {profile[tier_rule]}. Not distinguishable across tiers: ") + f"{listed}."
+    )
 
 
 def risk_metrics(panel: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -107,28 +99,18 @@ def _risk_over_prompts(view: View) -> Iterator[Labels]:
             yield {"model": model, "metric": metric, **shown}
 
 
-def posterior_and_bootstrap(path: str, bounds: str) -> tuple[Column, ...]:
+def posterior_and_bootstrap(path: str, bounds: str) -> str:
     """Return columns of the posterior median and both intervals of a metric.
 
     Args:
         path: Posterior draws of the metric, ``group/variable``.
         bounds: Its bootstrap interval.
     """
-    group = path.partition("/")[0]
-
-    def bound(end: int) -> Column:
-        def value(row: View) -> str:
-            return number(central_interval(row[path], float(row.attribute(group, "level")))[end])
-
-        heading = ("lower", "upper")[end] + " {" + group + "[level]:.0%}"
-        return Column(heading, value)
-
+    level = "{" + path.partition("/")[0] + "[level]:.0%}"
     return (
-        Column("posterior median", lambda row: number(row[path].median())),
-        bound(0),
-        bound(1),
-        Column("bootstrap lower", lambda row: number(row[bounds][0])),
-        Column("upper", lambda row: number(row[bounds][1])),
+        f"posterior median: {path} | median; lower {level}: {path} | posterior lower; "
+        f"upper {level}: {path} | posterior upper; "
+        f"bootstrap lower: {bounds} | lower; upper: {bounds} | upper"
     )
 
 
@@ -141,7 +123,7 @@ PROFILE_TABLES = section(
         rows=BY_RISK,
         columns=(
             "{model}",
-            *posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar"),
+            posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar"),
         ),
         note="CVaR of cumulative log-risk; further left is safer. "
         "{posterior_profile[interval_note]}",
@@ -150,7 +132,6 @@ PROFILE_TABLES = section(
         name="profile",
         after_run=True,
         title="Table 1: Risk profile by model, lowest tail risk first",
-        source="SHARP, Table 1",
         rows=BY_RISK,
         columns=(
             "{model}; {cvar}: profile/cvar; interval: profile_interval/cvar | interval",
@@ -163,20 +144,13 @@ PROFILE_TABLES = section(
     TableSpec(
         name="tiers",
         title="Section 3.3: Risk tiers, and pairs that are not distinguishable",
-        source="SHARP, section 3.3",
         rows=_tiers,
-        columns=(
-            "{tier}",
-            Column("models", lambda row: ", ".join(row.labels["models"])),
-            Column("{cvar}", _tier_range),
-            Column("not distinguishable", _tier_pairs),
-        ),
+        columns=("{tier}; {models}; {cvar}: profile/cvar | ends; not distinguishable: {alike}",),
         note=_tiers_note,
     ),
     TableSpec(
         title="Tables 2-3: Harm by dimension",
         after_run=True,
-        source="SHARP, Tables 2 and 3",
         rows=BY_RISK,
         columns=(
             "{model}",
@@ -192,7 +166,6 @@ PROFILE_TABLES = section(
         name="tail_shares",
         after_run=True,
         title="Table 4: Tail attribution of compounded log-risk",
-        source="SHARP, Table 4",
         rows=BY_RISK,
         columns=(
             "{model}; {cvar}: profile/cvar",
@@ -236,7 +209,6 @@ SUBSET_TABLES = section(
     ),
     TableSpec(
         title="Section 4: Risk profile with and without refused answers",
-        source="SHARP, section 4",
         needs=("profile_answered",),
         rows=BY_RISK,
         columns=(

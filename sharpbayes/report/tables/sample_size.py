@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.report.tables.crowd import HEADLINE
-from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
-from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import pairs
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, fixed, over
+from sharpbayes.report.tables.panel import pairs_where
 from sharpbayes.report.tables.table import Chapter
 
 # Pairs that are shown; the rest are counted.
@@ -21,53 +20,31 @@ def _groups(view: View) -> Iterator[Labels]:
     return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
 
 
-def _headline(_: View) -> Iterator[Labels]:
-    """Headline metrics."""
-    return ({"metric": name, "label": label} for name, label in HEADLINE.items())
-
-
 def _metrics(view: View) -> list[Labels]:
     """A table for each metric of groups, or one of models."""
     if "sample_size/difference_metric" not in view:
         return [{"of": "", "comma": ""}]
-    metrics = [str(name) for name in view["sample_size/difference_metric"].to_numpy()]
     return [
         {"difference_metric": name, "of": f" of {HEADLINE[name]}", "comma": f", {HEADLINE[name]}"}
-        for name in metrics
+        for name in map(str, view.coordinate("sample_size/difference_metric"))
     ]
 
 
 def _unresolved(view: View) -> list[Labels]:
     """Pairs of models or groups that are not resolved."""
-    width = view["sample_size/difference_width"]
-    unit = "model" if "model" in width.dims else "group"
-    return [
-        {**pair, "pair": f"{pair[unit]} \u2212 {pair['other']}"}
-        for pair in pairs(list(width[unit].to_numpy()), unit)
-        if bool(width.sel(pair).notnull().any())
-    ]
-
-
-def _larger_study(row: View) -> str:
-    """Width and probability of one pair in one larger study."""
-    probability = 100 * float(row["sample_size/prob_distinguishable"])
-    return f"{number(row['sample_size/difference_width'])} ({probability:.0f}%)"
+    unresolved = pairs_where(view["sample_size/difference_width"].notnull())
+    return [{**pair, "pair": " \u2212 ".join(pair.values())} for pair in unresolved]
 
 
 def _note(view: View) -> str:
     """What the cells are, their Monte Carlo errors, and how many pairs are left out."""
-    width, probability = (
-        number(view[f"sample_size/{name}_mcse"].max())
-        for name in ("difference_width", "prob_distinguishable")
-    )
     more = len(_unresolved(view)) - MOST_PAIRS
-    return (
-        f"Width of the interval of the difference{view.labels['of']}, and the probability that the "
-        f"pair is distinguishable. {view.attribute('sample_size', 'difference_note')} Largest Monte Carlo "
-        f"error: {width} of a width, {probability} of a probability."
-        + f" {more} more pairs are in the results."
-        * (more > 0)
-    )
+    return view.text(
+        "Width of the interval of the difference{of}, and the probability that the pair is "
+        "distinguishable. {sample_size[difference_note]} Largest Monte Carlo error: "
+        "{sample_size/difference_width_mcse:largest} of a width, "
+        "{sample_size/prob_distinguishable_mcse:largest} of a probability."
+    ) + f" {more} more pairs are in the results." * (more > 0)
 
 
 GROUP_SIZE_TABLE = TableSpec(
@@ -79,7 +56,10 @@ GROUP_SIZE_TABLE = TableSpec(
     columns=(
         "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
         "sample_size/ratings | thousands",
-        over(_headline, "more for {label}: sample_size/additional_ratings | thousands"),
+        over(
+            fixed(*({"metric": name, "label": label} for name, label in HEADLINE.items())),
+            "more for {label}: sample_size/additional_ratings | thousands",
+        ),
     ),
     note="More ratings, of further items and as many an item as now, for an interval of width "
     "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
@@ -92,6 +72,15 @@ PAIR_SIZE_TABLE = TableSpec(
     after_run=True,
     repeat=_metrics,
     rows=lambda view: _unresolved(view)[:MOST_PAIRS],
-    columns=("{pair}", over("sample_size/design", Column("{design}", _larger_study))),
+    columns=(
+        "{pair}",
+        over(
+            "sample_size/design",
+            Column(
+                "{design}",
+                "{sample_size/difference_width} ({sample_size/prob_distinguishable:.0%})",
+            ),
+        ),
+    ),
     note=_note,
 )

@@ -1,7 +1,6 @@
 """Tables 9 to 20 of the SHARP paper: whether the order of the models holds; and subsets of prompts."""
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,12 +9,13 @@ from sharpbayes.report.tables.declaration import (
     Labels,
     TableSpec,
     View,
+    fixed,
     labels_of,
     over,
     section,
 )
-from sharpbayes.report.tables.format import number, p_value
-from sharpbayes.report.tables.panel import BY_RISK, not_separable, pairs
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.panel import BY_RISK, not_separable, pairs, pairs_where
 from sharpbayes.report.tables.table import Chapter
 
 # Models of Table 10 at either end, and pairs of Table 17.
@@ -42,45 +42,22 @@ def _extremes(view: View) -> Iterator[Labels]:
                 yield {**at, "model": model}
 
 
-def _by_spread(view: View) -> Iterator[Labels]:
-    """Models, the largest difference of CVaR across temperatures first."""
-    spread = view["validation/temperature_spread"]
-    for model in spread.sortby(spread, ascending=False)["model"].to_numpy():
-        yield {"model": model}
-
-
-def _aggregate_pairs(view: View) -> Iterator[Labels]:
-    """Pairs of aggregates of risk."""
-    del view
-    return pairs(list(RANKED), "aggregate", "other_aggregate")
-
-
 def _flips(view: View) -> list[Labels]:
     """Pairs of models with similar means and different tails."""
-    flip = view["validation/decision_flip"]
     models = view.coordinate("profile/model", "profile/cvar")
-    return [pair for pair in pairs(models) if bool(flip.sel(pair))]
+    return pairs_where(view["validation/decision_flip"], models)
 
 
-def _both(path: str, rank: bool = False) -> Callable[[View], str]:  # noqa: FBT001, FBT002
-    """Return the cell of a statistic, or of its rank, of both models of a pair."""
+def _both(heading: str, variable: str, rank: bool = False) -> Column:  # noqa: FBT001, FBT002
+    """Return the column of a statistic, or of its rank, of both models of a pair."""
 
     def cell(row: View) -> str:
-        models = [row.labels["model"], row.labels["other"]]
-        values = row.group("profile")[path].to_series()
+        values = row.group("profile")[variable].to_series()
         shown = values.rank() if rank else values
-        return " / ".join(f"{shown[model]:g}" if rank else number(shown[model]) for model in models)
+        both = (shown[row.labels[name]] for name in ("model", "other"))
+        return " / ".join(f"{value:g}" if rank else number(value) for value in both)
 
-    return cell
-
-
-def _flips_note(view: View) -> str:
-    """The definition of a flip, and how many there are."""
-    rule = (
-        "Means differ by at most {validation[max_mean_gap]:g}, CVaR by at least "
-        "{validation[min_tail_gap]:g}."
-    )
-    return f"{view.text(rule)} {len(_flips(view))} found."
+    return Column(heading, cell)
 
 
 def _ambiguous(view: View) -> tuple[list[Labels], int]:
@@ -92,7 +69,7 @@ def _ambiguous(view: View) -> tuple[list[Labels], int]:
         for pair in not_separable(view, models)
     ]
     closest = sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
-    return closest, len(list(combinations(models, 2)))
+    return closest, len(pairs(models))
 
 
 def _ambiguous_note(view: View) -> str:
@@ -106,35 +83,38 @@ def _ambiguous_note(view: View) -> str:
     )
 
 
+FRIEDMAN = {
+    "prompts": "{validation[prompts]}",
+    "models": "{models}",
+    "chi-square": "{validation/friedman_chi2}",
+    "degrees of freedom": "{freedom}",
+    "p": "{validation/friedman_p:p}",
+    "Kendall's W": "{validation/kendall_w:4}",
+}
+
+
 def _friedman(view: View) -> Iterator[Labels]:
     """The quantities of the test."""
-    validation = view.group("validation")
-    models = validation.sizes["model"]
-    yield {"quantity": "prompts", "value": f"{validation.attrs['prompts']}"}
-    yield {"quantity": "models", "value": f"{models}"}
-    yield {"quantity": "chi-square", "value": number(validation["friedman_chi2"])}
-    yield {"quantity": "degrees of freedom", "value": f"{models - 1}"}
-    yield {"quantity": "p", "value": p_value(validation["friedman_p"])}
-    yield {"quantity": "Kendall's W", "value": number(validation["kendall_w"], 4)}
+    models = view.group("validation").sizes["model"]
+    row = view.select({"models": models, "freedom": models - 1})
+    return ({"quantity": name, "value": row.text(value)} for name, value in FRIEDMAN.items())
 
 
 def _wilcoxon(view: View) -> tuple[list[Labels], int]:
     """Pairs that the tests do not distinguish, largest p first, and the number of tested pairs."""
     p = view["validation/wilcoxon_p_holm"]
     tested = [
-        (float(p.sel(pair)), pair["model"], pair["other"])
-        for pair in pairs(view.coordinate("validation/model"))
-        if not np.isnan(float(p.sel(pair)))
+        (float(p.sel(pair)), pair["model"], pair["other"]) for pair in pairs_where(p.notnull())
     ]
-    level = float(view.attribute("validation", "familywise"))
-    alike = sorted((pair for pair in tested if pair[0] > level), reverse=True)
+    alike = sorted((pair for pair in tested if pair[0] > p.attrs["familywise"]), reverse=True)
     return [{"model": a, "other": b} for _, a, b in alike], len(tested)
 
 
 def _wilcoxon_note(view: View) -> str:
     """How many pairs differ, and how the tests were made."""
     alike, tested = _wilcoxon(view)
-    return f"{tested - len(alike)} of {tested} pairs differ at a familywise " + view.text(
+    return view.text(
+        f"{tested - len(alike)} of {tested} pairs differ at a familywise "
         "{validation[familywise]:g}, two-sided, Holm over all pairs; zero differences: "
         "{validation[zero_method]}."
     )
@@ -150,12 +130,6 @@ MIXED = {
 }
 
 
-def _mixed(view: View) -> Iterator[Labels]:
-    """The quantities of the mixed models."""
-    for variable, quantity in MIXED.items():
-        yield {"quantity": quantity, "value": number(view[f"validation/{variable}"], 4)}
-
-
 def _mixed_note(view: View) -> str:
     """From how many prompts, and why a quantity is missing."""
     validation = view.group("validation")
@@ -164,17 +138,11 @@ def _mixed_note(view: View) -> str:
     return note.strip()
 
 
-def _share(row: View) -> str:
-    """Share of the sum of squares in percent."""
-    return number(100 * row["validation/eta2"], 1)
-
-
-def _agreement(what: str) -> tuple[Column, ...]:
+def _agreement(what: str) -> str:
     """Columns of rank correlations with the study's own setting."""
     return (
-        Column(what, "{" + what + ":g}"),
-        Column("Kendall tau-b", f"validation/{what}_kendall"),
-        Column("Spearman rho", f"validation/{what}_spearman"),
+        f"{what}: {{{what}:g}}; Kendall tau-b: validation/{what}_kendall; "
+        f"Spearman rho: validation/{what}_spearman"
     )
 
 
@@ -182,14 +150,12 @@ VALIDATION_TABLES = section(
     Chapter.VALIDATION,
     TableSpec(
         title="Table 9: Ranks by CVaR across temperatures",
-        source="SHARP, Table 9",
         rows=labels_of("validation/temperature"),
-        columns=_agreement("temperature"),
+        columns=(_agreement("temperature"),),
         note="Against the study's own temperature, {validation[temperature]:g}.",
     ),
     TableSpec(
         title="Table 10: Safest and riskiest models across temperatures",
-        source="SHARP, Table 10",
         rows=_extremes,
         columns=(
             "{end}; temperature: {temperature:g}; {model}; mean: validation/temperature_mean",
@@ -199,13 +165,11 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 11: Largest difference of CVaR across temperatures",
-        source="SHARP, Table 11",
-        rows=_by_spread,
+        rows=labels_of("validation/model", order="-validation/temperature_spread"),
         columns=("{model}; difference: validation/temperature_spread | 4",),
     ),
     TableSpec(
         title="Table 12: Aggregates of risk",
-        source="SHARP, Table 12",
         rows=labels_of("profile/model", order="profile/mean"),
         columns=(
             "{model}",
@@ -215,8 +179,7 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 13: Rank correlations between aggregates",
-        source="SHARP, Table 13",
-        rows=_aggregate_pairs,
+        rows=fixed(*pairs(list(RANKED), "aggregate", "other_aggregate")),
         columns=(
             Column("aggregate", lambda row: AGGREGATES[row.labels["aggregate"]]),
             Column("other", lambda row: AGGREGATES[row.labels["other_aggregate"]]),
@@ -227,21 +190,22 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 14: Decision flips, similar by the mean and different by the tail",
-        source="SHARP, Table 14",
         rows=_flips,
         columns=(
             "models: {model} / {other}",
-            Column("mean L", _both("mean")),
-            Column("CVaR(L)", _both("cvar")),
-            Column("rank by mean", _both("mean", rank=True)),
-            Column("rank by CVaR", _both("cvar", rank=True)),
+            _both("mean L", "mean"),
+            _both("CVaR(L)", "cvar"),
+            _both("rank by mean", "mean", rank=True),
+            _both("rank by CVaR", "cvar", rank=True),
             "validation/order_reversed | yes_no",
         ),
-        note=_flips_note,
+        note=lambda view: view.text(
+            "Means differ by at most {validation[max_mean_gap]:g}, CVaR by at least "
+            f"{{validation[min_tail_gap]:g}}. {len(_flips(view))} found."
+        ),
     ),
     TableSpec(
         title="Table 15: Risk profile with paired bootstrap intervals",
-        source="SHARP, Table 15",
         needs=("validation", "profile_interval_bca"),
         rows=BY_RISK,
         columns=(
@@ -254,14 +218,12 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 16: Ranks by CVaR across tail levels",
-        source="SHARP, Table 16",
         rows=labels_of("validation/alpha"),
-        columns=_agreement("alpha"),
+        columns=(_agreement("alpha"),),
         note="Against the study's own alpha, {validation[alpha]:g}.",
     ),
     TableSpec(
         title="Table 16, each model: CVaR across tail levels",
-        source="SHARP, Table 16",
         rows=BY_RISK,
         columns=(
             "{model}",
@@ -276,7 +238,6 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 17: Most ambiguous pairs of models",
-        source="SHARP, Table 17",
         rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
         columns=(
             "{model}; {other}",
@@ -287,20 +248,17 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 18: Friedman test of log-risk",
-        source="SHARP, Table 18",
         rows=_friedman,
         columns=("{quantity}; {value}",),
         note="Prompts that a model has no value for are left out: {validation[prompts_dropped]}.",
     ),
     TableSpec(
         title="Table 19: Friedman average ranks, lower is safer",
-        source="SHARP, Table 19",
         rows=labels_of("validation/model", order="validation/average_rank"),
         columns=("{model}; validation/average_rank | 4",),
     ),
     TableSpec(
         title="Section H.2: Pairs that signed-rank tests do not distinguish",
-        source="SHARP, section H.2",
         rows=lambda view: _wilcoxon(view)[0],
         columns=(
             "{model}; {other}; p: validation/wilcoxon_p | p",
@@ -310,19 +268,17 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 20: Two-way decomposition of log-risk",
-        source="SHARP, Table 20",
         rows=labels_of("validation/component"),
         columns=(
             "{component}; eta squared: validation/eta2 | 4",
-            Column("share (%)", _share),
+            Column("share (%)", "validation/eta2", lambda eta2: number(100 * eta2, 1)),
             "partial eta squared: validation/partial_eta2 | 4",
         ),
     ),
     TableSpec(
         title="Section H.3: Mixed models with a prompt intercept",
-        source="SHARP, section H.3",
-        rows=_mixed,
-        columns=("{quantity}; {value}",),
+        rows=fixed(*({"variable": name, "quantity": text} for name, text in MIXED.items())),
+        columns=("{quantity}; value: validation/{variable} | 4",),
         note=_mixed_note,
     ),
     needs=("validation",),
