@@ -16,6 +16,7 @@ from sharpbayes.report.tables.declaration import (
     labels_of,
     labels_where,
     over,
+    section,
 )
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import pairs_where, posterior_and_bootstrap
@@ -179,173 +180,175 @@ def _groups_with_draws(view: View) -> list[Labels]:
 
 
 CROWD_TABLES = (
-    TableSpec(
-        name="responsiveness_posterior_and_bootstrap",
-        title="Responsiveness: posterior and bootstrap interval",
-        chapter=Chapter.GROUPS,
-        needs=("posterior_responsiveness", "posterior_predictive"),
-        repeat=all_items,
-        rows=_groups_with_draws,
-        columns=(
-            "{group}",
-            posterior_and_bootstrap("posterior_responsiveness/hm", "responsiveness/hm_interval"),
+    *section(
+        Chapter.GROUPS,
+        TableSpec(
+            name="responsiveness_posterior_and_bootstrap",
+            title="Responsiveness: posterior and bootstrap interval",
+            needs=("posterior_responsiveness", "posterior_predictive"),
+            repeat=all_items,
+            rows=_groups_with_draws,
+            columns=(
+                "{group}",
+                posterior_and_bootstrap(
+                    "posterior_responsiveness/hm", "responsiveness/hm_interval"
+                ),
+            ),
+            note="Harmonic mean of MPA and WRA; further right is better. "
+            "{posterior_responsiveness[interval_note]}",
         ),
-        note="Harmonic mean of MPA and WRA; further right is better. "
-        "{posterior_responsiveness[interval_note]}",
-    ),
-    TableSpec(
-        name="responsiveness",
-        title="Responsiveness to severity by rater group, items: {by}",
-        source="Responsiveness paper, Tables 3 to 5",
-        chapter=Chapter.GROUPS,
-        needs=("responsiveness",),
-        after_run=True,
-        repeat=_measured_strata,
-        rows=labels_of("responsiveness/group"),
-        columns=(
-            "{group}; MPA: responsiveness/mpa",
-            "interval: responsiveness/mpa_interval | interval; WRA: responsiveness/wra",
-            "interval: responsiveness/wra_interval | interval; HM: responsiveness/hm",
-            "tau: responsiveness/kendall_tau",
+        TableSpec(
+            name="responsiveness",
+            title="Responsiveness to severity by rater group, items: {by}",
+            source="Responsiveness paper, Tables 3 to 5",
+            after_run=True,
+            repeat=_measured_strata,
+            rows=labels_of("responsiveness/group"),
+            columns=(
+                "{group}; MPA: responsiveness/mpa",
+                "interval: responsiveness/mpa_interval | interval; WRA: responsiveness/wra",
+                "interval: responsiveness/wra_interval | interval; HM: responsiveness/hm",
+                "tau: responsiveness/kendall_tau",
+            ),
+            note=_responsiveness_note,
         ),
-        note=_responsiveness_note,
-    ),
-    TableSpec(
-        title="Every metric by rater group",
-        chapter=Chapter.GROUPS,
+        TableSpec(
+            title="Every metric by rater group",
+            repeat=all_items,
+            rows=labels_of("responsiveness/group"),
+            columns=(
+                "{group}",
+                over(
+                    fixed(
+                        *({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)
+                    ),
+                    "{label}: responsiveness/{metric}",
+                    "interval: responsiveness/{metric}_interval | interval",
+                ),
+            ),
+            note="Each metric with its interval. {responsiveness[interval_note]}",
+        ),
+        TableSpec(
+            name="curves_by_group",
+            title="Precision and recall at each score",
+            source="Responsiveness paper, Figure 2",
+            repeat=all_items,
+            rows=MEASURED,
+            columns=("{group}", *map(_curve_columns, ("precision", "recall"))),
+            note="Missing where a group never gives the score.",
+        ),
+        TableSpec(
+            name="curves_by_stratum",
+            title="Precision and recall at each score by stratum of items",
+            source="Responsiveness paper, Figure 8",
+            condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
+            repeat=fixed(ALL_GROUPS),
+            rows=MEASURED,
+            columns=("{by}", *map(_curve_columns, ("precision", "recall"))),
+            note="Missing where a stratum has no such score.",
+        ),
+        TableSpec(
+            title="Differences of responsiveness between groups of one grouping",
+            needs=("responsiveness_difference",),
+            condition=lambda view: bool(_all_pairs(view)),
+            after_run=True,
+            repeat=all_items,
+            rows=lambda view: _all_pairs(view)[:MOST_ROWS],
+            columns=(
+                "pair: {group} \u2212 {other}; HM: responsiveness_difference/hm",
+                "interval: responsiveness_difference/hm_interval | interval",
+                "p: responsiveness_difference/hm_p; p (Holm): responsiveness_difference/hm_p_holm",
+            ),
+            note=_differences_note,
+        ),
         needs=("responsiveness",),
-        repeat=all_items,
-        rows=labels_of("responsiveness/group"),
-        columns=(
-            "{group}",
-            over(
-                fixed(*({"metric": m.name, "label": m.label} for m in METRICS if not m.by_score)),
-                "{label}: responsiveness/{metric}",
-                "interval: responsiveness/{metric}_interval | interval",
+    ),
+    *section(
+        Chapter.SCALE,
+        TableSpec(
+            name="scale_use",
+            title="Use of the scale by rater group",
+            source="Responsiveness paper, Figure 1",
+            needs=("scale_use",),
+            after_run=True,
+            repeat=all_items,
+            rows=labels_of("scale_use/group"),
+            columns=(
+                "{group}",
+                over("scale_use/score", "{score}: scale_use/score_share"),
+                "mean: scale_use/mean_score; extreme: scale_use/extreme_response",
+                "middle: scale_use/central_tendency",
+            ),
+            note=_note(
+                "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
+                "scale_use",
             ),
         ),
-        note="Each metric with its interval. {responsiveness[interval_note]}",
-    ),
-    TableSpec(
-        name="curves_by_group",
-        title="Precision and recall at each score",
-        source="Responsiveness paper, Figure 2",
-        chapter=Chapter.GROUPS,
-        needs=("responsiveness",),
-        repeat=all_items,
-        rows=MEASURED,
-        columns=("{group}", *map(_curve_columns, ("precision", "recall"))),
-        note="Missing where a group never gives the score.",
-    ),
-    TableSpec(
-        name="curves_by_stratum",
-        title="Precision and recall at each score by stratum of items",
-        source="Responsiveness paper, Figure 8",
-        chapter=Chapter.GROUPS,
-        needs=("responsiveness",),
-        condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
-        repeat=fixed(ALL_GROUPS),
-        rows=MEASURED,
-        columns=("{by}", *map(_curve_columns, ("precision", "recall"))),
-        note="Missing where a stratum has no such score.",
-    ),
-    TableSpec(
-        title="Differences of responsiveness between groups of one grouping",
-        chapter=Chapter.GROUPS,
-        needs=("responsiveness_difference",),
-        condition=lambda view: bool(_all_pairs(view)),
-        after_run=True,
-        repeat=all_items,
-        rows=lambda view: _all_pairs(view)[:MOST_ROWS],
-        columns=(
-            "pair: {group} \u2212 {other}; HM: responsiveness_difference/hm",
-            "interval: responsiveness_difference/hm_interval | interval",
-            "p: responsiveness_difference/hm_p; p (Holm): responsiveness_difference/hm_p_holm",
-        ),
-        note=_differences_note,
-    ),
-    TableSpec(
-        name="scale_use",
-        title="Use of the scale by rater group",
-        source="Responsiveness paper, Figure 1",
-        chapter=Chapter.SCALE,
-        needs=("scale_use",),
-        after_run=True,
-        repeat=all_items,
-        rows=labels_of("scale_use/group"),
-        columns=(
-            "{group}",
-            over("scale_use/score", "{score}: scale_use/score_share"),
-            "mean: scale_use/mean_score; extreme: scale_use/extreme_response",
-            "middle: scale_use/central_tendency",
-        ),
-        note=_note(
-            "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
-            "scale_use",
+        TableSpec(
+            name="cohesion",
+            title="Group cohesion",
+            source="Responsiveness paper, Tables 1 and 2",
+            needs=("cohesion",),
+            after_run=True,
+            rows=labels_of("cohesion/group"),
+            columns=(
+                "{group}",
+                *map(_starred, ("irr", "xrr", "gai")),
+                "cohesion/raters | count",
+            ),
+            note=_note(
+                f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
+                "cohesion",
+            ),
         ),
     ),
-    TableSpec(
-        name="cohesion",
-        title="Group cohesion",
-        source="Responsiveness paper, Tables 1 and 2",
-        chapter=Chapter.SCALE,
-        needs=("cohesion",),
-        after_run=True,
-        rows=labels_of("cohesion/group"),
-        columns=(
-            "{group}",
-            *map(_starred, ("irr", "xrr", "gai")),
-            "cohesion/raters | count",
-        ),
-        note=_note(
-            f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
-            "cohesion",
+    *section(
+        Chapter.RATERS,
+        TableSpec(
+            name="raters",
+            title="Raters by their own responsiveness",
+            needs=("raters",),
+            after_run=True,
+            rows=_raters,
+            columns=(
+                "{rater}; raters/rank | thousands",
+                *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
+                "interval: raters/hm_interval | interval",
+                "more: raters/additional_ratings | thousands",
+                "extreme: raters/extreme_response; range: raters/scale_range_used",
+                "raters/drift?",
+            ),
+            note=_raters_note,
         ),
     ),
-    TableSpec(
-        name="raters",
-        title="Raters by their own responsiveness",
-        chapter=Chapter.RATERS,
-        needs=("raters",),
-        after_run=True,
-        rows=_raters,
-        columns=(
-            "{rater}; raters/rank | thousands",
-            *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
-            "interval: raters/hm_interval | interval",
-            "more: raters/additional_ratings | thousands",
-            "extreme: raters/extreme_response; range: raters/scale_range_used",
-            "raters/drift?",
+    *section(
+        Chapter.ITEMS,
+        TableSpec(
+            title="Items by harm as seen by responsive groups",
+            needs=("items/priority",),
+            condition=lambda view: bool(view["items/priority"].notnull().any()),
+            after_run=True,
+            rows=_priority_items,
+            columns=(
+                "{item}; items/rank | thousands; items/priority",
+                "plurality of all: items/plurality | thousands; items/disagreement | thousands",
+            ),
+            note=_priority_note,
         ),
-        note=_raters_note,
-    ),
-    TableSpec(
-        title="Items by harm as seen by responsive groups",
-        chapter=Chapter.ITEMS,
-        needs=("items/priority",),
-        condition=lambda view: bool(view["items/priority"].notnull().any()),
-        after_run=True,
-        rows=_priority_items,
-        columns=(
-            "{item}; items/rank | thousands; items/priority",
-            "plurality of all: items/plurality | thousands; items/disagreement | thousands",
-        ),
-        note=_priority_note,
-    ),
-    TableSpec(
-        name="contested_items",
-        title="Scores of item {item}",
-        source="Responsiveness paper, Figures 9 to 11",
-        chapter=Chapter.ITEMS,
-        needs=("contested_items", "items"),
-        after_run=True,
-        repeat=lambda view: [
-            {"item": item} for item in view.coordinate("contested_items/item")[:MOST_ITEMS]
-        ],
-        rows=_scores_of_item,
-        columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
-        note=lambda view: view.select(ALL_GROUPS).text(
-            "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
+        TableSpec(
+            name="contested_items",
+            title="Scores of item {item}",
+            source="Responsiveness paper, Figures 9 to 11",
+            needs=("contested_items", "items"),
+            after_run=True,
+            repeat=lambda view: [
+                {"item": item} for item in view.coordinate("contested_items/item")[:MOST_ITEMS]
+            ],
+            rows=_scores_of_item,
+            columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
+            note=lambda view: view.select(ALL_GROUPS).text(
+                "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
+            ),
         ),
     ),
 )

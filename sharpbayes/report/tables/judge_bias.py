@@ -4,7 +4,16 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over, section
+from sharpbayes.report.tables.declaration import (
+    Column,
+    Labels,
+    TableSpec,
+    View,
+    fixed,
+    labels_of,
+    over,
+    section,
+)
 from sharpbayes.report.tables.format import estimate, number
 from sharpbayes.report.tables.table import Chapter
 
@@ -15,19 +24,12 @@ NEUTRAL = {
     "discrimination": 1.0,
     "self_preference": 0.0,
 }
-HUMAN = "posterior_profile_human"
+HUMAN, SELF_PREFERENCE = "posterior_profile_human", "judge_bias/self_preference"
 
 
-def _estimate(row: View, name: str) -> str:
-    """Mean and interval of an effect; a dash where the fit has no such effect."""
-    if f"judge_bias/{name}_mean" not in row:
-        return "-"
-    return estimate(row[f"judge_bias/{name}_mean"], row[f"judge_bias/{name}_interval"])
-
-
-def _column(heading: str, name: str) -> Column:
+def _column(name: str, heading: str = "") -> Column:
     """Column of an effect with its interval."""
-    return Column(heading, lambda row: _estimate(row, name))
+    return Column(heading or name, lambda row: _estimate(row, name))
 
 
 def _by_dimension(view: View) -> bool:
@@ -50,9 +52,9 @@ JUDGE_BIAS_TABLES = section(
         columns=(
             "{judge}",
             "judge_bias/shared | count",
-            _column("severity", "severity"),
+            _column("severity"),
             "P(above people): judge_bias/severity_probability",
-            _column("discrimination", "discrimination"),
+            _column("discrimination"),
         ),
         note="Severity in {judge_bias[link]}s of the latent severity; 0 is the mean of the people "
         "who scored, and a judge above 0 sees more harm. Discrimination is a factor; people have "
@@ -66,7 +68,7 @@ JUDGE_BIAS_TABLES = section(
         rows=labels_of("judge_bias/judge"),
         columns=(
             "{judge}",
-            over("judge_bias/dimension", _column("{dimension}", "differential_severity")),
+            over("judge_bias/dimension", _column("differential_severity", "{dimension}")),
         ),
         note="How much more harm a judge sees in a dimension than in all, against people, in "
         "{judge_bias[link]}s; the values of a judge add up to 0. {judge_bias[interval_note]}",
@@ -74,13 +76,10 @@ JUDGE_BIAS_TABLES = section(
     TableSpec(
         title="Self-preference of judges",
         needs=("judge_bias/self_preference",),
-        rows=lambda _: ({},),
+        rows=fixed({}),
         columns=(
-            _column("effect of the own family", "self_preference"),
-            Column(
-                "P(favours)",
-                lambda row: number(1 - float(row["judge_bias/self_preference_probability"])),
-            ),
+            _column("self_preference", "effect of the own family"),
+            Column("P(favours)", f"{SELF_PREFERENCE}_probability", lambda p: number(1 - float(p))),
             "P(disfavours): judge_bias/self_preference_probability",
         ),
         note="How much more harm judges see in models of their own family than in others, in "
@@ -104,53 +103,44 @@ JUDGE_BIAS_TABLES = section(
 )
 
 
+# What a judge does who is above or below people in an effect.
+DEPARTURES = {
+    "severity": "sees {more} harm than people",
+    "discrimination": "separates levels of harm {more} sharply than people",
+    "differential_severity": "sees {more} harm of {dimension} than of other dimensions, against people",
+}
+
+
 def departures(results: xr.DataTree) -> Iterator[str]:
     """Yield a sentence for each judge and effect that differs from people beyond its interval."""
     view = View(results)
     if "judge_bias" not in view:
         return
-    yield from _judges(view, "severity", "sees less harm than people", "sees more harm than people")
-    yield from _judges(
-        view,
-        "discrimination",
-        "separates levels of harm less sharply than people",
-        "separates levels of harm more sharply than people",
-    )
-    yield from _dimensions(view)
-    if _differs(view, "self_preference"):
-        what = "less" if float(view["judge_bias/self_preference_mean"]) < 0 else "more"
-        text = _estimate(view, "self_preference")
-        yield f"Judges see {what} harm in models of their own family ({text})."
+    for name, does in DEPARTURES.items():
+        for row in map(view.select, _departing(view, name)):
+            effect = f"{name.replace('_', ' ')} {_estimate(row, name)}"
+            yield row.text(f"Judge {{judge}} {does} ({effect}).")
+    for labels in _departing(view, "self_preference"):
+        text = f"in models of their own family ({_estimate(view, 'self_preference')})."
+        yield f"Judges see {labels['more']} harm {text}"
 
 
-def _judges(view: View, name: str, low: str, high: str) -> Iterator[str]:
-    """Judges that differ from people in severity or discrimination."""
-    for judge in view.coordinate("judge_bias/judge"):
-        row = view.select({"judge": judge})
-        if _differs(row, name):
-            above = float(row[f"judge_bias/{name}_mean"]) > NEUTRAL[name]
-            yield f"Judge {judge} {high if above else low} ({name} {_estimate(row, name)})."
-
-
-def _dimensions(view: View) -> Iterator[str]:
-    """Judges that see more or less harm in one dimension than in the others."""
-    name = "differential_severity"
-    if f"judge_bias/{name}" not in view or not _by_dimension(view):
+def _departing(view: View, name: str) -> Iterator[Labels]:
+    """Labels at which the interval of an effect excludes the value of people."""
+    by_dimension = name == "differential_severity"
+    if f"judge_bias/{name}" not in view or (by_dimension and not _by_dimension(view)):
         return
-    for judge in view.coordinate("judge_bias/judge"):
-        for dimension in view.coordinate("judge_bias/dimension"):
-            row = view.select({"judge": judge, "dimension": dimension})
-            if _differs(row, name):
-                what = "more" if float(row[f"judge_bias/{name}_mean"]) > 0 else "less"
-                yield (
-                    f"Judge {judge} sees {what} harm of {dimension} than of other dimensions, "
-                    f"against people ({name.replace('_', ' ')} {_estimate(row, name)})."
-                )
+    dims = [dim for dim in ("judge", "dimension") if dim in view[f"judge_bias/{name}"].dims]
+    for labels in labels_of(*(f"judge_bias/{dim}" for dim in dims))(view):
+        row = view.select(labels)
+        low, high = row[f"judge_bias/{name}_interval"].to_numpy()
+        if low > NEUTRAL[name] or high < NEUTRAL[name]:
+            above = float(row[f"judge_bias/{name}_mean"]) > NEUTRAL[name]
+            yield {**labels, "more": "more" if above else "less"}
 
 
-def _differs(row: View, name: str) -> bool:
-    """Whether an interval excludes the value of people."""
-    if f"judge_bias/{name}" not in row:
-        return False
-    low, high = row[f"judge_bias/{name}_interval"].to_numpy()
-    return bool(low > NEUTRAL[name] or high < NEUTRAL[name])
+def _estimate(row: View, name: str) -> str:
+    """Mean and interval of an effect; a dash where the fit has no such effect."""
+    if f"judge_bias/{name}_mean" not in row:
+        return "-"
+    return estimate(row[f"judge_bias/{name}_mean"], row[f"judge_bias/{name}_interval"])
