@@ -19,15 +19,8 @@ WEIGHED_ATTRIBUTES = ("title", "status", "data_sha256", "study_sha256", "posteri
 def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) -> dict[str, Any]:
     """Return ``{"status", "answer", ..., group: {variable: {label: value}}}``.
 
-    Args:
-        results: Results of a panel or a crowd, measured or fitted.
-        path: Their file.
-        files: What else was written.
-
-    Returns:
-        ``answer`` and ``trust`` in the words of the terminal and the page, ``converged`` (null
-        where no model was fitted), ``failed`` and ``remarks``, ``path`` of the results, ``files``
-        written, and the groups; missing values are null.
+    ``answer`` and ``trust`` are the words of the terminal and the page. ``converged`` is null where
+    no model was fitted; missing values are null.
     """
     with explain_missing(results):
         groups = {name: _group(results[name].to_dataset()) for name in GROUPS if name in results}
@@ -50,14 +43,7 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
 def group_document(
     results: xr.DataTree, group: str, *, without: str, files: Iterable[Path]
 ) -> dict[str, Any]:
-    """Return one group of ``calibrate`` or ``compare``, without its values for single units.
-
-    Args:
-        results: Results of the command.
-        group: The group that the command made.
-        without: Dimension; variables that have it stay in the results file.
-        files: What was written.
-    """
+    """Return one group of ``calibrate`` or ``compare``, without the variables over one dimension."""
     data = results[group].to_dataset()
     dropped = [name for name, array in data.variables.items() if without in array.dims]
     return {
@@ -73,19 +59,14 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
 
     Posterior draws are given as ``mean``, ``lower`` and ``upper``, in ``posterior_profile`` for
     example.
-
-    Args:
-        weighed: Results of ``weigh``.
     """
     attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
-    weights = {str(name): _weights(node) for name, node in weighed.children.items()}
+    weights = {
+        str(name): {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"]}
+        | {str(group): _group(_without_draws(data)) for group, data in node.children.items()}
+        for name, node in weighed.children.items()
+    }
     return attributes | {"weights": weights}
-
-
-def _weights(node: xr.DataTree) -> dict[str, Any]:
-    """Groups of one weights file."""
-    groups = {str(name): _group(_without_draws(group)) for name, group in node.children.items()}
-    return {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"], **groups}
 
 
 def _without_draws(group: xr.DataTree) -> xr.Dataset:

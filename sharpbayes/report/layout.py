@@ -18,14 +18,7 @@ _BY_GROUP = {
 
 
 def results_kind(results: xr.DataTree) -> str:
-    """Return what results hold: a study, or the output of another command.
-
-    Args:
-        results: Results of any command.
-
-    Returns:
-        ``panel`` or ``crowd`` for results of ``measure`` and ``fit``; ``weigh``, ``compare`` or
-        ``calibrate`` for results of these commands; ``unknown`` otherwise.
+    """Return what results hold: a study (``panel`` or ``crowd``), or the output of another command.
 
     >>> results_kind(xr.DataTree.from_dict({"/comparison": xr.Dataset()}))
     'compare'

@@ -17,11 +17,12 @@ from sharpbayes.report import summary
 from sharpbayes.report.figures.catalogue import PageFigure, page_figures
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.renderer import as_html
-from sharpbayes.report.tables.table import Chapter, Table
+from sharpbayes.report.tables.table import Chapter
 
 # Rows of a table on the page; all of them are in the files of --tables.
 MOST_ROWS = 150
 CHAPTERS = list(Chapter)
+FILES = ("study", "weights", "model")
 UNUSABLE = "From a fit that has NOT CONVERGED: do not decide by these numbers."
 
 
@@ -45,18 +46,7 @@ class PageChapter:
 
 
 def write_html(results: xr.DataTree, path: Path) -> Path:
-    """Write results as one HTML file that needs nothing else.
-
-    Args:
-        results: Results of a panel or a crowd, measured or fitted.
-        path: Where; a file of this name is replaced.
-
-    Returns:
-        The path.
-
-    Raises:
-        StorageError: The file cannot be written.
-    """
+    """Write results as one HTML file that needs nothing else; a file of this name is replaced."""
     text = page_text(results)
     try:
         path.write_text(text, encoding="utf-8")
@@ -95,11 +85,7 @@ def _content(results: xr.DataTree) -> dict[str, Any]:
         "question": list(_question(results)),
         "chapters": chapters(results),
         "provenance": list(_provenance(results)),
-        "files": [
-            (name, results.attrs[name])
-            for name in ("study", "weights", "model")
-            if name in results.attrs
-        ],
+        "files": [(name, results.attrs[name]) for name in FILES if name in results.attrs],
     }
 
 
@@ -111,19 +97,14 @@ def chapters(results: xr.DataTree) -> list[PageChapter]:
         shown = []
         for number, table in enumerate(members):
             anchor = f"table-{position}-{number}"
-            html = as_html(_warned(table, results), anchor=anchor, most_rows=MOST_ROWS)
+            if chapter == Chapter.DECISION and results.attrs["status"] == "not converged":
+                table = replace(table, note=f"{UNUSABLE} {table.note}")  # noqa: PLW2901
+            html = as_html(table, anchor=anchor, most_rows=MOST_ROWS)
             above = [figure for figure in figures if figure.table == table.name]
             figures = [figure for figure in figures if figure not in above]
             shown.append(PageTable(anchor, table.title, html, above))
         parts.append(PageChapter(f"chapter-{position}", chapter.value, shown))
     return parts
-
-
-def _warned(table: Table, results: xr.DataTree) -> Table:
-    """A table of decisions says that a fit which has not converged decides nothing."""
-    if table.chapter != Chapter.DECISION or results.attrs["status"] != "not converged":
-        return table
-    return replace(table, note=f"{UNUSABLE} {table.note}")
 
 
 def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
@@ -155,7 +136,7 @@ def _provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     if overrides:
         yield "Set on the command line", ", ".join(overrides)
     yield "SHA-256 of the data", str(attrs["data_sha256"])
-    for name in ("study", "weights", "model"):
+    for name in FILES:
         if name in attrs:
             yield f"SHA-256 of the {name} file", str(attrs[f"{name}_sha256"])
     yield from ((f"Version of {k}", v) for k, v in json.loads(attrs["versions"]).items())

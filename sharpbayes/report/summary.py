@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,7 +19,7 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, interval, number
 from sharpbayes.report.tables.judge_bias import departures
-from sharpbayes.report.tables.panel import not_separable, pairs
+from sharpbayes.report.tables.panel import not_separable, pairs_where
 from sharpbayes.report.tables.renderer import as_html
 from sharpbayes.report.tables.table import Table
 
@@ -126,13 +125,9 @@ OTHER_COMMANDS = {
 def answer(results: xr.DataTree) -> tuple[str, str]:
     """Return what was found, in two sentences.
 
-    Args:
-        results: Results of a panel or a crowd, measured or fitted.
-
-    Returns:
-        For a panel the model of lowest tail risk and those not distinguishable from it, then which
-        models keep the tolerance; for a crowd the responsiveness of all raters, then how many
-        pairs of groups differ. Results of other commands are named.
+    For a panel: the model of lowest tail risk and those not distinguishable from it, then which
+    models keep the tolerance. For a crowd: the responsiveness of all raters, then how many pairs of
+    groups differ. Results of other commands are named.
     """
     kind = results_kind(results)
     if kind in OTHER_COMMANDS:
@@ -154,14 +149,19 @@ def failed(results: xr.DataTree) -> list[str]:
 
 def remarks(results: xr.DataTree) -> list[str]:
     """Return what a reader must know that is no failure: what was not fitted or is missing."""
-    return [
-        *_not_fitted(results),
-        *_unknown_labels(results),
-        *departures(results),
-        *_missing_ratings(results),
-        *_unmeasured_groups(results),
-        *_single_judge(results),
-    ]
+    notes = _not_fitted(results)
+    if "posterior_responsiveness" in results:  # whether the model of a crowd knows the labels
+        notes += _texts(results["posterior_responsiveness"].attrs.get("remark", ""))
+    notes += departures(results)
+    for key, what in (("data_missing", "empty"), ("data_absent", "absent")):
+        if count := int(results.attrs.get(key, 0)):
+            ratings = int(results.attrs["data_ratings"])
+            notes.append(f"In addition to {ratings} ratings, {count} are {what}.")
+    if unmeasured := _unmeasured_groups(results):
+        notes.append(f"Rater groups that are not measured: {format_list(unmeasured, most=6)}.")
+    if "panel" in results and results["panel"].sizes["judge"] == 1:
+        notes.append("There is one judge only: nothing shows how far the numbers depend on it.")
+    return notes
 
 
 def limits(results: xr.DataTree) -> tuple[str, ...]:
@@ -198,11 +198,9 @@ def _lowest(view: View) -> str:
     if not others:
         return f"{first}, the only model, has a tail risk of {value}."
     similar = [pair["other"] for pair in not_separable(view, models) if pair["model"] == first]
-    relation = (
-        f"not distinguishable from {_and(similar)}"
-        if similar
-        else "distinguishable from every other model"
-    )
+    relation = "distinguishable from every other model"
+    if similar:
+        relation = f"not distinguishable from {_and(similar)}"
     return f"{first} has the lowest tail risk of {len(models)} models, {value}; it is {relation}."
 
 
@@ -264,24 +262,21 @@ def _group_differences(view: View) -> str:
     if "responsiveness_difference" not in view:
         return "The study compares no groups of raters."
     data = view.group("responsiveness_difference").sel(ALL_ITEMS)
-    tested: list[dict[str, Any]] = [
-        {**pair, "p": float(data["hm_p_holm"].sel(pair)), "hm": float(data["hm"].sel(pair))}
-        for pair in pairs(list(data["group"].to_numpy()), "group", "other")
-        if bool(data["hm_p_holm"].sel(pair).notnull())
-    ]
+    tested = pairs_where(data["hm_p_holm"].notnull())
     if not tested:
         return "No two groups of raters can be compared."
-    different = [pair for pair in tested if pair["p"] < SIGNIFICANT]
+    different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
     if not different:
         return (
             f"None of {len(tested)} pairs of rater groups is distinguishable by its responsiveness "
             "(Holm, 5%)."
         )
-    most = max(different, key=lambda pair: abs(pair["hm"]))
-    high, low = (most["group"], most["other"])[:: 1 if most["hm"] >= 0 else -1]
+    most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
+    largest = float(data["hm"].sel(most))
+    high, low = list(most.values())[:: 1 if largest >= 0 else -1]
     return (
         f"{len(different)} of {len(tested)} pairs of rater groups are distinguishable by their "
-        f"responsiveness (Holm, 5%); the largest difference is {number(abs(most['hm']))}, {high} "
+        f"responsiveness (Holm, 5%); the largest difference is {number(abs(largest))}, {high} "
         f"above {low}."
     )
 
@@ -301,20 +296,16 @@ def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:
     """What groups other than the convergence checks declare as failed."""
     for name, node in results.children.items():
         for key in ("failed_checks", "convergence_issues"):
-            if name == "predictive_checks" and key == "failed_checks":
-                yield from _not_reproduced(_texts(node.attrs.get(key, "")))
+            texts = _texts(node.attrs.get(key, ""))
+            if name == "predictive_checks" and key == "failed_checks" and texts:
+                count = "one statistic" if len(texts) == 1 else f"{len(texts)} statistics"
+                yield (
+                    f"The fitted model does not reproduce {count} of the ratings, such as "
+                    f"{texts[0]}. Probabilities and posterior intervals depend on it; bootstrap "
+                    "intervals do not."
+                )
             elif (name, key) != ("diagnostics", "convergence_issues"):
-                yield from _texts(node.attrs.get(key, ""))
-
-
-def _not_reproduced(checks: list[str]) -> Iterator[str]:
-    """What the model does not reproduce, as one sentence; a table has all of it."""
-    if checks:
-        count = "one statistic" if len(checks) == 1 else f"{len(checks)} statistics"
-        yield (
-            f"The fitted model does not reproduce {count} of the ratings, such as {checks[0]}. "
-            "Probabilities and posterior intervals depend on it; bootstrap intervals do not."
-        )
+                yield from texts
 
 
 def _texts(value: object) -> list[str]:
@@ -334,36 +325,13 @@ def _not_fitted(results: xr.DataTree) -> list[str]:
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]
 
 
-def _unknown_labels(results: xr.DataTree) -> list[str]:
-    """What follows where the model of a crowd does not know the labels."""
-    if "posterior_responsiveness" not in results:
-        return []
-    return _texts(results["posterior_responsiveness"].attrs.get("remark", ""))
-
-
-def _missing_ratings(results: xr.DataTree) -> Iterator[str]:
-    """Ratings that are empty or were never given."""
-    for key, what in (("data_missing", "empty"), ("data_absent", "absent")):
-        count = int(results.attrs.get(key, 0))
-        if count:
-            yield f"In addition to {int(results.attrs['data_ratings'])} ratings, {count} are {what}."
-
-
-def _unmeasured_groups(results: xr.DataTree) -> Iterator[str]:
+def _unmeasured_groups(results: xr.DataTree) -> list[str]:
     """Groups of raters that are too small to be measured."""
     if "responsiveness" not in results:
-        return
+        return []
     reason = results["responsiveness"]["reason"].sel(ALL_ITEMS)
     groups = reason["group"].to_numpy()[reason.to_numpy() != ""]
-    unmeasured = [str(group) for group in groups if group != "all"]
-    if unmeasured:
-        yield f"Rater groups that are not measured: {format_list(unmeasured, most=6)}."
-
-
-def _single_judge(results: xr.DataTree) -> Iterator[str]:
-    """A panel of one judge has no second opinion."""
-    if "panel" in results and results["panel"].sizes["judge"] == 1:
-        yield "There is one judge only: nothing shows how far the numbers depend on it."
+    return [str(group) for group in groups if group != "all"]
 
 
 def _and(names: Sequence[str]) -> str:

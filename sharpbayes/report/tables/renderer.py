@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -19,15 +19,8 @@ FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 NUMBERS = re.compile(r"(?:[-+0-9.,%()\[\] \u2212]|(?<= )to(?= ))*(?:[eE][-+]?[0-9]+)?")
 # A Markdown file may hold HTML: what would open a tag is written as an entity.
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
-LATEX = {
+LATEX = {character: f"\\{character}" for character in "{}&%$#_"} | {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -40,21 +33,9 @@ LATEX = {
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     """Write each table as CSV, Markdown and LaTeX, named after its title.
 
-    Args:
-        tables: Tables of different titles.
-        folder: Made if it is not there; files of the same names are replaced.
-
-    Returns:
-        The files.
-
-    Raises:
-        StorageError: A file cannot be written.
+    The folder is made if it is not there; files of the same names are replaced.
     """
-    formats: dict[str, Callable[[Table], str]] = {
-        ".csv": as_csv,
-        ".md": as_markdown,
-        ".tex": as_latex,
-    }
+    formats = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
     texts = {
         folder / f"{slug(table.title)}{suffix}": render(table)
         for table in tables
@@ -195,10 +176,7 @@ def _latex_row(row: tuple[str, ...]) -> str:
 def as_html(table: Table, *, anchor: str = "", most_rows: int | None = None) -> str:
     """Return a table with its caption and note, every text escaped.
 
-    Args:
-        table: The table.
-        anchor: Name that links lead to; a table with one scrolls by itself on a page.
-        most_rows: Rows that are shown; all unless given.
+    A table with an anchor, a name that links lead to, scrolls by itself on a page.
 
     >>> as_html(Table("T", ("a", "b"), (("<x>", "1"),)))
     '<table><caption>T</caption><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>\
@@ -223,10 +201,8 @@ def as_html(table: Table, *, anchor: str = "", most_rows: int | None = None) -> 
 
 def _html_row(row: tuple[str, ...]) -> str:
     """One row; short cells are not broken."""
-    cells = (
-        f"<td{' class="whole"' if len(cell) < FIRST else ''}>{escape(cell)}</td>"
-        for cell in row[1:]
-    )
+    whole = ("", ' class="whole"')
+    cells = (f"<td{whole[len(cell) < FIRST]}>{escape(cell)}</td>" for cell in row[1:])
     return f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>'
 
 
@@ -234,10 +210,6 @@ def as_text(table: Table, *, width: int) -> str:
     """Return a table for a terminal, in parts with the first column each where it is too wide.
 
     No character steers the terminal.
-
-    Args:
-        table: The table.
-        width: Characters that a line holds.
     """
     harmless = replace(
         table,
@@ -280,13 +252,7 @@ def _grid(table: Table, width: int) -> str:
 def split_columns(table: Table, *, width: int) -> Iterator[Table]:
     """Split the columns of a table so that no cell is broken, as far as that can be.
 
-    Args:
-        table: The table.
-        width: Characters that a line holds.
-
-    Yields:
-        The table itself where it fits; else parts with some of the columns. The first part has the
-        title and the last the note.
+    The first part has the title and the last the note.
 
     >>> wide = Table("T", ("model", "a", "b"), (("x", "1" * 9, "2" * 9),), "Note.")
     >>> [(part.title, part.header, part.note) for part in split_columns(wide, width=20)]
@@ -297,8 +263,8 @@ def split_columns(table: Table, *, width: int) -> Iterator[Table]:
         yield replace(
             table,
             title=table.title if position == 0 else f"{table.title} (continued)",
-            header=_pick(table.header, columns),
-            rows=tuple(_pick(row, columns) for row in table.rows),
+            header=tuple(table.header[column] for column in (0, *columns)),
+            rows=tuple(tuple(row[column] for column in (0, *columns)) for row in table.rows),
             note=table.note if position == len(parts) - 1 else "",
         )
 
@@ -321,8 +287,3 @@ def _needed_width(cell: str) -> int:
     """Characters that a cell needs: all of a number, a few words of a text."""
     longest = max(map(len, cell.split()), default=0)
     return max(longest, min(len(cell), TEXT)) if " " in cell else len(cell)
-
-
-def _pick(row: tuple[str, ...], columns: list[int]) -> tuple[str, ...]:
-    """The first cell of a row and some others."""
-    return row[0], *(row[column] for column in columns)
