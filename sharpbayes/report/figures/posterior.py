@@ -116,9 +116,7 @@ def replicated_ratings(results: xr.DataTree) -> "Figure | None":
         num_samples=chains * thinned.sizes["draw"],
         backend="matplotlib",
         visuals={"predictive_dist": {"color": POSTERIOR}, "observed_dist": {"color": "black"}},
-        figure_kwargs={
-            "figsize": (WIDTH, 0.6 + PANEL_HEIGHT * -(-len(shown) // PANELS_IN_ROW)),
-        },
+        figure_kwargs={"figsize": (WIDTH, 0.6 + PANEL_HEIGHT * -(-len(shown) // PANELS_IN_ROW))},
     )
     for axes in drawn.viz["figure"].item().axes:
         axes.xaxis.get_major_locator().set_params(integer=True)

@@ -22,11 +22,7 @@ UNDATED: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None},
 }
 # A legend to the right of the axes.
-LEGEND_OUTSIDE: dict[str, Any] = {
-    "frameon": False,
-    "loc": "upper left",
-    "bbox_to_anchor": (1, 1),
-}
+LEGEND_OUTSIDE: dict[str, Any] = {"frameon": False, "loc": "upper left", "bbox_to_anchor": (1, 1)}
 
 
 def as_svg(figure: "Figure") -> str:

@@ -291,11 +291,7 @@ CROWD_TABLES = (
             needs=("cohesion",),
             after_run=True,
             rows=labels_of("cohesion/group"),
-            columns=(
-                "{group}",
-                *map(_starred, ("irr", "xrr", "gai")),
-                "cohesion/raters | count",
-            ),
+            columns=("{group}", *map(_starred, ("irr", "xrr", "gai")), "cohesion/raters | count"),
             note=_note(
                 f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
                 "cohesion",
