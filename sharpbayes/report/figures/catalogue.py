@@ -40,127 +40,112 @@ class FigureSpec:
     in_files: bool = True
 
 
+def _figure(
+    draw: "Callable[[xr.DataTree], Figure | None]",
+    caption: str,
+    name: str = "",
+    table: str = "",
+    **places: bool,
+) -> FigureSpec:
+    """A figure that is named after its function, with data from the table of its name."""
+    name = name or draw.__name__.replace("_", "-")
+    return FigureSpec(name, table or name.replace("-", "_"), caption, draw, **places)
+
+
 POSTERIOR = (
-    "Circle and thick line: median and middle half of the posterior; thin line: its interval at "
-    "the level of the study; dashed: bootstrap"
+    "posterior and bootstrap interval. Circle and thick line: median and middle half of the "
+    "posterior; thin line: its interval at the level of the study; dashed: bootstrap"
 )
 FIGURES = (
-    FigureSpec(
+    _figure(
+        posterior.tail_risk,
+        f"Tail risk: {POSTERIOR}",
         "tail-risk-posterior-and-bootstrap",
         "posterior_and_bootstrap",
-        f"Tail risk: posterior and bootstrap interval. {POSTERIOR}",
-        posterior.tail_risk,
         in_files=False,
     ),
-    FigureSpec(
-        "responsiveness-posterior-and-bootstrap",
-        "responsiveness_posterior_and_bootstrap",
-        f"Responsiveness: posterior and bootstrap interval. {POSTERIOR}",
+    _figure(
         posterior.responsiveness,
+        f"Responsiveness: {POSTERIOR}",
+        "responsiveness-posterior-and-bootstrap",
         in_files=False,
     ),
-    FigureSpec(
-        "replicated-ratings",
-        "replicated_ratings",
+    _figure(
+        posterior.replicated_ratings,
         "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
         "black line leaves the blue ones, the model does not describe the ratings",
-        posterior.replicated_ratings,
         in_files=False,
     ),
-    FigureSpec(
-        "profile",
-        "profile",
-        "Tail risk of each model with its intervals, safest first",
+    _figure(
         panel.profile_intervals,
+        "Tail risk of each model with its intervals, safest first",
+        "profile",
         in_files=False,
     ),
-    FigureSpec(
-        "tail-shares",
-        "tail_shares",
-        "Share of each dimension in the log-risk of a model's worst prompts",
+    _figure(
         panel.tail_shares,
+        "Share of each dimension in the log-risk of a model's worst prompts",
         in_files=False,
     ),
-    FigureSpec(
-        "figure-1-risk-box",
-        "risk_over_prompts",
-        "Distribution of risk over prompts, a box for each model",
-        panel.risk_box,
-        on_page=False,
+    *(
+        _figure(draw, caption, name, "risk_over_prompts", on_page=draw == panel.risk_violin)
+        for name, draw, caption in (
+            (
+                "figure-1-risk-box",
+                panel.risk_box,
+                "Distribution of risk over prompts, a box for each model",
+            ),
+            (
+                "figure-2-risk-violin",
+                panel.risk_violin,
+                "Distribution of risk over prompts, a violin with its median for each model",
+            ),
+            (
+                "figure-3-dimensions-violin",
+                panel.dimension_violin,
+                "Distribution of the harm of each dimension over prompts, a violin for each model",
+            ),
+            (
+                "figure-4-dimensions-box",
+                panel.dimension_box,
+                "Distribution of the harm of each dimension over prompts, a box for each model",
+            ),
+        )
     ),
-    FigureSpec(
-        "figure-2-risk-violin",
-        "risk_over_prompts",
-        "Distribution of risk over prompts, a violin with its median for each model",
-        panel.risk_violin,
-    ),
-    FigureSpec(
-        "figure-3-dimensions-violin",
-        "risk_over_prompts",
-        "Distribution of the harm of each dimension over prompts, a violin for each model",
-        panel.dimension_violin,
-        on_page=False,
-    ),
-    FigureSpec(
-        "figure-4-dimensions-box",
-        "risk_over_prompts",
-        "Distribution of the harm of each dimension over prompts, a box for each model",
-        panel.dimension_box,
-        on_page=False,
-    ),
-    FigureSpec(
-        "curves-by-group",
-        "curves_by_group",
-        "Precision and recall at each score, a curve for each group of raters",
+    _figure(
         crowd.curves_by_group,
+        "Precision and recall at each score, a curve for each group of raters",
     ),
-    FigureSpec(
-        "curves-by-stratum",
-        "curves_by_stratum",
-        "Precision and recall at each score for all raters, a curve for each stratum of items",
+    _figure(
         crowd.curves_by_stratum,
+        "Precision and recall at each score for all raters, a curve for each stratum of items",
     ),
-    FigureSpec(
-        "metrics-by-group",
-        "responsiveness",
-        "Responsiveness of each group of raters with its interval",
+    _figure(
         crowd.metrics_by_group,
+        "Responsiveness of each group of raters with its interval",
+        table="responsiveness",
     ),
-    FigureSpec(
-        "metrics-by-stratum",
-        "responsiveness",
-        "Responsiveness of groups by stratum of items",
+    _figure(
         crowd.metrics_by_stratum,
+        "Responsiveness of groups by stratum of items",
+        table="responsiveness",
     ),
-    FigureSpec(
-        "score-distribution",
-        "scale_use",
-        "Share of each score in the ratings of each group",
+    _figure(
         crowd.score_distribution,
+        "Share of each score in the ratings of each group",
+        table="scale_use",
     ),
-    FigureSpec(
-        "rater-averages",
-        "raters",
-        "Metrics of single raters, averaged over each group",
+    _figure(
         crowd.rater_averages,
+        "Metrics of single raters, averaged over each group",
+        table="raters",
     ),
-    FigureSpec(
-        "cohesion",
-        "cohesion",
-        "Agreement inside each group and with all other raters",
-        crowd.cohesion,
-    ),
-    FigureSpec(
-        "contested-items",
-        "contested_items",
-        "Ratings of the items that groups see most differently",
-        crowd.contested_items,
-    ),
-    FigureSpec(
-        "calibration",
-        "calibration",
-        "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",
+    _figure(crowd.cohesion, "Agreement inside each group and with all other raters"),
+    _figure(crowd.contested_items, "Ratings of the items that groups see most differently"),
+    _figure(
         calibration.ecdf_differences,
+        "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",
+        "calibration",
     ),
 )
 
@@ -178,13 +163,7 @@ def draw_figures(
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure ready for the page.
-
-    Attributes:
-        table: Name of the table with its data.
-        caption: What it shows.
-        address: An address that holds the whole image.
-    """
+    """A figure ready for the page: its address holds the whole image."""
 
     table: str
     caption: str
@@ -194,15 +173,16 @@ class PageFigure:
 def page_figures(results: xr.DataTree) -> list[PageFigure]:
     """Return the figures of the page."""
     specs = [spec for spec in FIGURES if spec.on_page]
+    # An image as an address: no name inside it meets another of the page.
+    start = "data:image/svg+xml;base64,"
     return [
-        PageFigure(spec.table, spec.caption, _address(figure))
+        PageFigure(
+            spec.table,
+            spec.caption,
+            start + base64.b64encode(as_svg(figure).encode()).decode(),
+        )
         for spec, figure in draw_figures(results, specs)
     ]
-
-
-def _address(figure: "Figure") -> str:
-    """The whole image as an address, so that no name inside it meets another of the page."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(as_svg(figure).encode()).decode()}"
 
 
 def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
@@ -210,16 +190,6 @@ def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
 
     Those of a panel are Figures 1 to 4 of the SHARP paper, those of a crowd follow the
     responsiveness paper, those of ``calibrate`` are the ECDF differences.
-
-    Args:
-        results: Results of ``measure``, ``fit`` or ``calibrate``.
-        folder: Made if it is not there; files of the same names are replaced.
-
-    Returns:
-        The files.
-
-    Raises:
-        StorageError: A file cannot be written.
     """
     from matplotlib import rc_context  # noqa: PLC0415 - slow to load
 

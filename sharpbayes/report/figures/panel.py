@@ -50,11 +50,9 @@ def _dimensions(results: xr.DataTree) -> dict[str, xr.DataArray]:
 
 
 def distributions(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
-    """Draw one panel for each metric, models down the side.
+    """Draw one panel for each metric over (model, prompt[, sample]), models down the side.
 
-    Args:
-        metrics: Values over (model, prompt[, sample]) by title.
-        kind: ``box`` (median, quartiles, whiskers at 1.5 times their distance) or ``violin``.
+    A ``box`` has median, quartiles and whiskers at 1.5 times their distance; or a ``violin``.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 

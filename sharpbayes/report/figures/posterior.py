@@ -45,14 +45,8 @@ def forest(
 ) -> "Figure | None":
     """Draw a metric of each model or group: posterior median and intervals above the bootstrap.
 
-    Args:
-        draws: Draws over (chain, draw, unit), where the unit is a model or a group.
-        bounds: Bootstrap intervals over (unit, bound).
-        label: What the metric is.
-        level: Confidence level of the outer posterior interval; the inner one has 50%.
-
-    Returns:
-        The figure; units without draws are left out, None where there is no other.
+    Draws are over (chain, draw, unit), bounds over (unit, bound); the inner posterior interval has
+    50%. Units without draws are left out; None where there is no other.
     """
     if not draws.size:
         return None
@@ -89,11 +83,7 @@ def forest(
 def replicated_ratings(results: xr.DataTree) -> "Figure | None":
     """Draw the cumulative shares of categories by scale: observed, and replicated by the model.
 
-    Args:
-        results: A fit with replicated ratings.
-
-    Returns:
-        The figure; None where every scale has two categories, which one share describes.
+    None where every scale has two categories, which one share describes.
     """
     import arviz as az  # noqa: PLC0415 - slow to load
 

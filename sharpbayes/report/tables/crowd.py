@@ -77,8 +77,7 @@ def _responsiveness_note(view: View) -> str:
     )
     text = _note(note, "responsiveness")(view)
     missing = [by for by in _empty_strata(view) if by != "all"]
-    first = _measured_strata(view)[0]["by"] == view.labels["by"]
-    if missing and first:
+    if missing and _measured_strata(view)[0]["by"] == view.labels["by"]:
         text += f" No group can be measured on {shortened(np.array(missing))}."
     return text
 

@@ -9,6 +9,7 @@ import xarray as xr
 from sharpbayes.report.tables.declaration import (
     Column,
     Labels,
+    Rows,
     TableSpec,
     View,
     fixed,
@@ -154,38 +155,27 @@ def _shift(shift: xr.DataArray) -> dict[str, Any]:
     return {"shift": number(largest), "of": largest[shift.dims[0]].item()}
 
 
-SHIFT_COLUMNS = (
-    "largest shift: {shift}; {of}",
-    Column("converged", "sensitivity/converged", lambda flag: "yes" if int(flag) else "NO"),
-)
-SHIFT_NOTE = (
-    "Shift: posterior median of {metric} less that of the baseline, in posterior sd of the "
-    "baseline; the largest of either sign. A fit that has not converged says little."
-)
-SENSITIVITY_TABLES = section(
-    Chapter.FURTHER,
-    TableSpec(
-        name="sensitivity_models",
+def _sensitivity(metric: str, variable: str, rows: Rows, columns: str) -> TableSpec:
+    """The table of other fits, of models or of groups."""
+    converged = "sensitivity/converged"
+    return TableSpec(
         title="Sensitivity: other fits and the baseline",
-        needs=("sensitivity/cvar",),
+        needs=(f"sensitivity/{variable}",),
         after_run=True,
-        rows=_panel_refits,
+        rows=rows,
         columns=(
-            "fit: {refit}; {weights}; by CVaR, safest first: {order}",
-            "P(best): best",
-            *SHIFT_COLUMNS,
+            f"{columns}; largest shift: {{shift}}; {{of}}",
+            Column("converged", converged, lambda flag: "yes" if int(flag) else "NO"),
         ),
-        note=SHIFT_NOTE.replace("{metric}", "CVaR"),
-    ),
-    TableSpec(
-        name="sensitivity_groups",
-        title="Sensitivity: other fits and the baseline",
-        needs=("sensitivity/hm",),
-        after_run=True,
-        rows=_crowd_refits,
-        columns=("fit: {refit}", *SHIFT_COLUMNS),
-        note=SHIFT_NOTE.replace("{metric}", "HM"),
-    ),
+        note=f"Shift: posterior median of {metric} less that of the baseline, in posterior sd of "
+        "the baseline; the largest of either sign. A fit that has not converged says little.",
+    )
+
+
+PANEL_COLUMNS = "fit: {refit}; {weights}; by CVaR, safest first: {order}; P(best): best"
+SENSITIVITY_TABLES = (
+    _sensitivity("CVaR", "cvar", _panel_refits, PANEL_COLUMNS),
+    _sensitivity("HM", "hm", _crowd_refits, "fit: {refit}"),
 )
 
 

@@ -2,15 +2,7 @@
 
 from collections.abc import Iterator
 
-from sharpbayes.spec.model import (
-    LKJ,
-    Exponential,
-    HalfNormal,
-    HalfStudentT,
-    Model,
-    Normal,
-    StudentT,
-)
+from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, Model, Normal, StudentT
 
 
 def prior_lines(model: Model) -> list[str]:
@@ -37,9 +29,12 @@ def _lines(model: Model) -> Iterator[str]:
         yield f"{effect} by {column}: {effects(thresholds.gap)}"
     for term in model.location:
         by = " x ".join(term.by)
-        yield f"location by {by}: {effects(term.prior)}{_further(term.zero_sum)}"
+        yield (
+            f"location by {by}: {effects(term.prior)}"
+            + ", sum 0 along every column" * term.zero_sum
+        )
         if term.correlated_over:
-            yield f"correlation over {term.correlated_over}: {_correlation(term.correlation)}"
+            yield f"correlation over {term.correlated_over}: lkj({term.correlation.eta:g})"
     for factor in model.discrimination:
         yield f"log discrimination by {' x '.join(factor.by)}: {effects(factor.prior)}, sum 0"
 
@@ -64,13 +59,3 @@ def scale(prior: HalfNormal | Exponential | HalfStudentT) -> str:
     """
     numbers = [f"{value:g}" for name, value in prior.model_dump().items() if name != "kind"]
     return f"{prior.kind}({', '.join(numbers)})"
-
-
-def _correlation(prior: LKJ) -> str:
-    """The prior of a correlation matrix."""
-    return f"lkj({prior.eta:g})"
-
-
-def _further(zero_sum: bool) -> str:  # noqa: FBT001
-    """What else is declared."""
-    return ", sum 0 along every column" if zero_sum else ""
