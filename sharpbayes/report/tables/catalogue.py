@@ -10,16 +10,15 @@ from sharpbayes.report.tables.crowd import CROWD_TABLES
 from sharpbayes.report.tables.decision import DECISION_TABLES, WEIGHED_TABLES
 from sharpbayes.report.tables.declaration import TableSpec, build_tables
 from sharpbayes.report.tables.fit import (
-    CALIBRATION_TABLE,
     CHECKS_TABLE,
-    COMPARISON_TABLE,
     FIT_TABLES,
+    MANY_FITS_TABLES,
     SENSITIVITY_TABLES,
 )
 from sharpbayes.report.tables.judge_bias import JUDGE_BIAS_TABLES
 from sharpbayes.report.tables.judges import DIMENSION_TABLES, JUDGE_TABLES
 from sharpbayes.report.tables.panel import PROFILE_TABLES, SUBSET_TABLES
-from sharpbayes.report.tables.sample_size import GROUP_SIZE_TABLE, PAIR_SIZE_TABLE
+from sharpbayes.report.tables.sample_size import PAIR_SIZE_TABLE, SAMPLE_SIZE_TABLES
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.tables.validation import VALIDATION_TABLES
 
@@ -33,13 +32,11 @@ TABLES: tuple[TableSpec, ...] = (
     *VALIDATION_TABLES,
     *SUBSET_TABLES,
     *CROWD_TABLES,
-    GROUP_SIZE_TABLE,
-    PAIR_SIZE_TABLE,
+    *SAMPLE_SIZE_TABLES,
     *SENSITIVITY_TABLES,
     *FIT_TABLES,
     *WEIGHED_TABLES,
-    COMPARISON_TABLE,
-    CALIBRATION_TABLE,
+    *MANY_FITS_TABLES,
 )
 NOT_CONVERGED = "NOT CONVERGED"
 

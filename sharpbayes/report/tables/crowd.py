@@ -1,6 +1,7 @@
 """Tables of a crowd: responsiveness of groups of raters, their agreement, raters and items."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,7 +10,6 @@ from sharpbayes.metrics.crowd.responsiveness import METRICS
 from sharpbayes.report.tables.declaration import (
     Column,
     Labels,
-    Over,
     TableSpec,
     View,
     fixed,
@@ -163,13 +163,20 @@ def _scores_of_item(view: View) -> Iterator[Labels]:
         yield {"score": value, "ratings": len(raters), **texts}
 
 
-def _curve_columns(name: str) -> Over:
-    """Columns of precision or recall at each score."""
-    heading = f"{name} at " + "{score}"
-    return over("responsiveness/score", Column(heading, f"responsiveness/{name}"))
-
-
-MEASURED = labels_where("responsiveness/reason", lambda reason: reason == "")
+def _curves(unit: str, labels: Labels, **declared: Any) -> TableSpec:
+    """A table of precision and recall at each score of what can be measured."""
+    dim = "group" if unit == "group" else "by"
+    return TableSpec(
+        name=f"curves_by_{unit}",
+        repeat=fixed(labels),
+        rows=labels_where("responsiveness/reason", lambda reason: reason == ""),
+        columns=(
+            f"{{{dim}}}",
+            over("responsiveness/score", "precision at {score}: responsiveness/precision"),
+            over("responsiveness/score", "recall at {score}: responsiveness/recall"),
+        ),
+        **declared,
+    )
 
 
 def _groups_with_draws(view: View) -> list[Labels]:
@@ -227,23 +234,19 @@ CROWD_TABLES = (
             ),
             note="Each metric with its interval. {responsiveness[interval_note]}",
         ),
-        TableSpec(
-            name="curves_by_group",
+        _curves(
+            "group",
+            ALL_ITEMS,
             title="Precision and recall at each score",
             source="Responsiveness paper, Figure 2",
-            repeat=all_items,
-            rows=MEASURED,
-            columns=("{group}", *map(_curve_columns, ("precision", "recall"))),
             note="Missing where a group never gives the score.",
         ),
-        TableSpec(
-            name="curves_by_stratum",
+        _curves(
+            "stratum",
+            ALL_GROUPS,
             title="Precision and recall at each score by stratum of items",
             source="Responsiveness paper, Figure 8",
             condition=lambda view: view.group("responsiveness").sizes["by"] > 1,
-            repeat=fixed(ALL_GROUPS),
-            rows=MEASURED,
-            columns=("{by}", *map(_curve_columns, ("precision", "recall"))),
             note="Missing where a stratum has no such score.",
         ),
         TableSpec(

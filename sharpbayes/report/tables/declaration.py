@@ -137,18 +137,14 @@ class Column:
         return self.format(row[row.text(self.value)])
 
 
-@dataclass(frozen=True)
-class Over:
-    """Columns that are repeated for each label of a dimension; made by :func:`over`."""
-
-    labels: Rows
-    columns: tuple[Column, ...]
+# Columns that are repeated for each of some labels.
+Over = tuple[Rows, tuple[Column, ...]]
 
 
 def over(labels: str | Rows, *columns: str | Column) -> Over:
     """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
     parsed = [c for column in columns for c in parse_columns(column)]
-    return Over(labels_of(labels) if isinstance(labels, str) else labels, tuple(parsed))
+    return labels_of(labels) if isinstance(labels, str) else labels, tuple(parsed)
 
 
 def labels_of(*paths: str, order: str = "") -> Rows:
@@ -294,9 +290,9 @@ def _build(spec: TableSpec, view: View) -> Table:
 def _columns(spec: TableSpec, view: View) -> Iterator[tuple[Column, Labels]]:
     """Every column with the labels that it is repeated for."""
     for declared in spec.columns:
-        if isinstance(declared, Over):
-            repeated = declared.labels(view)
-            yield from ((column, labels) for labels in repeated for column in declared.columns)
+        if isinstance(declared, tuple):
+            repeated, columns = declared
+            yield from ((column, labels) for labels in repeated(view) for column in columns)
             continue
         for column in parse_columns(declared):
             if not column.optional or str(column.value) in view:

@@ -1,6 +1,6 @@
 """Tables of a fitted model: its checks, parameters, sensitivity, comparison and calibration."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,22 +34,22 @@ def _failed_checks(view: View) -> list[Labels]:
 
 
 def _parameters(view: View) -> Iterator[Labels]:
-    """Every element of the variables that are small enough to read."""
+    """Every element of the variables that are small enough to read, with mean, sd and interval."""
     for name, array in view.group("posterior").data_vars.items():
         dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
-        if not dims:
-            yield {"parameter": str(name), **_posterior(array)}
-        elif np.prod([array.sizes[dim] for dim in dims]) <= MOST_ELEMENTS:
-            stacked = array.stack(element=dims, create_index=False).transpose("element", ...)
-            for draws in stacked:
-                labels = ", ".join(str(draws[dim].item()) for dim in dims)
-                yield {"parameter": f"{name}[{labels}]", **_posterior(draws)}
-
-
-def _posterior(draws: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Mean, sd and central interval of draws."""
-    bounds = central_interval(draws, PARAMETER_LEVEL)
-    return {"mean": draws.mean(), "sd": draws.std(ddof=1), "bounds": bounds}
+        if np.prod([array.sizes[dim] for dim in dims]) > MOST_ELEMENTS:
+            continue
+        elements: Iterable[xr.DataArray] = [array]
+        if dims:
+            elements = array.stack(element=dims, create_index=False).transpose("element", ...)
+        for draws in elements:
+            labels = ", ".join(str(draws[dim].item()) for dim in dims)
+            yield {
+                "parameter": f"{name}[{labels}]" if dims else str(name),
+                "mean": draws.mean(),
+                "sd": draws.std(ddof=1),
+                "bounds": central_interval(draws, PARAMETER_LEVEL),
+            }
 
 
 def _parameters_note(view: View) -> str:
@@ -204,26 +204,6 @@ def _comparison_note(view: View) -> str:
     return " ".join(notes)
 
 
-COMPARISON_TABLE = TableSpec(
-    title="Leave-one-out comparison, by {comparison[by]}",
-    chapter=Chapter.FIT,
-    needs=("comparison",),
-    rows=labels_of("comparison/model"),
-    columns=(
-        Column(
-            "model",
-            lambda row: (
-                row.text("{model}") + " (NOT CONVERGED)" * (not bool(row["comparison/converged"]))
-            ),
-        ),
-        "comparison/elpd; difference: comparison/elpd_difference",
-        "its SE: comparison/difference_se; comparison/weight; comparison/p",
-        "comparison/bad_k | thousands; comparison/refitted | thousands",
-    ),
-    note=_comparison_note,
-)
-
-
 def _calibration_note(view: View) -> str:
     """The verdict, how many fits converged, and what the columns are."""
     data = view.group("calibration")
@@ -238,23 +218,45 @@ def _calibration_note(view: View) -> str:
     )
 
 
-CALIBRATION_TABLE = TableSpec(
-    name="calibration",
-    title="Simulation-based calibration: ranks of true values",
-    chapter=Chapter.FIT,
-    needs=("calibration",),
-    rows=labels_of("calibration/quantity"),
-    columns=(
-        "{quantity}",
-        over(fixed(*COVERAGE_LEVELS), "{level:.0%}: calibration/coverage"),
-        Column(
-            "90% is within",
-            lambda row: row.select({"level": 0.9}).text(
-                "{calibration/coverage_lower} to {calibration/coverage_upper}"
+MANY_FITS_TABLES = section(
+    Chapter.FIT,
+    TableSpec(
+        title="Leave-one-out comparison, by {comparison[by]}",
+        needs=("comparison",),
+        rows=labels_of("comparison/model"),
+        columns=(
+            Column(
+                "model",
+                lambda row: (
+                    row.text("{model}")
+                    + " (NOT CONVERGED)" * (not bool(row["comparison/converged"]))
+                ),
             ),
+            "comparison/elpd; difference: comparison/elpd_difference",
+            "its SE: comparison/difference_se; comparison/weight; comparison/p",
+            "comparison/bad_k | thousands; comparison/refitted | thousands",
         ),
-        Column("band", "calibration/outside", lambda flag: "OUTSIDE" if bool(flag) else "inside"),
-        "p: calibration/p_holm",
+        note=_comparison_note,
     ),
-    note=_calibration_note,
+    TableSpec(
+        name="calibration",
+        title="Simulation-based calibration: ranks of true values",
+        needs=("calibration",),
+        rows=labels_of("calibration/quantity"),
+        columns=(
+            "{quantity}",
+            over(fixed(*COVERAGE_LEVELS), "{level:.0%}: calibration/coverage"),
+            Column(
+                "90% is within",
+                lambda row: row.select({"level": 0.9}).text(
+                    "{calibration/coverage_lower} to {calibration/coverage_upper}"
+                ),
+            ),
+            Column(
+                "band", "calibration/outside", lambda flag: "OUTSIDE" if bool(flag) else "inside"
+            ),
+            "p: calibration/p_holm",
+        ),
+        note=_calibration_note,
+    ),
 )

@@ -11,6 +11,8 @@ from sharpbayes.report.tables.table import Chapter
 
 # Pairs that are shown; the rest are counted.
 MOST_PAIRS = 6
+WIDTH_AND_PROBABILITY = "{sample_size/difference_width} ({sample_size/prob_distinguishable:.0%})"
+HEADLINE_METRICS = fixed(*({"metric": name, "label": text} for name, text in HEADLINE.items()))
 
 
 def _groups(view: View) -> Iterator[Labels]:
@@ -47,24 +49,6 @@ def _note(view: View) -> str:
     ) + f" {more} more pairs are in the results." * (more > 0)
 
 
-GROUP_SIZE_TABLE = TableSpec(
-    title="Sample size by group, the most responsive of a grouping first",
-    chapter=Chapter.SAMPLE_SIZE,
-    needs=("sample_size/additional_ratings",),
-    after_run=True,
-    rows=_groups,
-    columns=(
-        "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
-        "sample_size/ratings | thousands",
-        over(
-            fixed(*({"metric": name, "label": label} for name, label in HEADLINE.items())),
-            "more for {label}: sample_size/additional_ratings | thousands",
-        ),
-    ),
-    note="More ratings, of further items and as many an item as now, for an interval of width "
-    "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
-    "items.",
-)
 PAIR_SIZE_TABLE = TableSpec(
     title="Sample size for pairs that are not resolved{comma}",
     chapter=Chapter.SAMPLE_SIZE,
@@ -72,15 +56,24 @@ PAIR_SIZE_TABLE = TableSpec(
     after_run=True,
     repeat=_metrics,
     rows=lambda view: _unresolved(view)[:MOST_PAIRS],
-    columns=(
-        "{pair}",
-        over(
-            "sample_size/design",
-            Column(
-                "{design}",
-                "{sample_size/difference_width} ({sample_size/prob_distinguishable:.0%})",
-            ),
-        ),
-    ),
+    columns=("{pair}", over("sample_size/design", Column("{design}", WIDTH_AND_PROBABILITY))),
     note=_note,
+)
+SAMPLE_SIZE_TABLES = (
+    TableSpec(
+        title="Sample size by group, the most responsive of a grouping first",
+        chapter=Chapter.SAMPLE_SIZE,
+        needs=("sample_size/additional_ratings",),
+        after_run=True,
+        rows=_groups,
+        columns=(
+            "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
+            "sample_size/ratings | thousands",
+            over(HEADLINE_METRICS, "more for {label}: sample_size/additional_ratings | thousands"),
+        ),
+        note="More ratings, of further items and as many an item as now, for an interval of width "
+        "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
+        "items.",
+    ),
+    PAIR_SIZE_TABLE,
 )
