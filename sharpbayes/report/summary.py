@@ -224,9 +224,9 @@ def _tolerance(view: View) -> str:
 
 def _with_probability(row: View) -> str:
     """A model with the probability that it keeps the tolerance, where there is one."""
-    model, path = str(row.labels["model"]), "decision/prob_admissible"
+    path = "decision/prob_admissible"
     probability = number(row[path], 2) if path in row else MISSING
-    return model if probability == MISSING else f"{model} (probability {probability})"
+    return row.text("{model}") + f" (probability {probability})" * (probability != MISSING)
 
 
 def _responsiveness(view: View) -> str:

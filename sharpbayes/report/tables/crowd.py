@@ -109,18 +109,11 @@ def _starred(name: str) -> Column:
     return Column(name.upper(), cell)
 
 
-def _by_rank(view: View, path: str) -> np.ndarray:
-    """Labels of a dimension by their rank, those without one last."""
-    rank = view[path]
-    order = np.argsort(rank.fillna(np.inf).to_numpy(), kind="stable")
-    return np.asarray(rank[rank.dims[0]].to_numpy()[order])
-
-
 def _raters(view: View) -> Iterator[Labels]:
     """The highest and the lowest raters, all of them where they are few."""
-    ordered = _by_rank(view, "raters/rank")
+    ordered = view.coordinate("raters/rater", "raters/rank")
     if len(ordered) > MOST_ROWS:
-        ordered = np.concatenate([ordered[: MOST_ROWS - LOWEST_RATERS], ordered[-LOWEST_RATERS:]])
+        ordered = [*ordered[: MOST_ROWS - LOWEST_RATERS], *ordered[-LOWEST_RATERS:]]
     return ({"rater": rater, "metric": "hm"} for rater in ordered)
 
 
@@ -134,11 +127,6 @@ def _raters_note(view: View) -> str:
         "share of ratings at either end; range: of the scale that is used. "
         f"{data.attrs['interval_note']}"
     )
-
-
-def _priority_items(view: View) -> list[Labels]:
-    """The items of highest priority."""
-    return [{"item": item, **ALL_GROUPS} for item in _by_rank(view, "items/rank")[:MOST_ROWS]]
 
 
 def _priority_note(view: View) -> str:
@@ -265,88 +253,83 @@ CROWD_TABLES = (
         ),
         needs=("responsiveness",),
     ),
-    *section(
-        Chapter.SCALE,
-        TableSpec(
-            name="scale_use",
-            title="Use of the scale by rater group",
-            source="Responsiveness paper, Figure 1",
-            needs=("scale_use",),
-            after_run=True,
-            repeat=all_items,
-            rows=labels_of("scale_use/group"),
-            columns=(
-                "{group}",
-                over("scale_use/score", "{score}: scale_use/score_share"),
-                "mean: scale_use/mean_score; extreme: scale_use/extreme_response",
-                "middle: scale_use/central_tendency",
-            ),
-            note=_note(
-                "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
-                "scale_use",
-            ),
+    TableSpec(
+        name="scale_use",
+        title="Use of the scale by rater group",
+        chapter=Chapter.SCALE,
+        source="Responsiveness paper, Figure 1",
+        needs=("scale_use",),
+        after_run=True,
+        repeat=all_items,
+        rows=labels_of("scale_use/group"),
+        columns=(
+            "{group}",
+            over("scale_use/score", "{score}: scale_use/score_share"),
+            "mean: scale_use/mean_score; extreme: scale_use/extreme_response",
+            "middle: scale_use/central_tendency",
         ),
-        TableSpec(
-            name="cohesion",
-            title="Group cohesion",
-            source="Responsiveness paper, Tables 1 and 2",
-            needs=("cohesion",),
-            after_run=True,
-            rows=labels_of("cohesion/group"),
-            columns=("{group}", *map(_starred, ("irr", "xrr", "gai")), "cohesion/raters | count"),
-            note=_note(
-                f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
-                "cohesion",
-            ),
+        note=_note(
+            "Shares of the group's ratings; extreme: at either end; middle: at the middle.",
+            "scale_use",
         ),
     ),
-    *section(
-        Chapter.RATERS,
-        TableSpec(
-            name="raters",
-            title="Raters by their own responsiveness",
-            needs=("raters",),
-            after_run=True,
-            rows=_raters,
-            columns=(
-                "{rater}; raters/rank | thousands",
-                *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
-                "interval: raters/hm_interval | interval",
-                "more: raters/additional_ratings | thousands",
-                "extreme: raters/extreme_response; range: raters/scale_range_used",
-                "raters/drift?",
-            ),
-            note=_raters_note,
+    TableSpec(
+        name="cohesion",
+        title="Group cohesion",
+        chapter=Chapter.SCALE,
+        source="Responsiveness paper, Tables 1 and 2",
+        needs=("cohesion",),
+        after_run=True,
+        rows=labels_of("cohesion/group"),
+        columns=("{group}", *map(_starred, ("irr", "xrr", "gai")), "cohesion/raters | count"),
+        note=_note(
+            f"* p < {SIGNIFICANT:g}; ** also after correction. " + "{cohesion[interval_note]}",
+            "cohesion",
         ),
     ),
-    *section(
-        Chapter.ITEMS,
-        TableSpec(
-            title="Items by harm as seen by responsive groups",
-            needs=("items/priority",),
-            condition=lambda view: bool(view["items/priority"].notnull().any()),
-            after_run=True,
-            rows=_priority_items,
-            columns=(
-                "{item}; items/rank | thousands; items/priority",
-                "plurality of all: items/plurality | thousands; items/disagreement | thousands",
-            ),
-            note=_priority_note,
+    TableSpec(
+        name="raters",
+        title="Raters by their own responsiveness",
+        chapter=Chapter.RATERS,
+        needs=("raters",),
+        after_run=True,
+        rows=_raters,
+        columns=(
+            "{rater}; raters/rank | thousands",
+            *(Column(label, f"raters/{name}") for name, label in HEADLINE.items()),
+            "interval: raters/hm_interval | interval",
+            "more: raters/additional_ratings | thousands",
+            "extreme: raters/extreme_response; range: raters/scale_range_used",
+            "raters/drift?",
         ),
-        TableSpec(
-            name="contested_items",
-            title="Scores of item {item}",
-            source="Responsiveness paper, Figures 9 to 11",
-            needs=("contested_items", "items"),
-            after_run=True,
-            repeat=lambda view: [
-                {"item": item} for item in view.coordinate("contested_items/item")[:MOST_ITEMS]
-            ],
-            rows=_scores_of_item,
-            columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
-            note=lambda view: view.select(ALL_GROUPS).text(
-                "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
-            ),
+        note=_raters_note,
+    ),
+    TableSpec(
+        title="Items by harm as seen by responsive groups",
+        chapter=Chapter.ITEMS,
+        needs=("items/priority",),
+        condition=lambda view: bool(view["items/priority"].notnull().any()),
+        after_run=True,
+        repeat=fixed(ALL_GROUPS),
+        rows=labels_of("items/item", order="items/rank", most=MOST_ROWS),
+        columns=(
+            "{item}; items/rank | thousands; items/priority",
+            "plurality of all: items/plurality | thousands; items/disagreement | thousands",
+        ),
+        note=_priority_note,
+    ),
+    TableSpec(
+        name="contested_items",
+        title="Scores of item {item}",
+        chapter=Chapter.ITEMS,
+        source="Responsiveness paper, Figures 9 to 11",
+        needs=("contested_items", "items"),
+        after_run=True,
+        repeat=labels_of("contested_items/item", most=MOST_ITEMS),
+        rows=_scores_of_item,
+        columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
+        note=lambda view: view.select(ALL_GROUPS).text(
+            "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
         ),
     ),
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -147,16 +147,17 @@ def over(labels: str | Rows, *columns: str | Column) -> Over:
     return labels_of(labels) if isinstance(labels, str) else labels, tuple(parsed)
 
 
-def labels_of(*paths: str, order: str = "") -> Rows:
+def labels_of(*paths: str, order: str = "", most: int | None = None) -> Rows:
     """Return a function that lists the labels of dimensions, all combinations of several.
 
-    The labels of the first dimension grow by the variable ``order``.
+    The labels of the first dimension grow by the variable ``order``; at most ``most`` rows.
     """
     dims = [path.partition("/")[2] for path in paths]
 
     def combinations(view: View) -> Iterator[Labels]:
         labels = [view.coordinate(path, order if path == paths[0] else "") for path in paths]
-        return (dict(zip(dims, combination, strict=True)) for combination in product(*labels))
+        rows = islice(product(*labels), most)
+        return (dict(zip(dims, combination, strict=True)) for combination in rows)
 
     return combinations
 
