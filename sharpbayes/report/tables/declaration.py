@@ -172,7 +172,7 @@ def labels_where(path: str, condition: Callable[[xr.DataArray], xr.DataArray]) -
 
     def labels(view: View) -> list[Labels]:
         array = view[path]
-        (dim,) = array.dims
+        (dim,) = map(str, array.dims)
         return [{dim: label} for label in array[dim].to_numpy()[condition(array).to_numpy()]]
 
     return labels
