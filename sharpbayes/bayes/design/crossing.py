@@ -22,12 +22,9 @@ def cross(factors: Sequence[Factor]) -> tuple[Index, tuple[int, ...]]:
 
     A rating has position -1 where one of the factors does not apply to it.
 
-    Examples:
-        >>> model = Factor(("a", "b"), np.array([0, 1], dtype=np.int32))
-        >>> prompt = Factor(("p", "q", "r"), np.array([2, 0], dtype=np.int32))
-        >>> index, shape = cross([model, prompt])
-        >>> index.tolist(), shape
-        ([2, 3], (2, 3))
+    >>> model, prompt = Factor(("a", "b"), np.array([0, 1])), Factor("pqr", np.array([2, 0]))
+    >>> cross([model, prompt])
+    (array([2, 3], dtype=int32), (2, 3))
     """
     shape = tuple(len(factor.labels) for factor in factors)
     applies = np.all([factor.codes >= 0 for factor in factors], axis=0)
@@ -41,9 +38,8 @@ def parent_of(fine: Index, coarse: Index, *, size: int) -> Index | None:
 
     A level of ``fine`` without a rating gets level 0, because no rating shows its parent.
 
-    Examples:
-        >>> parent_of(np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1]), size=3).tolist()
-        [0, 0, 1]
+    >>> parent_of(np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1]), size=3).tolist()
+    [0, 0, 1]
     """
     applies = fine >= 0
     if not applies.all() and (np.asarray(coarse)[~applies] >= 0).any():
@@ -56,16 +52,9 @@ def parent_of(fine: Index, coarse: Index, *, size: int) -> Index | None:
 def find_combinations(codes: Sequence[Index]) -> tuple[Index, Index]:
     """Return the number of each rating's combination of codes, and the codes of each combination.
 
-    Args:
-        codes: Integer codes, -1 allowed; each of shape (rating,).
-
-    Returns:
-        Combination of each rating, shape (rating,); codes, shape (combination, len(codes)).
-
-    Examples:
-        >>> number, distinct = find_combinations([np.array([1, 0, 1]), np.array([2, 2, 2])])
-        >>> number.tolist(), distinct.tolist()
-        ([1, 0, 1], [[0, 2], [1, 2]])
+    >>> number, distinct = find_combinations([np.array([1, 0, 1]), np.array([2, 2, 2])])
+    >>> number.tolist(), distinct.tolist()
+    ([1, 0, 1], [[0, 2], [1, 2]])
     """
     joint: Index = np.zeros(len(codes[0]), dtype=INDEX_TYPE)
     for code in codes:

@@ -6,17 +6,12 @@ Rating n on a scale with K categories comes from
     log a_n = sum_u effect_u[index_u[n]],    discrimination,
     c_{n,k} = c_{k} with gaps changed by the gap effects of the rating's levels,
 
-where t runs over the location terms and u over the discrimination terms. Index -1 stands for no
-effect. Three facts about terms make sampling quicker and leave the posterior as it is:
-
-- *Mean groups.* Ratings show only the sum of a mean effect and a cutpoint. The mean of a group of
-  effects is therefore swept into the cutpoints, or into a finer term that holds it.
-- *Parents.* A term that is nested in a finer, well-informed term is the centre of its effects
-  (hierarchical centring).
-- *Non-centring weight w.* Effects are sampled as effect / sd^w, w between 0 (centred) and 1
-  (non-centred).
-
-NumPy alone, so that all of it is tested exactly.
+where t runs over the location terms and u over the discrimination terms; index -1 is no effect.
+Three facts about terms make sampling quicker and leave the posterior as it is: ratings show only
+the sum of a mean effect and a cutpoint, so the mean of a group of effects is swept into the
+cutpoints or a finer term (*mean groups*); a term is the centre of the effects of a finer,
+well-informed term that is nested in it (*parents*); effects are sampled as effect / sd^w, w between
+0 (centred) and 1 (*non-centring weight*).
 
 Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
 """
@@ -129,10 +124,14 @@ class Term:
         return self.correlation.eta if self.correlation else 1.0
 
     @property
+    def coordinate_shape(self) -> tuple[int, ...]:
+        """Shape of the free effects."""
+        return tuple(size - 1 for size in self.shape) if self.zero_sum else self.shape
+
+    @property
     def n_coordinates(self) -> int:
         """Number of free effects."""
-        sizes = [size - 1 for size in self.shape] if self.zero_sum else self.shape
-        return int(np.prod(sizes))
+        return int(np.prod(self.coordinate_shape))
 
     @property
     def n_levels(self) -> int:
@@ -143,6 +142,11 @@ class Term:
     def used_levels(self) -> Index:
         """Levels that have a rating, lowest first."""
         return np.unique(self.index[self.index >= 0])
+
+    @property
+    def group_of_rating(self) -> Index:
+        """Mean group of each rating, -1 for none."""
+        return np.where(self.index >= 0, self.mean_group[self.index], -1)
 
     @property
     def n_mean_groups(self) -> int:
@@ -285,7 +289,7 @@ class Design:
         for other in self.terms:
             for child, by_mean in ((other.child_term, False), (other.mean_holder, True)):
                 if child == term.name:
-                    centre = take(other.mean_group, other.index) if by_mean else other.index
+                    centre = other.group_of_rating if by_mean else other.index
                     position = parent_of(term.index, centre, size=term.size)
                     if position is None:
                         raise ValueError(f"{term.name} is not nested in {other.name}")
@@ -299,11 +303,7 @@ class Design:
     def cutpoint_sets(self, scale: ScaleRatings) -> tuple[Index, Index]:
         """Return the set of cutpoints of each rating, and the level of each gap term in each set.
 
-        Ratings with the same levels of all gap terms share a set of cutpoints.
-
-        Returns:
-            Set of each rating on the scale; levels, -1 for none, shape (set, gap term); one
-            column of zeros without a gap term.
+        Levels have shape (set, gap term), -1 for none; one column of zeros without a gap term.
         """
         none = [np.zeros(len(scale.rows), dtype=np.int64)]
         return find_combinations([t.index[scale.rows] for t in self.gap_terms(scale)] or none)
@@ -319,23 +319,10 @@ class Design:
 
 
 def dim_name(column: str) -> str:
-    """Return the dimension that holds the levels of a column.
-
-    >>> dim_name("group:gender")
-    'gender'
-    """
+    """Return the dimension of the levels of a column: ``gender`` for ``group:gender``."""
     return column.removeprefix("group:")
 
 
 def rating_dim(scale: str) -> str:
-    """Return the dimension of the ratings on one scale.
-
-    >>> rating_dim("severity")
-    'severity_rating'
-    """
+    """Return the dimension of the ratings on one scale."""
     return f"{scale}_rating"
-
-
-def take(values: Index, index: Index) -> Index:
-    """Return the values at an index, -1 where the index is -1."""
-    return np.where(index >= 0, values[index], -1)

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sharpbayes.bayes.design.crossing import Index, parent_of
+from sharpbayes.bayes.design.crossing import parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_list
@@ -47,17 +47,12 @@ class Issue:
 
 
 def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
-    """Return the parameters that ratings do not identify, in the order of the model's terms.
-
-    Args:
-        ratings: Observed ratings.
-        design: Terms of a model, indexed by them.
-    """
+    """Return the parameters that ratings do not identify, in the order of the model's terms."""
     issues = [_omitted(name, ratings) for name in design.omitted_terms]
     for term in design.terms:
-        issues += [*_unrated_levels(term, design), *_small_sds(term)]
-    for one, other in combinations(design.terms_of("location"), 2):
-        issues += _confounded(one, other, design)
+        issues += _few_ratings(term, design)
+    for pair in combinations(design.terms_of("location"), 2):
+        issues += _confounded(pair, design)
     for scale in design.scales:
         issues += _unused_categories(scale, design)
         for name in RATER_COLUMNS:
@@ -74,8 +69,8 @@ def _omitted(name: str, ratings: Ratings) -> Issue:
     return Issue(name, "no rating has a level of it" if absent else absorbed, "the term is omitted")
 
 
-def _unrated_levels(term: Term, design: Design) -> Iterator[Issue]:
-    """Levels without a rating; those of gap terms are missing from results."""
+def _few_ratings(term: Term, design: Design) -> Iterator[Issue]:
+    """Levels without a rating (those of gap terms are not in results); an sd of few effects."""
     missing = np.setdiff1d(np.arange(term.size), term.used_levels)
     if len(missing) and term.kind != "gap":
         names = [_label(term, level, design) for level in missing]
@@ -83,10 +78,6 @@ def _unrated_levels(term: Term, design: Design) -> Iterator[Issue]:
         crossing = f"{len(missing)} of {term.size} crossings have no ratings"
         problem = single if len(term.dims) == 1 else crossing
         yield Issue(term.name, problem, "their effects are drawn from the prior")
-
-
-def _small_sds(term: Term) -> Iterator[Issue]:
-    """An sd of few effects."""
     levels = len(term.used_levels)
     if term.n_sds and levels < MIN_EFFECTS:
         yield Issue(
@@ -96,9 +87,9 @@ def _small_sds(term: Term) -> Iterator[Issue]:
         )
 
 
-def _confounded(one: Term, other: Term, design: Design) -> Iterator[Issue]:
+def _confounded(pair: tuple[Term, Term], design: Design) -> Iterator[Issue]:
     """Levels of a term with only one level of a finer term in them."""
-    coarse, fine = sorted((one, other), key=lambda term: len(term.used_levels))
+    coarse, fine = sorted(pair, key=lambda term: len(term.used_levels))
     parent = parent_of(fine.index, coarse.index, size=fine.size)
     if parent is None:
         return
@@ -126,20 +117,16 @@ def _unused_categories(scale: ScaleRatings, design: Design) -> Iterator[Issue]:
     count = np.bincount(scale.category, minlength=len(scale.labels))
     used, unused = np.flatnonzero(count), np.flatnonzero(count == 0)
     below, above, between = design.traits.unused
-    for place, categories, consequence in (
+    for position, categories, consequence in (
         ("below all that are", unused[unused < used[0]], below),
         ("above all that are", unused[unused > used[-1]], above),
         ("between others that are", unused[(unused > used[0]) & (unused < used[-1])], between),
     ):
         if len(categories):
-            yield Issue(scale.name, f"{_list_categories(scale, categories)}, {place}", consequence)
-
-
-def _list_categories(scale: ScaleRatings, categories: Index) -> str:
-    """The start of a sentence about categories that are never used."""
-    names = format_list([scale.labels[category] for category in categories], most=3)
-    several = len(categories) > 1
-    return f"categories {names} are never used" if several else f"category {names} is never used"
+            names = format_list([scale.labels[category] for category in categories], most=3)
+            subject = f"categories {names} are" if len(categories) > 1 else f"category {names} is"
+            problem = f"{subject} never used, {position}"
+            yield Issue(scale.name, problem, consequence)
 
 
 def _constant_raters(scale: ScaleRatings, name: str, factor: Factor) -> Iterator[Issue]:

@@ -10,8 +10,8 @@ from sharpbayes.bayes.design.design import (
     CENTRED_BELOW,
     Design,
     ScaleRatings,
-    Structure,
     Term,
+    TermKind,
     dim_name,
 )
 from sharpbayes.data.ratings import Ratings
@@ -35,17 +35,10 @@ def build_design(
     path: str = "model",
     non_centring: Mapping[str, float] | None = None,
 ) -> Design:
-    """Index the terms of a model by the ratings of a study.
+    """Index the terms of a model, in a file at a path, by the ratings of a study, in their order.
 
-    Args:
-        ratings: Observed ratings in long form.
-        model: The model file.
-        path: Name of the model file, for messages.
-        non_centring: Weights by name of term; where missing, 0 for an effect with many ratings
-            and 1 for one with few.
-
-    Returns:
-        Index arrays and labels; the order of ratings is kept.
+    Where ``non_centring`` has no weight for the name of a term, it is 0 for an effect with many
+    ratings and 1 for one with few.
 
     Raises:
         SpecError: A term names a column that the study does not have.
@@ -56,7 +49,9 @@ def build_design(
     scale_of, _ = find_combinations([ratings.factors["scale"].codes])
     locations = _add_shifts(ratings, model, one_scale=len(scales) == 1)
     candidates = [_index_location(location, ratings, scale_of) for location in locations]
-    free = [term for term in candidates if not _absorbed_by_cutpoints(term, scale_of)]
+    # Where each scale has one effect only, its cutpoints already hold it.
+    parents = {t.name: parent_of(scale_of, t.index, size=len(scales)) for t in candidates}
+    free = [term for term in candidates if parents[term.name] is None]
     location_terms = _set_weights([_guess_weight(term, free) for term in free], non_centring)
     shape_terms = [*_index_gaps(ratings, model, scales), *_index_discriminations(ratings, model)]
     columns = {column for term in locations for column in term.by}
@@ -76,19 +71,12 @@ def build_design(
         | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},
         n_ratings=len(ratings.score),
-        omitted_terms=tuple(
-            term.stem for term in candidates if term.name not in {kept.name for kept in free}
-        ),
+        omitted_terms=tuple(t.stem for t in candidates if parents[t.name] is not None),
     )
 
 
 def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
     """Refuse a model that does not fit the columns, without a look at any rating.
-
-    Args:
-        ratings: Observed ratings in long form.
-        model: The model file.
-        path: Name of the model file, for messages.
 
     Raises:
         SpecError: Terms name columns that the study does not have; all of them are listed.
@@ -113,24 +101,22 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
     """Write a term for each group in place of ``group:*``, none over a column that is missing."""
     groups = [column for column in ratings.factors if column.startswith("group:")]
 
-    def resolve[T: (Location, Discrimination)](terms: Iterable[T]) -> Iterator[T]:
-        for term in terms:
-            if OPTIONAL not in term.by or OPTIONAL in ratings.factors:
-                for group in groups if ANY_GROUP in term.by else [""]:
-                    by = tuple(group if column == ANY_GROUP else column for column in term.by)
-                    yield term.model_copy(update={"by": by})
+    def resolve(by: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        if OPTIONAL not in by or OPTIONAL in ratings.factors:
+            for group in groups if ANY_GROUP in by else [""]:
+                yield tuple(group if column == ANY_GROUP else column for column in by)
 
-    by = [
-        name
-        for column in model.thresholds.by
-        for name in (groups if column == ANY_GROUP else [column])
-        if name != OPTIONAL or OPTIONAL in ratings.factors
-    ]
+    def copies[T: (Location, Discrimination)](terms: Iterable[T]) -> tuple[T, ...]:
+        return tuple(
+            term.model_copy(update={"by": by}) for term in terms for by in resolve(term.by)
+        )
+
+    by = tuple(name for column in model.thresholds.by for (name,) in resolve([column]))
     return model.model_copy(
         update={
-            "location": tuple(resolve(model.location)),
-            "discrimination": tuple(resolve(model.discrimination)),
-            "thresholds": model.thresholds.model_copy(update={"by": tuple(by)}),
+            "location": copies(model.location),
+            "discrimination": copies(model.discrimination),
+            "thresholds": model.thresholds.model_copy(update={"by": by}),
         }
     )
 
@@ -158,34 +144,35 @@ def _add_shifts(ratings: Ratings, model: Model, *, one_scale: bool) -> list[Loca
     return locations
 
 
+def _index_term(
+    kind: TermKind, by: Sequence[str], ratings: Ratings, term: Location | Discrimination
+) -> Term:
+    """Index a term of a file: the crossing of its columns."""
+    index, shape = cross([ratings.factors[name] for name in by])
+    dims = tuple(dim_name(name) for name in by)
+    return Term(
+        name=f"{kind}_{'_'.join(dims)}",
+        kind=kind,
+        dims=dims,
+        shape=shape,
+        index=index,
+        prior=term.prior,
+        non_centring=0.0,
+        mean_group=np.full(int(np.prod(shape)), -1, dtype=np.int64),
+        structure="zero_sum" if term.zero_sum else "independent",
+    )
+
+
 def _index_location(location: Location, ratings: Ratings, scale_of: Index) -> Term:
     """Index one location term; the column that effects are correlated over goes last."""
     over = location.correlated_over
     by = [*(name for name in location.by if name != over), *([over] if over else [])]
-    index, shape = cross([ratings.factors[name] for name in by])
-    mean_group, swept_mean = _group_by_scale(index, scale_of, size=int(np.prod(shape)))
-    correlated = over is not None and shape[-1] > 1
-    dims = tuple(dim_name(name) for name in by)
-    return Term(
-        name=f"location_{'_'.join(dims)}",
-        kind="location",
-        dims=dims,
-        shape=shape,
-        index=index,
-        prior=location.prior,
-        non_centring=0.0,
-        mean_group=mean_group,
-        swept_mean=swept_mean,
-        structure=_structure(zero_sum=location.zero_sum, correlated=correlated),
-        correlation=location.correlation if correlated else None,
-    )
-
-
-def _structure(*, zero_sum: bool, correlated: bool = False) -> Structure:
-    """Joint distribution of the effects of a term; a file declares one of the two at most."""
-    if zero_sum:
-        return "zero_sum"
-    return "correlated" if correlated else "independent"
+    term = _index_term("location", by, ratings, location)
+    mean_group, swept_mean = _group_by_scale(term.index, scale_of, size=term.size)
+    term = replace(term, mean_group=mean_group, swept_mean=swept_mean)
+    if over is None or term.shape[-1] == 1:
+        return term
+    return replace(term, structure="correlated", correlation=location.correlation)
 
 
 def _group_by_scale(index: Index, scale_of: Index, *, size: int) -> tuple[Index, tuple[int, ...]]:
@@ -206,11 +193,6 @@ def _group_by_scale(index: Index, scale_of: Index, *, size: int) -> tuple[Index,
         -1 if part == 0.0 else (scale if several else 0)
         for scale, part in zip(scales, share, strict=True)
     )
-
-
-def _absorbed_by_cutpoints(term: Term, scale_of: Index) -> bool:
-    """Whether each scale has one effect only, which its cutpoints already hold."""
-    return parent_of(scale_of, term.index, size=int(scale_of.max()) + 1) is not None
 
 
 def _guess_weight(term: Term, terms: Sequence[Term]) -> Term:
@@ -271,21 +253,11 @@ def _index_gaps(ratings: Ratings, model: Model, scales: tuple[ScaleRatings, ...]
 
 def _index_discriminations(ratings: Ratings, model: Model) -> Iterator[Term]:
     """Log factors of discrimination."""
-    for term in model.discrimination:
-        index, shape = cross([ratings.factors[name] for name in term.by])
-        dims = tuple(dim_name(name) for name in term.by)
-        if min(shape) > 1 if term.zero_sum else len(np.unique(index)) > 1:
-            yield Term(
-                name=f"discrimination_{'_'.join(dims)}",
-                kind="discrimination",
-                dims=dims,
-                shape=shape,
-                index=index,
-                prior=term.prior,
-                non_centring=float(_median_count(index) < CENTRED_FROM_SHAPE),
-                mean_group=np.full(int(np.prod(shape)), -1, dtype=np.int64),
-                structure=_structure(zero_sum=term.zero_sum),
-            )
+    for discrimination in model.discrimination:
+        term = _index_term("discrimination", discrimination.by, ratings, discrimination)
+        if min(term.shape) > 1 if term.zero_sum else len(np.unique(term.index)) > 1:
+            few = _median_count(term.index) < CENTRED_FROM_SHAPE
+            yield replace(term, non_centring=float(few))
 
 
 def _assign_mean_holder(terms: list[Term], ratings: Ratings) -> list[Term]:
@@ -304,13 +276,15 @@ def _assign_mean_holder(terms: list[Term], ratings: Ratings) -> list[Term]:
 
 def _group_within(term: Term, holder: Term, ratings: Ratings) -> Term:
     """Group a term's means by those of its columns that the holder is nested in, if any."""
-    columns = {dim_name(name): factor for name, factor in ratings.factors.items()}
+    codes = {dim_name(name): factor.codes for name, factor in ratings.factors.items()}
     if holder.dims[0] in term.dims or not np.array_equal(term.index >= 0, holder.index >= 0):
         return term
     shared = [
         axis
         for axis, dim in enumerate(term.dims)
-        if dim != "scale" and _nests(holder, columns[dim].codes)
+        if dim != "scale"
+        and codes[dim].min() < codes[dim].max()
+        and parent_of(holder.index, codes[dim], size=holder.size) is not None
     ]
     if not shared or len(shared) == len(term.dims):
         return term
@@ -319,12 +293,6 @@ def _group_within(term: Term, holder: Term, ratings: Ratings) -> Term:
     group = np.ravel_multi_index([cells[axis] for axis in shared], shape).astype(np.int64)
     swept = (-1,) * len(term.swept_mean)
     return replace(term, mean_group=group, swept_mean=swept, mean_holder=holder.name)
-
-
-def _nests(holder: Term, codes: Index) -> bool:
-    """Whether several levels of a column are in use, and each level of the holder is in one."""
-    several = bool(codes.min() < codes.max())
-    return several and parent_of(holder.index, codes, size=holder.size) is not None
 
 
 def _add_children(terms: list[Term]) -> Iterator[Term]:

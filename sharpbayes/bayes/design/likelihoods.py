@@ -21,7 +21,9 @@ class LikelihoodTraits:
     """What a fit needs to know of a likelihood.
 
     Attributes:
-        start: Cutpoints that the counts of the categories suggest under a link.
+        start: Cutpoints that the counts of the categories suggest under a link: F^-1 of the share
+            at or below each category; log odds of each to the next; F^-1 of the share of each
+            among itself and those above it.
         unused: What the fit does about a category that nobody gave: below all that are used,
             above them, or between them.
         kernel: Machine code of its rating blocks: ``interval``, the probability between two
@@ -44,30 +46,14 @@ def _quantile(probability: Floats, link: str) -> Floats:
     return quantile
 
 
-def _start_cumulative(count: Floats, link: str) -> Floats:
-    """F^-1 of the share of ratings at or below each category."""
-    return _quantile(np.cumsum(count)[:-1] / count.sum(), link)
-
-
-def _start_adjacent(count: Floats, _link: str) -> Floats:
-    """Log odds of each category to the next."""
-    log_odds: Floats = np.log(count[:-1] / count[1:])
-    return log_odds
-
-
-def _start_continuation(count: Floats, link: str) -> Floats:
-    """F^-1 of the share of each category among itself and those above it."""
-    return _quantile((count / np.cumsum(count[::-1])[::-1])[:-1], link)
-
-
 TRAITS: dict[str, LikelihoodTraits] = {
     "cumulative": LikelihoodTraits(
-        start=_start_cumulative,
+        start=lambda count, link: _quantile(np.cumsum(count)[:-1] / count.sum(), link),
         unused=(BOUNDED, BOUNDED, "the gap between its thresholds shrinks as the prior lets it"),
         kernel="interval",
     ),
     "adjacent": LikelihoodTraits(
-        start=_start_adjacent,
+        start=lambda count, _link: np.log(count[:-1] / count[1:]),
         unused=(
             BOUNDED,
             BOUNDED,
@@ -79,11 +65,11 @@ TRAITS: dict[str, LikelihoodTraits] = {
         kernel="adjacent",
     ),
     "continuation": LikelihoodTraits(
-        start=_start_continuation,
+        start=lambda count, link: _quantile((count / np.cumsum(count[::-1])[::-1])[:-1], link),
         unused=(
             BOUNDED,
             "the prior alone bounds the first threshold there and gives all beyond it",
-            ("the threshold above it falls as the prior lets it; the ratings identify the others"),
+            "the threshold above it falls as the prior lets it; the ratings identify the others",
         ),
         kernel="interval",
         stepwise=True,

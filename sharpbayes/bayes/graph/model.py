@@ -23,16 +23,12 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
     """Return the PyMC model of a design, its dimensions labelled as in the study.
 
     eta_n = sum_t effect_t[n];  P(y_n) from a_n (c_{n,k} - eta_n), by the model's likelihood (see
-    :mod:`sharpbayes.bayes.graph.likelihoods`).
+    :mod:`sharpbayes.bayes.graph.likelihoods`). With ``kernel_data``, the design as flat arrays, the
+    likelihood is one node, ``ratings``, equal and quicker, and no rating is observed.
 
     Variables: ``location_<term>`` and ``sd_<term>`` for each term, ``threshold_<scale>`` for each
     scale, ``gap_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
     thresholds of its own, ``discrimination_<term>``, and the observed ``rating_<scale>``.
-
-    Args:
-        design: Terms of a model, indexed by ratings.
-        kernel_data: The same as flat arrays: the likelihood is then the one node ``ratings`` of
-            :mod:`sharpbayes.bayes.graph.kernel_op`, equal and quicker, and no rating is observed.
     """
     coords = {name: list(labels) for name, labels in design.coords.items()}
     for term in design.terms:
@@ -58,10 +54,7 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
 
 
 def sampling_model(design: Design) -> pm.Model:
-    """Return the PyMC model that samples a design which the kernel does not support.
-
-    Its likelihood is the kernel's where the kernel has it.
-    """
+    """Return the PyMC model that samples what the kernel does not, by its likelihood if it can."""
     data = parameter_layout(design).kernel_data if design.traits.kernel else None
     return build_model(design, kernel_data=data)
 
@@ -134,14 +127,7 @@ def _add_thresholds(
     ) + pt.zeros(())
     gap_means = sum(terms[term.name].means for term in gap_terms) + pt.zeros(gaps)
     name = f"threshold_{scale.name}"
-    sampled = add_cutpoints(
-        f"{name}_offset",
-        design.thresholds,
-        scale,
-        shift=shift,
-        gap_means=gap_means,
-        ordered=ordered,
-    )
+    sampled = add_cutpoints(scale, design.thresholds, shift, gap_means, ordered=ordered)
     common = restore_cutpoints(sampled, shift, gap_means, reference, ordered=ordered)
     pm.Deterministic(name, common, dims=scale.cutpoint_dim)
     for term in gap_terms:
@@ -151,8 +137,8 @@ def _add_thresholds(
     for column, term in enumerate(gap_terms):
         rows = terms[term.name].effects.reshape((-1, gaps))
         effects += pt.concatenate([rows, pt.zeros((1, gaps))])[levels[:, column]]
-    own_gaps = _change_gaps(design, sampled, effects)
-    return CutpointSets(from_gaps(sampled[reference], own_gaps, reference), own_gaps, set_of_rating)
+    set_gaps = _change_gaps(design, sampled, effects)
+    return CutpointSets(from_gaps(sampled[reference], set_gaps, reference), set_gaps, set_of_rating)
 
 
 def _change_gaps(design: Design, cutpoints: Tensor, effects: Tensor) -> Tensor:

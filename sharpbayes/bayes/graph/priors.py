@@ -95,13 +95,7 @@ def from_gaps(value: Tensor, gaps: Tensor, position: int) -> Tensor:
 
 
 def add_cutpoints(
-    name: str,
-    prior: ThresholdPrior,
-    scale: ScaleRatings,
-    *,
-    shift: Tensor,
-    gap_means: Tensor,
-    ordered: bool,
+    scale: ScaleRatings, prior: ThresholdPrior, shift: Tensor, gap_means: Tensor, *, ordered: bool
 ) -> Tensor:
     r"""Return the sampled cutpoints s of a scale.
 
@@ -109,6 +103,7 @@ def add_cutpoints(
     normals, p(c) = (K-1)! prod_k N(c_k | mean, sd) for c_1 < ... < c_{K-1}.
     """
     size, reference = scale.n_cutpoints, scale.reference_cutpoint
+    name = f"threshold_{scale.name}_offset"
     if not ordered:
         below = (np.arange(size)[:, None] > np.arange(size - 1)).astype(float)
         moves = pt.dot(below, gap_means) if size > 1 else pt.zeros(1)
@@ -138,32 +133,19 @@ def restore_cutpoints(
     return from_gaps(sampled[reference] + shift, gaps, reference)
 
 
-def _ordered_logp(  # noqa: PLR0917 - PyMC passes parameters by position
-    reference: int,
-    value: Tensor,
-    mean: Tensor,
-    sd: Tensor,
-    shift: Tensor,
-    gap_means: Tensor,
-    _: Tensor,
-) -> Tensor:
+def _ordered_logp(reference: int, value: Tensor, *inputs: Tensor) -> Tensor:
     """Log density of sorted independent normals less the means that they absorb."""
+    mean, sd, shift, gap_means, _ = inputs
     cutpoints = restore_cutpoints(value, shift, gap_means, reference, ordered=True)
     independent = pm.logp(pm.Normal.dist(mean, sd), cutpoints).sum()
     return independent + pt.gammaln(value.shape[-1] + 1) - gap_means.sum()
 
 
-def _draw_ordered(  # noqa: PLR0917 - PyMC passes parameters by position
-    reference: int,
-    mean: Floats,
-    sd: Floats,
-    shift: Floats,
-    gap_means: Floats,
-    like: Floats,
-    rng: np.random.Generator,
-    size: tuple[int, ...] | None,
+def _draw_ordered(
+    reference: int, *inputs: Floats, rng: np.random.Generator, size: tuple[int, ...] | None
 ) -> Floats:
     """Sort independent normals and take from them the means that they absorb."""
+    mean, sd, shift, gap_means, like = inputs
     shape = (*(np.shape(mean) if size is None else size), like.shape[-1])
     cutpoints = np.sort(rng.normal(mean[..., None], sd[..., None], shape), axis=-1)
     gaps = np.diff(cutpoints, axis=-1) * np.exp(gap_means)

@@ -16,8 +16,7 @@ prior cancels) and make it well conditioned:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -82,14 +81,8 @@ class MeanFirst(Transform):
         return pt.set_subtensor(moved[self.first], mean).reshape(value.shape)
 
 
-@dataclass(frozen=True)
-class GraphTerm:
-    """A term in the graph.
-
-    Attributes:
-        effects: Its effects, flat, plus their centres, less the means of their groups.
-        means: Mean of each group.
-    """
+class GraphTerm(NamedTuple):
+    """Effects of a term, flat, with their centres, less the means of their groups; those means."""
 
     effects: Tensor
     means: Tensor
@@ -108,10 +101,8 @@ def add_terms(design: Design) -> dict[str, GraphTerm]:
     for term in design.parents_first:
         centres = []
         for parent in design.parents(term):
-            source = terms[parent.term.name]
-            centres.append(
-                take_effects(source.means if parent.by_mean else source.effects, parent.position)
-            )
+            effects, means = terms[parent.term.name]
+            centres.append(take_effects(means if parent.by_mean else effects, parent.position))
         sd_dim = term.dims[-1] if term.n_sds > 1 else None
         sd = add_sd(f"sd_{term.stem}", term.prior.sd, dim=sd_dim)
         effects = STRUCTURES[term.structure](term, sd, sum(centres) if centres else None)

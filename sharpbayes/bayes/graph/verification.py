@@ -1,6 +1,5 @@
 """The kernel against its definition: one point, PyMC's graph evaluated without compiling it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,11 +27,7 @@ TOLERANCE = 1e-7
 
 
 def verify_kernel(design: Design, *, seed: int) -> None:
-    """Compare log density and gradient of the kernel with those of the PyMC model.
-
-    Args:
-        design: Terms of a model, indexed by ratings; of many ratings, some are compared.
-        seed: Seed of the point, and of the choice of ratings.
+    """Compare log density and gradient of the kernel with PyMC's, of many ratings by some.
 
     Raises:
         KernelError: They differ.
@@ -41,9 +36,13 @@ def verify_kernel(design: Design, *, seed: int) -> None:
     sample = _sample_ratings(design, rng)
     layout = parameter_layout(sample)
     point = initial_point(sample, layout, seed=seed) + rng.normal(0.0, DISTANCE, layout.size)
-    definition = graph_density(build_model(sample), layout, point)
-    kernel = kernel_density(layout, point)
-    for name, value, expected in _compared(layout, kernel, definition):
+    expected_value, expected_gradient = graph_density(build_model(sample), layout, point)
+    kernel_value, gradient = kernel_density(layout, point)
+    pairs: list[tuple[str, Any, Any]] = [("its value", kernel_value, expected_value)]
+    for part in layout.coordinates:
+        name = f"the gradient of {part.name}"
+        pairs.append((name, gradient[part.slice], expected_gradient[part.slice]))
+    for name, value, expected in pairs:
         largest = max(1.0, float(np.max(np.abs(expected))))
         if not np.allclose(value, expected, rtol=TOLERANCE, atol=TOLERANCE * largest):
             raise KernelError(
@@ -80,16 +79,6 @@ def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> De
     for section, part in zip(sections, parts, strict=True):
         gradient[section.slice] = np.ravel(part)
     return float(value), gradient
-
-
-def _compared(
-    layout: ParameterLayout, kernel: Density, definition: Density
-) -> Iterator[tuple[str, Any, Any]]:
-    """Value and gradient by each variable, with their names."""
-    yield "its value", kernel[0], definition[0]
-    for section in layout.coordinates:
-        name = f"the gradient of {section.name}"
-        yield name, kernel[1][section.slice], definition[1][section.slice]
 
 
 def _sample_ratings(design: Design, rng: np.random.Generator) -> Design:

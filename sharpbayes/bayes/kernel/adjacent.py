@@ -44,11 +44,7 @@ def in_range(cumulative, farthest):
 
 @jit
 def adjacent_block(cells, v, table, cumulative, weight, category, product, d_cell, share):
-    """Add a block, and to ``share`` the probability of each category summed over its ratings.
-
-    Returns:
-        The running product, and the log-likelihood beside it.
-    """
+    """Add a block, and to ``share`` the probability of each category; return product and log."""
     total, top = 0.0, len(weight) - 1
     for c in cells:
         e = table[c]

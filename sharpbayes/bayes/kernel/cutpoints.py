@@ -18,13 +18,6 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 @jit
-def scale_buffer(p):
-    """Return room for the cutpoints of all scales."""
-    last = p.scale.shape[0] - 1
-    return np.zeros(p.scale[last, SCALE.first] + p.scale[last, SCALE.cutpoints])
-
-
-@jit
 def cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps):
     """Write the cutpoints of scales (as sampled, and of the model) and of sets; return their prior."""
     total, ordered = 0.0, p.sizes[SIZE.ordered] == 1
@@ -40,7 +33,11 @@ def cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps):
             shift += U[link]
         between = np.empty(n - 1)
         for k in range(n - 1):
-            step = step_of(p, s, k, z) - gap_mean(p, s, k, U)
+            mean_effect = 0.0
+            for link in p.gap_links[s]:
+                if link:
+                    mean_effect += U[link + k]
+            step = step_of(p, s, k, z) - mean_effect
             between[k] = math.exp(step) if ordered else step
             total += step if ordered else 0.0
         from_gaps(sampled[first + reference] + shift, between, reference, common[first : first + n])
@@ -50,7 +47,16 @@ def cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps):
             total -= 0.5 * ratio * ratio + math.log(sd) + 0.5 * LOG_2PI
         total += math.lgamma(n + 1.0) if ordered else 0.0
     for i in range(p.cutpoint_set.shape[0]):
-        set_cutpoints(p, i, z, U, sampled, cutpoints, gaps)
+        s, start = p.cutpoint_set[i]
+        _, n, _, reference, first = p.scale[s]
+        for k in range(n - 1):
+            step = step_of(p, s, k, z)
+            for link in p.set_links[i]:
+                if link:
+                    step += U[link + k]
+            gaps[start + k] = math.exp(step) if ordered else step
+        set_gaps = gaps[start : start + n - 1]
+        from_gaps(sampled[first + reference], set_gaps, reference, cutpoints[start : start + n])
     return total
 
 
@@ -71,16 +77,6 @@ def step_backward(p, s, k, d_step, grad):
 
 
 @jit
-def gap_mean(p, s, k, U):
-    """Return the mean gap effect that the sampled k-th gap of a scale absorbs."""
-    total = 0.0
-    for link in p.gap_links[s]:
-        if link:
-            total += U[link + k]
-    return total
-
-
-@jit
 def from_gaps(value, gaps, position, out):
     """Write values from the gaps between them and the value at a position."""
     out[position] = value
@@ -91,26 +87,11 @@ def from_gaps(value, gaps, position, out):
 
 
 @jit
-def set_cutpoints(p, i, z, U, sampled, cutpoints, gaps):
-    """Write the cutpoints and gaps of one set."""
-    s, start = p.cutpoint_set[i, 0], p.cutpoint_set[i, 1]
-    _, n, _, reference, first = p.scale[s]
-    for k in range(n - 1):
-        step = step_of(p, s, k, z)
-        for link in p.set_links[i]:
-            if link:
-                step += U[link + k]
-        gaps[start + k] = math.exp(step) if p.sizes[SIZE.ordered] == 1 else step
-    set_gaps = gaps[start : start + n - 1]
-    from_gaps(sampled[first + reference], set_gaps, reference, cutpoints[start : start + n])
-
-
-@jit
 def cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad):
     """Pass the derivatives by cutpoints and gaps of sets to coordinates and effects."""
     d_reference = np.zeros(len(sampled))
     for i in range(p.cutpoint_set.shape[0]):
-        s, start = p.cutpoint_set[i, 0], p.cutpoint_set[i, 1]
+        s, start = p.cutpoint_set[i]
         _, n, _, reference, first = p.scale[s]
         d_reference[first + reference] += from_gaps_backward(
             d_cutpoints[start : start + n], d_gaps[start : start + n], reference

@@ -36,6 +36,7 @@ SD_PRIORS: dict[type, tuple[int, Callable[[Any], tuple[float, float]]]] = {
 }
 # Forms of the probability of a block: between two cutpoints under a link, or by all of its scale.
 LOGIT, PROBIT, ADJACENT = range(3)
+FORMS = {"logit": LOGIT, "probit": PROBIT}
 # A further term joins the locations where groups would otherwise be this many a rating.
 MAX_GROUPS_PER_RATING = 0.2
 
@@ -47,6 +48,7 @@ class Sizes(NamedTuple):
     vector: int
     effects: int
     cutpoints: int
+    scale_cutpoints: int
     form: int
     ordered: int
 
@@ -60,7 +62,7 @@ class TermRow(NamedTuple):
     u: int  # first position in ``U`` of the effects
     means: int  # first position in ``U`` of the means of groups
     groups: int  # number of mean groups
-    own: int  # first position among own effects, which draws store
+    stored: int  # first position among effects less their centres, which draws store
     centred: int  # whether effects are sampled about their centres
     zero_sum: int  # number of dimensions if effects add up to 0, else 0
     sd_z: int  # coordinate of the first log sd, -1 for a fixed sd
@@ -69,7 +71,7 @@ class TermRow(NamedTuple):
     corr_z: int  # first coordinate of the correlations, -1 for none
     links: int  # first position in ``centre_links``
     centres: int  # number of parents
-    whole: int  # whether all effects are in one group
+    one_group: int  # whether all effects are in one group
 
 
 class PriorRow(NamedTuple):
@@ -92,7 +94,7 @@ class ScaleRow(NamedTuple):
 
 
 # Positions of those columns.
-SIZE = Sizes(*range(6))
+SIZE = Sizes(*range(7))
 AT = TermRow(*range(16))
 PRIOR = PriorRow(*range(4))
 SCALE = ScaleRow(*range(5))
@@ -113,7 +115,7 @@ class KernelData(NamedTuple):
     gap_links: Index  # for each scale the mean gap effects that its gaps absorb
     cutpoint_set: Index  # for each set of cutpoints: scale, first cutpoint
     set_links: Index  # for each set its first gap effect of each column
-    discrimination_links: Index  # for each discrimination its log factors
+    discrimination_links: Index  # log factors of each discrimination; shape (term, discrimination)
     pair: Index  # for each set and discrimination that meet: set, discrimination, first count
     counts: Floats  # number of ratings of a pair between each two cutpoints
     location_links: Index  # for each location its effects; shape (term, location)
@@ -129,31 +131,26 @@ class KernelData(NamedTuple):
     rating_cell: NDArray[np.uint32]
 
 
-class TermStart(NamedTuple):
-    """First coordinate of a term's effects, of its log sds and of its correlations, -1 for none."""
-
-    effects: int
-    sd: int
-    correlation: int
-
-
 def build_kernel_data(
-    design: Design, starts: Mapping[str, TermStart], *, thresholds: Sequence[int], size: int
+    design: Design,
+    starts: Mapping[str, tuple[int, ...]],
+    *,
+    thresholds: Sequence[int],
+    size: int,
 ) -> KernelData:
     """Return the arrays of a design.
 
     Args:
         design: Terms and ratings.
-        starts: First coordinates of each term, by its name.
+        starts: First coordinates of each term's log sds, correlations and effects, -1 for none.
         thresholds: First coordinate of the cutpoints of each scale.
         size: Number of coordinates.
     """
     rows = _term_rows(design, starts)
-    terms, scales = design.parents_first, range(len(design.scales))
-    locations = design.terms_of("location")
+    terms, locations = design.parents_first, design.terms_of("location")
     swept = [
         [rows[t.name].means + t.swept_mean[n] for t in locations if t.swept_mean[n] >= 0]
-        for n in scales
+        for n in range(len(design.scales))
     ]
     gap_means = [[rows[t.name].means for t in design.gap_terms(scale)] for scale in design.scales]
     first = np.cumsum([0, *(scale.n_cutpoints for scale in design.scales)])
@@ -161,76 +158,67 @@ def build_kernel_data(
         ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
-    sets = _cutpoint_sets(design, rows)
-    discrimination, discrimination_links = _discriminations(design, rows)
-    bounds = _bounds(design)
+    prior = [
+        PriorRow(*SD_PRIORS[type(t.prior.sd)][1](t.prior.sd), t.lkj_eta, t.non_centring)
+        for t in terms
+    ]
+    set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
+    form = ADJACENT if design.traits.kernel == "adjacent" else FORMS[design.link]
+    sizes = Sizes(
+        coordinates=size,
+        vector=1 + sum(row.size + row.groups for row in rows.values()),
+        effects=sum(row.size for row in rows.values()),
+        cutpoints=sum(design.scales[n].n_cutpoints for n in cutpoint_set[:, 0]),
+        scale_cutpoints=int(first[-1]),
+        form=form,
+        ordered=int(design.ordered_cutpoints),
+    )
     return KernelData(
-        sizes=_sizes(design, rows, sets, coordinates=size),
+        sizes=np.array(sizes),
         term=_table([rows[term.name] for term in terms], columns=len(AT)),
         axes=_table([term.shape for term in terms], columns=4),
         mean_group=_join([term.mean_group for term in terms]),
         centre_links=_join(_centre_links(design, rows)).astype(np.uint32),
-        prior=np.array([_prior_row(term) for term in terms], dtype=float).reshape(-1, len(PRIOR)),
+        prior=np.array(prior, dtype=float).reshape(-1, len(PRIOR)),
         scale=_table(scale_rows),
-        scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd] for _ in scales]),
+        scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd]] * len(scale_rows)),
         shift_links=_table(swept),
         gap_links=_table(gap_means),
-        cutpoint_set=np.stack([sets.scale, sets.first], axis=1),
-        set_links=sets.links,
-        discrimination_links=discrimination_links,
-        **_pairs(design, bounds, set_of=sets.of_rating, discrimination=discrimination),
-        **_blocks(design, rows, bounds, set_of=sets.of_rating, discrimination=discrimination),
+        cutpoint_set=cutpoint_set,
+        set_links=set_links,
+        **_blocks(design, rows, set_of_rating),
     )
 
 
-def _term_rows(design: Design, starts: Mapping[str, TermStart]) -> dict[str, TermRow]:
+def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[str, TermRow]:
     """Row of each term, by its name."""
     rows: dict[str, TermRow] = {}
-    own, u, links = 0, 1, 0
+    stored, u, links = 0, 1, 0
     for term in design.parents_first:
-        centres, start = len(design.parents(term)), starts[term.name]
+        sd_z, corr_z, z = starts[term.name]
+        centres = len(design.parents(term))
         rows[term.name] = TermRow(
-            z=start.effects,
+            z=z,
             free=term.n_coordinates,
             size=term.size,
             u=u,
             means=u + term.size,
             groups=term.n_mean_groups,
-            own=own,
+            stored=stored,
             centred=int(term.centred),
             zero_sum=len(term.shape) if term.zero_sum else 0,
-            sd_z=start.sd,
+            sd_z=sd_z,
             sd_kind=SD_PRIORS[type(term.prior.sd)][0],
             levels=term.shape[-1] if term.correlation else 1,
-            corr_z=start.correlation,
+            corr_z=corr_z,
             links=links,
             centres=centres,
-            whole=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
+            one_group=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
         )
-        own += term.size
+        stored += term.size
         u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
-
-
-def _prior_row(term: Term) -> PriorRow:
-    """Prior of a term's sd and correlations, and its non-centring weight."""
-    scale, df = SD_PRIORS[type(term.prior.sd)][1](term.prior.sd)
-    return PriorRow(scale, df, term.lkj_eta, term.non_centring)
-
-
-def _sizes(
-    design: Design, rows: dict[str, TermRow], sets: "CutpointSets", *, coordinates: int
-) -> Index:
-    """Sizes of the vectors, and the form of the likelihood."""
-    ends = [(row.means + row.groups, row.own + row.size) for row in rows.values()]
-    vector, effects = np.max([*ends, (1, 0)], axis=0)
-    cutpoints = sum(design.scales[scale].n_cutpoints for scale in sets.scale)
-    form = PROBIT if design.link == "probit" else LOGIT
-    form = ADJACENT if design.traits.kernel == "adjacent" else form
-    return np.array(
-        Sizes(coordinates, vector, effects, cutpoints, form, int(design.ordered_cutpoints))
-    )
 
 
 def _table(rows: Sequence[Sequence[int]], *, columns: int = 1) -> Index:
@@ -262,57 +250,40 @@ def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
     return links
 
 
-def _discriminations(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index]:
-    """Discrimination of each rating, and its links."""
-    terms = design.terms_of("discrimination")
-    if not terms:
-        return np.zeros(design.n_ratings, dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
-    number, levels = find_combinations([term.index for term in terms])
+def _combine(
+    design: Design, terms: Sequence[Term], rows: dict[str, TermRow]
+) -> tuple[Index, Index]:
+    """Each rating's combination of effects, and the positions in ``U`` of those effects."""
+    none = np.zeros(design.n_ratings, dtype=np.int64)
+    number, levels = find_combinations([term.index for term in terms] or [none])
     links = [_links(rows[term.name].u, levels[:, n]) for n, term in enumerate(terms)]
-    return number, np.stack(links, axis=1)
+    return number, np.stack(links or [np.zeros(len(levels), dtype=np.int64)])
 
 
-class CutpointSets(NamedTuple):
-    """Set of cutpoints of each rating; scale, first cutpoint and links of each set."""
-
-    of_rating: Index
-    scale: Index
-    first: Index
-    links: Index
-
-
-def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> CutpointSets:
-    """Number the sets of cutpoints, scale after scale."""
-    of_rating = np.zeros(design.n_ratings, dtype=np.int64)
-    scales: list[int] = []
+def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index, Index]:
+    """Set of cutpoints of each rating; scale and first cutpoint, and links, of each set."""
+    set_of_rating = np.zeros(design.n_ratings, dtype=np.int64)
+    sets: list[tuple[int, int]] = []
     links: list[list[int]] = []
+    first = 0
     for position, scale in enumerate(design.scales):
         number, levels = design.cutpoint_sets(scale)
-        of_rating[scale.rows] = number + len(scales)
-        first = [rows[term.name].u for term in design.gap_terms(scale)]
+        set_of_rating[scale.rows] = number + len(sets)
+        effects = [rows[term.name].u for term in design.gap_terms(scale)]
         gaps = scale.n_cutpoints - 1
         for row in levels:
-            scales.append(position)
-            pairs = zip(first, row, strict=False)
+            pairs = zip(effects, row, strict=False)
             links.append([u + int(level) * gaps if level >= 0 else 0 for u, level in pairs])
-    sizes = [design.scales[scale].n_cutpoints for scale in scales]
-    start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return CutpointSets(of_rating, np.array(scales), start, _table(links))
+            sets.append((position, first))
+            first += scale.n_cutpoints
+    return set_of_rating, np.array(sets), _table(links)
 
 
-class Bounds(NamedTuple):
-    """Comparisons that ratings make: above one cutpoint and below another, -1 for none."""
+def _bounds(design: Design) -> tuple[Index, Index, Index]:
+    """Rating, cutpoint below and cutpoint above of each comparison, -1 for none.
 
-    rating: Index
-    below: Index
-    above: Index
-
-
-def _bounds(design: Design) -> Bounds:
-    """Cutpoints about each rating; those it was compared with one by one, if stepwise.
-
-    A rating of category k has then passed the first k cutpoints and not the next: as many yes-no
-    ratings, each with one cutpoint.
+    A rating is one comparison. If the likelihood is stepwise, a rating of category k has passed the
+    first k cutpoints and not the next: as many yes-no ratings, each with one cutpoint.
     """
     category, size = np.zeros((2, design.n_ratings), dtype=np.int64)
     for scale in design.scales:
@@ -320,60 +291,43 @@ def _bounds(design: Design) -> Bounds:
         size[scale.rows] = scale.n_cutpoints
     rating = np.arange(design.n_ratings)
     if not design.traits.stepwise:
-        return Bounds(rating, category - 1, np.where(category < size, category, -1))
+        return rating, category - 1, np.where(category < size, category, -1)
     steps = np.minimum(category + 1, size)
     rating = np.repeat(rating, steps)
     position = np.arange(len(rating)) - np.repeat(np.cumsum(steps) - steps, steps)
     passed = position < category[rating]
-    return Bounds(rating, np.where(passed, position, -1), np.where(passed, -1, position))
+    return rating, np.where(passed, position, -1), np.where(passed, -1, position)
 
 
-def _pairs(
-    design: Design, bounds: Bounds, *, set_of: Index, discrimination: Index
-) -> dict[str, Any]:
-    """Sets and discriminations that meet, and their ratings between each two cutpoints."""
-    number, pairs = find_combinations([set_of, discrimination])
+def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> dict[str, Any]:
+    """Sort ratings into blocks of one group, set, discrimination and category; count inner ones."""
+    inner, outer = _split_locations(design)
+    discriminations = design.terms_of("discrimination")
+    discrimination, discrimination_links = _combine(design, discriminations, rows)
+    location, location_links = _combine(design, inner, rows)
+    group, group_links = _combine(design, outer, rows)
+    cell, cells = find_combinations([discrimination, location])
+    pair, pairs = find_combinations([set_of_rating, discrimination])
+    rating, below, above = _bounds(design)
+    shared = [number[rating] for number in (group, set_of_rating, discrimination)]
+    block, blocks = find_combinations([*shared, below, above])
+    order = np.lexsort((cell[rating], block))
     widest = max(scale.n_cutpoints for scale in design.scales)
     counts = np.zeros((len(pairs), widest))
-    inner = (bounds.below >= 0) & (bounds.above >= 0)
-    np.add.at(counts, (number[bounds.rating[inner]], bounds.below[inner]), 1.0)
-    start = np.arange(len(pairs)) * widest
-    return {"pair": np.column_stack([pairs, start]), "counts": counts.ravel()}
-
-
-def _blocks(
-    design: Design,
-    rows: dict[str, TermRow],
-    bounds: Bounds,
-    *,
-    set_of: Index,
-    discrimination: Index,
-) -> dict[str, Any]:
-    """Sort ratings into blocks of one group, set, discrimination and category."""
-    inner, outer = _split_locations(design)
-    none = np.zeros(design.n_ratings, dtype=np.int64)
-    location, locations = find_combinations([term.index for term in inner] or [none])
-    cell, cells = find_combinations([discrimination, location])
-    group, groups = find_combinations([term.index for term in outer] or [none])
-    shared = [number[bounds.rating] for number in (group, set_of, discrimination)]
-    block, blocks = find_combinations([*shared, bounds.below, bounds.above])
-    cell = cell[bounds.rating]
-    order = np.lexsort((cell, block))
+    between = (below >= 0) & (above >= 0)
+    np.add.at(counts, (pair[rating[between]], below[between]), 1.0)
     return {
-        "location_links": _term_links(inner, locations, rows),
+        "discrimination_links": discrimination_links,
+        "pair": np.column_stack([pairs, np.arange(len(pairs)) * widest]),
+        "counts": counts.ravel(),
+        "location_links": location_links,
         "cell_location": cells[:, 1].astype(np.uint32),
         "cell_start": np.searchsorted(cells[:, 0], np.arange(int(discrimination.max()) + 2)),
-        "group_links": _term_links(outer, groups, rows),
+        "group_links": group_links,
         "block": np.ascontiguousarray(blocks),
         "block_start": np.searchsorted(block[order], np.arange(len(blocks) + 1)),
-        "rating_cell": cell[order].astype(np.uint32),
+        "rating_cell": cell[rating[order]].astype(np.uint32),
     }
-
-
-def _term_links(terms: list[Term], levels: Index, rows: dict[str, TermRow]) -> Index:
-    """Positions in ``U`` of each term's effect in each combination of levels."""
-    links = [_links(rows[term.name].u, levels[:, n]) for n, term in enumerate(terms)]
-    return np.stack(links or [np.zeros(len(levels), dtype=np.int64)])
 
 
 def _split_locations(design: Design) -> tuple[list[Term], list[Term]]:

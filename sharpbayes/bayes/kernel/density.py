@@ -15,7 +15,7 @@ import numpy as np
 
 from sharpbayes.bayes.kernel.adjacent import adjacent_blocks
 from sharpbayes.bayes.kernel.correlated import correlation_factor, sd_of
-from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward, scale_buffer
+from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward
 from sharpbayes.bayes.kernel.data import ADJACENT, AT, LOGIT, SIZE
 from sharpbayes.bayes.kernel.effects import dot_of, term_backward, term_forward
 from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks
@@ -27,32 +27,30 @@ jit = numba.njit(error_model="numpy", nogil=True)
 def density(p, z, grad):
     """Return the log density at coordinates ``z`` and write its gradient."""
     vector, n = p.sizes[SIZE.vector], p.sizes[SIZE.cutpoints]
-    U, own, dU = np.zeros(vector), np.empty(p.sizes[SIZE.effects]), np.zeros(vector)
-    sampled, common = scale_buffer(p), scale_buffer(p)
+    U, stored, dU = np.zeros(vector), np.empty(p.sizes[SIZE.effects]), np.zeros(vector)
+    sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
     cutpoints, gaps = np.empty(n), np.empty(n)
-    grad[:] = 0.0
-    total = 0.0
+    total, grad[:] = 0.0, 0.0
     for t in range(p.term.shape[0]):
-        total += term_forward(p, t, z, U, own)
+        total += term_forward(p, t, z, U, stored)
     total += cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps)
     d_cutpoints, d_gaps = np.zeros(n), np.zeros(n)
     total += likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps)
     cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad)
     for t in range(p.term.shape[0] - 1, -1, -1):
-        total += term_backward(p, t, z, own, dU, grad)
+        total += term_backward(p, t, z, stored, dU, grad)
     return total
 
 
 @jit
 def constrain(p, z, out):
     """Write what is stored of a draw: effects, cutpoints, sds and correlations."""
-    sampled, n = scale_buffer(p), p.sizes[SIZE.cutpoints]
-    effects = p.sizes[SIZE.effects]
-    U, own, common = np.zeros(p.sizes[SIZE.vector]), out[:effects], out[effects:][: len(sampled)]
+    effects, n = p.sizes[SIZE.effects], p.sizes[SIZE.cutpoints]
+    position = effects + p.sizes[SIZE.scale_cutpoints]
+    U, sampled = np.zeros(p.sizes[SIZE.vector]), np.zeros(position - effects)
     for t in range(p.term.shape[0]):
-        term_forward(p, t, z, U, own)
-    cutpoints_forward(p, z, U, sampled, common, np.empty(n), np.empty(n))
-    position = effects + len(sampled)
+        term_forward(p, t, z, U, out[:effects])
+    cutpoints_forward(p, z, U, sampled, out[effects:position], np.empty(n), np.empty(n))
     for t in range(p.term.shape[0]):
         if p.term[t, AT.sd_z] >= 0:
             for d in range(p.term[t, AT.levels]):
@@ -69,24 +67,12 @@ def constrain(p, z, out):
 @jit
 def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
     """Return the log-likelihood; add its derivatives by effects, cutpoints and gaps."""
-    discriminations = p.discrimination_links.shape[0]
-    a, d_a = np.empty(discriminations), np.zeros(discriminations)
-    for q in range(discriminations):
-        total = 0.0
-        for link in p.discrimination_links[q]:
-            total += U[link]
-        a[q] = math.exp(total)
-    cells, groups, locations = (
-        len(p.cell_location),
-        p.group_links.shape[1],
-        p.location_links.shape[1],
-    )
-    v, d_cell = np.empty(cells), np.zeros(cells)
-    group, d_group = np.zeros(groups), np.zeros(groups)
-    location, d_location = np.zeros(locations), np.zeros(locations)
-    gather(p.location_links, U, location)
-    gather(p.group_links, U, group)
-    for q in range(discriminations):
+    a, group = gather(p.discrimination_links, U), gather(p.group_links, U)
+    location = gather(p.location_links, U)
+    d_a, d_group, d_location = np.zeros(len(a)), np.zeros(len(group)), np.zeros(len(location))
+    v, d_cell = np.empty(len(p.cell_location)), np.zeros(len(p.cell_location))
+    for q in range(len(a)):
+        a[q] = math.exp(a[q])
         for c in range(p.cell_start[q], p.cell_start[q + 1]):
             v[c] = a[q] * location[p.cell_location[c]]
     total = inner_gaps(p, a, gaps, d_gaps, d_a) if p.sizes[SIZE.form] == LOGIT else 0.0
@@ -94,25 +80,25 @@ def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
         total += adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a)
     else:
         total += interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoints, d_a)
-    for q in range(discriminations):
+    for q in range(len(a)):
         first, last = p.cell_start[q], p.cell_start[q + 1]
         d_a[q] += dot_of(d_cell[first:last], v[first:last])
         for c in range(first, last):
             d_location[p.cell_location[c]] += d_cell[c] * a[q]
     scatter(p.location_links, d_location, dU)
     scatter(p.group_links, d_group, dU)
-    for q in range(discriminations):
-        for link in p.discrimination_links[q]:
-            dU[link] += d_a[q]
+    scatter(p.discrimination_links, d_a, dU)
     return total
 
 
 @jit
-def gather(links, U, out):
-    """Add up the effects of each combination."""
+def gather(links, U):
+    """Return the sum of the effects of each combination."""
+    out = np.zeros(links.shape[1])
     for j in range(links.shape[0]):
         for i in range(links.shape[1]):
             out[i] += U[links[j, i]]
+    return out
 
 
 @jit

@@ -69,11 +69,11 @@ def add_times(x, factor, out):
 
 
 @jit
-def term_forward(p, t, z, U, own):
-    """Write a term's own effects, and its part of ``U``; return their log prior."""
+def term_forward(p, t, z, U, stored):
+    """Write a term's effects less their centres, and its part of ``U``; return their log prior."""
     row = p.term[t]
     free, size, u, means = row[AT.free], row[AT.size], row[AT.u], row[AT.means]
-    x = own[row[AT.own] : row[AT.own] + size]
+    x = stored[row[AT.stored] : row[AT.stored] + size]
     values = z[row[AT.z] : row[AT.z] + free]
     if row[AT.zero_sum]:
         zero_sum(p.axes[t, : row[AT.zero_sum]], values, x)
@@ -110,84 +110,88 @@ def subtract_centres(p, t, U, x):
 
 
 @jit
+def add_to_groups(p, t, x, sign, sums):
+    """Add values, times a sign, to the sums of their groups; return the sizes of the groups."""
+    first, sizes = p.term[t, AT.stored], np.zeros(len(sums))
+    for i in range(len(x)):
+        group = p.mean_group[first + i]
+        if group >= 0:
+            sums[group] += sign * x[i]
+            sizes[group] += 1.0
+    return sizes
+
+
+@jit
+def add_from_groups(p, t, values, sign, x):
+    """Add to each value the one of its group, times a sign."""
+    first = p.term[t, AT.stored]
+    for i in range(len(x)):
+        group = p.mean_group[first + i]
+        if group >= 0:
+            x[i] += sign * values[group]
+
+
+@jit
 def split_means(p, t, effects, means):
     """Split the mean of each group from effects."""
     if len(means) == 0:
         return
-    if p.term[t, AT.whole]:
+    if p.term[t, AT.one_group]:
         means[0] = sum_of(effects) / len(effects)
         raise_by(effects, -means[0])
         return
-    first, sizes = p.term[t, AT.own], np.zeros(len(means))
     means[:] = 0.0
-    for i in range(len(effects)):
-        group = p.mean_group[first + i]
-        if group >= 0:
-            means[group] += effects[i]
-            sizes[group] += 1.0
+    sizes = add_to_groups(p, t, effects, 1.0, means)
     for group in range(len(means)):
         means[group] /= max(sizes[group], 1.0)
-    for i in range(len(effects)):
-        group = p.mean_group[first + i]
-        if group >= 0:
-            effects[i] -= means[group]
+    add_from_groups(p, t, means, -1.0, effects)
 
 
 @jit
 def reflect(p, t, x):
     """Reflect each group of values between its mean and its first value."""
-    groups, first = p.term[t, AT.groups], p.term[t, AT.own]
+    groups, first = p.term[t, AT.groups], p.term[t, AT.stored]
     if groups == 0:
         return
-    if p.term[t, AT.whole]:
+    if p.term[t, AT.one_group]:
         root = math.sqrt(len(x))
         mean = sum_of(x) / root
         if len(x) > 1:
             raise_by(x, -(mean - x[0]) / (root - 1.0))
         x[0] = mean
         return
-    sums, sizes, start = np.zeros(groups), np.zeros(groups), np.full(groups, -1)
-    for i in range(len(x)):
-        group = p.mean_group[first + i]
-        if group >= 0:
-            sums[group] += x[i]
-            sizes[group] += 1.0
-            if start[group] < 0:
-                start[group] = i
-    step = np.zeros(groups)
+    sums, start, step = np.zeros(groups), np.full(groups, -1), np.zeros(groups)
+    sizes = add_to_groups(p, t, x, 1.0, sums)
+    for i in range(len(x) - 1, -1, -1):
+        if p.mean_group[first + i] >= 0:
+            start[p.mean_group[first + i]] = i
     for group in range(groups):
         if sizes[group] > 1.0:
             sums[group] /= math.sqrt(sizes[group])
             step[group] = (sums[group] - x[start[group]]) / (math.sqrt(sizes[group]) - 1.0)
-    for i in range(len(x)):
-        group = p.mean_group[first + i]
-        if group >= 0 and sizes[group] > 1.0:
-            x[i] = sums[group] if start[group] == i else x[i] - step[group]
+    add_from_groups(p, t, step, -1.0, x)
+    for group in range(groups):
+        if sizes[group] > 1.0:
+            x[start[group]] = sums[group]
 
 
 @jit
 def zero_sum(shape, values, out):
     """Write values that add up to 0 along every axis, from one fewer along each."""
     current = values.copy()
-    before, after = 1, 1
-    for axis in range(1, len(shape)):
-        after *= shape[axis] - 1
     for axis in range(len(shape)):
-        n = shape[axis]
-        longer = np.empty(before * n * after)
+        n, before, after = shape[axis], np.prod(shape[:axis]), np.prod(shape[axis + 1 :] - 1)
+        shorter, longer = current.reshape((before, n - 1, after)), np.empty((before, n, after))
         for b in range(before):
             for a in range(after):
                 total = 0.0
                 for i in range(n - 1):
-                    total += current[(b * (n - 1) + i) * after + a]
+                    total += shorter[b, i, a]
+                step = total / (math.sqrt(n) + n)
                 for i in range(n - 1):
-                    step = total / (math.sqrt(n) + n)
-                    longer[(b * n + i) * after + a] = current[(b * (n - 1) + i) * after + a] - step
-                longer[(b * n + n - 1) * after + a] = -total / math.sqrt(n)
-        current = longer
-        before *= n
-        if axis + 1 < len(shape):
-            after //= shape[axis + 1] - 1
+                    longer[b, i, a] = shorter[b, i, a] - step
+                longer[b, n - 1, a] = -total / math.sqrt(n)
+        current = longer.ravel()
     write(current, out)
 
 
@@ -195,34 +199,27 @@ def zero_sum(shape, values, out):
 def zero_sum_backward(shape, d_values, out):
     """Write the derivative by the coordinates of :func:`zero_sum` from that by their values."""
     current = d_values.copy()
-    before, after = 1, 1
-    for axis in range(len(shape) - 1):
-        before *= shape[axis]
     for axis in range(len(shape) - 1, -1, -1):
-        n = shape[axis]
-        shorter = np.empty(before * (n - 1) * after)
+        n, before, after = shape[axis], np.prod(shape[:axis]), np.prod(shape[axis + 1 :] - 1)
+        longer, shorter = current.reshape((before, n, after)), np.empty((before, n - 1, after))
         for b in range(before):
             for a in range(after):
                 total = 0.0
                 for i in range(n - 1):
-                    total += current[(b * n + i) * after + a]
-                last = current[(b * n + n - 1) * after + a]
-                step = total / (math.sqrt(n) + n) + last / math.sqrt(n)
+                    total += longer[b, i, a]
+                step = total / (math.sqrt(n) + n) + longer[b, n - 1, a] / math.sqrt(n)
                 for i in range(n - 1):
-                    shorter[(b * (n - 1) + i) * after + a] = current[(b * n + i) * after + a] - step
-        current = shorter
-        after *= n - 1
-        if axis > 0:
-            before //= shape[axis - 1]
+                    shorter[b, i, a] = longer[b, i, a] - step
+        current = shorter.ravel()
     write(current, out)
 
 
 @jit
-def term_backward(p, t, z, own, dU, grad):
+def term_backward(p, t, z, stored, dU, grad):
     """Add a term's part of the gradient; return the log prior of its sd."""
     row = p.term[t]
     size, free = row[AT.size], row[AT.free]
-    x = own[row[AT.own] : row[AT.own] + size]
+    x = stored[row[AT.stored] : row[AT.stored] + size]
     dx = dU[row[AT.u] : row[AT.u] + size].copy()
     split_means_backward(p, t, dx, dU[row[AT.means] : row[AT.means] + row[AT.groups]])
     weight, sd, correlated = 0.0, 1.0, row[AT.levels] > 1
@@ -249,7 +246,7 @@ def term_backward(p, t, z, own, dU, grad):
 
 @jit
 def centres_backward(p, t, x, precision, dU):
-    """Pass the derivative by own effects, their negative times a precision, to their centres."""
+    """Pass the derivative by effects, their negative times a precision, to their centres."""
     row = p.term[t]
     for parent in range(row[AT.centres]):
         links = p.centre_links[row[AT.links] + parent * row[AT.size] :][: row[AT.size]]
@@ -268,19 +265,12 @@ def split_means_backward(p, t, d_effects, d_means):
     """Add the derivatives by the means of groups to those by effects."""
     if len(d_means) == 0:
         return
-    if p.term[t, AT.whole]:
+    if p.term[t, AT.one_group]:
         raise_by(d_effects, (d_means[0] - sum_of(d_effects)) / len(d_effects))
         return
-    first, sums, sizes = p.term[t, AT.own], d_means.copy(), np.zeros(len(d_means))
-    for i in range(len(d_effects)):
-        group = p.mean_group[first + i]
-        if group >= 0:
-            sums[group] -= d_effects[i]
-            sizes[group] += 1.0
-    for i in range(len(d_effects)):
-        group = p.mean_group[first + i]
-        if group >= 0:
-            d_effects[i] += sums[group] / sizes[group]
+    sums = d_means.copy()
+    sizes = add_to_groups(p, t, d_effects, -1.0, sums)
+    add_from_groups(p, t, sums / sizes, 1.0, d_effects)
 
 
 @jit

@@ -12,13 +12,7 @@ START_SD = 0.5
 
 
 def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floats:
-    """Return coordinates near the bulk of the posterior; shape (coordinate,).
-
-    Args:
-        design: Scales and their ratings.
-        layout: Position of each coordinate.
-        seed: Seed of the jitter.
-    """
+    """Return coordinates near the bulk of the posterior, jittered; shape (coordinate,)."""
     point = np.random.default_rng(seed).normal(0.0, JITTER, layout.size)
     scales = {threshold_name(design, scale): scale for scale in design.scales}
     for section in layout.coordinates:

@@ -70,11 +70,7 @@ def exp_table(v, sign, out):
 
 @jit
 def inner_block(cells, table, B, A, product, d_cell):
-    """Add a block at an inner category.
-
-    Returns:
-        The running product, the log-likelihood beside it, and both derivatives.
-    """
+    """Add a block at an inner category; return the running product and the log apart from it."""
     total, d_upper, d_lower = 0.0, 0.0, 0.0
     for c in cells:
         e = table[c]

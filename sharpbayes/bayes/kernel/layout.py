@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
-from sharpbayes.bayes.kernel.data import KernelData, TermStart, build_kernel_data
+from sharpbayes.bayes.kernel.data import KernelData, build_kernel_data
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,12 @@ def parameter_layout(design: Design) -> ParameterLayout:
     coordinates = _lay_out(_coordinates(design))
     start = {section.name: section.start for section in coordinates}
     starts = {
-        term.name: TermStart(
-            start[_effects_name(design, term)],
-            start.get(_sd_name(term), -1),
-            start.get(_correlation_name(term), -1),
-        )
+        term.name: tuple(start.get(name, -1) for name in _coordinate_names(design, term))
         for term in design.terms
     }
-    data = build_kernel_data(
-        design,
-        starts,
-        thresholds=[start[threshold_name(design, scale)] for scale in design.scales],
-        size=coordinates[-1].stop,
-    )
+    thresholds = [start[threshold_name(design, scale)] for scale in design.scales]
+    size = coordinates[-1].stop
+    data = build_kernel_data(design, starts, thresholds=thresholds, size=size)
     return ParameterLayout(coordinates, _lay_out(_stored(design)), data)
 
 
@@ -96,12 +89,12 @@ def _lay_out(variables: Iterable[Variable]) -> tuple[Section, ...]:
 def _coordinates(design: Design) -> Iterator[Variable]:
     """Sds, correlations and effects of each term, then the cutpoints of each scale."""
     for term in design.parents_first:
+        sd, correlation, effects = _coordinate_names(design, term)
         if term.n_sds:
-            yield _sd_name(term), (term.n_sds,) if term.correlation else (), ()
+            yield sd, (term.n_sds,) if term.correlation else (), ()
         if term.correlation:
-            yield _correlation_name(term), (term.n_correlations,), ()
-        shape = tuple(size - 1 for size in term.shape) if term.zero_sum else term.shape
-        yield _effects_name(design, term), shape, ()
+            yield correlation, (term.n_correlations,), ()
+        yield effects, term.coordinate_shape, ()
     for scale in design.scales:
         yield threshold_name(design, scale), (scale.n_cutpoints,), ()
 
@@ -122,27 +115,20 @@ def _stored(design: Design) -> Iterator[Variable]:
             yield f"correlation_{term.stem}", (levels, levels), (dim, f"{dim}_other")
 
 
-def _sd_name(term: Term) -> str:
-    """Name of PyMC's coordinate of a term's sd."""
-    return f"sd_{term.stem}_log__"
-
-
-def _correlation_name(term: Term) -> str:
-    """Name of PyMC's coordinate of a term's partial correlations."""
-    return f"correlation_{term.stem}_unit_logodds__"
-
-
 def threshold_name(design: Design, scale: ScaleRatings) -> str:
     """Return the name of PyMC's coordinate of the cutpoints of a scale."""
     return f"threshold_{scale.name}_offset{'_log_gaps__' if design.ordered_cutpoints else ''}"
 
 
-def _effects_name(design: Design, term: Term) -> str:
-    """Name of PyMC's coordinate of a term's effects, alone or plus their centres."""
+def _coordinate_names(design: Design, term: Term) -> tuple[str, str, str]:
+    """Names of PyMC's coordinates of a term: sds, partial correlations, effects (with centres)."""
     log = "_log" if term.on_log_scale else ""
     if term.zero_sum:
-        return f"{term.name}{log if term.centred else '_unit'}_zerosum__"
-    if term.correlation and not term.centred:
-        return f"{term.name}_unit_mean_first__"
-    sampled = term.correlation is not None or bool(design.parents(term))
-    return f"{term.name}{'_offset' if sampled else log}_mean_first__"
+        end = f"{log if term.centred else '_unit'}_zerosum__"
+    elif term.correlation and not term.centred:
+        end = "_unit_mean_first__"
+    else:
+        offset = term.correlation is not None or bool(design.parents(term))
+        end = f"{'_offset' if offset else log}_mean_first__"
+    correlation = f"correlation_{term.stem}_unit_logodds__"
+    return f"sd_{term.stem}_log__", correlation, f"{term.name}{end}"

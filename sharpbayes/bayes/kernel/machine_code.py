@@ -35,10 +35,7 @@ def digest() -> int:
 
 
 def pack(data: KernelData) -> Index:
-    """Return the digest of the sources, then address, rows and columns of every array.
-
-    The arrays must outlive the result, which only points to them.
-    """
+    """Return the digest, then address, rows and columns of every array, which must live on."""
     entries = [digest()]
     for array in data:
         rows, columns = (*array.shape, 1)[:2]
@@ -56,30 +53,21 @@ def pointer(typing: Any, address: Any) -> Any:  # noqa: ARG001
     return types.voidptr(types.int64), codegen
 
 
-def array_reader(dtype: Any) -> Any:
-    """Return what reads the n-th packed array along one axis."""
+def reader(dtype: Any, axes: int) -> Any:
+    """Return what reads the n-th packed array, along one axis or two."""
 
     @numba.njit(error_model="numpy", nogil=True)
     def read(user, n):
-        at = 1 + WIDTH * n
-        return numba.carray(pointer(user[at]), (user[at + 1],), dtype=dtype)
+        address, rows, columns = user[1 + WIDTH * n : 1 + WIDTH * (n + 1)]
+        if axes == 1:
+            return numba.carray(pointer(address), (rows,), dtype=dtype)
+        return numba.carray(pointer(address), (rows, columns), dtype=dtype)
 
     return read
 
 
-def table_reader(dtype: Any) -> Any:
-    """Return what reads the n-th packed array along two axes."""
-
-    @numba.njit(error_model="numpy", nogil=True)
-    def read(user, n):
-        at = 1 + WIDTH * n
-        return numba.carray(pointer(user[at]), (user[at + 1], user[at + 2]), dtype=dtype)
-
-    return read
-
-
-ints, floats, links = (array_reader(kind) for kind in (np.int64, np.float64, np.uint32))
-int_table, float_table = table_reader(np.int64), table_reader(np.float64)
+ints, floats, links = (reader(kind, 1) for kind in (np.int64, np.float64, np.uint32))
+int_table, float_table = reader(np.int64, 2), reader(np.float64, 2)
 
 
 @numba.njit(error_model="numpy", nogil=True)
@@ -117,13 +105,13 @@ def logp_code() -> Any:
     sources = digest()
 
     @numba.cfunc(LOGP, cache=True, error_model="numpy")
-    def logp(n, z_at, grad_at, value_at, user_at):
-        user = numba.carray(user_at, (PACKED,), dtype=np.int64)
+    def logp(n, z_pointer, grad_pointer, value_pointer, user_pointer):
+        user = numba.carray(user_pointer, (PACKED,), dtype=np.int64)
         if user[0] != sources:
             return OTHER_SOURCES
-        z, grad = numba.carray(z_at, (n,)), numba.carray(grad_at, (n,))
+        z, grad = numba.carray(z_pointer, (n,)), numba.carray(grad_pointer, (n,))
         value = density(unpack(user), z, grad)
-        numba.carray(value_at, (1,))[0] = value
+        numba.carray(value_pointer, (1,))[0] = value
         if not np.isfinite(value):
             return BAD_DENSITY
         for derivative in grad:
@@ -140,11 +128,11 @@ def constrain_code() -> Any:
     sources = digest()
 
     @numba.cfunc(CONSTRAIN, cache=True, error_model="numpy")
-    def constrained(n, size, z_at, out_at, user_at):
-        user = numba.carray(user_at, (PACKED,), dtype=np.int64)
+    def constrained(n, size, z_pointer, out_pointer, user_pointer):
+        user = numba.carray(user_pointer, (PACKED,), dtype=np.int64)
         if user[0] != sources:
             return OTHER_SOURCES
-        constrain(unpack(user), numba.carray(z_at, (n,)), numba.carray(out_at, (size,)))
+        constrain(unpack(user), numba.carray(z_pointer, (n,)), numba.carray(out_pointer, (size,)))
         return FINE
 
     return constrained
