@@ -256,8 +256,8 @@ def _index_discriminations(ratings: Ratings, model: Model) -> Iterator[Term]:
     for discrimination in model.discrimination:
         term = _index_term("discrimination", discrimination.by, ratings, discrimination)
         if min(term.shape) > 1 if term.zero_sum else len(np.unique(term.index)) > 1:
-            few = _median_count(term.index) < CENTRED_FROM_SHAPE
-            yield replace(term, non_centring=float(few))
+            non_centring = float(_median_count(term.index) < CENTRED_FROM_SHAPE)
+            yield replace(term, non_centring=non_centring)
 
 
 def _assign_mean_holder(terms: list[Term], ratings: Ratings) -> list[Term]:

@@ -71,11 +71,6 @@ def _log_normal_cdf(x: Tensor) -> Tensor:
     return pt.where(far, pt.log(scaled) - HALF * pt.where(far, x, 0.0) ** 2, pt.log(plain))
 
 
-def _log_logistic(x: Tensor) -> Tensor:
-    """Log of the logistic function."""
-    return -pt.softplus(-x)
-
-
 def _adjacent_logit(category: Tensor, eta: Tensor, cutpoints: Tensor) -> Tensor:
     """Log of the weight of each observed category among the weights of all."""
     weight = pt.cumsum(eta[:, None] - cutpoints, axis=1)
@@ -132,7 +127,7 @@ DEFINITIONS: dict[tuple[str, str], tuple[LogProbability, Draw]] = {
     ("cumulative", "probit"): (_cumulative_probit, partial(_draw_cumulative, "probit")),
     ("adjacent", "logit"): (_adjacent_logit, _draw_adjacent),
     ("continuation", "logit"): (
-        partial(_continuation, _log_logistic),
+        partial(_continuation, lambda x: -pt.softplus(-x)),
         partial(_draw_continuation, "logit"),
     ),
     ("continuation", "probit"): (

@@ -20,16 +20,10 @@ def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
     if draws == 1:  # PyMC drops the axis of draws
         values = [np.asarray(value)[None] for value in values]
     drawn = dict(zip([variable.name for variable in variables], values, strict=True))
-    groups = {
-        "prior": public_names(model),
-        "prior_predictive": [variable.name for variable in model.observed_RVs],
-    }
-    return xr.DataTree.from_dict(
-        {
-            group: _label(model, {name: drawn[name] for name in names})
-            for group, names in groups.items()
-        }
-    )
+    observed = [variable.name for variable in model.observed_RVs]
+    prior = _label(model, {name: drawn[name] for name in public_names(model)})
+    predictive = _label(model, {name: drawn[name] for name in observed})
+    return xr.DataTree.from_dict({"prior": prior, "prior_predictive": predictive})
 
 
 def _label(model: pm.Model, drawn: dict[str, np.ndarray]) -> xr.Dataset:

@@ -138,13 +138,10 @@ def build_kernel_data(
     thresholds: Sequence[int],
     size: int,
 ) -> KernelData:
-    """Return the arrays of a design.
+    """Return the arrays of a design with ``size`` coordinates.
 
-    Args:
-        design: Terms and ratings.
-        starts: First coordinates of each term's log sds, correlations and effects, -1 for none.
-        thresholds: First coordinate of the cutpoints of each scale.
-        size: Number of coordinates.
+    ``starts`` has the first of each term's log sds, correlations and effects, -1 for none, and
+    ``thresholds`` the first of each scale's cutpoints.
     """
     rows = _term_rows(design, starts)
     terms, locations = design.parents_first, design.terms_of("location")

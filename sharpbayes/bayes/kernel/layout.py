@@ -11,14 +11,7 @@ from sharpbayes.bayes.kernel.data import KernelData, build_kernel_data
 
 @dataclass(frozen=True)
 class Section:
-    """A variable in a vector.
-
-    Attributes:
-        name: Name of PyMC's coordinate, or of the variable that is stored.
-        start: Position of its first number.
-        shape: Its shape.
-        dims: Names of its dimensions; empty for coordinates.
-    """
+    """A coordinate or stored variable in a vector, from a start; coordinates have no dims."""
 
     name: str
     start: int
