@@ -85,7 +85,9 @@ def calibrate(
         if number % REPORT_EVERY == 0:
             progress(f"simulation {number + 1} of {simulations}")
         truth, rng = prior.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        simulated = replace_categories(design, _draw_categories(truth, design, rng))
+        latent = {scale.name: latent_ratings(truth, design, scale) for scale in design.scales}
+        drawn = {name: ratings.draw(rng) for name, ratings in latent.items()}
+        simulated = replace_categories(design, drawn)
         trace = fit(simulated, int(rng.integers(2**31)))
         pit = _rank_quantities(trace, truth, simulated, rng, metrics)
         diagnostics = check_convergence(trace, sampler)
@@ -143,25 +145,19 @@ def _rank_quantities(
     return ranks | {name: _pit(value[0], value[1:], rng) for name, value in values.items()}
 
 
-def _draw_categories(posterior: xr.Dataset, design: Design, rng: np.random.Generator) -> Categories:
-    """Draw categories of each scale for every draw; shape (sample, rating)."""
-    return {
-        scale.name: latent_ratings(posterior, design, scale).draw(rng) for scale in design.scales
-    }
-
-
 def _quantities(
     draws: xr.Dataset, design: Design, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], Categories]:
     """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
-    values = dict(_parameters(draws))
-    latent = (latent_ratings(draws, design, scale) for scale in design.scales)
-    by_scale = [ratings.log_probability().sum(axis=1) for ratings in latent]
+    values, by_scale = dict(_parameters(draws)), []
+    categories: Categories = {}
+    for scale in design.scales:
+        latent = latent_ratings(draws, design, scale)
+        by_scale.append(latent.log_probability().sum(axis=1))
+        categories[scale.name] = latent.draw(rng)
     values["log-likelihood"] = np.sum(by_scale, axis=0)
-    categories = _draw_categories(draws, design, rng)
-    for name, category in categories.items():
-        values[f"replicated mean of {name}"] = category.mean(axis=1)
-    return values, categories
+    means = {f"replicated mean of {name}": c.mean(axis=1) for name, c in categories.items()}
+    return values | means, categories
 
 
 def _parameters(draws: xr.Dataset) -> Iterator[tuple[str, Floats]]:

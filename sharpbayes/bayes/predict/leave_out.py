@@ -109,13 +109,11 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
     own_term = find_own_term(design, units)
     ordered = _order_ratings(design, units)
     size = max(1, BLOCK_VALUES // (draws * (NODES if own_term else 1)))
-    starts = range(0, len(units.labels), size)
-
-    def estimate(start: int) -> tuple[Floats, Floats, Floats]:
-        block = range(start, min(start + size, len(units.labels)))
-        return psis_loo(_log_likelihood(posterior, design, ordered, block, own_term))
-
-    parts = thread_map(estimate, starts)
+    positions = range(len(units.labels))
+    parts = thread_map(
+        lambda block: psis_loo(_log_likelihood(posterior, design, ordered, block, own_term)),
+        [positions[start : start + size] for start in positions[::size]],
+    )
     elpd, pareto_k, p = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     table = xr.Dataset(
         {"elpd": ("unit", elpd), "p": ("unit", p), "pareto_k": ("unit", pareto_k)},

@@ -51,8 +51,7 @@ def choose_weights(
     terms = [term for term in design.terms if term.n_sds]
     if not terms:
         return {}
-    cores = Execution(cores=execution.cores)
-    trace = sample_kernel(design, TRIAL, seed=seed, execution=cores)
+    trace = sample_kernel(design, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
     trial = trace["posterior"].to_dataset()
     weights = {
         term.name: min(1.0, WEIGHT_PER_SHARE * prior_variance_share(trial, design, term))
