@@ -90,9 +90,8 @@ def _row(row: int, room: str, used: set[str]) -> list[str]:
             x = LEFT + BOX + 20 + SQUARE * at
             shade = "used" if other in used else "empty"
             size = SQUARE - 4
-            parts.append(
-                f'<rect class="{shade}" x="{x}" y="{y + 10}" width="{size}" height="{size}" rx="3"/>'
-            )
+            place = f'x="{x}" y="{y + 10}" width="{size}" height="{size}"'
+            parts.append(f'<rect class="{shade}" {place} rx="3"/>')
     return parts
 
 

@@ -78,7 +78,7 @@ class ProfilePlan:
         )
 
     def profile(self, counts: xr.DataArray | None = None) -> xr.Dataset:
-        """Return the profile of the models under counts of a resample, for the target population."""
+        """Return the profile under the counts of a resample, for the target population."""
         return profile(
             self.table,
             alpha=self.weights.tail.alpha,
@@ -89,14 +89,14 @@ class ProfilePlan:
         )
 
     def profile_resample(self, counts: xr.DataArray) -> xr.Dataset:
-        """Return the profile of resampled prompts, and of their generations where there are some."""
+        """Return the profile of resampled prompts, and of their generations if there are any."""
         if self.resamples_generations:
             seed = self.study.spec.seed
             counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
         return self.profile(counts)
 
     def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
-        """Return weights of prompts: counts, brought to the shares of categories if there are any."""
+        """Return weights of prompts: counts, brought to the shares of categories if any."""
         if self.shares is None:
             return counts
         return target_weights(self.table["category"], self.shares, counts=counts)

@@ -44,7 +44,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class LargerStudies:
-    """Statistics over (chain, draw, ..., unit) of studies with multiples of the units of a source."""
+    """Statistics (chain, draw, ..., unit) of studies with multiples of the units of a source."""
 
     source: str
     values: Mapping[int, xr.DataArray]
@@ -135,7 +135,7 @@ def larger_studies(
 def _affordable(
     metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
 ) -> ReplicateDraws:
-    """Return the draws with as many replicates as posterior metrics have, fewer of large studies."""
+    """Return draws with as many replicates as posterior metrics have, fewer of large studies."""
     draws = draws.replicated_for(sources, metrics.unit_count)
     affordable = MAX_RATINGS // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
     return replace(draws, n_replicates=min(draws.n_replicates, max(affordable, 1)))

@@ -43,7 +43,7 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
 def group_document(
     results: xr.DataTree, group: str, *, without: str, files: Iterable[Path]
 ) -> dict[str, Any]:
-    """Return one group of ``calibrate`` or ``compare``, without the variables over one dimension."""
+    """Return a group of ``calibrate`` or ``compare``, without variables over one dimension."""
     data = results[group].to_dataset()
     dropped = [name for name, array in data.variables.items() if without in array.dims]
     return {

@@ -25,12 +25,12 @@ from sharpbayes.report.tables.table import Table
 
 PANEL_LIMITS = (
     (
-        "The profiles compare models under one fixed protocol: these prompts, these judges and these "
-        "weights. They are conditional on it and no ranking of models in general."
+        "The profiles compare models under one fixed protocol: these prompts, these judges and "
+        "these weights. They are conditional on it and no ranking of models in general."
     ),
     (
-        "Harm scores are relative intensities, not probabilities, and nothing here estimates a rate of "
-        "harm in the world."
+        "Harm scores are relative intensities, not probabilities, and nothing here estimates a "
+        "rate of harm in the world."
     ),
     (
         "The judges are part of the measurement: their rubric and their shared errors are in every "
@@ -44,12 +44,12 @@ PANEL_LIMITS = (
 )
 CROWD_LIMITS = (
     (
-        "Responsiveness assumes that there is a severity behind the labels; severity has many sides, "
-        "and each person may see it differently."
+        "Responsiveness assumes that there is a severity behind the labels; severity has many "
+        "sides, and each person may see it differently."
     ),
     (
-        "The labels are a reference, not the truth: a group can differ from them because it uses the "
-        "scale differently or because it sees harm that the labels leave out."
+        "The labels are a reference, not the truth: a group can differ from them because it uses "
+        "the scale differently or because it sees harm that the labels leave out."
     ),
     "A group's numbers describe these raters on these items, and nobody by belonging to a group.",
     "A low value says that scores do not follow the labels; it does not say whose view is right.",

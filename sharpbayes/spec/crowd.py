@@ -81,7 +81,7 @@ class Simulation(Spec):
     bias_sd: NonNegative = 0.2
     """Standard deviation of b."""
     thresholds: Increasing | None = None
-    """Thresholds on R between the scores. Default: quantiles of R, evenly spaced from 25% to 85%."""
+    """Thresholds on R between the scores. Default: quantiles of R, evenly from 25% to 85%."""
     expert_percentiles: Percentiles = (50.0, 90.0)
     """Range of the percentiles of V above which experts call an item unsafe. Each expert has one,
     normal around the middle of the range and inside it."""

@@ -79,7 +79,7 @@ class ThresholdPrior(Spec):
     """Independent normals."""
 
     kind: Literal["ordered_normal", "normal"] | None = None
-    """`ordered_normal`: in increasing order. Default: ordered for a `cumulative` likelihood only."""
+    """`ordered_normal`: in increasing order. Default: ordered for `cumulative` only."""
     mean: Number = 0.0
     """Mean, in units of the latent scale."""
     sd: Positive = 5.0
@@ -136,7 +136,7 @@ class Location(Spec):
 
 
 class Discrimination(Spec):
-    """How sharply ratings follow severity: a factor for each value of a column, or each crossing."""
+    """How sharply ratings follow severity: a factor for each value of a column or crossing."""
 
     by: Names
     """A column, or several for a factor of each crossing of their values."""

@@ -60,7 +60,7 @@ rms = ["epistemic_soundness", "epistemic_risk"]
 
 [bootstrap]
 replicates = {replicates}
-"""
+"""  # noqa: E501 - a table of TOML is one line
 
 
 def judgements(*, models: int, prompts: int, judges: int, seed: int = SEED) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The form of the pages: tables are whole, links lead somewhere, lists are complete and in order."""
+"""The form of the pages: tables are whole, links lead somewhere, lists are complete."""
 
 import re
 from pathlib import Path

@@ -79,7 +79,7 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
 
 
 def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
-    """WRA over two replicates of a draw by plain loops: items of both, each with its item's weight."""
+    """WRA over two replicates of a draw by plain loops, each item with its weight."""
     study, data, draws = crowd
     monkeypatch.setattr("sharpbayes.posterior.replicates.MAX_REPLICATES", 2)
     draws = replace(draws, posterior=flat(draws.design, draws.shape), n_replicates=2)

@@ -3,7 +3,8 @@
     taskset -c 3 python -m tests.references.coverage_posterior --studies 400
 
 Each study draws its own models, prompts and judges, or items and raters, from populations that stay
-the same. It simulates ratings, fits the model that they come from, and mean_and_cvar replicated ratings.
+the same. It simulates ratings, fits the model that they come from, and measures
+replicated ratings.
 The interval of each source of uncertainty is compared with the truth that it is about:
 
 - ``ratings``: the metric of ratings replicated for the same cells (``replicated``), and the mean of
@@ -16,8 +17,8 @@ The interval of each source of uncertainty is compared with the truth that it is
 Panels have 40 or 200 prompts with normal effects, as the model says, or prompts ``of two kinds``:
 one prompt in ten is far more severe, and the fit does not know it. Judges have an sd of 0.5, or of
 1 where they are ``far apart``. Crowds have labels of items or of experts, outside and inside of the
-model. Finished studies are stored in ``--raw`` and are not made again. Several processes can take an
-``--only``, or a range from ``--first``, and a ``--raw`` of their own each; the files joined under
+model. Finished studies are stored in ``--raw`` and are not made again. Several processes can take
+an ``--only``, or a range from ``--first``, and a ``--raw`` of their own each; the files joined under
 one header give the table with ``--studies 0``. ``--page`` prints the table of
 docs/benchmarks/coverage.md.
 """

@@ -97,7 +97,7 @@ def write(table, path):
         writer.writerow(HEADER)
         for name, rows in table.groupby("quantity", sort=False):
             covered = rows["truth"].between(rows["lower"], rows["upper"])
-            # truths of simulate_study simulation share the people's error: only simulations are independent
+            # truths of one simulation share the people's error: only simulations are independent
             shares = covered.groupby(rows["number"]).mean()
             error = shares.std() / np.sqrt(len(shares))
             rmse = [np.sqrt(np.mean((rows[x] - rows["truth"]) ** 2)) for x in ("mean", "raw")]

@@ -1,7 +1,7 @@
 """The posterior through the kernel and through PyMC's own graph, on three data sets; ``paths.csv``.
 
 Run it again with ``python -m tests.references.paths`` (about ten minutes). A row a data set: of
-every parameter the means and the standard deviations of the two posteriors are compare_posteriors in Monte
+every parameter the means and the standard deviations of the two posteriors are compared in Monte
 Carlo errors of their difference. ``bound`` is what the largest of as many standard normal numbers
 exceeds once in a thousand times.
 """

@@ -181,8 +181,8 @@ def explanation(table: Path) -> str:
     written = tomllib.loads(sidecar(table).read_text(encoding="utf-8"))
     return (
         f"{table.name} holds for the code of commit {written['code']['commit']}. Changed since: "
-        f"{', '.join(places)}. Run `{written['made']['command']}` again, or, if its numbers cannot "
-        f'have changed, `python -m tests.references.provenance --record --reason "..." {table.name}`.'
+        f"{', '.join(places)}. Run `{written['made']['command']}` again, or, if its numbers "
+        f'cannot have changed, `python -m tests.references.provenance --record --reason "..." {table.name}`.'
     )
 
 

@@ -1,4 +1,4 @@
-"""The report in a browser: ``pytest -m slow tests/report/test_browser.py`` (Debian's ``chromium``)."""
+"""The report in a browser, Debian's ``chromium``; run with ``pytest -m slow``."""
 
 import shutil
 

@@ -85,7 +85,7 @@ class Term:
 
     @property
     def stem(self) -> str:
-        """Name without the kind of a location, for ``sd_<stem>``: ``item``, ``gap_score_gender``."""
+        """Name without the kind of location, for ``sd_<stem>``: ``item``, ``gap_score_gender``."""
         return self.name.removeprefix("location_")
 
     @property

@@ -8,7 +8,8 @@ logistic or the normal distribution function:
 - adjacent (Masters 1982, Muraki 1992): log P(y = k + 1) / P(y = k) = a (eta - c_k);
 - continuation (Tutz 1990): P(y = k | y >= k) = F(a (c_k - eta)).
 
-With two categories all three are one. A likelihood is one entry of :data:`DEFINITIONS` for each link: the
+With two categories all three are one. A likelihood is one entry of :data:`DEFINITIONS` for each
+link: the
 log-probability of observed categories and a function that draws new ones. Both take a eta, of
 shape (rating,), and a c, of shape (rating, K - 1).
 """

@@ -7,7 +7,7 @@ a cell, t the cutpoints of the block (less what is constant in it) and T_m = sum
 
 The sum is a polynomial in E = exp(v), tabulated, with coefficients exp(-T_m). It is at least 1: its
 inverse multiplies a product that runs on from rating to rating, and the logarithm of the product is
-taken when it gets small. Where exponents could leave the range of doubles, an exact path takes over.
+taken when it gets small. An exact path takes over where exponents could leave the range of doubles.
 """
 
 import math

@@ -19,7 +19,7 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 @jit
 def cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps):
-    """Write the cutpoints of scales (as sampled, and of the model) and of sets; return their prior."""
+    """Write the cutpoints of scales (sampled, and of the model) and of sets; return their prior."""
     total, ordered = 0.0, p.sizes[SIZE.ordered] == 1
     for s in range(p.scale.shape[0]):
         position, n, median, reference, first = p.scale[s]

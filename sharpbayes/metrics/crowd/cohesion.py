@@ -312,7 +312,7 @@ def _add_p_values(measured: xr.Dataset) -> xr.Dataset:
 
 
 def _count_paired_items(item: Codes, rater: Codes, membership: xr.DataArray) -> xr.DataArray:
-    """Items that two or more raters of each group scored; blocks of rows, because counting copies."""
+    """Items that two or more raters of each group scored, in blocks, because counting copies."""
     items = []
     for member in membership.transpose("group", "rater").to_numpy():
         ratings = np.zeros(int(item.max(initial=-1)) + 1, dtype=np.int64)

@@ -53,7 +53,7 @@ def sample_size(
 
 
 def interval_widths(metrics: xr.Dataset) -> xr.DataArray:
-    """Return the width of the intervals of the headline metrics (metric, ...); NaN where it is 0."""
+    """Return the widths of intervals of the headline metrics (metric, ...); NaN where 0."""
     names = metric_names(headline=True)
     bounds = xr.concat([metrics[f"{name}_interval"] for name in names], "metric")
     width = bounds.sel(bound="upper", drop=True) - bounds.sel(bound="lower", drop=True)

@@ -36,7 +36,8 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
     Source: responsiveness paper, section 1 (response biases) and Figure 1; Greenleaf 1992.
 
     >>> found = scale_use(xr.DataArray([2.0, 0.0, 5.0, 3.0, 0.0], dims="score"))
-    >>> [float(found[name]) for name in ("extreme_response", "central_tendency", "scale_range_used")]
+    >>> names = ("extreme_response", "central_tendency", "scale_range_used")
+    >>> [float(found[name]) for name in names]
     [0.2, 0.5, 0.75]
     """
     count = score_count.astype(float)

@@ -42,7 +42,8 @@ def score_counts(
     >>> membership = xr.DataArray([[True, True], [False, True]], dims=("group", "rater"))
     >>> score = xr.DataArray([0, 2, 2], dims="rating")
     >>> item, rater = np.array([0, 0, 1]), np.array([0, 1, 1])
-    >>> counts = score_counts(score, item=item, rater=rater, membership=membership, n_scores=3, n_items=2)
+    >>> sizes = {"n_scores": 3, "n_items": 2}
+    >>> counts = score_counts(score, item=item, rater=rater, membership=membership, **sizes)
     >>> counts.values.tolist()
     [[[1, 0, 1], [0, 0, 1]], [[0, 0, 1], [0, 0, 1]]]
     """

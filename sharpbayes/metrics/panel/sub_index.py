@@ -35,7 +35,8 @@ class SubIndex:
 def root_mean_square(x: xr.DataArray, dim: str, *, skipna: bool) -> xr.DataArray:
     """Return the root mean square over a dimension: sqrt((1/d) sum_i x_i^2) (SHARP, Eq. 16).
 
-    >>> float(root_mean_square(xr.DataArray([0.6, 0.8], dims="indicator"), "indicator", skipna=False))
+    >>> x = xr.DataArray([0.6, 0.8], dims="indicator")
+    >>> float(root_mean_square(x, "indicator", skipna=False))
     0.7071067811865476
     """
     return (x**2).mean(dim, skipna=skipna) ** 0.5

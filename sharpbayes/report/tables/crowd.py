@@ -329,7 +329,8 @@ CROWD_TABLES = (
         rows=_scores_of_item,
         columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
         note=lambda view: view.select(ALL_GROUPS).text(
-            "Plurality of all raters: {items/plurality:count}. One of the items seen most differently."
+            "Plurality of all raters: {items/plurality:count}. "
+            "One of the items seen most differently."
         ),
     ),
 )

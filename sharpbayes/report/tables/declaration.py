@@ -64,7 +64,7 @@ class View:
         return self._groups[name]
 
     def coordinate(self, path: str, order: str = "") -> list[Any]:
-        """Return the labels of ``group/dimension``, by growing values of a variable if one is given.
+        """Return the labels of ``group/dimension``, ordered by a variable if one is given.
 
         A minus sign before the variable sorts by falling values.
         """
@@ -168,7 +168,7 @@ def fixed(*rows: Labels) -> Rows:
 
 
 def labels_where(path: str, condition: Callable[[xr.DataArray], xr.DataArray]) -> Rows:
-    """Return a function that lists the labels at which a variable of one dimension meets a condition."""
+    """Return a function that lists the labels at which a variable meets a condition."""
 
     def labels(view: View) -> list[Labels]:
         array = view[path]

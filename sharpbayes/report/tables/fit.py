@@ -184,8 +184,8 @@ def _comparison_note(view: View) -> str:
     data = view.group("comparison")
     notes = [
         (
-            f"Expected log predictive density of {data.sizes['unit']} units left out (PSIS-LOO), best "
-            "first; a negative difference is worse than the first. Weights: stacking."
+            f"Expected log predictive density of {data.sizes['unit']} units left out (PSIS-LOO), "
+            "best first; a negative difference is worse than the first. Weights: stacking."
         )
     ]
     if any(str(name) for name in data["integrated"].to_numpy()):

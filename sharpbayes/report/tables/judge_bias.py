@@ -107,7 +107,8 @@ JUDGE_BIAS_TABLES = section(
 DEPARTURES = {
     "severity": "sees {more} harm than people",
     "discrimination": "separates levels of harm {more} sharply than people",
-    "differential_severity": "sees {more} harm of {dimension} than of other dimensions, against people",
+    "differential_severity": "sees {more} harm of {dimension} than of other dimensions, "
+    "against people",
 }
 
 

@@ -28,7 +28,7 @@ def pairs(labels: list[str], first: str = "model", second: str = "other") -> lis
 
 
 def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Labels]:
-    """Return the pairs of models or groups, all of them unless labels are given, that have a flag."""
+    """Return the pairs of models or groups that have a flag; of all unless labels are given."""
     unit = "group" if "group" in flag.dims else "model"
     known = list(flag[unit].to_numpy()) if labels is None else labels
     return [pair for pair in pairs(known, unit) if bool(flag.sel(pair).any())]

@@ -1,4 +1,4 @@
-"""Tables 9 to 20 of the SHARP paper: whether the order of the models holds; and subsets of prompts."""
+"""Tables 9 to 20 of the SHARP paper: does the order of the models hold; subsets of prompts."""
 
 from collections.abc import Iterator
 

@@ -57,8 +57,8 @@ def test_unused_levels_are_named_where_they_are(rng):
     ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
     moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.score].astype(np.int16)
     assert findings(replace(ratings, score=moved)) == [
-        "score: category 0 is never used, below all that are; the prior alone bounds the thresholds "
-        "there",
+        "score: category 0 is never used, below all that are; the prior alone bounds the "
+        "thresholds there",
         "score: categories 5, 6, 7 are never used, above all that are; the prior alone bounds the "
         "thresholds there",
         "score: category 2 is never used, between others that are; the gap between its thresholds "
@@ -98,8 +98,8 @@ def test_a_rater_who_never_varies_is_named(rng):
     ratings = crowd_ratings(rng, items=20, raters=10)
     level = np.where(ratings.factors["rater"].codes == 4, 4, ratings.score).astype(np.int16)
     assert findings(replace(ratings, score=level)) == [
-        "rater: always the same category of score: r4 (4); the ratings bound their effects on one side "
-        "only, the prior on the other"
+        "rater: always the same category of score: r4 (4); the ratings bound their effects on one "
+        "side only, the prior on the other"
     ]
 
 
