@@ -18,8 +18,8 @@ Panels have 40 or 200 prompts with normal effects, as the model says, or prompts
 one prompt in ten is far more severe, and the fit does not know it. Judges have an sd of 0.5, or of
 1 where they are ``far apart``. Crowds have labels of items or of experts, outside and inside of the
 model. Finished studies are stored in ``--raw`` and are not made again. Several processes can take
-an ``--only``, or a range from ``--first``, and a ``--raw`` of their own each; the files joined under
-one header give the table with ``--studies 0``. ``--page`` prints the table of
+an ``--only``, or a range from ``--first``, and a ``--raw`` of their own each; the files joined
+under one header give the table with ``--studies 0``. ``--page`` prints the table of
 docs/benchmarks/coverage.md.
 """
 

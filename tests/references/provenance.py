@@ -182,7 +182,8 @@ def explanation(table: Path) -> str:
     return (
         f"{table.name} holds for the code of commit {written['code']['commit']}. Changed since: "
         f"{', '.join(places)}. Run `{written['made']['command']}` again, or, if its numbers "
-        f'cannot have changed, `python -m tests.references.provenance --record --reason "..." {table.name}`.'
+        "cannot have changed, `python -m tests.references.provenance --record --reason "
+        f'"..." {table.name}`.'
     )
 
 
