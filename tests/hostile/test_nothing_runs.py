@@ -22,8 +22,6 @@ NETWORK = {
     "asyncio",
     "socketserver",
 }
-# It takes texts apart and opens nothing; the rest of urllib stays refused.
-TEXT_ONLY = {"urllib.parse"}
 CALLS = {"eval", "exec", "__import__", "import_module", "system", "popen", "literal_eval"}
 GUARD = """
 import sys
@@ -53,7 +51,7 @@ def names_in(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module not in TEXT_ONLY:
+        elif isinstance(node, ast.ImportFrom):
             yield str(node.module).split(".")[0]
         elif isinstance(node, ast.Call):
             name = node.func

@@ -1,7 +1,7 @@
 """Files that a path, a pattern or a folder stands for, and columns in the names of folders."""
 
+import re
 from pathlib import Path
-from urllib.parse import unquote
 
 from sharpbayes.errors import DataError, did_you_mean, first_line
 
@@ -53,8 +53,21 @@ def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:
         if not (column and sign):
             message = f"folders inside it must be named column=value, found {column!r}"
             raise DataError.at(folder, message)
-    columns = {unquote(column): unquote(value) for column, _, value in pairs}
+    columns = {_decode(column): _decode(value) for column, _, value in pairs}
     return {column: "" if value == NO_VALUE else value for column, value in columns.items()}
+
+
+def _decode(name: str) -> str:
+    """Return a name with the characters that it gives as UTF-8 bytes, such as ``%2F`` for ``/``.
+
+    >>> _decode("W%2F%C3%B6 100%")
+    'W/ö 100%'
+    """
+    return re.sub(
+        r"(?:%[0-9A-Fa-f]{2})+",
+        lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"),
+        name,
+    )
 
 
 def _is_pattern(name: str) -> bool:

@@ -179,8 +179,11 @@ def as_html(table: Table, *, anchor: str = "", most_rows: int | None = None) -> 
     A table with an anchor, a name that links lead to, scrolls by itself on a page.
 
     >>> html = as_html(Table("T", ("a", "b"), (("<x>", "1"),)))
-    >>> html.partition("<tbody>")[2]
-    '<tr><th scope="row">&lt;x&gt;</th><td class="whole">1</td></tr></tbody></table>'
+    >>> html.removeprefix("<table><caption>T</caption>")
+    '<thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody><tr>\
+<th scope="row">&lt;x&gt;</th><td class="whole">1</td></tr></tbody></table>'
+    >>> html.startswith("<table><caption>T</caption>")
+    True
     """
     name = f' id="{escape(anchor)}"' if anchor else ""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.header)
