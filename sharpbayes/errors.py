@@ -10,11 +10,8 @@ from typing import Self
 class Diagnostic:
     """One thing that is wrong in one place.
 
-    Attributes:
-        path: The file, as the user named it.
-        line: Line of the file, counted from 1; 0 where no line is known.
-        key: Dotted key or column name; empty for the whole file.
-        message: What is wrong, what is allowed, and the nearest allowed name.
+    ``line`` counts from 1 and is 0 where none is known. ``key`` is a dotted key or a column name,
+    empty for the whole file. ``message`` says what is wrong and what is allowed.
     """
 
     path: str

@@ -16,6 +16,7 @@ from typing import Any
 import xarray as xr
 from typer.main import get_command
 
+import sharpbayes
 from sharpbayes.cli.commands import app
 from sharpbayes.library import find, names
 from sharpbayes.report.tables.priors import prior_lines
@@ -41,6 +42,10 @@ JSON_TYPES = {
     "number": "number",
     "boolean": "`true` or `false`",
 }
+# Public functions in the order of a session, and methods of what they return.
+PUBLIC = ("study", "crowd", "load_study", "open_results", "load_weights", "save_results")
+PUBLIC += ("check", "measure", "fit", "weigh", "summary")
+CLASSES = {"RunnableStudy": ("check", "measure", "fit"), "Results": ("weigh", "report", "save")}
 # Fits small enough for a test. The names of their variables do not depend on the number of draws.
 SMALL = (
     *("bootstrap.replicates=20", "sampler.chains=2", "sampler.tune=50", "sampler.draws=50"),
@@ -76,8 +81,13 @@ def describe_metric(name: str) -> str:
     """Write the docstring of a function by heading, and its example as a reader types it."""
     module_name, _, function = name.rpartition(".")
     module = importlib.import_module(f"sharpbayes.metrics.{module_name}")
-    head, sections = split_docstring(inspect.getdoc(getattr(module, function)) or "")
-    lines = [f"### `{name}`", "", *head]
+    return describe_docstring(f"### `{name}`", getattr(module, function), module)
+
+
+def describe_docstring(heading: str, value: Any, module: Any) -> str:
+    """Write a docstring below a heading; ``module`` has the names of its example."""
+    head, sections = split_docstring(inspect.getdoc(value) or "")
+    lines = [heading, "", *head]
     for title, label in (("Args", "takes"), ("Returns", "gives"), ("Raises", "refuses")):
         if title in sections:
             entries = "\n".join(f"- {entry}" for entry in list_entries(sections[title], title))
@@ -87,6 +97,27 @@ def describe_metric(name: str) -> str:
     example = sections.get("Examples", [])
     lines += ["", "```pycon", *list_imports(example, module), *example, "```"] if example else []
     return "\n".join(lines)
+
+
+def describe_python(_: str) -> str:
+    """Write the docstring of every public function, and of the classes that they return."""
+    parts = [_describe_function(f"## `sharpbayes.{n}", getattr(sharpbayes, n)) for n in PUBLIC]
+    for cls, methods in CLASSES.items():
+        value = getattr(sharpbayes, cls)
+        parts.append(
+            describe_docstring(f"## `{cls}`", value, importlib.import_module(value.__module__))
+        )
+        parts += [
+            _describe_function(f"### `{cls}.{name}", getattr(value, name)) for name in methods
+        ]
+    return "\n\n".join(parts)
+
+
+def _describe_function(heading: str, value: Any) -> str:
+    """Write the docstring of a function below its name and arguments."""
+    names = [name for name in inspect.signature(value).parameters if name != "self"]
+    module = importlib.import_module(value.__module__)
+    return describe_docstring(f"{heading}({', '.join(names)})`", value, module)
 
 
 def split_docstring(doc: str) -> tuple[list[str], dict[str, list[str]]]:
@@ -295,6 +326,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "priors": prior_table,
     "file": model_file,
     "commands": describe_commands,
+    "python": describe_python,
     "fields": describe_keys,
     "rooms": rooms,
 }

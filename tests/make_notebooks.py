@@ -36,6 +36,8 @@ def executed(path: Path, folder: Path) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
+        # Loaded before any cell runs: its warnings would be an output of the first plot.
+        extra_arguments=["--matplotlib=inline"],
     )
     client.execute()
     notebook.metadata = nbformat.from_dict(KEPT)

@@ -53,9 +53,9 @@ CROWD = {
 }
 
 
-def panel_table(rng: np.random.Generator) -> pd.DataFrame:
+def panel_table(rng: np.random.Generator, n_prompts: int = PANEL["prompts"]) -> pd.DataFrame:
     """Judgements in wide layout: one row a model, prompt and judge."""
-    prompts = [f"p{number:02d}" for number in range(1, PANEL["prompts"] + 1)]
+    prompts = [f"p{number:02d}" for number in range(1, n_prompts + 1)]
     prompt = rng.normal(0, PANEL["sd_prompt"], len(prompts))
     cell = rng.normal(0, PANEL["sd_model_prompt"], (len(PANEL["model"]), len(prompts)))
     rows = []

@@ -1,36 +1,36 @@
 """The deterministic half of a crowd study: scores of raters -> groups of results."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.crowd_counts import measure_responsiveness
+from sharpbayes.analysis.crowd_counts import label_scores
+from sharpbayes.analysis.crowd_intervals import measure_intervals
+from sharpbayes.analysis.evidence_limits import crowd_evidence
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
-from sharpbayes.metrics.crowd.contrasts import contrasts
 from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters
+from sharpbayes.metrics.crowd.harshness import harshness_difference
 from sharpbayes.metrics.crowd.priority import disagreement, priority
 from sharpbayes.metrics.crowd.raters import RaterScores, rater_intervals, rater_metrics
-from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.crowd.sample_size import additional_items, interval_widths, sample_size
 from sharpbayes.metrics.crowd.scale_use import drift, scale_use
-from sharpbayes.metrics.stats.intervals import intervals_with_width, percentile_interval
 from sharpbayes.metrics.stats.ranks import rank
-from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.crowd import CrowdLabels
 
 Groups = dict[str, xr.Dataset]
 
-INTERVAL_NOTE = (
-    "Intervals: {level:.0%} percentile bootstrap over items, their raters and experts kept "
-    "together; they contain the sampling of items, not the choice of raters. An interval is "
-    "missing where all resamples are the same."
-)
 COHESION_NOTE = (
     "p values: {permutations} shuffles of raters between the groups of a grouping, two-sided, "
     "with a Monte Carlo standard error of at most {error:.3f}; adjusted over the whole table by "
     "Benjamini and Hochberg. Distance of scores: {distance}."
+)
+HARSHNESS_NOTE = (
+    "Intervals: {level:.0%}, of the difference of mean scores on the same items; they contain "
+    "which items and which raters there are (variances clustered by both, Student's t)."
 )
 RATERS_NOTE = (
     "Intervals: {level:.0%} percentile bootstrap over items, at most {replicates} resamples."
@@ -45,54 +45,28 @@ def measure_crowd(study: CrowdStudy) -> Groups:
     """Compute everything that a crowd study says without a model, by group of results."""
     metrics = study.responsiveness  # computed before two threads share the study
     # Compiled code counts the shuffles of raters, which leaves Python free for the rest.
-    (observed, difference), (cohesive, raters) = run_both(
-        lambda: _measure_groups(study, metrics),
+    (observed, difference, items_alone), (cohesive, raters) = run_both(
+        lambda: measure_intervals(study, metrics),
         lambda: (_measure_cohesion(study), _measure_raters(study)),
     )
     scales, items = _measure_scale_use(study), _measure_items(study)
-    return {
+    groups = {
         "responsiveness": observed,
         "responsiveness_difference": difference,
+        "evidence": crowd_evidence(observed),
+        "harshness_difference": _measure_harshness(study),
         "scale_use": scales,
         "cohesion": cohesive,
         "raters": raters,
         "items": items,
         "contested_items": _select_contested_items(study.data, items),
         "sample_size": sample_size(
-            observed.sel(by=ALL, drop=True),
+            items_alone.sel(by=ALL, drop=True),
             score_count=scales["score_count"].sel(by=ALL, drop=True),
             target_interval_width=study.crowd.target_interval_width,
-        ).assign_attrs(interval_note=observed.attrs["interval_note"]),
+        ).assign_attrs(interval_note=items_alone.attrs["interval_note"]),
     }
-
-
-def _measure_groups(study: CrowdStudy, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Metrics with intervals, and differences between groups, from one set of resamples."""
-    boot, names = study.spec.bootstrap, metric_names(by_score=None)
-    counts = study.score_counts
-    # The weights and the tables of a block both stay small.
-    cells = 2 * observed["mpa"].size * counts.score_count.sizes["score"]
-    resampled = bootstrap(
-        lambda weights: measure_responsiveness(
-            study.crowd, counts, weights=weights, reason=observed["reason"]
-        )[names],
-        counts.plurality["item"],
-        replicates=boot.replicates,
-        seed=study.spec.seed,
-        dim="item",
-        block=block_size(max(counts.strata.sizes["item"], cells)),
-    )
-    interval = intervals_with_width(percentile_interval(resampled, level=boot.level))
-    intervals = {
-        f"{name}_interval": interval[name].where(observed[name].notnull()) for name in names
-    }
-    compared = metric_names(compared=True)
-    difference = contrasts(observed[compared], resampled[compared], level=boot.level)
-    note = INTERVAL_NOTE.format(level=boot.level)
-    return (
-        observed.assign(intervals).assign_attrs(interval_note=note),
-        difference.assign_attrs(interval_note=note),
-    )
+    return label_scores(groups, study.data)
 
 
 def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:
@@ -104,6 +78,19 @@ def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:
     reason = [explain_few_raters(int(n), min_raters) for n in raters]
     shown = use.drop_vars("score_count").where(raters >= min_raters)
     return shown.assign(score_count=use["score_count"], reason=("group", np.array(reason)))
+
+
+def _measure_harshness(study: CrowdStudy) -> xr.Dataset:
+    """Differences of mean scores between groups."""
+    data, boot = study.data, study.spec.bootstrap
+    return harshness_difference(
+        data.score,
+        item=data.item.codes,
+        rater=data.rater.codes,
+        membership=study.score_counts.membership,
+        min_raters=study.crowd.min_raters,
+        level=boot.level,
+    ).assign_attrs(interval_note=HARSHNESS_NOTE.format(level=boot.level))
 
 
 def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
@@ -218,6 +205,7 @@ def _select_contested_items(data: CrowdData, items: xr.Dataset) -> xr.Dataset:
         ratings = np.flatnonzero(data.item.codes == item)
         score[row, data.rater.codes[ratings]] = data.score[ratings]
     labels = [data.item.labels[item] for item in order]
-    return xr.Dataset(
-        {"score": (("item", "rater"), score)}, {"item": labels, **_rater_coords(data)}
-    )
+    variables: dict[str, Any] = {"score": (("item", "rater"), score)}
+    if data.item_text.size:
+        variables["text"] = (("item",), data.item_text[order])
+    return xr.Dataset(variables, {"item": labels, **_rater_coords(data)})

@@ -5,15 +5,9 @@ from dataclasses import dataclass
 import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
+from sharpbayes.metrics.crowd import scores
 from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata
 from sharpbayes.metrics.crowd.responsiveness import responsiveness
-from sharpbayes.metrics.crowd.scores import (
-    crowd_label_counts,
-    expert_label_counts,
-    item_label_counts,
-    plurality,
-    score_counts,
-)
 from sharpbayes.spec.crowd import Crowd
 
 
@@ -37,7 +31,7 @@ def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None)
     """Count scores and labels, of the observed ratings or of others over (..., rating)."""
     items = list(data.item.labels)
     membership = assign_groups(data.rater_columns, spec.groups, n_raters=len(data.rater.labels))
-    counts = score_counts(
+    counts = scores.score_counts(
         xr.DataArray(data.score, dims="rating") if score is None else score,
         item=data.item.codes,
         rater=data.rater.codes,
@@ -47,21 +41,29 @@ def count_crowd(spec: Crowd, data: CrowdData, score: xr.DataArray | None = None)
     ).assign_coords(item=items)
     strata = assign_strata(data.item_columns, spec.by, n_items=len(items)).assign_coords(item=items)
     labels = count_labels(spec, data, counts)
-    return CrowdCounts(membership, strata, counts, plurality(counts), labels)
+    return CrowdCounts(membership, strata, counts, scores.plurality(counts), labels)
+
+
+def label_scores(groups: dict[str, xr.Dataset], data: CrowdData) -> dict[str, xr.Dataset]:
+    """Name scores in groups of results as the data do, in place of their positions from 0."""
+    labels = {"score": list(data.score_labels)}
+    return {
+        name: group.assign_coords(labels) if "score" in group.coords else group
+        for name, group in groups.items()
+    }
 
 
 def count_labels(spec: Crowd, data: CrowdData, score_count: xr.DataArray) -> xr.DataArray:
-    """Count safe and unsafe labels of every item, from experts, the crowd or an item column.
-
-    The result is over ([..., group,] item, unsafe), from ``score_count`` (..., group, item, score).
-    """
+    """Count labels ([..., group,] item, unsafe) of experts, the crowd or an item column."""
     items = list(data.item.labels)
     if spec.labels.from_ == "crowd":
-        return crowd_label_counts(score_count, cut=spec.labels.cut)
+        return scores.crowd_label_counts(score_count, cut=spec.labels.cut)
     if spec.labels.from_ == "item":
-        return item_label_counts(data.item_label).assign_coords(item=items)
-    labels = expert_label_counts(data.expert_label, item=data.expert_item, n_items=len(items))
-    return labels.assign_coords(item=items)
+        return scores.item_label_counts(data.item_label).assign_coords(item=items)
+    label, item = data.expert_label, data.expert_item
+    return scores.expert_label_counts(label, item=item, n_items=len(items)).assign_coords(
+        item=items
+    )
 
 
 def measure_responsiveness(
@@ -71,11 +73,7 @@ def measure_responsiveness(
     weights: xr.DataArray | None = None,
     reason: xr.DataArray | None = None,
 ) -> xr.Dataset:
-    """Return the responsiveness of every group in every stratum.
-
-    ``weights`` and ``reason`` are those of
-    :func:`sharpbayes.metrics.crowd.responsiveness.responsiveness`.
-    """
+    """Return the responsiveness of every group in every stratum; see :func:`responsiveness`."""
     return responsiveness(
         counts.plurality,
         counts.label_count,

@@ -1,18 +1,22 @@
 """The deterministic half of a panel study: scores of judges -> SHARP's groups of results."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.panel_validation import measure_judges, validate_panel
+from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.worst_prompts import worst_prompts
 from sharpbayes.execution.threads import run_both
-from sharpbayes.metrics.panel.comparison import admissible, separable, tiers, tiers_by_overlap
-from sharpbayes.metrics.stats.intervals import bca_interval, percentile_interval
+from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
+from sharpbayes.metrics.panel.comparison import admissible, tiers, tiers_by_overlap
+from sharpbayes.metrics.panel.independence import judge_independence
+from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
+from sharpbayes.metrics.panel.tail import value_at_risk
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.weights import Weights
@@ -21,20 +25,18 @@ Groups = dict[str, xr.Dataset]
 
 
 def measure_panel(study: PanelStudy) -> Groups:
-    """Compute everything that a panel study says without a model, by group of results.
-
-    ``profile_category`` needs categories of prompts, ``profile_answered`` marks of refusals.
-    """
+    """Compute everything that a panel study says without a model, by group of results."""
     plan = build_profile_plan(study)
     observed, table = plan.profile(), plan.table
     # Resampling releases the interpreter, the tests hold it: together they take less time.
-    groups, validation = run_both(
-        lambda: _profile_groups(plan, "profile"), lambda: validate_panel(plan, observed)
+    groups, tests = run_both(
+        lambda: _profile_groups(plan, "profile"), lambda: _validate_panel(plan, observed)
     )
     if plan.refusals.sizes["indicator"]:
         table = table.assign(refused=_flag_refused(plan) & table["log_risk"].notnull())
-    groups = {"panel": table} | groups | {"validation": validation}
-    groups["judges"] = measure_judges(plan)
+    groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
+    groups["evidence"] = panel_evidence(plan, groups["profile"])
+    groups["worst_prompts"] = worst_prompts(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
 
 
@@ -46,51 +48,49 @@ def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
 
 
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
-    """Profile with tiers and admissible set, and its percentile and BCa intervals."""
-    observed, boot, prompts = plan.profile(), plan.study.spec.bootstrap, plan.table["prompt"]
+    """Profile with tiers and admissible set, and its intervals."""
+    interval = bootstrap_profile(plan).intervals()
+    interval = interval.assign_attrs(
+        method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
+    )
+    return {
+        name: _add_tiers(plan.profile(), interval, plan.weights),
+        f"{name}_interval": interval,
+    }
+
+
+def bootstrap_profile(plan: ProfilePlan) -> BootstrappedProfile:
+    """Resample the prompts of a panel, the same for every model."""
+    boot, prompts = plan.study.spec.bootstrap, plan.table["prompt"]
     block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
+    errors = boot.interval == "studentized"
     resampled = bootstrap(
-        plan.profile_resample,
+        partial(plan.profile_resample, errors=errors),
         prompts,
         replicates=boot.replicates,
         seed=plan.study.spec.seed,
         dim="prompt",
         block=block,
     )
-    jackknifed = jackknife(plan.profile, prompts, dim="prompt", block=block)
-    percentile = _intervals(partial(percentile_interval, level=boot.level), resampled)
-    bca = _intervals(partial(bca_interval, level=boot.level), resampled, observed, jackknifed)
-    percentile.attrs["interval_note"] = plan.interval_note("percentile")
-    bca.attrs["interval_note"] = plan.interval_note("BCa")
-    observed = _add_tiers(observed, percentile, plan.weights)
-    return {name: observed, f"{name}_interval": percentile, f"{name}_interval_bca": bca}
-
-
-def _intervals(interval: Callable[..., xr.Dataset], *statistics: xr.Dataset) -> xr.Dataset:
-    """Intervals of every statistic and of every pairwise CVaR difference, model by model.
-
-    Of a hundred models all differences of all resamples at once would take gigabytes.
-    """
-    intervals = interval(*statistics)
-    cvars = [statistic["cvar"] for statistic in statistics]
-    models = cvars[0].sizes["model"]
-    differences = [
-        interval(*(cvar.isel(model=[model]) - cvar.rename(model="other") for cvar in cvars))
-        for model in range(models)
-    ]
-    intervals["cvar_difference"] = xr.concat(differences, "model")
-    intervals["separable"] = separable(intervals["cvar_difference"])
-    # The table holds both orders of every pair, and no pair on the diagonal.
-    pairs = models * (models - 1) or np.nan
-    intervals["separable_share"] = intervals["separable"].sum() / pairs
-    return intervals
+    jackknifed = None
+    if boot.interval == "bca":
+        jackknifed = jackknife(plan.profile, prompts, dim="prompt", block=block)
+    return BootstrappedProfile(
+        observed=plan.profile(errors=errors),
+        resampled=resampled,
+        jackknifed=jackknifed,
+        prompts=plan.table["log_risk"].count(plan.dim) / plan.cells,
+        alpha=plan.weights.tail.alpha,
+        ceiling=plan.ceiling,
+        bootstrap=boot,
+    )
 
 
 def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:
     """The profile with tiers and the admissible set."""
     rule = weights.tiers.rule
     observed["tier"] = (
-        tiers(observed["cvar"], interval["cvar_difference"])
+        tiers(observed["cvar"], interval["cvar_difference_joint"])
         if rule == "paired-difference"
         else tiers_by_overlap(observed["cvar"], interval["cvar"])
     )
@@ -129,3 +129,106 @@ def _flag_refused(plan: ProfilePlan) -> xr.DataArray:
     """Which answers the pooled judges call refusals."""
     pooled = plan.refusals.sel(judge=plan.table["judge"].to_numpy())
     return flag_refusals(pooled, cut=plan.weights.refusals.cut)
+
+
+def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
+    """The group ``validation``: tests, decompositions, sweeps and other aggregates."""
+    table, protocol = plan.table, plan.protocol
+    spec, flips = plan.study.panel.validation, plan.weights.flips
+    tests = _test_models(plan)
+    gaps = {"max_mean_gap": flips.max_mean_gap, "min_tail_gap": flips.min_tail_gap}
+    parts = [
+        tests,
+        sweeps.temperature_sweep(table["sub_index"], spec.temperatures, protocol),
+        sweeps.alpha_sweep(table["log_risk"], spec.alphas, protocol),
+        plan.tail_levels(),
+        aggregate_agreement(observed),
+        decision_flip(observed["mean"], observed["cvar"], **gaps),
+    ]
+    facts = {
+        "zero_method": spec.zero_method,
+        "familywise": spec.familywise,
+        "temperature": protocol.temperature,
+        "alpha": protocol.alpha,
+    }
+    return _merge(parts).assign_attrs(tests.attrs | facts | gaps)
+
+
+def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
+    """The group ``judges``: agreement, ablations, ensembles and dependence of dimensions."""
+    spec, protocol = plan.study.panel, plan.protocol
+    sub_index, all_judges = plan.table["sub_index"], plan.judge_sub_index
+    min_overlap = plan.weights.judges.min_overlap
+    parts = [concordance.dispersion(sub_index), _measure_dependence(plan)]
+    if sub_index.sizes["judge"] > 1:
+        units = _stack_units(sub_index)
+        tau = concordance.concordance(units, min_overlap=min_overlap, dim="unit")
+        summary = concordance.concordance_summary(tau["concordance"])
+        parts += [sweeps.leave_one_judge_out(sub_index, protocol), tau, summary]
+    reference = None
+    if spec.reference is not None:
+        reference = all_judges.sel(judge=spec.reference, drop=True)
+    parts.append(judge_independence(sub_index, reference))
+    if spec.ensembles:
+        judges = {"study": tuple(sub_index["judge"].to_numpy())}
+        judges |= {name: ensemble.judges for name, ensemble in spec.ensembles.items()}
+        parts.append(sweeps.ensembles(all_judges, judges, protocol))
+    return _merge(parts).assign_attrs(min_overlap=min_overlap, reference=spec.reference or "")
+
+
+def _test_models(plan: ProfilePlan) -> xr.Dataset:
+    """Tests and decompositions over the prompts that all models have."""
+    spec, seed = plan.study.panel.validation, plan.study.spec.seed
+    complete = validation.common_prompts(plan.table["log_risk"], dim="prompt")
+    sample = "sample" if "sample" in complete.dims else None
+    cell = complete.mean("sample") if sample else complete
+    tail = cell >= value_at_risk(cell, alpha=plan.weights.tail.alpha, dim="prompt")
+    n_prompts = max(2, spec.max_mixed_model_cells // max(1, cell.sizes["model"]))
+    mixed = cell
+    if cell.sizes["prompt"] > n_prompts:
+        drawn = np.random.default_rng(seed).choice(cell.sizes["prompt"], n_prompts, replace=False)
+        mixed = cell.isel(prompt=np.sort(drawn))
+    mixed_tail = tail.sel(prompt=mixed["prompt"])
+    tests = [
+        validation.friedman_test(cell, dim="prompt"),
+        validation.wilcoxon_tests(cell, dim="prompt", zero_method=spec.zero_method),
+        validation.two_way_anova(complete, dim="prompt", sample=sample),
+        mixed_models.linear_mixed_model(mixed, dim="prompt"),
+        mixed_models.tail_mixed_model(mixed_tail, dim="prompt", seed=seed),
+    ]
+    return _merge(tests).assign_attrs(
+        prompts=cell.sizes["prompt"],
+        prompts_dropped=plan.table.sizes["prompt"] - cell.sizes["prompt"],
+        mixed_prompts=mixed.sizes["prompt"],
+    )
+
+
+def _measure_dependence(plan: ProfilePlan) -> xr.Dataset:
+    """Spearman's rho among dimensions, over all prompts and over the tail slice."""
+    risk, protocol = plan.table["log_risk"], plan.protocol
+    if plan.table.sizes["dimension"] < 2:  # noqa: PLR2004 - one dimension has no pair
+        return xr.Dataset()
+    var = value_at_risk(risk, alpha=protocol.alpha, dim=protocol.dim, weights=protocol.weights)
+    harm, tail = _stack_units(plan.table["harm"]), _stack_units(risk >= var)
+    overall, in_tail = (
+        concordance.dimension_dependence(harm, dim="unit", where=where)
+        for where in (xr.ones_like(tail), tail)
+    )
+    rho = {
+        "dimension_dependence": overall.mean("dimension_pair"),
+        "dimension_dependence_tail": in_tail.mean("dimension_pair"),
+        "dimension_dependence_pair": overall,
+        "dimension_dependence_tail_pair": in_tail,
+    }
+    return xr.Dataset(rho)
+
+
+def _stack_units(x: xr.DataArray) -> xr.DataArray:
+    """Prompts, and repeated generations as prompts of their own, along ``unit``."""
+    dims = [dim for dim in ("prompt", "sample") if dim in x.dims]
+    return x.stack(unit=dims, create_index=False).drop_vars([*dims, "category"], errors="ignore")
+
+
+def _merge(parts: list[xr.Dataset]) -> xr.Dataset:
+    """Variables of all parts, which share their labels."""
+    return xr.merge(parts, join="exact", compat="override", combine_attrs="override")

@@ -1,18 +1,13 @@
 """How the scores of a panel become harm, risk and the profile of each model."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.data.panel import (
-    find_reversed,
-    list_pooled_judges,
-    list_refusal_indicators,
-    tabulate_normalised,
-)
+from sharpbayes.data import panel as panel_data
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.profile import profile
@@ -30,6 +25,7 @@ INTERVAL_NOTE = (
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
+KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,7 @@ class ProfilePlan:
 
     ``table`` is what :func:`sharpbayes.metrics.panel.risk.panel` returns. ``judge_sub_index`` and
     ``refusals``, normalised indicators (..., judge, indicator), are of all judges, those of
-    ensembles and reference included. ``shares`` are those of prompt categories in the target
-    population, if any.
+    ensembles and reference included. ``shares`` are those of categories in a target population.
     """
 
     table: xr.Dataset
@@ -77,7 +72,17 @@ class ProfilePlan:
             weights=self.target_weights(),
         )
 
-    def profile(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+    @property
+    def cells(self) -> int:
+        """Number of answers to each prompt."""
+        return self.table.sizes.get("sample", 1)
+
+    @property
+    def ceiling(self) -> float:
+        """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
+        return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))
+
+    def profile(self, counts: xr.DataArray | None = None, *, errors: bool = False) -> xr.Dataset:
         """Return the profile under the counts of a resample, for the target population."""
         return profile(
             self.table,
@@ -86,14 +91,31 @@ class ProfilePlan:
             estimator=self.weights.tail.estimator,
             dim=self.dim,
             weights=self.target_weights(counts),
+            errors=errors,
         )
 
-    def profile_resample(self, counts: xr.DataArray) -> xr.Dataset:
+    def tail_levels(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+        """Return CVaR at every tail level that the study tries, and at that of the weights.
+
+        ``alpha_cvar`` is that of log-risk, ``alpha_worst_dimension`` the largest CVaR of a
+        dimension's harm. Counts are those of :meth:`profile`.
+        """
+        alphas = sorted({*self.study.panel.validation.alphas, self.weights.tail.alpha})
+        protocol = replace(self.protocol, weights=self.target_weights(counts))
+        harm = protocol.cvar_by_alpha(self.table["harm"], alphas)
+        return xr.Dataset(
+            {
+                "alpha_cvar": protocol.cvar_by_alpha(self.table["log_risk"], alphas),
+                "alpha_worst_dimension": harm.max("dimension", skipna=False),
+            }
+        )
+
+    def profile_resample(self, counts: xr.DataArray, *, errors: bool = False) -> xr.Dataset:
         """Return the profile of resampled prompts, and of their generations if there are any."""
         if self.resamples_generations:
             seed = self.study.spec.seed
             counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
-        return self.profile(counts)
+        return self.profile(counts, errors=errors)
 
     def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""
@@ -101,30 +123,31 @@ class ProfilePlan:
             return counts
         return target_weights(self.table["category"], self.shares, counts=counts)
 
-    def interval_note(self, kind: str) -> str:
-        """Return what the intervals contain."""
+    @property
+    def interval_note(self) -> str:
+        """What the intervals contain."""
+        boot = self.study.spec.bootstrap
         return INTERVAL_NOTE.format(
-            level=self.study.spec.bootstrap.level,
-            kind=kind,
+            level=boot.level,
+            kind=KINDS[boot.interval],
             samples=" and the repeated generations of each" if self.resamples_generations else "",
             and_samples=" and of generations" if self.resamples_generations else "",
         )
 
 
 def build_profile_plan(study: PanelStudy) -> ProfilePlan:
-    """Return how the scores of a study are profiled under its weights.
-
-    Models are taken one by one: all indicators of all models at once are the largest array there
-    is, and nothing needs it whole.
-    """
+    """Return how the scores of a study are profiled under its weights."""
     spec, weights, scores = study.panel, study.weights.spec, study.scores
-    refusal, sub_index, refusals = list_refusal_indicators(spec), [], []
+    refusal = [name for name, indicator in spec.full_indicators.items() if indicator.refusal]
+    sub_index, refusals = [], []
+    definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+    # All indicators of all models at once would be the largest array; nothing needs it.
     for model in range(scores.sizes["model"]):
-        normalised = _normalise(spec, scores.isel(model=[model]))
-        sub_index.append(_compute_sub_indices(spec, weights, normalised))
+        normalised = normalise_scores(spec, scores.isel(model=[model]))
+        sub_index.append(sub_indices(normalised, definitions, missing=missing))
         refusals.append(normalised.sel(indicator=refusal))
     judge_sub_index = xr.concat(sub_index, "model")
-    pooled = list_pooled_judges(spec, list(scores["judge"].to_numpy()))
+    pooled = panel_data.list_pooled_judges(spec, list(scores["judge"].to_numpy()))
     policy = policy_for(study.spec, weights)
     return ProfilePlan(
         table=_tabulate(judge_sub_index.sel(judge=pooled), study),
@@ -143,15 +166,16 @@ def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> lis
     once. ``scores`` holds ``score (..., indicator, ...)`` of the judges to pool.
     """
     spec = plans[0].study.panel
-    normalised = _normalise(spec, scores)
+    normalised = normalise_scores(spec, scores)
     sub_index: dict[Hashable, xr.DataArray] = {}
     table: dict[Hashable, xr.Dataset] = {}
     tables = []
     for plan in plans:
         weights = plan.weights
-        coefficients = (_define_sub_indices(spec, weights), weights.indicators)
+        definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+        coefficients = (definitions, missing)
         if coefficients not in sub_index:
-            sub_index[coefficients] = _compute_sub_indices(spec, weights, normalised)
+            sub_index[coefficients] = sub_indices(normalised, definitions, missing=missing)
         risk = (coefficients, weights.judges, weights.risk)
         if risk not in table:
             table[risk] = _tabulate(sub_index[coefficients], plan.study)
@@ -173,22 +197,16 @@ def _category_shares(study: PanelStudy) -> xr.DataArray | None:
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
 
 
-def _normalise(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
-    """Normalised indicators, larger meaning more harm."""
-    normalised = normalise(scores["score"], tabulate_normalised(spec, scores))
-    where = find_reversed(spec, scores)
+def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
+    """Return normalised indicators in [0, 1], larger meaning more harm."""
+    normalised = normalise(scores["score"], panel_data.tabulate_normalised(spec, scores))
+    where = panel_data.find_reversed(spec, scores)
     # Most indicators are reversed nowhere; they are left as they are.
     rows = np.flatnonzero(where.any("prompt"))
     if rows.size:
         selected = {"indicator": rows}
         normalised[selected] = reverse(normalised[selected], where=where[rows])
     return normalised
-
-
-def _compute_sub_indices(spec: Panel, weights: Weights, normalised: xr.DataArray) -> xr.DataArray:
-    """Sub-indices of every judge's view of every answer."""
-    definitions = _define_sub_indices(spec, weights)
-    return sub_indices(normalised, definitions, missing=weights.indicators.missing)
 
 
 def _define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:

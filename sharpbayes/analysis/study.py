@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sharpbayes.bayes.design.identifiability import Issue
 from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
 from sharpbayes.data.panel import melt_panel, read_panel
-from sharpbayes.data.panel_ratings import PanelRatings
-from sharpbayes.data.ratings import Ratings
+from sharpbayes.data.ratings import PanelRatings, Ratings
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.panel import Panel
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PanelStudy:
-    """Judges, and perhaps people, who score the answers of models to prompts.
-
-    ``path`` is the study file, for messages.
-    """
+    """Judges, and perhaps people, who score answers to prompts; ``path`` is the study file."""
 
     spec: Study
     panel: Panel
@@ -112,12 +108,18 @@ def crowd_study(files: StudyFiles, crowd: Crowd, data: CrowdData) -> CrowdStudy:
 class StudySummary:
     """A study and its data before anything is computed.
 
-    Labels of scales start with the least harm. ``ratings`` are those that a fit would use. What
-    follows is about its model, and 0 without one: free parameters, megabytes of their stored draws
-    and of the replicated ratings with their log-likelihood, and parameters that the ratings do not
-    identify.
+    Labels of scales start with the least harm. ``columns`` are file, column and role of each column
+    of the data; the role is empty where the study does not use it. ``open_checks`` are assumptions
+    of the study that nobody confirmed. ``lookalikes`` are labels that differ only in what the eye
+    does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
+    would use. What follows is about its model, and 0 without one: free parameters, megabytes of
+    their stored draws and of the replicated ratings with their log-likelihood, and parameters that
+    the ratings do not identify.
     """
 
+    columns: tuple[tuple[str, str, str], ...]
+    open_checks: tuple[str, ...]
+    lookalikes: tuple[tuple[str, str], ...]
     counts: dict[str, int]
     labels: dict[str, tuple[str, ...]]
     scales: dict[str, tuple[str, ...]]

@@ -5,22 +5,27 @@ import xarray as xr
 
 from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
-from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.graph.model import build_model, sample_prior
 from sharpbayes.bayes.graph.verification import verify_kernel
 from sharpbayes.bayes.predict import replication
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
-from sharpbayes.bayes.sampling.retry import sample_until_converged
+from sharpbayes.bayes.sampling.retries import sample_until_converged
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
+from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
+from sharpbayes.storage.precision import round_draws, round_to_digits
 
 # Progress reports so many issues; `sharpbayes check` and the results list all.
 REPORTED_ISSUES = 5
+# Significant binary digits of the log-likelihood of a rating, which is exact to 0.4% of its value.
+LOG_LIKELIHOOD_DIGITS = 8
+# Draws of the prior, which shows what the model expects before any rating; no number follows.
+MOST_PRIOR_DRAWS = 200
 
 
 def fit_ratings(
@@ -43,8 +48,6 @@ def fit_ratings(
     issues = [str(issue) for issue in find_issues(ratings, design)]
     for issue in issues[:REPORTED_ISSUES]:
         progress(issue)
-    if not design.unsupported_by_kernel:
-        progress("a short trial run")
     tuned = tune_design(design, ratings, model, seed=seeds[4], execution=execution)
     trace, diagnostics = sample_until_converged(
         lambda settings, own_seed: verify_and_sample(
@@ -56,6 +59,8 @@ def fit_ratings(
         progress=progress,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
+    # Whatever follows is computed from the draws as they are stored.
+    groups["posterior"] = _round_parameters(groups["posterior"], tuned)
     groups["diagnostics"] = diagnostics.assign_attrs(not_identified=issues)
     groups["observed_data"] = replication.observed_data(tuned)
     groups["posterior"].attrs |= {
@@ -64,15 +69,26 @@ def fit_ratings(
         "left_out": list(tuned.omitted_terms),
     }
     if sampler.predictive_draws:
-        progress("replicating ratings")
-        prior = sample_prior(build_model(tuned), draws=sampler.predictive_draws, seed=seeds[2])
+        progress(Phase.REPLICATION)
+        size = min(sampler.predictive_draws, MOST_PRIOR_DRAWS)
+        prior = sample_prior(build_model(tuned), draws=size, seed=seeds[2])
         groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
+        groups["prior"] = _round_parameters(groups["prior"], tuned)
         draws = replication.thin(groups["posterior"], draws=sampler.predictive_draws)
         groups["posterior_predictive"] = replication.posterior_predictive(
             draws, tuned, seed=seeds[3]
         )
-        groups["log_likelihood"] = replication.log_likelihood(draws, tuned)
+        groups["log_likelihood"] = replication.log_likelihood(draws, tuned).map(
+            lambda x: x.copy(data=round_to_digits(x.to_numpy(), LOG_LIKELIHOOD_DIGITS))
+        )
     return {name: _label_ratings(group, ratings, tuned) for name, group in groups.items()}
+
+
+def _round_parameters(draws: xr.Dataset, design: Design) -> xr.Dataset:
+    """Round draws, except cutpoints, of which two might meet, and matrices of correlations."""
+    cutpoints = {f"threshold_{scale.name}" for scale in design.scales}
+    exact = [x for x in map(str, draws) if x in cutpoints or x.startswith("correlation_")]
+    return round_draws(draws).assign(draws[exact].data_vars)
 
 
 def verify_and_sample(
@@ -87,12 +103,13 @@ def verify_and_sample(
     if unsupported := design.unsupported_by_kernel:
         message = f"compiling PyMC's graph: the kernel does not support {format_list(unsupported)}"
         execution.progress(message)
+        execution.progress(Phase.SAMPLING)
     else:
-        execution.progress("comparing the fast density with the model's definition")
+        execution.progress(Phase.VERIFYING)
         trim_memory()
         verify_kernel(design, seed=verify_seed)
         trim_memory()
-        execution.progress("sampling")
+        execution.progress(Phase.SAMPLING)
     return sample_posterior(design, sampler, seed=seed, execution=execution)
 
 

@@ -1,18 +1,22 @@
-"""What commands share: errors as sentences, the context of a run, results to files and tables."""
+"""What commands share: options, errors as sentences, the context of a run, output."""
 
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sharpbayes.cli.progress import say, show_progress
-from sharpbayes.errors import SharpbayesError, SpecError, StorageError, format_list
+import sharpbayes
+from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
+from sharpbayes.errors import SharpbayesError, SpecError, StorageError, format_count, format_list
+from sharpbayes.execution.progress import Phase, ProgressCallback
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,64 +25,61 @@ if TYPE_CHECKING:
     from sharpbayes.spec.files import StudyFiles
     from sharpbayes.workflows.context import RunContext
 
-NOT_CONVERGED, INTERRUPTED = 4, 130
+Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
+NOT_CONVERGED = 4
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
 PLAIN_WIDTH = 80
 
 
-@contextmanager
-def handle_errors(*, debug: bool) -> Iterator[None]:
-    """Turn errors into sentences on stderr and a documented exit status."""
-    try:
-        yield
-    except (KeyboardInterrupt, Exception) as error:
-        if isinstance(error, typer.Exit) or debug:
+def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--debug`` to a command; without it, an error is a sentence and an exit status."""
+
+    @wraps(command)
+    def run(*, debug: bool, **options: Any) -> None:
+        try:
+            command(**options)
+        except typer.Exit:
             raise
-        message, status = (
-            f"internal error: {type(error).__name__}: {error} (--debug shows where)",
-            1,
-        )
-        if isinstance(error, KeyboardInterrupt):
-            message, status = "interrupted", INTERRUPTED
-        elif isinstance(error, SharpbayesError):
-            message, status = str(error), error.exit_status
-        say(message)
-        raise typer.Exit(status) from None
+        except BrokenPipeError:
+            # Who read our output has seen enough, such as `head`; Python flushes stdout at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except (KeyboardInterrupt, Exception) as error:
+            if debug:
+                raise
+            if isinstance(error, KeyboardInterrupt):
+                message, status = "interrupted", INTERRUPTED
+            elif isinstance(error, SharpbayesError):
+                message, status = str(error), error.exit_status
+            else:
+                name = type(error).__name__
+                message, status = f"internal error: {name}: {error} (--debug shows where)", 1
+            say(message)
+            raise typer.Exit(status) from None
+
+    option = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+    parameters = [*signature(command).parameters.values(), option]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
-def load_files(study: Path, set_: list[str] | None, seed: int | None) -> "StudyFiles":
-    """Read a study, with the overrides of the command line."""
-    from sharpbayes.spec.load import load_study  # noqa: PLC0415 - start-up
+def load_files(
+    study: Path | None, set_: list[str] | None, seed: int | None, results: Path | None = None
+) -> "StudyFiles":
+    """Read a study with the overrides of the command line, or the study of results."""
+    if study is not None and results is None:
+        from sharpbayes.spec.load import load_study  # noqa: PLC0415 - start-up
 
-    overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    return load_study(study, overrides=tuple(overrides))
-
-
-def load_files_of(
-    study: Path | None, results: Path | None, set_: list[str] | None, seed: int | None
-) -> "tuple[StudyFiles, Path]":
-    """Read the study that is named, or the study of results, and return it with its name."""
-    if (study is None) == (results is None):
+        overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
+        return load_study(study, overrides=tuple(overrides))
+    if study is not None or results is None:
         raise SpecError.at("fit", "needs either a study or --from RESULTS")
-    if study is not None:
-        return load_files(study, set_, seed), study
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError.at("--from", message)
-    from sharpbayes.storage.results import open_results  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import reload_study_files  # noqa: PLC0415 - start-up
 
-    files = reload_study_files(open_results(results or ""))
-    return files, files.study.path
-
-
-def parse_roles(texts: Sequence[str]) -> dict[str, str]:
-    """Return columns by role from texts such as ``rater=who``."""
-    for text in texts:
-        if "=" not in text:
-            raise SpecError.at("--role", "must be role=column", key=text)
-    return dict(text.split("=", 1) for text in texts)
+    return reload_study_files(sharpbayes.open_results(results))
 
 
 def results_path(study: Path, out: Path | None) -> Path:
@@ -92,14 +93,6 @@ def results_path(study: Path, out: Path | None) -> Path:
     return target
 
 
-def named_files(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return results files by their stems; refuse fewer than two, and two of one name."""
-    named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in paths}
-    if len(named) < len(paths) or len(named) < 2:  # noqa: PLR2004 - a comparison is of two
-        raise SpecError.at("compare", "two or more results files with names of their own")
-    return named
-
-
 @contextmanager
 def run_context(
     files: "StudyFiles",
@@ -108,11 +101,13 @@ def run_context(
     resume: bool,
     address: str | None,
     quiet: bool,
+    phases: Sequence[Phase] = (),
     call: str = "",
 ) -> "Iterator[RunContext]":
     """Store finished parts alongside the results, and compute on a cluster if one is named.
 
-    ``call`` is what else the command was asked for, so that other calls have other parts.
+    ``call`` is what else the command was asked for, so that other calls have other parts. After
+    Ctrl-C a line says what is kept.
     """
     from sharpbayes.execution.tasks import Execution  # noqa: PLC0415 - start-up
     from sharpbayes.execution.threads import thread_map, use_map  # noqa: PLC0415 - start-up
@@ -126,79 +121,128 @@ def run_context(
             from sharpbayes.execution.cluster import cluster  # noqa: PLC0415 - an optional extra
 
             map_function = stack.enter_context(cluster(address)).map
-        blocks = map_function or thread_map
+        progress = stack.enter_context(show_progress(phases, quiet=quiet))
+        blocks = progress.count_blocks(map_function or thread_map)
         stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
-        progress = stack.enter_context(show_progress(quiet=quiet))
-        yield RunContext(files, Execution(map_function, store, progress))
+        if resume and not store.resumed:
+            progress("nothing was kept of an earlier run: beginning")
+        try:
+            yield RunContext(files, Execution(map_function, store, progress))
+        except KeyboardInterrupt:
+            progress(Phase.DONE)
+            say(describe_kept(store.folder))
+            raise
 
 
-def save(results: "xr.DataTree", target: Path, *, quiet: bool, as_json: bool) -> None:
-    """Write results, print them, and tell where they are."""
-    from sharpbayes.storage.results import save_results  # noqa: PLC0415 - start-up
+def describe_kept(folder: Path) -> str:
+    """Describe how to go on with an interrupted run whose parts are in a folder."""
+    count = len(list(folder.glob("*.npz")))
+    if not count:
+        return "no part was finished; the same command begins anew"
+    parts = format_count(count, "finished part")
+    return f"{parts} kept in {folder}; the same command with --resume goes on from there"
 
-    save_results(results, target)
+
+def save(
+    results: "xr.DataTree",
+    target: Path,
+    progress: ProgressCallback,
+    *,
+    quiet: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Write results, end the display of progress, and print one screen of them on stdout.
+
+    ``quiet`` prints the answer alone and ``full`` every table. Beside one JSON document the answer
+    goes to stderr.
+    """
+    from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
+    from sharpbayes.report.screen import answer_text, screen_text  # noqa: PLC0415 - start-up
+
+    progress(Phase.WRITING)
+    sharpbayes.save_results(results, target)
+    progress(Phase.DONE)
+    width = terminal_width()
     if as_json:
-        from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
-
         print_json(document(results, path=target, files=[target]))
-    elif not quiet:
-        from sharpbayes.report.tables.catalogue import tables_after_run  # noqa: PLC0415 - start-up
+        if not quiet:
+            typer.echo(answer_text(results, width=width), err=True)
+            say(f"{results.attrs['status']}; results written to {target}")
+    elif quiet:
+        typer.echo(answer_text(results, width=width), nl=False)
+    elif full:
+        show_report(results)
+    else:
+        typer.echo(screen_text(results, path=target, width=width), nl=False)
 
-        show_tables(tables_after_run(results))
-    if not quiet:
-        from sharpbayes.report.summary import answer, verdict  # noqa: PLC0415 - start-up
 
-        say("\n" + " ".join(answer(results)))
-        say(verdict(results))
-        say(f"{results.attrs['status']}; results written to {target}")
+def show_report(results: "xr.DataTree") -> None:
+    """Print the answer and every table."""
+    from sharpbayes.report.screen import answer_text  # noqa: PLC0415 - start-up
+    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+
+    typer.echo(answer_text(results, width=terminal_width()))
+    show_tables(report_tables(results))
 
 
 def save_outputs(
-    results: "xr.DataTree", target: Path | None, tables: Path | None, figures: Path | None = None
+    results: "xr.DataTree",
+    target: Path | None = None,
+    *,
+    tables: Path | None = None,
+    figures: Path | None = None,
+    draws: Path | None = None,
+    records: Path | None = None,
 ) -> list[Path]:
-    """Write results, their tables and their figures, each if it was asked for."""
+    """Write results, their tables, figures, draws and records, each if it was asked for."""
     written: list[Path] = []
     if target is not None:
-        from sharpbayes.storage.results import save_results  # noqa: PLC0415 - start-up
-
-        save_results(results, target)
+        sharpbayes.save_results(results, target)
         say(f"{results.attrs['status']}; results written to {target}")
         written.append(target)
-    if tables is not None:
-        from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
-        from sharpbayes.report.tables.renderer import write_tables  # noqa: PLC0415 - start-up
-
-        files = write_tables(report_tables(results), tables)
-        say(f"{len(files)} files of tables in {tables}")
-        written += files
-    if figures is not None:
-        from sharpbayes.report.figures.catalogue import write_figures  # noqa: PLC0415 - start-up
-
-        files = write_figures(results, figures)
-        say(f"{len(files)} files of figures in {figures}")
-        written += files
+    folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
+    for name, folder in folders.items():
+        if folder is not None:
+            files = _write_files(name, results, folder)
+            say(f"{len(files)} files of {name} in {folder}")
+            written += files
     return written
 
 
-def exit_if_interrupted(results: "xr.DataTree") -> None:
-    """Exit with the status of a fit that was cut short; its checkpoint stays."""
-    if results.attrs["status"] == "interrupted":
-        sizes = results["posterior"].sizes
-        say(f"sampling was interrupted: {sizes['chain']} chains of {sizes['draw']} draws are kept")
-        raise typer.Exit(INTERRUPTED)
+def _write_files(name: str, results: "xr.DataTree", folder: Path) -> list[Path]:
+    """Write tables, figures, draws or records."""
+    if name == "figures":
+        from sharpbayes.report.figures.catalogue import write_figures  # noqa: PLC0415 - start-up
+
+        return write_figures(results, folder)
+    if name == "draws":
+        from sharpbayes.report.draws import write_draws  # noqa: PLC0415 - start-up
+
+        return write_draws(results, folder)
+    if name == "records":
+        from sharpbayes.report.records import write_records  # noqa: PLC0415 - start-up
+
+        return write_records(results, folder)
+    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+    from sharpbayes.report.tables.renderer import write_tables  # noqa: PLC0415 - start-up
+
+    return write_tables(report_tables(results), folder)
 
 
 def exit_if_not_converged(results: "xr.DataTree") -> None:
     """Exit with the status of a fit that did not converge, or of fits that are not calibrated."""
-    if results.attrs["status"] == "not converged":
+    status = results.attrs["status"]
+    if status == "not converged":
         diagnostics = results["diagnostics"].attrs
-        say(f"not converged: {diagnostics['convergence_issues']}\n{diagnostics['suggestions']}")
-        raise typer.Exit(NOT_CONVERGED)
-    if results.attrs["status"] == "not calibrated":
+        explanation = f"{diagnostics['convergence_issues']}\n{diagnostics['suggestions']}"
+    elif status == "not calibrated":
         table = results["calibration"].to_dataset()
-        wrong = table["quantity"].to_numpy()[(table["p_holm"] < SIGNIFICANT).to_numpy()]
-        say(f"not calibrated: {format_list(wrong)}")
-        raise typer.Exit(NOT_CONVERGED)
+        explanation = format_list(table["quantity"].values[table["p_holm"].values < SIGNIFICANT])
+    else:
+        return
+    say(f"{status}: {explanation}")
+    raise typer.Exit(NOT_CONVERGED)
 
 
 def print_json(value: Any) -> None:
@@ -207,12 +251,12 @@ def print_json(value: Any) -> None:
 
 
 def show_tables(tables: "Sequence[Table]") -> None:
-    """Print tables, as wide as the terminal, or 80 columns without one.
+    """Print tables as wide as the terminal, or 80 columns; wider ones in parts."""
+    from sharpbayes.report.tables.renderer import tables_as_text  # noqa: PLC0415 - start-up
 
-    A wider table is printed in parts, each with the first column.
-    """
-    from sharpbayes.report.tables.renderer import as_text  # noqa: PLC0415 - start-up
+    typer.echo(tables_as_text(tables, width=terminal_width()), nl=False)
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-    for table in tables:
-        typer.echo(as_text(table, width=width), nl=False)
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, or 80 where output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH

@@ -1,16 +1,39 @@
-"""Progress of long work: one live line on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr: all phases live on a terminal, lines elsewhere; Ctrl-C is heard."""
 
+import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sharpbayes.errors import printable
-from sharpbayes.execution.progress import ChainStatus, ProgressCallback, silent
+from sharpbayes.execution.progress import ChainStatus, Phase
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from sharpbayes.execution.tasks import MapFunction
+
+MEASURE_PHASES = (Phase.READING, Phase.METRICS, Phase.WRITING)
+FIT_PHASES = tuple(phase for phase in Phase if phase not in (Phase.REFITS, Phase.DONE))
+HINTS = {Phase.COMPILING: "half a minute the first time on a machine"}
 LINE_SECONDS, FIRST_LINE_SECONDS = 10.0, 2.0
+INTERRUPTED = 130
+STOPPING = (
+    "Ctrl-C: stopping; what is finished is kept and written. Ctrl-C again ends at once, without "
+    "writing."
+)
+SHOW_CURSOR = "\x1b[?25h"
+
+
+def ignore(*_: object) -> None:
+    """Do nothing."""
 
 
 def say(text: str) -> None:
@@ -19,56 +42,163 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def show_progress(*, quiet: bool) -> Iterator[ProgressCallback]:
-    """Show steps as lines, and the state of the chains of a running sampler."""
+def show_progress(phases: Sequence[Phase] = (), *, quiet: bool = False) -> Iterator["PhaseLines"]:
+    """Show the phases of a run: live where stderr is a terminal, else as lines."""
     if quiet:
-        yield silent
-    elif sys.stderr.isatty():
-        with _terminal_progress() as update:
-            yield update
+        lines = PhaseLines(tell=ignore)
     else:
-        yield _plain_progress()
-
-
-@contextmanager
-def _terminal_progress() -> Iterator[ProgressCallback]:
-    """Redraw one line while chains run."""
-    from rich.console import Console  # noqa: PLC0415 - start-up
-    from rich.status import Status  # noqa: PLC0415 - start-up
-
-    start, status = time.monotonic(), Status("sampling", console=Console(stderr=True))
-
-    def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
-        nonlocal start
-        if chains:
-            status.update(describe_chains(chains, elapsed=time.monotonic() - start))
-            status.start()
-        else:
-            start = time.monotonic()
-            status.stop()
-            say(f"{message} ...")
-
+        lines = LivePhases(phases=phases) if sys.stderr.isatty() else PhaseLines()
     try:
-        yield update
+        with acknowledge_interrupts(say if quiet else lines.tell):
+            yield lines
     finally:
-        status.stop()
+        lines(Phase.DONE)
 
 
-def _plain_progress() -> ProgressCallback:
-    """Print steps, and a line about the chains every few seconds."""
-    start, last = time.monotonic(), -LINE_SECONDS
+@dataclass
+class PhaseLines:
+    """Tells each phase on a line when it begins, and how far it is every few seconds."""
 
-    def update(message: str, chains: Sequence[ChainStatus] = (), /) -> None:
-        nonlocal start, last
-        now = time.monotonic()
-        if not chains:
-            start, last = now, now - LINE_SECONDS + FIRST_LINE_SECONDS
-            say(f"{message} ...")
-        elif now - last >= LINE_SECONDS:
-            last = now
-            say(describe_chains(chains, elapsed=now - start))
+    tell: Callable[[str], None] = say
+    phase: str = ""
+    began: float = 0.0
+    told: float = 0.0
 
-    return update
+    def __call__(self, message: str, chains: Sequence[ChainStatus] = (), /) -> None:
+        """Hear of a phase, of the chains of the present one, or of a remark."""
+        if chains:
+            done = sum(chain.finished_draws for chain in chains)
+            total = sum(chain.total_draws for chain in chains)
+            elapsed = time.monotonic() - self.began
+            self.advance(done, total, describe_chains(chains, elapsed=elapsed))
+        elif message == Phase.DONE:
+            self.end()
+        elif message in list(Phase):
+            self.begin(Phase(message))
+        else:
+            self.tell(message)
+
+    def begin(self, phase: Phase) -> None:
+        """Begin a phase."""
+        self.phase, self.began = phase, time.monotonic()
+        self.told = self.began - LINE_SECONDS + FIRST_LINE_SECONDS
+        hint = f" ({HINTS[phase]})" if phase in HINTS else ""
+        self.tell(f"{phase}{hint} ...")
+
+    def advance(self, _done: int, _total: int, detail: str) -> None:
+        """Tell how far the present phase is."""
+        if (now := time.monotonic()) - self.told >= LINE_SECONDS:
+            self.told = now
+            self.tell(f"{self.phase}: {detail}")
+
+    def end(self) -> None:
+        """End the last phase."""
+
+    def count_blocks(self, map_function: "MapFunction") -> "MapFunction":
+        """Return a map function that tells how many of its blocks are finished.
+
+        A phase has several sets of blocks, and the time left is that of the present one.
+        """
+
+        def counted_map(
+            task: Callable[[Any], Any],
+            arguments: Sequence[Any],
+            *,
+            done: Callable[[Any, Any], None] = ignore,
+        ) -> list[Any]:
+            finished: list[None] = []
+            began, total = time.monotonic(), len(arguments)
+
+            def count(argument: Any, result: Any) -> None:
+                done(argument, result)
+                finished.append(None)  # from several threads
+                number = len(finished)
+                left = describe_left((time.monotonic() - began) * (total - number) / number)
+                self.advance(number, total, f"{number}/{total} blocks{left}")
+
+            return map_function(task, arguments, done=count)
+
+        return counted_map
+
+
+@dataclass
+class LivePhases(PhaseLines):
+    """Shows all phases of a run in one display that goes away at the end."""
+
+    phases: Sequence[Phase] = ()
+    rows: "dict[str, TaskID]" = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Open the display with all phases that are known."""
+        self.live = open_display()
+        self.tell = lambda text: self.live.console.out(printable(text))  # above the display
+        for phase in self.phases:
+            self.add_row(phase)
+        self.live.start()
+
+    def add_row(self, phase: str) -> "TaskID":
+        """Add the row of a phase that has not begun."""
+        self.rows[phase] = self.live.add_task(phase, start=False, total=None, detail="")
+        return self.rows[phase]
+
+    def begin(self, phase: Phase) -> None:
+        """Begin a phase, or begin it again."""
+        self.finish()
+        self.phase, self.began = phase, time.monotonic()
+        row = self.rows[phase] if phase in self.rows else self.add_row(phase)
+        self.live.tasks[row].total = None
+        self.live.reset(row, detail=HINTS.get(phase, ""))
+
+    def advance(self, done: int, total: int, detail: str) -> None:
+        """Tell how far the present phase is; it has an end only when the next begins."""
+        if not self.phase:
+            return
+        row = self.rows[self.phase]
+        if done < total:
+            self.live.update(row, completed=done, total=total, detail=detail)
+        else:
+            self.live.tasks[row].total = None
+            self.live.update(row, detail="")
+
+    def finish(self) -> None:
+        """Mark the present phase as finished."""
+        if self.phase:
+            self.live.update(self.rows[self.phase], completed=1, total=1, detail="")
+
+    def end(self) -> None:
+        """Take the display away."""
+        self.finish()
+        self.live.stop()
+
+
+def open_display() -> "Progress":
+    """Return a display on stderr with a row for each phase: its name, bar, seconds and details."""
+    from rich.console import Console  # noqa: PLC0415 - start-up
+    from rich.progress import (  # noqa: PLC0415 - start-up
+        BarColumn,
+        Progress,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress_bar import ProgressBar  # noqa: PLC0415 - start-up
+
+    class PhaseBar(BarColumn):
+        """A bar that does not move before its phase begins."""
+
+        def render(self, task: Task) -> ProgressBar:
+            """Return the bar of a phase."""
+            return super().render(task) if task.started else ProgressBar(1, 0, self.bar_width)
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        PhaseBar(bar_width=10),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+    )
 
 
 def describe_chains(chains: Sequence[ChainStatus], *, elapsed: float) -> str:
@@ -76,14 +206,59 @@ def describe_chains(chains: Sequence[ChainStatus], *, elapsed: float) -> str:
 
     >>> one, two = ChainStatus(500, 500), ChainStatus(125, 500, divergences=1)
     >>> describe_chains([one, two], elapsed=50.0)
-    'sampling: 625/1000 draws, 1/2 chains done, 1 divergences, 30 s left'
+    '625/1000 draws, 1/2 chains done, 1 divergences, 30 s left'
     """
     done = sum(chain.finished_draws for chain in chains)
     total = sum(chain.total_draws for chain in chains)
     finished = sum(chain.finished_draws >= chain.total_draws for chain in chains)
     divergences = sum(chain.divergences for chain in chains)
-    left = f", {elapsed * (total - done) / done:.0f} s left" if done else ""
+    left = describe_left(elapsed * (total - done) / done) if done else ""
     return (
-        f"sampling: {done}/{total} draws, {finished}/{len(chains)} chains done, "
+        f"{done}/{total} draws, {finished}/{len(chains)} chains done, "
         f"{divergences} divergences{left}"
     )
+
+
+def describe_left(seconds: float) -> str:
+    """Return the time left, or nothing where it is over.
+
+    >>> describe_left(30.4), describe_left(0.2)
+    (', 30 s left', '')
+    """
+    return f", {seconds:.0f} s left" if seconds >= 0.5 else ""  # noqa: PLR2004 - would be 0 s
+
+
+@contextmanager
+def acknowledge_interrupts(tell: Callable[[str], None]) -> Iterator[None]:
+    """Answer Ctrl-C at once on stderr, also while a library computes; a second one ends at once.
+
+    Python raises KeyboardInterrupt in the main thread when that thread gets to it. The system
+    writes the number of the signal into a pipe at once, and a thread waits for it there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    previous = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_hear, args=(reading, tell), daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(previous)
+        os.close(writing)
+
+
+def _hear(reading: int, tell: Callable[[str], None]) -> None:
+    """Answer the first Ctrl-C and end the process at the second; stop where the pipe is closed."""
+    heard = False
+    while number := os.read(reading, 1):
+        if number[0] != signal.SIGINT:
+            continue
+        if heard:
+            if sys.stderr.isatty():
+                os.write(2, SHOW_CURSOR.encode())
+            os._exit(INTERRUPTED)
+        heard = True
+        tell(STOPPING)
+    os.close(reading)

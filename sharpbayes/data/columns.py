@@ -1,22 +1,45 @@
 """Columns of text -> labels, scores and flags; a value without a meaning is named with its rows."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.data.ratings import Factor
-from sharpbayes.errors import Diagnostic, did_you_mean, format_count, format_list
-from sharpbayes.spec.scales import BinnedScale, BooleanScale, CategoricalScale, OrdinalScale
+from sharpbayes.data.lookalikes import fold_text
+from sharpbayes.data.ratings import Factor, Scores
+from sharpbayes.data.readers.formats import PLAIN, read_table
+from sharpbayes.data.readers.text_table import DECIMAL_COMMA
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
+from sharpbayes.spec.dialect import Dialect
+from sharpbayes.spec.roles import SideTable
+from sharpbayes.spec.scales import (
+    BinnedScale,
+    BooleanScale,
+    CategoricalScale,
+    OrdinalScale,
+    Scale,
+)
 
-Scores = NDArray[np.int16]
-AnyScale = OrdinalScale | BooleanScale | CategoricalScale | BinnedScale
+Texts = NDArray[np.str_]
 
 MISSING, OFF_SCALE = -1, -2
 # Values that are copied at a time.
 ROWS = 1 << 20
+# An error shows at most so many scores of a scale, and rows or texts that are wrong.
+MAX_SHOWN_SCORES, MAX_SHOWN = 10, 5
+# Characters of a text of a prompt or an item that results keep.
+TEXT_LENGTH = 500
+FINER_STEPS = (0.5, 0.25, 0.2, 0.1, 0.05, 0.01)
+# Texts by which programs and people mean an empty cell.
+MISSING_TEXTS = {
+    *("NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "NULL", "null", "None", "none"),
+    *("-", "--", "–", "—", ".", "?", "missing", "Missing", "(missing)", "not applicable"),
+    *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "<NA>", "NaT"),
+}
 _FLAGS = {"false": 0, "no": 0, "0": 0, "0.0": 0, "true": 1, "yes": 1, "1": 1, "1.0": 1}
 
 
@@ -25,8 +48,7 @@ def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, texts = values.cat.codes.to_numpy(), values.cat.categories
         used = np.zeros(len(texts), dtype=bool)
-        for start in range(0, len(codes), ROWS):
-            used[codes[start : start + ROWS]] = True
+        used[pd.unique(codes)] = True
         if not used.all():
             codes = take_chunked(np.cumsum(used, dtype=codes.dtype) - 1, codes)
         return codes, [str(text) for text in texts[used]]
@@ -34,11 +56,11 @@ def factorize(values: pd.Series) -> tuple[NDArray[np.integer], list[str]]:
     return codes, [str(text) for text in texts]
 
 
-def make_factor(values: pd.Series, *, order: Sequence[str] | None = None) -> Factor:
-    """Return labels and codes of a column; labels in the given order, else sorted."""
+def make_factor(values: pd.Series) -> Factor:
+    """Return the sorted labels of a column and their codes."""
     codes, texts = factorize(values)
-    labels = sort_labels(texts) if order is None else list(order)
-    position = dict(zip(labels, range(len(labels)), strict=True))
+    labels = sort_labels(texts)
+    position = {label: position for position, label in enumerate(labels)}
     new = np.array([position[text] for text in texts], dtype=np.int32)
     return Factor(tuple(labels), take_chunked(new, codes))
 
@@ -77,121 +99,254 @@ def parse_number(text: str) -> float | None:
     return None if np.isnan(number) else number
 
 
-def parse_scores(
-    values: pd.Series, scale: AnyScale, *, path: str
-) -> tuple[Scores, list[Diagnostic]]:
-    """Return the position of every text on a scale, -1 where it is empty, and what is off it."""
-    codes, texts = factorize(values)
-    table = np.array([_find_score(text.strip(), scale) for text in texts], dtype=np.int16)
-    scores = take_chunked(table, codes) if len(table) else np.full(len(values), MISSING, np.int16)
-    off = np.flatnonzero(scores == OFF_SCALE)
-    if not off.size:
-        return scores, []
-    allowed = "a number" if isinstance(scale, BinnedScale) else ", ".join(scale.labels)
-    first = str(values.iloc[off[0]])
-    count = f"{format_count(off.size, 'value')} off the scale (allowed: {allowed})"
-    message = f"{count}: {format_rows(off)}; the first is {first!r}"
-    if isinstance(scale, CategoricalScale):
-        message += did_you_mean(first, scale.levels)
-    return scores, [Diagnostic(path, 0, str(values.name), message)]
+@dataclass(frozen=True)
+class ColumnParser:
+    """Parses columns of one table, and collects what is wrong so that one error lists all of it.
+
+    The index of a table has the numbers of its rows in the file. ``dialect`` is that of the file.
+    """
+
+    path: Path
+    dialect: Dialect = PLAIN
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def add_problem(self, column: object, message: str) -> None:
+        """Add a problem of a column."""
+        self.problems.append(Diagnostic(str(self.path), 0, str(column), message))
+
+    def raise_problems(self) -> None:
+        """Raise DataError if there are any problems."""
+        DataError.raise_any(self.problems)
+
+    def parse_scores(self, values: pd.Series, scale: Scale) -> Scores:
+        """Return the position of every text on a scale, -1 where it is empty."""
+        codes, texts = factorize(values)
+        table = np.array([_find_score(text.strip(), scale) for text in texts], dtype=np.int16)
+        scores = take_chunked(table, codes)
+        off = np.flatnonzero(scores == OFF_SCALE)
+        if off.size:
+            message = f"off the scale ({describe_scale(scale)}): {format_cells(values.iloc[off])}"
+            bad = {texts[code].strip() for code in np.unique(codes[off])}
+            hint = suggest_fix(bad, scale, self.dialect)
+            self.add_problem(values.name, f"{off.size} of {len(values)} cells {message}{hint}")
+        return scores
+
+    def parse_flags(self, values: pd.Series) -> Scores:
+        """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where empty."""
+        return self.parse_scores(values, BooleanScale(kind="boolean"))
+
+    def parse_times(self, values: pd.Series) -> NDArray[np.float64]:
+        """Return every number, or date in seconds; NaN where the cell is empty."""
+        codes, labels = factorize(values)
+        texts = pd.Series(labels, dtype=str)
+        empty = texts.str.strip() == ""
+        numbers = pd.to_numeric(texts.where(~empty), errors="coerce")
+        if bool(numbers.isna().all()):
+            times = pd.to_datetime(texts.where(~empty), errors="coerce", utc=True, format="ISO8601")
+            numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+        array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.flatnonzero((~np.isfinite(array) & ~empty.to_numpy())[codes])
+        if wrong.size:
+            cells = format_cells(values.iloc[wrong])
+            message = f"{wrong.size} of {len(values)} cells neither a number nor a time: {cells}"
+            self.add_problem(values.name, message)
+        return take_chunked(array, codes)
+
+    def take_constant(self, values: pd.Series, owner: Factor, *, what: str) -> Texts:
+        """Return the one value that a column has for each label of its owner."""
+        codes, texts = factorize(values)
+        lowest = np.full(len(owner.labels), len(texts))
+        highest = np.full(len(owner.labels), -1)
+        np.minimum.at(lowest, owner.codes, codes)
+        np.maximum.at(highest, owner.codes, codes)
+        mixed = np.flatnonzero(lowest != highest)
+        if mixed.size:
+            labels = format_list([owner.labels[position] for position in mixed])
+            count = format_count(mixed.size, what)
+            self.add_problem(values.name, f"{count} with more than one value: {labels}")
+        return take_chunked(np.array(texts, dtype=np.str_), highest)
+
+    def check_duplicates(self, keys: pd.DataFrame, *, what: str) -> None:
+        """Check that no two rows have the same keys."""
+        repeated = np.flatnonzero(keys.duplicated())
+        if repeated.size:
+            first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
+            count = f"{format_count(repeated.size, 'row')} repeat {what}"
+            message = f"{count}: {format_rows(keys.index[repeated])}; the first is {first}"
+            self.add_problem(", ".join(map(str, keys.columns)), message)
+
+    def check_filled(self, table: pd.DataFrame, columns: Iterable[str]) -> None:
+        """Check that no cell of some columns is empty."""
+        for column in columns:
+            codes, texts = factorize(table[column])
+            blank = np.array([not text.strip() for text in texts], dtype=bool)
+            empty = np.flatnonzero(blank[codes])
+            if empty.size:
+                count = format_count(empty.size, "empty cell")
+                rows = format_rows(table.index[empty])
+                self.add_problem(column, f"{count} where a label is needed: {rows}")
+
+    def check_names(
+        self, names: Iterable[str], labels: Sequence[str], *, column: str, what: str
+    ) -> None:
+        """Check that names are among the labels of a column."""
+        for name in names:
+            if name not in labels:
+                hint = f"there are {format_list(labels)}{did_you_mean(name, labels)}"
+                self.add_problem(column, f"no {what} {name!r}, {hint}")
 
 
-def _find_score(text: str, scale: AnyScale) -> int:
+def _find_score(text: str, scale: Scale) -> int:
     """Return the position of one value on its scale."""
     if not text:
         return MISSING
     if isinstance(scale, BooleanScale):
         return _FLAGS.get(text.lower(), OFF_SCALE)
     if isinstance(scale, CategoricalScale):
-        return scale.levels.index(text) if text in scale.levels else OFF_SCALE
+        return _find_level(text, scale.levels)
     number = parse_number(text)
     if number is None:
         return OFF_SCALE
     if isinstance(scale, BinnedScale):
         finite = np.isfinite(number)
         return int(np.searchsorted(scale.bins, number, side="right")) if finite else OFF_SCALE
-    on_scale = number.is_integer() and scale.min <= number <= scale.max
-    return int(number) - scale.min if on_scale else OFF_SCALE
+    position = scale.find(number)
+    return OFF_SCALE if position is None else position
 
 
-def parse_flags(values: pd.Series, *, path: str) -> tuple[Scores, list[Diagnostic]]:
-    """Return 0 or 1 for no or yes in any of the allowed spellings, -1 where the cell is empty."""
-    return parse_scores(values, BooleanScale(kind="boolean"), path=path)
-
-
-def parse_times(values: pd.Series, *, path: str) -> tuple[NDArray[np.float64], list[Diagnostic]]:
-    """Return every number, or date in seconds; an empty cell is missing, another is a problem."""
-    codes, labels = factorize(values)
-    texts = pd.Series(labels, dtype=str)
-    empty = texts.str.strip() == ""
-    numbers = pd.to_numeric(texts.where(~empty), errors="coerce")
-    if bool(numbers.isna().all()):
-        times = pd.to_datetime(texts.where(~empty), errors="coerce", utc=True, format="ISO8601")
-        numbers = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    array = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = np.flatnonzero((~np.isfinite(array) & ~empty.to_numpy())[codes])
-    if not wrong.size:
-        return array[codes], []
-    count = f"{format_count(wrong.size, 'value')} that are neither a number nor a time"
-    message = f"{count}: {format_rows(wrong)}; the first is {values.iloc[wrong[0]]!r}"
-    return array[codes], [Diagnostic(path, 0, str(values.name), message)]
-
-
-def find_duplicates(keys: pd.DataFrame, *, path: str, what: str) -> list[Diagnostic]:
-    """Return a problem if some rows have the same keys."""
-    repeated = np.flatnonzero(keys.duplicated())
-    if not repeated.size:
-        return []
-    first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
-    count, numbers = format_count(repeated.size, "row"), format_rows(repeated)
-    message = f"{count} repeat {what}: {numbers}; the first is {first}"
-    return [Diagnostic(path, 0, ", ".join(map(str, keys.columns)), message)]
-
-
-def find_empty_keys(table: pd.DataFrame, columns: Sequence[str], *, path: str) -> list[Diagnostic]:
-    """Return a problem for every key column that has empty cells."""
-    problems = []
-    for column in columns:
-        codes, texts = factorize(table[column])
-        empty = np.flatnonzero(np.array([not text.strip() for text in texts], dtype=bool)[codes])
-        if empty.size:
-            count = format_count(empty.size, "empty cell")
-            message = f"{count} where a label is needed: {format_rows(empty)}"
-            problems.append(Diagnostic(path, 0, column, message))
-    return problems
-
-
-def find_absent(
-    names: Iterable[str], labels: Sequence[str], *, path: str, column: str, what: str
-) -> list[Diagnostic]:
-    """Return a problem for each name that is not among the labels of a column."""
-    known = format_list(labels)
-    messages = [
-        f"no {what} {name!r}, there are {known}{did_you_mean(name, labels)}"
-        for name in names
-        if name not in labels
+def _find_level(text: str, levels: Sequence[str]) -> int:
+    """Return the position of a word; one that differs only in what the eye does not see counts."""
+    if text in levels:
+        return levels.index(text)
+    alike = [
+        position for position, level in enumerate(levels) if fold_text(level) == fold_text(text)
     ]
-    return [Diagnostic(path, 0, column, message) for message in messages]
+    return alike[0] if len(alike) == 1 else OFF_SCALE
 
 
-def take_constant(
-    values: pd.Series, owner: Factor, *, path: str, what: str
-) -> tuple[NDArray[np.str_], list[Diagnostic]]:
-    """Return the one value that a column has for each label of its owner; several are a problem."""
+def describe_scale(scale: Scale) -> str:
+    """Say which texts are on a scale."""
+    if isinstance(scale, BinnedScale):
+        return "allowed: a number"
+    if len(scale.labels) <= MAX_SHOWN_SCORES:
+        return f"allowed: {', '.join(scale.labels)}"
+    return f"allowed: {scale.labels[0]}, {scale.labels[1]}, ..., {scale.labels[-1]}"
+
+
+def suggest_fix(texts: set[str], scale: Scale, dialect: Dialect) -> str:
+    """Return how a study reads texts that are off its scale, where they follow a known custom."""
+    rest = texts - MISSING_TEXTS
+    commas = {text for text in rest if DECIMAL_COMMA.match(text)}
+    points = {DECIMAL_COMMA.sub(r"\1.\2", text) for text in rest}
+    numbers = [number for text in points if (number := parse_number(text)) is not None]
+    changes: dict[str, object] = {"decimal": ","} if commas == rest and commas else {}
+    if texts & MISSING_TEXTS:
+        changes["missing"] = [*dialect.missing, *sorted(texts & MISSING_TEXTS)]
+    hint = f"; write {dialect.to_toml(**changes)}" if changes else ""
+    if isinstance(scale, CategoricalScale) and rest:
+        hint += did_you_mean(min(rest), scale.levels)
+    if isinstance(scale, OrdinalScale) and numbers and len(numbers) == len(rest):
+        finer = next((s for s in FINER_STEPS if _fit_step(numbers, scale, s)), None)
+        hint += f"; write step = {finer} in the scale" if finer else ""
+    return hint
+
+
+def _fit_step(numbers: Iterable[float], scale: OrdinalScale, step: float) -> bool:
+    """Tell whether a finer scale has all numbers, and the scale itself not."""
+    finer = scale.model_copy(update={"step": step})
+    lacks = any(scale.find(number) is None for number in numbers)
+    return lacks and all(finer.find(number) is not None for number in numbers)
+
+
+def join_columns(
+    names: list[str],
+    *,
+    owner: Factor,
+    table: pd.DataFrame,
+    side: SideTable | None,
+    base: Path,
+    parser: ColumnParser,
+    what: str,
+) -> dict[str, Texts]:
+    """Return the value of each named column for every label of its owner.
+
+    A column is taken from the side table if it is there, else from the main table, where it must
+    be constant over the owner, such as the items. ``parser`` is that of the main table; messages
+    call a label of the owner ``what``.
+    """
+    of_side = _read_side_table(side, owner, base, what) if side is not None else {}
+    known = [*map(str, table.columns), *of_side]
+    values: dict[str, Texts] = {}
+    for name in names:
+        if name in of_side:
+            values[name] = of_side[name]
+        elif name in table.columns:
+            values[name] = parser.take_constant(table[name], owner, what=what)
+        else:
+            message = f"no such column of {what}s, the columns are {', '.join(known)}"
+            parser.add_problem(name, message + did_you_mean(name, known))
+    parser.raise_problems()
+    return values
+
+
+def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source: Any) -> Texts:
+    """Return the shortened text of every label of its owner; empty where the study names no column.
+
+    ``source`` is what :func:`join_columns` takes.
+    """
+    if name is None:
+        return np.empty(0, np.str_)
+    if name in table.columns:
+        table = table.assign(**{name: table[name].astype(str).map(clip_text)})
+    texts = join_columns([name], owner=owner, table=table, **source)[name]
+    return np.array([clip_text(text) for text in texts], np.str_)
+
+
+def clip_text(text: str) -> str:
+    r"""Return the first characters of a text on one line.
+
+    >>> clip_text("How do\n I?"), len(clip_text("x" * 900))
+    ('How do I?', 500)
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT_LENGTH else f"{line[: TEXT_LENGTH - 1]}\u2026"
+
+
+def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> dict[str, Texts]:
+    """Read a side table and put its rows in the order of the owner's labels."""
+    roles = [("key", side.key)]
+    table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=roles)
+    parser = ColumnParser(base / side.data, side.dialect)
+    parser.check_duplicates(table[[side.key]], what="a key")
+    parser.raise_problems()
+    rows = pd.Index(table[side.key]).get_indexer(list(owner.labels))
+    absent = [label for label, row in zip(owner.labels, rows, strict=True) if row < 0]
+    if absent:
+        message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
+        raise DataError.at(base / side.data, message, key=side.key)
+    return {str(name): table[name].iloc[rows].to_numpy(dtype=np.str_) for name in table.columns}
+
+
+def format_rows(rows: pd.Index) -> str:
+    """Name rows by their numbers, of several files or columns with its name.
+
+    >>> format_rows(pd.Index([2, 6])), format_rows(pd.Index([("a.csv", 3)]))
+    ('rows 2, 6', 'row 3 of a.csv')
+    """
+    parts = (row if isinstance(row, tuple) else (row,) for row in rows[:MAX_SHOWN])
+    names = ", ".join(" of ".join(map(str, reversed(part))) for part in parts)
+    more = f" and {len(rows) - MAX_SHOWN} more" if len(rows) > MAX_SHOWN else ""
+    return f"row{'s' if len(rows) > 1 else ''} {names}{more}"
+
+
+def format_cells(values: pd.Series) -> str:
+    """Name the rows of each different text.
+
+    >>> format_cells(pd.Series(["n/a", "9", "n/a"], index=[2, 3, 8]))
+    "rows 2, 8: 'n/a'; row 3: '9'"
+    """
     codes, texts = factorize(values)
-    lowest = np.full(len(owner.labels), len(texts))
-    highest = np.full(len(owner.labels), -1)
-    np.minimum.at(lowest, owner.codes, codes)
-    np.maximum.at(highest, owner.codes, codes)
-    constant = np.array(texts, dtype=np.str_)[highest]
-    mixed = np.flatnonzero(lowest != highest)
-    if not mixed.size:
-        return constant, []
-    names = format_list([owner.labels[position] for position in mixed])
-    message = f"{format_count(mixed.size, what)} with more than one value: {names}"
-    return constant, [Diagnostic(path, 0, str(values.name), message)]
-
-
-def format_rows(positions: NDArray[np.integer]) -> str:
-    """Name rows, counted from 1 below the header, such as ``rows 1, 5``."""
-    return f"row{'s' if positions.size > 1 else ''} {format_list(positions + 1)}"
+    first = list(dict.fromkeys(codes.tolist()))
+    shown = [f"{format_rows(values.index[codes == c])}: {texts[c]!r}" for c in first[:MAX_SHOWN]]
+    more = len(first) - MAX_SHOWN
+    return "; ".join(shown) + (f"; and {more} more texts" if more > 0 else "")

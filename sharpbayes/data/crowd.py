@@ -1,6 +1,7 @@
 """A table of a crowd's ratings, and labels by experts, the crowd or a column of items."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -10,25 +11,21 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     ROWS,
-    Scores,
-    find_duplicates,
-    find_empty_keys,
+    ColumnParser,
+    join_columns,
+    join_texts,
     make_factor,
-    parse_flags,
-    parse_scores,
-    parse_times,
     take_chunked,
 )
-from sharpbayes.data.ratings import Factor, Ratings, append_codes
+from sharpbayes.data.ledger import list_names
+from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
-from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.data.readers.text_table import apply_dialect
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
-Codes = NDArray[np.int32]
-SCALE, LABEL, ITEM_LABEL = "score", "label", "item_label"
+SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
 LABELS = ("safe", "unsafe")
 # From this number of ratings on, a compiled sort is worth its start.
 COMPILED_FROM = 1 << 20
@@ -49,6 +46,7 @@ class CrowdData:
         expert: Expert of each label; None without experts.
         expert_label: Each expert label, 0 or 1; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
+        item_text: Text of every item, shortened; empty without a column of texts.
         time: Time of each rating; None where no column has it.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
     """
@@ -65,35 +63,34 @@ class CrowdData:
     item_label: Scores
     time: NDArray[np.float64] | None
     counts: dict[str, int]
+    item_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
 
 
 def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
     """Read the crowd of a study, its side tables and its labels; paths start from ``base``."""
-    path = str(base / crowd.data)
+    parser = ColumnParser(base / crowd.data, crowd.dialect)
     table = _read_ratings_table(crowd, base)
-    keys = [crowd.roles.item, crowd.roles.rater]
-    score, problems = parse_scores(table[crowd.roles.score], crowd.scale, path=path)
-    time = None
-    if crowd.roles.time is not None:
-        time, wrong = parse_times(table[crowd.roles.time], path=path)
-        problems += wrong
-    problems += find_empty_keys(table, keys, path=path)
+    roles = crowd.roles
+    keys, of_score = [roles.item, str(roles.rater)], str(roles.score)
+    if crowd.layout == "wide":
+        table = melt_raters(table, list_names(roles.rater))
+        keys, of_score = [roles.item, RATER], SCALE
+    score = parser.parse_scores(table[of_score], crowd.scale)
+    time = None if roles.time is None else parser.parse_times(table[roles.time])
+    parser.check_filled(table, keys)
     item, rater = (make_factor(table[column]) for column in keys)
     rows, repeated = _order_by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
     if crowd.duplicates == "error" and repeated.any():
         what = "a rating of an item by a rater"
-        problems += find_duplicates(table[keys].astype(str), path=path, what=what)
-    DataError.raise_any(problems)
-    join = partial(join_columns, table=table, base=base, path=path)
+        parser.check_duplicates(table[keys].astype(str), what=what)
+    parser.raise_problems()
+    join = partial(join_columns, table=table, base=base, parser=parser)
     item_columns = join(list(crowd.by), owner=item, side=crowd.items, what="item")
     rater_columns = join(_list_group_columns(crowd), owner=rater, side=crowd.raters, what="rater")
-    item_label = np.empty(0, np.int16)
-    if isinstance(crowd.labels, ItemLabels):
-        name = crowd.labels.column
-        side = None if name in table.columns else crowd.items
-        values = join([name], owner=item, side=side, what="item")[name]
-        item_label, problems = parse_flags(pd.Series(values, name=name), path=path)
-        DataError.raise_any(problems)
+    item_text = join_texts(
+        roles.text, owner=item, table=table, side=crowd.items, base=base, parser=parser, what="item"
+    )
+    item_label = _read_item_label(crowd, item, table, join, parser)
     del table, join
     missing = int((score < 0).sum())
     kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
@@ -116,18 +113,51 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
             "repeated": int(repeated.sum()),
             "labels": int(expert_label.size),
         },
+        item_text=item_text,
     )
+
+
+def _read_item_label(
+    crowd: Crowd,
+    item: Factor,
+    table: pd.DataFrame,
+    join: Callable[..., dict[str, NDArray[np.str_]]],
+    parser: ColumnParser,
+) -> Scores:
+    """Read the label of every item from a column of items; empty where labels come from people."""
+    if not isinstance(crowd.labels, ItemLabels):
+        return np.empty(0, np.int16)
+    name = crowd.labels.column
+    side = None if name in table.columns else crowd.items
+    values = join([name], owner=item, side=side, what="item")[name]
+    label = parser.parse_flags(pd.Series(values, name=name))
+    parser.raise_problems()
+    return label
 
 
 def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
     """Read the table of ratings; of Parquet only the columns of the study, batch by batch."""
-    roles = [(role, str(name)) for role, name in crowd.roles.model_dump(exclude_none=True).items()]
+    named = crowd.roles.model_dump(exclude_none=True, exclude={"text"})
+    roles = [(role, name) for role, names in named.items() for name in list_names(names)]
     paths = find_files(base, crowd.data)
     if crowd.layout == "table" and all(path.suffix == PARQUET for path in paths):
         labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
-        columns = [*_list_group_columns(crowd), *crowd.by, *labels]
-        return read_selected(base, crowd.data, paths, roles=roles, columns=columns)
-    return read_table(base, crowd.data, crowd.layout, roles=roles)
+        texts = [crowd.roles.text] if crowd.roles.text is not None else []
+        columns = [*_list_group_columns(crowd), *crowd.by, *labels, *texts]
+        table = read_selected(base, crowd.data, paths, roles=roles, columns=columns)
+        return apply_dialect(table, crowd.dialect)
+    return read_table(base, crowd.data, crowd.layout, dialect=crowd.dialect, roles=roles)
+
+
+def melt_raters(table: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:
+    """Turn a table with a column per rater into one with a row per rating.
+
+    A row has the name of its rater and the number of its item's row in the file.
+    """
+    others = [name for name in table.columns if name not in {*raters, RATER, SCALE}]
+    long = table.melt(others, [*raters], RATER, SCALE, ignore_index=False)
+    levels = [long.index.get_level_values(level) for level in range(long.index.nlevels)]
+    return long.set_index(pd.MultiIndex.from_arrays([long[RATER], *levels]))
 
 
 def _order_by_item(item: Codes, rater: Codes, *, last: bool) -> tuple[Codes, NDArray[np.bool_]]:
@@ -164,14 +194,15 @@ def _read_expert_labels(
     """Read item, expert and label of each label of an item that the crowd rated."""
     if not isinstance(crowd.labels, ExpertLabels):
         return np.empty(0, np.int32), None, np.empty(0, np.int16)
-    path, roles = str(base / crowd.labels.data), crowd.labels.roles
-    table = read_table(base, crowd.labels.data, roles=roles.model_dump().items())
-    label, problems = parse_flags(table[roles.label], path=path)
-    problems += find_duplicates(table[[roles.item, roles.expert]], path=path, what="a label")
+    file, roles = crowd.labels, crowd.labels.roles
+    parser = ColumnParser(base / file.data, file.dialect)
+    table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
+    label = parser.parse_flags(table[roles.label])
+    parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))
     if (code < 0).all():
-        problems.append(Diagnostic(path, 0, roles.item, "no item here was rated by the crowd"))
-    DataError.raise_any(problems)
+        parser.add_problem(roles.item, "no item here was rated by the crowd")
+    parser.raise_problems()
     kept = np.flatnonzero((code >= 0) & (label >= 0))
     expert = make_factor(table[roles.expert].iloc[kept])
     # By item, then expert: the answer of a fit must not depend on the order of rows.

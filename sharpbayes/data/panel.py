@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,21 +11,23 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     MISSING,
-    Scores,
-    find_absent,
-    find_duplicates,
-    find_empty_keys,
+    ColumnParser,
     format_rows,
+    join_columns,
+    join_texts,
     make_factor,
-    parse_flags,
-    parse_scores,
 )
-from sharpbayes.data.panel_ratings import PanelRatings, read_prompt_columns
-from sharpbayes.data.people import add_people, code_own_family, refuse_unknown_families
-from sharpbayes.data.ratings import Factor, Ratings, append_codes
+from sharpbayes.data.people import add_people, check_families, code_own_family
+from sharpbayes.data.ratings import (
+    Factor,
+    PanelRatings,
+    Ratings,
+    Scores,
+    append_codes,
+    read_prompt_columns,
+)
 from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.side_tables import join_columns
-from sharpbayes.errors import DataError, Diagnostic, format_count
+from sharpbayes.errors import DataError, format_count
 from sharpbayes.spec.panel import Indicator, Panel
 from sharpbayes.spec.scales import normalised_scores
 
@@ -39,59 +40,68 @@ Flags = NDArray[np.bool_]
 
 def read_panel(panel: Panel, base: Path) -> PanelRatings:
     """Read the panel of a study; its paths start from the folder ``base``."""
-    path = str(base / panel.data)
+    parser = ColumnParser(base / panel.data, panel.dialect)
     named = panel.roles.model_dump(exclude_none=True)
     keys = {role: named[role] for role in KEYS if role in named}
     roles = [(role, named[role]) for role in (*KEYS, "score", "indicator") if role in named]
     if panel.layout == "wide":
         roles = [*keys.items()]
         roles += [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
-    table = read_table(base, panel.data, panel.layout, roles=roles, compact=True)
+    table = read_table(
+        base, panel.data, panel.layout, dialect=panel.dialect, roles=roles, compact=True
+    )
     reader_counts = {str(name): count for name, count in table.attrs.items()}
-    table = _keep_judges(table, panel, path)
-    problems = find_empty_keys(table, list(keys.values()), path=path)
-    cell_columns = [*keys.values(), *([panel.roles.indicator] if panel.roles.indicator else [])]
-    problems += find_duplicates(table[cell_columns], path=path, what="a cell")
+    table = _keep_judges(table, panel, parser)
+    parser.check_filled(table, keys.values())
+    cell = [named[role] for role in (*KEYS, "indicator") if role in named]
+    parser.check_duplicates(table[cell], what="a cell")
     factors = {role: make_factor(table[column]) for role, column in keys.items()}
-    score, counts, wrong = _parse_cells(table, panel, factors, path)
-    DataError.raise_any(problems + wrong)
+    score, counts = _parse_cells(table, panel, factors, parser)
+    parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
     ratings = PanelRatings(score, labels, counts=counts | reader_counts)
-    refuse_unknown_families(ratings, panel, path)
+    check_families(ratings, panel, parser)
     if panel.people is not None:
         judges = list_pooled_judges(panel, labels["judge"])
         ratings = add_people(ratings, panel, panel.people, judges, base)
-    return replace(ratings, prompt_columns=_read_prompts(panel, table, factors["prompt"], base))
+    of_prompts: dict[str, Any] = {
+        "owner": factors["prompt"],
+        "table": table,
+        "side": panel.prompts,
+        "base": base,
+        "parser": parser,
+        "what": "prompt",
+    }
+    prompt_text = join_texts(panel.roles.text, **of_prompts)
+    prompt_columns = _read_prompts(panel, of_prompts)
+    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text)
 
 
-def _keep_judges(table: pd.DataFrame, panel: Panel, path: str) -> pd.DataFrame:
+def _keep_judges(table: pd.DataFrame, panel: Panel, parser: ColumnParser) -> pd.DataFrame:
     """Keep the judges that the study names anywhere, if it names those that are pooled."""
-    named = dict.fromkeys(panel.judges or ())
-    for ensemble in panel.ensembles.values():
-        named |= dict.fromkeys(ensemble.judges)
-    named |= {panel.reference: None} if panel.reference is not None else {}
+    named = {name for ensemble in panel.ensembles.values() for name in ensemble.judges}
+    named |= {*(panel.judges or ()), *([panel.reference] if panel.reference is not None else ())}
     column = panel.roles.judge
     judges = sorted(str(name) for name in table[column].unique())
-    problems = find_absent(named, judges, path=path, column=column, what="judge")
+    parser.check_names(named, judges, column=column, what="judge")
     if panel.reference is not None and judges == [panel.reference]:
-        reason = "the only judge is the reference: none to pool"
-        problems.append(Diagnostic(path, 0, column, reason))
-    DataError.raise_any(problems)
+        parser.add_problem(column, "the only judge is the reference: none to pool")
+    parser.raise_problems()
     if panel.judges is None:
         return table
-    return table[table[column].isin(named)].reset_index(drop=True)
+    return table[table[column].isin(named)]
 
 
 def _parse_cells(
-    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], path: str
-) -> tuple[Scores, dict[str, int], list[Diagnostic]]:
-    """Parse the score of every cell, count scores and empty cells, and find what is wrong."""
+    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], parser: ColumnParser
+) -> tuple[Scores, dict[str, int]]:
+    """Parse the score of every cell, and count scores and empty cells."""
     names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
-    problems, indicator, of_row = [], None, panel.roles.indicator
+    indicator, of_row = None, panel.roles.indicator
     if of_row is not None:
         known = sorted(set(table[of_row]))
-        problems = find_absent(names, known, path=path, column=of_row, what="row of indicator")
+        parser.check_names(names, known, column=of_row, what="row of indicator")
         indicator = pd.Index(names).get_indexer(pd.Index(table[of_row]))
     shape = tuple(len(factor.labels) for factor in factors.values())
     cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
@@ -101,25 +111,21 @@ def _parse_cells(
         rows = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
         column = names[position] if panel.layout == "wide" else panel.roles.score
         texts = table[str(column)].iloc[rows]
-        values, off_scale = parse_scores(texts, panel.scales[declared.scale], path=path)
-        problems += off_scale
+        values = parser.parse_scores(texts, panel.scales[declared.scale])
         empty += int((values == MISSING).sum())
         ratings += int((values > MISSING).sum())
         score[position, cell[rows]] = values
     counts = {"ratings": ratings, "missing": empty, "absent": score.size - ratings - empty}
-    return np.moveaxis(score.reshape(-1, *shape), 0, -1), counts, problems
+    return np.moveaxis(score.reshape(-1, *shape), 0, -1), counts
 
 
-def _read_prompts(
-    panel: Panel, table: pd.DataFrame, prompt: Factor, base: Path
-) -> dict[str, NDArray[np.str_]]:
+def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray[np.str_]]:
     """Read the columns of prompts that the study asks for."""
     wanted = {"category": panel.roles.category} if panel.roles.category else {}
     for indicator in panel.full_indicators.values():
         if isinstance(indicator.reverse, dict):
             wanted |= {name: name for name in indicator.reverse}
-    join = partial(join_columns, table=table, base=base, path=str(base / panel.data))
-    values = join(list(wanted.values()), owner=prompt, side=panel.prompts, what="prompt")
+    values = join_columns(list(wanted.values()), **of_prompts)
     return {name: values[column] for name, column in wanted.items()}
 
 
@@ -128,11 +134,6 @@ def list_pooled_judges(panel: Panel, judges: Sequence[str]) -> list[str]:
     if panel.judges is not None:
         return [name for name in judges if name in panel.judges]
     return [name for name in judges if name != panel.reference]
-
-
-def list_refusal_indicators(panel: Panel) -> list[str]:
-    """Return the names of the indicators that say whether a model refused to answer."""
-    return [name for name, indicator in panel.full_indicators.items() if indicator.refusal]
 
 
 def tabulate_normalised(panel: Panel, dataset: "xr.Dataset") -> "xr.DataArray":
@@ -171,11 +172,11 @@ def _mark_prompts(indicator: Indicator, columns: Mapping[str, NDArray[np.str_]])
     [(column, value)] = indicator.reverse.items()
     if not isinstance(value, bool):
         return np.asarray(columns[column] == str(value), dtype=np.bool_)
-    flags, problems = parse_flags(pd.Series(columns[column], name=column), path="prompts")
+    flags = ColumnParser(Path("prompts")).parse_flags(pd.Series(columns[column]))
     bad = np.flatnonzero(flags < 0)
-    if problems or bad.size:
+    if bad.size:
         count = format_count(bad.size, "prompt")
-        message = f"{count} with neither yes nor no: {format_rows(bad)}"
+        message = f"{count} with neither yes nor no: {format_rows(pd.Index(bad + 1))}"
         raise DataError.at("prompts", message, key=column)
     return np.asarray(flags == int(value), dtype=np.bool_)
 
@@ -207,11 +208,10 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     is_reversed = marks[row[indicator.codes], factors["prompt"].codes]
     scale, scales = _find_scales(panel, indicator, is_reversed)
     top = np.array([len(scales[name]) - 1 for name in scale.labels])[scale.codes]
-    names = pd.Series([dimension_of[name] for name in indicator.labels])
-    used = set(names)
-    order = [dimension.name for dimension in panel.dimensions if dimension.name in used]
-    dimension = make_factor(names, order=order)
-    factors["dimension"] = Factor(dimension.labels, dimension.codes[indicator.codes])
+    names = [dimension_of[name] for name in indicator.labels]
+    labels = [dimension.name for dimension in panel.dimensions if dimension.name in names]
+    code = np.array([labels.index(name) for name in names], dtype=np.int32)
+    factors["dimension"] = Factor(tuple(labels), code[indicator.codes])
     factors["scale"] = scale
     if panel.families:
         factors["own_family"] = code_own_family(factors["model"], factors["judge"], panel)

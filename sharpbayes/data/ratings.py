@@ -1,12 +1,20 @@
-"""Ratings in long form: one row a rating, with the person or judge, the object and the scale."""
+"""Ratings in long form, one row a rating, and those of a panel as an array with labelled axes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import xarray as xr
+
+Codes = NDArray[np.int32]
+Scores = NDArray[np.int16]
 Rows = NDArray[np.integer] | NDArray[np.bool_]
+# What a person rated, and the person.
+PEOPLE = ("model", "prompt", "indicator", "rater")
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Factor:
     """
 
     labels: tuple[str, ...]
-    codes: NDArray[np.int32]
+    codes: Codes
 
     def of(self, rows: Rows) -> "Factor":
         """Return the factor of some of the ratings, with all its labels."""
@@ -40,7 +48,7 @@ class Ratings:
         scales: Labels of the scores of each scale, by its name in ``factors["scale"]``.
     """
 
-    score: NDArray[np.int16]
+    score: Scores
     factors: dict[str, Factor]
     scales: dict[str, tuple[str, ...]]
 
@@ -64,4 +72,87 @@ def append_codes(
             np.concatenate([factor.codes, codes.get(name, none)]).astype(np.int32),
         )
         for name, factor in factors.items()
+    }
+
+
+@dataclass(frozen=True)
+class PanelRatings:
+    """The ratings of a panel as plain arrays, which need no xarray.
+
+    A cell is one judge's score of one indicator of a model's answer to a prompt.
+
+    Attributes:
+        score: Position of each cell's score on its scale, from 0; -1 where it is missing. The axes
+            follow ``labels``.
+        labels: Labels of ``model``, ``prompt``, ``judge``, ``sample`` (if any) and ``indicator``.
+        prompt_columns: Columns of prompts: a value for every prompt.
+        prompt_text: Text of every prompt, shortened; empty without a column of texts. It stays out
+            of :meth:`to_dataset`, and so out of results.
+        people_score: Score of each rating by a person; empty without people.
+        people: For model, prompt, indicator and rater: the position of each person's rating
+            among the labels.
+        persons: Labels of the people.
+        counts: ``ratings``, ``missing`` (empty cells), ``absent`` (cells without a row), and counts
+            that the reader of the table adds, such as ``unscored_samples``.
+    """
+
+    score: Scores
+    labels: dict[str, tuple[str, ...]]
+    prompt_columns: dict[str, NDArray[np.str_]] = field(default_factory=dict)
+    prompt_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+    people_score: Scores = field(default_factory=lambda: np.empty(0, np.int16))
+    people: dict[str, Codes] = field(default_factory=dict)
+    persons: tuple[str, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def select(self, dim: str, labels: Sequence[str]) -> "PanelRatings":
+        """Return the cells of some labels of a dimension, in the order given."""
+        positions = [self.labels[dim].index(label) for label in labels]
+        score = self.score.take(positions, axis=list(self.labels).index(dim))
+        return replace(self, score=score, labels=self.labels | {dim: tuple(labels)})
+
+    def to_dataset(self) -> "xr.Dataset":
+        """Return ``score (model, prompt, judge, [sample,] indicator)`` with its labels.
+
+        Columns of prompts are coordinates, counts attributes. Ratings by people are
+        ``people_score``, ``people_model``, ``people_prompt``, ``people_indicator`` and
+        ``people_rater`` over ``people_rating``; their labels are ``person``.
+        """
+        import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+
+        variables: dict[str, Any] = {"score": (tuple(self.labels), self.score)}
+        coords: dict[str, Any] = {dim: list(labels) for dim, labels in self.labels.items()}
+        coords |= {name: ("prompt", column) for name, column in self.prompt_columns.items()}
+        if self.people:
+            variables["people_score"] = ("people_rating", self.people_score)
+            for name, codes in self.people.items():
+                variables[f"people_{name}"] = ("people_rating", codes)
+            coords["person"] = list(self.persons)
+        return xr.Dataset(variables, coords, self.counts)
+
+    @classmethod
+    def from_dataset(cls, dataset: "xr.Dataset") -> "PanelRatings":
+        """Return the plain arrays, without counts, of a dataset of :meth:`to_dataset`."""
+        score = dataset["score"]
+        by_people: dict[str, Any] = {}
+        if "people_score" in dataset:
+            by_people = {
+                "people_score": dataset["people_score"].to_numpy(),
+                "people": {name: dataset[f"people_{name}"].to_numpy() for name in PEOPLE},
+                "persons": tuple(map(str, dataset["person"].to_numpy())),
+            }
+        return cls(
+            score=score.to_numpy(),
+            labels={str(dim): tuple(map(str, dataset[dim].to_numpy())) for dim in score.dims},
+            prompt_columns=read_prompt_columns(dataset),
+            **by_people,
+        )
+
+
+def read_prompt_columns(dataset: "xr.Dataset") -> dict[str, NDArray[np.str_]]:
+    """Return the columns of prompts that a dataset holds as coordinates."""
+    return {
+        str(name): column.to_numpy().astype(str)
+        for name, column in dataset.coords.items()
+        if column.dims == ("prompt",) and name != "prompt"
     }

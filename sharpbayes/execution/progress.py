@@ -2,7 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
+
+
+class Phase(StrEnum):
+    """The phases of a run, in their order; each lasts until the next begins."""
+
+    READING = "reading data"
+    METRICS = "metrics and bootstrap"
+    COMPILING = "compiling and trial run"
+    VERIFYING = "kernel against model"
+    SAMPLING = "sampling"
+    CONVERGENCE = "convergence checks"
+    REPLICATION = "replication of ratings"
+    REPLICATED_METRICS = "metrics of replicated ratings"
+    REFITS = "fits for the sensitivity"
+    WRITING = "writing results"
+    DONE = "done"
 
 
 @dataclass(frozen=True)
@@ -19,7 +36,10 @@ class ProgressCallback(Protocol):
     """A function that long work calls to report its progress."""
 
     def __call__(self, message: str, chains: Sequence[ChainStatus] = (), /) -> None:
-        """Report a new step in a few words; while a sampler runs, also the state of its chains."""
+        """Report that a :class:`Phase` begins, or a remark in a few words.
+
+        While a sampler runs, the state of its chains is reported too.
+        """
 
 
 def silent(_message: str, _chains: Sequence[ChainStatus] = (), /) -> None:

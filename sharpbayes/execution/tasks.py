@@ -112,7 +112,8 @@ def to_arrays(data: "xr.Dataset") -> Arrays:
         kind, values = "coord" if name in data.coords else "data", array.to_numpy()
         texts = values.dtype.kind in "OT"
         key = "|".join([kind, str(name), *map(str, array.dims)])
-        arrays[key] = values.astype(np.str_) if texts else values
+        # In C order, as a store returns it: sums over another order differ in the last digit.
+        arrays[key] = np.ascontiguousarray(values.astype(np.str_) if texts else values)
     return arrays
 
 

@@ -26,7 +26,7 @@ def add_tiers(
     cvar = profile["cvar"]
     if weights.tiers.rule == "paired-difference":
         shift = cvar_difference(cvar) - cvar_difference(observed["cvar"])
-        tier = tiers(cvar, interval["cvar_difference"] + shift)
+        tier = tiers(cvar, interval["cvar_difference_joint"] + shift)
     else:
         tier = tiers_by_overlap(cvar, interval["cvar"] + (cvar - observed["cvar"]))
     profile = profile.assign(tier=tier.transpose(*cvar.dims).astype(np.int16))

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy, crowd_study
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.data.panel_ratings import PanelRatings
-from sharpbayes.data.ratings import Factor
+from sharpbayes.data.ratings import Factor, PanelRatings
 from sharpbayes.errors import StorageError
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.files import StudyFiles

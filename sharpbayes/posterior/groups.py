@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from sharpbayes.posterior.crowd import CrowdMetrics, unknown_labels_note
+from sharpbayes.analysis.crowd_counts import label_scores
+from sharpbayes.posterior.crowd import CrowdMetrics, population_groups, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import Groups, ratings_group
+from sharpbayes.posterior.harshness import latent_harshness
 from sharpbayes.posterior.judge_bias import has_people, human_draws, human_interval_note
 from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.predictive_checks import check_replicates
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 from sharpbayes.posterior.sample_size import crowd_sample_size, panel_sample_size
 from sharpbayes.posterior.study_metrics import StudyMetrics
-from sharpbayes.posterior.target_population import population_groups
 from sharpbayes.spec.model import Model
 
 
@@ -24,6 +25,10 @@ def posterior_groups(
     study = metrics.study
     if isinstance(metrics, CrowdMetrics):
         groups = crowd_groups(metrics, model, draws)
+        latent = latent_harshness(metrics.study, draws)
+        if latent is not None:
+            observed = measured["harshness_difference"]
+            groups["harshness_difference"] = observed.assign(latent).assign_attrs(latent.attrs)
         if "sample_size" in groups:
             parts = [measured["sample_size"], groups["sample_size"]]
             groups["sample_size"] = xr.merge(parts, join="exact", combine_attrs="no_conflicts")
@@ -43,7 +48,8 @@ def panel_groups(
     ``measured`` has ``profile`` and ``profile_interval`` by the name of the weights file, in the
     order of the plans of ``metrics``. Returned are for each name ``posterior_profile``, one more
     for each further list of sources, such as ``posterior_profile_ratings_prompts``, ``decision``
-    and, where a pair is unresolved, ``sample_size``. Where people scored too,
+    and, where a pair is unresolved, ``sample_size``. ``posterior_tail_levels`` has CVaR at every
+    tail level that the study tries, from the draws of the first list. Where people scored too,
     ``posterior_profile_human`` and ``decision_human`` have people in place of the judges.
     """
     study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
@@ -51,14 +57,16 @@ def panel_groups(
     groups: dict[str, Groups] = {name: {} for name in plans}
 
     def add(group: str, draws: ReplicateDraws, sources: Sequence[str], note: str) -> None:
-        profiles = zip(plans.items(), metrics.measure(draws, sources), strict=True)
-        for (name, plan), profile in profiles:
-            groups[name][group] = add_tiers(profile, measured[name], plan.weights).assign_attrs(
-                interval_note=note,
-                sources=list(sources),
-                level=level,
-                alpha=plan.weights.tail.alpha,
-            )
+        facts = {"interval_note": note, "sources": list(sources), "level": level}
+        first = group == "posterior_profile"
+        profiles = metrics.measure(draws, sources, tail_levels=first)
+        for (name, plan), profile in zip(plans.items(), profiles, strict=True):
+            if first:
+                levels = [key for key, values in profile.items() if "alpha" in values.dims]
+                groups[name]["posterior_tail_levels"] = profile[levels].assign_attrs(facts)
+            groups[name][group] = add_tiers(
+                profile.drop_dims("alpha", errors="ignore"), measured[name], plan.weights
+            ).assign_attrs(facts, alpha=plan.weights.tail.alpha)
 
     for number, sources in enumerate(spec.uncertainties):
         note = interval_note(sources, level=level)
@@ -97,4 +105,4 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
         metrics, draws, study.ratings, groups["posterior_responsiveness"]
     )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
-    return groups | population_groups(study, draws)
+    return label_scores(groups | population_groups(study, draws, model), study.data)

@@ -20,7 +20,7 @@ REPLACEMENT_STREAM, RATING_STREAM = 0x7C01, 0x3E95
 # Columns of terms that apply to judges alone.
 JUDGE_COLUMNS = {"judge", "own_family"}
 SAME_PEOPLE = "people who scored, at random in place of the judges"
-NEW_PEOPLE = "which people score (effects drawn anew from their population)"
+NEW_PEOPLE = "which people score (new effects from their population)"
 
 
 def has_people(ratings: Ratings) -> bool:
@@ -61,7 +61,11 @@ def judge_bias(
 
     if has_people(ratings) and judge_terms("location"):
         location = mean_effect(judge_terms("location"), ["judge", "dimension"])
-        difference = location - _people_effect(posterior, design)
+        terms_of_people = [term for term in design.terms_of("location") if "rater" in term.dims]
+        difference = location - sum(
+            posterior[term.name].mean([dim for dim in term.dims if dim != "dimension"])
+            for term in terms_of_people
+        )
         draws["severity"] = difference.mean("dimension")
         draws["differential_severity"] = difference - draws["severity"]
     if has_people(ratings) and judge_terms("discrimination"):
@@ -94,7 +98,10 @@ def human_draws(draws: ReplicateDraws, ratings: Ratings) -> ReplicateDraws:
     if terms:
         people, judges = (len(ratings.factors[name].labels) for name in ("rater", "judge"))
         index = _replacements(draws, people=people, judges=judges)
-        effects = {term.name: _select_people(posterior[term.name], index) for term in terms}
+        effects = {
+            term.name: posterior[term.name].drop_vars("rater", errors="ignore").isel(index)
+            for term in terms
+        }
         others = posterior.drop_vars(list(effects)).drop_dims("rater", errors="ignore")
         posterior = others.assign(effects)
     return ReplicateDraws(
@@ -157,21 +164,15 @@ def _human_term(
     return replace(term, index=index, shape=shape)
 
 
-def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> xr.DataArray:
-    """Draw the person who replaces each judge in each draw, over (chain, draw, rater)."""
+def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> dict[str, xr.DataArray]:
+    """Draw the person who replaces each judge in each draw: an index over (chain, draw, rater)."""
     rng = np.random.default_rng([draws.seed, REPLACEMENT_STREAM])
     rounds = -(-judges // people)
     order = rng.permuted(np.broadcast_to(np.arange(people), (*draws.shape, rounds, people)), axis=3)
-    index = order.reshape(*draws.shape, rounds * people)[..., :judges]
-    return xr.DataArray(index, dims=("chain", "draw", "rater"))
-
-
-def _select_people(effects: xr.DataArray, index: xr.DataArray) -> xr.DataArray:
-    """Return the effects of the people at an index over (chain, draw, rater)."""
-    chain, draw = (
-        xr.DataArray(np.arange(effects.sizes[name]), dims=name) for name in ("chain", "draw")
-    )
-    return effects.drop_vars("rater", errors="ignore").isel(rater=index, chain=chain, draw=draw)
+    person = order.reshape(*draws.shape, rounds * people)[..., :judges]
+    sizes = dict(zip(("chain", "draw"), draws.shape, strict=True))
+    every_draw = {name: xr.DataArray(np.arange(size), dims=name) for name, size in sizes.items()}
+    return {"rater": xr.DataArray(person, dims=("chain", "draw", "rater"))} | every_draw
 
 
 def _mean_of_term(
@@ -191,16 +192,6 @@ def _mean_of_term(
     labels = {name: list(ratings.factors[name].labels) for name in over}
     coords: dict[str, Any] = {name: posterior[name] for name in ("chain", "draw")}
     return xr.DataArray(means, coords | labels, ("chain", "draw", *over))
-
-
-def _people_effect(posterior: xr.Dataset, design: Design) -> xr.DataArray | float:
-    """Return the mean effect of the people who scored."""
-    mean: xr.DataArray | float = 0.0
-    for term in design.terms_of("location"):
-        if "rater" in term.dims:
-            rest = [dim for dim in term.dims if dim != "dimension"]
-            mean = posterior[term.name].mean(rest) + mean
-    return mean
 
 
 def _summaries(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.DataArray]:

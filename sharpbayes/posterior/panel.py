@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.metrics.panel.comparison import policy_score
 from sharpbayes.metrics.panel.profile import weighted_mean
@@ -18,11 +19,9 @@ from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.posterior.replicates import (
     Block,
     Categories,
-    Floats,
     ReplicateDraws,
     measure_draws,
     pool_replicates,
-    texts_of,
 )
 
 
@@ -57,13 +56,13 @@ class RatingPositions:
 def rating_positions(study: PanelStudy) -> RatingPositions:
     """Return the positions of a panel's ratings among its scores."""
     scores, ratings = study.scores, study.ratings
-    judges = list_pooled_judges(study.panel, texts_of(scores["judge"]))
+    judges = list_pooled_judges(study.panel, [str(name) for name in scores["judge"].to_numpy()])
     pooled = scores.sel(judge=judges).transpose("indicator", ...)
     array = pooled["score"]
     judged = ratings.factors["judge"].codes >= 0
     codes = []
     for dim in array.dims:
-        column, labels = ratings.factors[str(dim)], texts_of(array[dim])
+        column, labels = ratings.factors[str(dim)], array[dim].to_numpy().astype(str).tolist()
         index = np.array([labels.index(label) for label in column.labels])
         codes.append(index[column.codes[judged]])
     flat = np.ravel_multi_index(codes, array.shape)
@@ -117,13 +116,22 @@ class PanelMetrics:
         """Profile of the observed scores under the first weights file."""
         return self.plans[0].profile()
 
-    def measure(self, draws: ReplicateDraws, sources: Sequence[str]) -> list[xr.Dataset]:
-        """Return the profile of every draw over (chain, draw, ...), one for each weights file."""
+    def measure(
+        self, draws: ReplicateDraws, sources: Sequence[str], *, tail_levels: bool = False
+    ) -> list[xr.Dataset]:
+        """Return the profile of every draw over (chain, draw, ...), one for each weights file.
+
+        With ``tail_levels`` it has the variables of :meth:`ProfilePlan.tail_levels` too.
+        """
+
+        def profile_plan(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:
+            profile = plan.profile(weights)
+            return profile.assign(plan.tail_levels(weights)) if tail_levels else profile
 
         def profile_block(block: Block) -> list[xr.Dataset]:
             weights = block.population_weights(self.unit_labels, "prompt", sources)
             tables = zip(self.plans, self.tables(block, sources), strict=True)
-            profiles = [replace(plan, table=table).profile(weights) for plan, table in tables]
+            profiles = [profile_plan(replace(plan, table=table), weights) for plan, table in tables]
             return [profile.reset_coords(drop=True) for profile in profiles]
 
         return measure_draws(draws.replicated_for(sources, self.unit_count), profile_block)
@@ -132,7 +140,7 @@ class PanelMetrics:
         """Return the CVaR of every model, by name, over (draw)."""
         cvar = metrics["cvar"]
         return {
-            f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in texts_of(cvar["model"])
+            f"CVaR[{name}]": cvar.sel(model=name).to_numpy() for name in cvar["model"].to_numpy()
         }
 
     def tables(self, block: Block, sources: Sequence[str]) -> list[xr.Dataset]:
@@ -142,7 +150,9 @@ class PanelMetrics:
 
     def unit_tables(self, block: Block) -> list[xr.Dataset]:
         """Return the variable of each prompt that the criterion of each plan depends on."""
-        pairs = zip(self.plans, self.tables(block, ["ratings"]), strict=True)
+        # Several replicates are those of a population of prompts.
+        sources = ["ratings"] if block.draws.n_replicates == 1 else ["ratings", "prompts"]
+        pairs = zip(self.plans, self.tables(block, sources), strict=True)
         return [table[[_criterion_variable(plan)]] for plan, table in pairs]
 
     def criteria(
@@ -157,7 +167,7 @@ class PanelMetrics:
         panels = []
         for copy in range(times):
             scores = self.positions.fill(block.ratings(["ratings", "judges"], copy=copy))
-            names = [f"{label} {copy}" for label in texts_of(scores["judge"])]
+            names = [f"{label} {copy}" for label in scores["judge"].to_numpy()]
             panels.append(scores.assign_coords(judge=names))
         return self.criteria(tabulate_replicates(self.plans, xr.concat(panels, "judge")), None)
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from sharpbayes.bayes.design.design import dim_name
+from sharpbayes.bayes.design.design import Floats, dim_name
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.replicates import Floats, ReplicateDraws
+from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.study_metrics import StudyMetrics
 
 DRAWS = ["chain", "draw"]
@@ -87,10 +87,7 @@ def predictive_checks(
 
 
 def _adjusted_p(values: Floats) -> Floats:
-    """Return for each check the share of the rows that deviate anywhere by as much as the first.
-
-    Rows of (row, check) are the observed ratings first, then each replicate.
-    """
+    """Return for each check the share of rows that deviate anywhere by as much as the first."""
     if not values.shape[1]:
         return np.empty(0)
     deviation = _deviations(values)

@@ -12,17 +12,23 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, rating_dim
-from sharpbayes.bayes.predict.new_levels import draw_new_levels
-from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.bayes.predict.replication import (
+    draw_new_levels,
+    latent_ratings,
+    replace_levels,
+    with_location,
+)
 from sharpbayes.execution.threads import current_map
 
 Categories = dict[str, NDArray[np.integer]]
-Floats = NDArray[np.float64]
 
 # Ratings that one thread measures at once; each takes some 40 bytes meanwhile.
 BLOCK_RATINGS = 20_000_000
 # Numbers of random streams: of units, and of new judges or raters with their ratings.
 UNIT_STREAM, MEMBER_STREAM = 0x51AB, 0x9D3E
+# Of PRIOR_PROMPTS and the observed prompts the former are new ones. All replicates of a draw have
+# POPULATION_PROMPTS or more together, so that the tail of new ones is smooth.
+PRIOR_PROMPTS, POPULATION_PROMPTS = 200, 500
 # A metric of a population of units has no noise of single ratings. Each draw is replicated until a
 # unit of a model has this many ratings, within the bounds.
 RATINGS_PER_UNIT, MIN_REPLICATES, MAX_REPLICATES = 400, 2, 32
@@ -32,10 +38,11 @@ MEMBER_COLUMNS = {"judges": "judge", "raters": "rater"}
 
 SOURCES = {
     "ratings": "ratings replicated for the observed cells under the fitted model",
-    "prompts": "which prompts there are (Bayesian bootstrap, the same weights for every model)",
+    "prompts": "which prompts there are (Bayesian bootstrap with new prompts among them, the same "
+    "for every model)",
     "items": "which items there are (Bayesian bootstrap, the same weights for every group)",
-    "judges": "which judges there are (effects drawn anew from their population)",
-    "raters": "which raters there are (effects drawn anew from their population)",
+    "judges": "which judges there are (new effects from their population)",
+    "raters": "which raters there are (new effects from their population)",
 }
 
 
@@ -76,8 +83,11 @@ class ReplicateDraws:
         """Return the draws with as many replicates as the sources of uncertainty ask for."""
         if POPULATIONS.isdisjoint(sources):
             return replace(self, n_replicates=1)
-        wanted = -(-RATINGS_PER_UNIT * units // max(self.design.n_ratings, 1))
-        return replace(self, n_replicates=min(max(wanted, MIN_REPLICATES), MAX_REPLICATES))
+        by_ratings = -(-RATINGS_PER_UNIT * units // max(self.design.n_ratings, 1))
+        prompts = self.posterior.sizes.get("prompt", POPULATION_PROMPTS)
+        by_prompts = -(-POPULATION_PROMPTS // prompts) if "prompts" in sources else 1
+        wanted = max(by_ratings, by_prompts, MIN_REPLICATES)
+        return replace(self, n_replicates=min(wanted, MAX_REPLICATES))
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
@@ -101,48 +111,59 @@ class Block:
         """Number of draws."""
         return self.stop - self.start
 
-    def ratings(self, sources: Sequence[str], *, copy: int = 0) -> Categories:
-        """Return replicated ratings of each scale, (draw, rating).
+    def ratings(
+        self, sources: Sequence[str], *, copy: int = 0, n_replicates: int = 1
+    ) -> Categories:
+        """Return replicates of the ratings of each scale, (replicate x draw, rating).
 
         With ``judges`` or ``raters`` among the sources, new judges or raters give them, drawn from
-        random streams of their own; ``copy`` numbers independent sets of new ones.
+        random streams of their own and the same for all replicates of a draw; ``copy`` numbers
+        independent sets of new ones.
         """
+        design, columns = self.draws.design, self.draws.member_columns
         predictive = self.draws.predictive
-        if self._member_column(sources) is not None or not predictive.data_vars:
-            return self._draw_ratings(sources, 1, copy=copy)
-        return {
-            scale.name: predictive[f"rating_{scale.name}"]
-            .isel(chain=self.chain, draw=slice(self.start, self.stop))
-            .transpose("draw", rating_dim(scale.name))
-            .to_numpy()
-            for scale in self.draws.design.scales
-        }
-
-    def replicates(self, sources: Sequence[str]) -> Categories:
-        """Return all replicates of the ratings, (replicate x draw, rating), one after the other.
-
-        The same judges or raters give all replicates of a draw.
-        """
-        number = self.draws.n_replicates
-        return self.ratings(sources) if number == 1 else self._draw_ratings(sources, number)
-
-    def _draw_ratings(self, sources: Sequence[str], number: int, *, copy: int = 0) -> Categories:
-        """Draw ratings of each scale, (replicate x draw, rating), all from the same severities."""
-        column, rng = self._member_column(sources), self.rng(self.draws.stream, self.start, copy)
-        design = self.draws.design
-        posterior = self.draws.posterior.isel(chain=[self.chain], draw=slice(self.start, self.stop))
+        successive = slice(self.start, self.stop)
+        column = next((columns[source] for source in sources if source in columns), None)
+        if column is None and n_replicates == 1 and predictive.data_vars:
+            return {
+                scale.name: predictive[f"rating_{scale.name}"]
+                .isel(chain=self.chain, draw=successive)
+                .transpose("draw", rating_dim(scale.name))
+                .to_numpy()
+                for scale in design.scales
+            }
+        rng = self.rng(self.draws.stream, self.start, copy)
+        posterior = self.draws.posterior.isel(chain=[self.chain], draw=successive)
         if column is not None:
             posterior = draw_new_levels(posterior, design, column, rng=rng)
+        populations = [posterior] * n_replicates
+        if "prompts" in sources and "prompt" in posterior.dims:
+            populations = [self._replace_prompts(posterior, rng) for _ in populations]
         ratings: Categories = {}
         for scale in design.scales:
             latent = latent_ratings(posterior, design, scale)
-            ratings[scale.name] = np.concatenate([latent.draw(rng) for _ in range(number)])
+            replicates = (
+                (latent if draws is posterior else with_location(latent, draws, design)).draw(rng)
+                for draws in populations
+            )
+            ratings[scale.name] = np.concatenate(list(replicates))
         return ratings
 
-    def _member_column(self, sources: Sequence[str]) -> str | None:
-        """Factor of those who are drawn from their population; None where nobody is."""
-        columns = self.draws.member_columns
-        return next((columns[source] for source in sources if source in columns), None)
+    def _replace_prompts(self, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
+        """Return draws in which a share of the prompts is new ones from their population."""
+        number = posterior.sizes["prompt"]
+        return replace_levels(
+            posterior,
+            self.draws.design,
+            "prompt",
+            weights=self.unit_weights(posterior["prompt"], "prompt").to_numpy() / number,
+            share=PRIOR_PROMPTS / (PRIOR_PROMPTS + number),
+            rng=rng,
+        )
+
+    def replicates(self, sources: Sequence[str]) -> Categories:
+        """Return as many replicates of the ratings as the draws ask for."""
+        return self.ratings(sources, n_replicates=self.draws.n_replicates)
 
     def unit_weights(self, units: xr.DataArray, dim: str) -> xr.DataArray:
         """Return Bayesian bootstrap weights over (draw, ``dim``): n Dirichlet(1, ..., 1)."""
@@ -211,26 +232,18 @@ def concatenate_units[Data: (xr.Dataset, xr.DataArray)](parts: Sequence[Data], d
 def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
     data: Data, n_replicates: int, dim: str
 ) -> Data:
-    """Pool the replicates of each draw along its units.
+    """Pool the replicates of (replicate x draw, ``dim``, ...) along the units of each draw.
 
-    Units stand for a population, and a metric of a population has no noise of the few ratings of a
-    unit. With a single replicate that noise would count twice: the posterior and the choice of
-    units contain it already.
-
-    Data are over (replicate x draw, ``dim``, ...), or without draws where all are the same.
+    A metric of a population of units has no noise of the few ratings of a unit. With a single
+    replicate that noise would count twice: the posterior and the choice of units contain it.
     """
     if n_replicates == 1:
         return data
-    if "draw" not in data.dims:
+    if "draw" not in data.dims:  # the same in every draw
         return concatenate_units([data] * n_replicates, dim)
     size = data.sizes["draw"] // n_replicates
     starts = range(0, n_replicates * size, size)
     return concatenate_units([data.isel(draw=slice(s, s + size)) for s in starts], dim)
-
-
-def texts_of(labels: xr.DataArray) -> list[str]:
-    """Return labels as text."""
-    return [str(label) for label in labels.to_numpy()]
 
 
 def interval_note(sources: Sequence[str], *, level: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
@@ -111,18 +112,20 @@ def _with_note(
 
 def thin_draws(draws: ReplicateDraws) -> ReplicateDraws:
     """Return about :data:`DRAWS` draws in all, evenly spaced, as many from every chain."""
-    chains, size = draws.shape
-    index = np.linspace(0, size - 1, min(size, -(-DRAWS // chains))).round().astype(int)
-    index = np.unique(index)
-    posterior = draws.posterior.isel(draw=index)
-    return replace(draws, posterior=posterior, predictive=draws.predictive.isel(draw=index))
+    chains = draws.shape[0]
+    kept = -(-DRAWS // chains) * chains
+    posterior, predictive = (thin(x, draws=kept) for x in (draws.posterior, draws.predictive))
+    return replace(draws, posterior=posterior, predictive=predictive)
 
 
 def larger_studies(
     metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
 ) -> list[list[LargerStudies]]:
     """Return what pairs are compared by in larger studies, for each weights file."""
-    by_source = {f"{metrics.unit}s": _more_units(metrics, _affordable(metrics, draws, sources))}
+    replicated = draws.replicated_for(sources, metrics.unit_count)
+    affordable = MAX_RATINGS // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
+    replicated = replace(replicated, n_replicates=min(replicated.n_replicates, max(affordable, 1)))
+    by_source = {f"{metrics.unit}s": _more_units(metrics, replicated)}
     if f"{metrics.member}s" in sources:
         by_source[f"{metrics.member}s"] = _more_members(metrics, draws)
     studies = [
@@ -130,15 +133,6 @@ def larger_studies(
         for source, by_weights in by_source.items()
     ]
     return [list(by_sources) for by_sources in zip(*studies, strict=True)]
-
-
-def _affordable(
-    metrics: StudyMetrics, draws: ReplicateDraws, sources: Collection[str]
-) -> ReplicateDraws:
-    """Return draws with as many replicates as posterior metrics have, fewer of large studies."""
-    draws = draws.replicated_for(sources, metrics.unit_count)
-    affordable = MAX_RATINGS // max(draws.design.n_ratings * int(np.prod(draws.shape)), 1)
-    return replace(draws, n_replicates=min(draws.n_replicates, max(affordable, 1)))
 
 
 def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
@@ -151,20 +145,23 @@ def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.Da
         criteria = []
         for times in MULTIPLES:
             weights = xr.DataArray(_unit_weights(draws, chain, times, units), dims=("draw", dim))
-            pooled = [_pool_draws(table, dim, times) for table in tables]
+            shifts = [np.roll(np.arange(draws.shape[1]), -lag) for lag in LAGS[:times]]
+            pooled = [
+                concatenate_units([table.isel(draw=shift) for shift in shifts], dim)
+                for table in tables
+            ]
             criteria.append(metrics.criteria(pooled, weights))
-        return criteria
+        return [list(by_times) for by_times in zip(*criteria, strict=True)]
 
-    chains = current_map()(measure_chain, range(draws.shape[0]))
-    by_times = [
-        [xr.concat(parts, "chain") for parts in zip(*by_chain, strict=True)]
-        for by_chain in zip(*chains, strict=True)
+    by_weights = zip(*current_map()(measure_chain, range(draws.shape[0])), strict=True)
+    return [
+        [xr.concat(chains, "chain") for chains in zip(*by_chain, strict=True)]
+        for by_chain in by_weights
     ]
-    return [list(values) for values in zip(*by_times, strict=True)]
 
 
 def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.DataArray]]:
-    """Return criteria, by weights file and multiple, with more judges or raters drawn anew."""
+    """Return criteria, by weights file and multiple, with more new judges or raters."""
 
     def measure_block(block: Block, times: int) -> list[xr.Dataset]:
         return [values.to_dataset(name="value") for values in metrics.member_criteria(block, times)]
@@ -174,13 +171,6 @@ def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.
         for times in MULTIPLES
     ]
     return [[data["value"] for data in values] for values in zip(*by_times, strict=True)]
-
-
-def _pool_draws(table: xr.Dataset, dim: str, times: int) -> xr.Dataset:
-    """Pool several draws along a dimension of units, which loses its labels."""
-    draw = np.arange(table.sizes["draw"])
-    shifted = [table.isel(draw=(draw + lag) % draw.size) for lag in LAGS[:times]]
-    return concatenate_units(shifted, dim)
 
 
 def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> NDArray[np.float64]:

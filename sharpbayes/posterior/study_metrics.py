@@ -6,10 +6,10 @@ import xarray as xr
 
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
-from sharpbayes.bayes.design.design import Design, rating_dim
+from sharpbayes.bayes.design.design import Design, Floats, rating_dim
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
-from sharpbayes.posterior.replicates import Categories, Floats, ReplicateDraws
+from sharpbayes.posterior.replicates import Categories, ReplicateDraws
 
 StudyMetrics = PanelMetrics | CrowdMetrics
 

@@ -11,7 +11,10 @@ from sharpbayes.report.layout import explain_missing
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 
 # Groups that a machine wants at once; the rest is in the results file.
-GROUPS = ("profile", "profile_interval", "decision", "responsiveness", "diagnostics")
+GROUPS = (
+    *("joint", "stability", "profile", "profile_interval", "decision", "responsiveness"),
+    "diagnostics",
+)
 # Attributes that a document of weigh repeats.
 WEIGHED_ATTRIBUTES = ("title", "status", "data_sha256", "study_sha256", "posterior_sha256")
 

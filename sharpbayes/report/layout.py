@@ -1,7 +1,10 @@
 """What kind of results a file holds, and one sentence where a part is missing."""
 
+import json
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import xarray as xr
 
@@ -28,6 +31,43 @@ def results_kind(results: xr.DataTree) -> str:
     return next((kind for group, kind in _BY_GROUP.items() if group in results.children), UNKNOWN)
 
 
+def list_open_checks(results: xr.DataTree) -> list[str]:
+    """Return the assumptions of the study that nobody confirmed."""
+    checks: list[str] = json.loads(results.attrs.get("open_checks", "[]"))
+    return checks
+
+
+def read_weights(results: xr.DataTree) -> dict[str, Any]:
+    """Return the weights that results were made with; empty where there are none.
+
+    >>> read_weights(xr.DataTree(xr.Dataset(attrs={"weights": "tolerance = { cvar = 4.0 }"})))
+    {'tolerance': {'cvar': 4.0}}
+    """
+    return tomllib.loads(results.attrs.get("weights", ""))
+
+
+def group_names(results: xr.DataTree) -> dict[str, tuple[str, str]]:
+    """Return the grouping and the short name of each group of raters, by its label.
+
+    ``gender=Woman,age=GenZ`` of the grouping ``gender,age`` is ``Woman, GenZ`` of ``gender, age``.
+    """
+    if "responsiveness" not in results:
+        return {}
+    grouping = results["responsiveness"].to_dataset()["grouping"]
+    pairs = zip(grouping["group"].to_numpy(), grouping.to_numpy(), strict=True)
+    return {str(group): _name_group(str(group), str(of).split(",")) for group, of in pairs}
+
+
+def _name_group(label: str, columns: list[str]) -> tuple[str, str]:
+    """The grouping and the values of a label, without the names of its columns."""
+    if label == "all":
+        return "", "all raters"
+    values = label.removeprefix(f"{columns[0]}=")
+    for column in columns[1:]:
+        values = values.replace(f",{column}=", ", ", 1)
+    return ", ".join(columns), values
+
+
 @contextmanager
 def explain_missing(results: xr.DataTree) -> Iterator[None]:
     """Explain in one sentence that a part of the results is missing.
@@ -42,3 +82,8 @@ def explain_missing(results: xr.DataTree) -> Iterator[None]:
         title = results.attrs.get("title", "")
         message = f"results of {title!r}: a part is missing or has another form"
         raise StorageError(f"{message} ({kind})") from error
+
+
+def interval_level(results: xr.DataTree) -> float:
+    """Return the confidence level of the study's intervals, its ``bootstrap.level``."""
+    return float(results["joint"].attrs["level"])

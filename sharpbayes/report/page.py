@@ -1,53 +1,28 @@
-"""Results -> one HTML file for a reader who decides: no script, no network, every text escaped."""
+"""Results -> one HTML file for a reader who decides: no network, every text escaped."""
 
 import base64
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
-from sharpbayes.report.figures.catalogue import PageFigure, page_figures
-from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.report.tables.renderer import as_html
-from sharpbayes.report.tables.table import Chapter
+from sharpbayes.report.chapters import build_chapters
+from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
+from sharpbayes.report.layout import read_weights
+from sharpbayes.report.lights import lights
+from sharpbayes.report.terms import Definitions
+from sharpbayes.report.weights_by_hand import weights_by_hand
 
-# Rows of a table on the page; all of them are in the files of --tables.
-MOST_ROWS = 150
-CHAPTERS = list(Chapter)
 FILES = ("study", "weights", "model")
-UNUSABLE = "From a fit that has NOT CONVERGED: do not decide by these numbers."
 
 
-@dataclass(frozen=True)
-class PageTable:
-    """A table of the page with the figures above it that show its data."""
-
-    anchor: str
-    title: str
-    html: str
-    figures: list[PageFigure]
-
-
-@dataclass(frozen=True)
-class PageChapter:
-    """A chapter of the page."""
-
-    anchor: str
-    heading: str
-    tables: list[PageTable]
-
-
-def write_html(results: xr.DataTree, path: Path) -> Path:
+def write_html(results: xr.DataTree, path: Path, *, script: bool = True) -> Path:
     """Write results as one HTML file that needs nothing else; a file of this name is replaced."""
-    text = page_text(results)
+    text = page_text(results, script=script)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -55,56 +30,59 @@ def write_html(results: xr.DataTree, path: Path) -> Path:
     return path
 
 
-def page_text(results: xr.DataTree) -> str:
+def page_text(results: xr.DataTree, *, script: bool = True) -> str:
     """Return results as the text of an HTML page.
 
-    The page holds no script, and its policy allows no request: only its own style and images that
-    it carries inside.
+    Its policy allows no request: only its own style, images that it carries inside and, with
+    ``script``, the one script of the section of weights by hand.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - slow to load
 
     loader = PackageLoader("sharpbayes.report")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     style = loader.get_source(pages, "style.css.j2")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    answer, definitions = summary.answer(results), Definitions()
+    shown = lights(results)
+    decision, figures = _split_decision(page_figures(results))
+    texts = [*answer, *(light.reason for light in shown), decision.caption if decision else ""]
+    terms = definitions.define(texts)
+    chapters = build_chapters(results, figures, definitions)
+    by_hand = weights_by_hand(results) if script else None
+    code = loader.get_source(pages, "weights_by_hand.js")[0] if by_hand else ""
     return pages.get_template("report.html.j2").render(
-        style=style, style_digest=f"sha256-{digest}", **_content(results)
+        style=style,
+        style_digest=_digest(style),
+        script=code,
+        script_digest=_digest(code),
+        by_hand=by_hand,
+        title=results.attrs["title"],
+        status=results.attrs["status"],
+        created=results.attrs["created"],
+        answer=answer,
+        lights=shown,
+        decision=decision,
+        failed=summary.failed(results),
+        remarks=summary.remarks(results),
+        terms=terms,
+        limits=summary.limits(results),
+        question=_question(results),
+        chapters=chapters,
+        numbers={t.name: t.number for c in reversed(chapters) for t in reversed(c.tables)},
+        provenance=_provenance(results),
+        files=[(name, results.attrs[name]) for name in FILES if name in results.attrs],
     )
 
 
-def _content(results: xr.DataTree) -> dict[str, Any]:
-    """Everything that the page says."""
-    return {
-        "title": results.attrs["title"],
-        "status": results.attrs["status"],
-        "created": results.attrs["created"],
-        "answer": summary.answer(results),
-        "failed": summary.failed(results),
-        "remarks": summary.remarks(results),
-        "limits": summary.limits(results),
-        "question": list(_question(results)),
-        "chapters": chapters(results),
-        "provenance": list(_provenance(results)),
-        "files": [(name, results.attrs[name]) for name in FILES if name in results.attrs],
-    }
+def _split_decision(figures: list[PageFigure]) -> tuple[PageFigure | None, list[PageFigure]]:
+    """The figure of the first screen, if there is one, and all others."""
+    tables = (TAIL_RISK, RESPONSIVENESS)
+    decision = next((figure for figure in figures if figure.table in tables), None)
+    return decision, [figure for figure in figures if figure is not decision]
 
 
-def chapters(results: xr.DataTree) -> list[PageChapter]:
-    """Return every table and figure in order, under headings."""
-    tables = sorted(report_tables(results), key=lambda table: CHAPTERS.index(table.chapter))
-    figures, parts = page_figures(results), []
-    for position, (chapter, members) in enumerate(groupby(tables, key=lambda t: t.chapter)):
-        shown = []
-        for number, table in enumerate(members):
-            anchor = f"table-{position}-{number}"
-            if chapter == Chapter.DECISION and results.attrs["status"] == "not converged":
-                table = replace(table, note=f"{UNUSABLE} {table.note}")  # noqa: PLW2901
-            html = as_html(table, anchor=anchor, most_rows=MOST_ROWS)
-            above = [figure for figure in figures if figure.table == table.name]
-            figures = [figure for figure in figures if figure not in above]
-            shown.append(PageTable(anchor, table.title, html, above))
-        parts.append(PageChapter(f"chapter-{position}", chapter.value, shown))
-    return parts
+def _digest(text: str) -> str:
+    """Return the digest of a style or a script, by which a policy allows it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
@@ -119,8 +97,8 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
         yield "Items", str(results["items"].sizes["item"] if "items" in results else 0)
         yield "Raters", str(int(everyone["raters"]))
     yield "Ratings", str(int(results.attrs["data_ratings"]))
-    if "weights" in results.attrs:
-        weights = tomllib.loads(results.attrs["weights"])
+    weights = read_weights(results)
+    if weights:
         yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
         if "tolerance" in weights:
             yield "Tolerance", ", ".join(f"{k} {v:g}" for k, v in weights["tolerance"].items())

@@ -2,8 +2,9 @@
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,18 @@ import pandas as pd
 
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.scaffold import inference
+from sharpbayes.scaffold.column_names import last_word
+from sharpbayes.scaffold.harm import describe_harm, find_shipped_panel, put_over
+from sharpbayes.scaffold.indicators import infer_columns, infer_indicators, infer_named
 from sharpbayes.scaffold.inference import (
-    Scale,
-    count_scores,
-    infer_bins,
-    infer_grades,
-    infer_groups,
+    InferredScale,
     infer_scale,
     is_constant,
-    is_flag,
-    is_side_table,
+    list_scores,
 )
-from sharpbayes.scaffold.logs import LogTable
+from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
+from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
 
@@ -31,18 +32,39 @@ COMMENT_WIDTH = 98
 PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "sample", "category")
 CELL = ("model", "prompt", "judge", "sample", "indicator")
 CROWD_ROLES = ("item", "rater", "score")
+# Models of a crowd by where its labels come from.
+FITS = {"experts": "crowd_and_experts", "item": "crowd_and_labels", "crowd": "crowd_severity"}
 LABELS = re.compile("gold|unsafe|expert|truth|label")
+HEAD = (
+    'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
+    "then run `sharpbayes check` and `sharpbayes measure` on this file.",
+)
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What became of a column of a file: its role and its values; or ``not used``, and why."""
+
+    file: str
+    column: str
+    role: str
+    content: str
 
 
 @dataclass
 class Draft:
     """A study that is being drafted, with comments by dotted key.
 
-    Each of the ``doubts``, what could not be inferred, is also a comment. The data are ``added``
-    where columns were missing.
+    Each of the ``doubts``, what could not be inferred, is also a comment, and so is the ``ledger``
+    of all columns. The data are ``added`` where columns were missing. What is ``decided``, a part
+    of a study, is not inferred; a role is named by ``option``.
     """
 
+    decided: Mapping[str, Any] = field(default_factory=dict)
+    head: Sequence[str] = HEAD
+    option: str = "--role "
     text: str = ""
+    ledger: list[LedgerRow] = field(default_factory=list)
     comments: dict[str, list[str]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     added: pd.DataFrame | None = None
@@ -53,17 +75,48 @@ class Draft:
 
     def doubt(self, key: str, text: str) -> None:
         """Note what could not be inferred, and mark it in a comment on a key."""
+        if self._is_decided(key):
+            return
         self.doubts.append(text)
         self.comment(key, f"CHECK: {text}")
 
+    def _is_decided(self, key: str) -> bool:
+        """Tell whether a key is decided; names of indicators alone say nothing of their scores."""
+        section, _, name = key.rpartition(".")
+        value = self.decided.get(section, {}).get(name)
+        if name == "indicators":
+            return value is not None and all(value.values())
+        return value is not None and name != "scales"
+
+    def record(self, table: LogTable, uses: Mapping[str, str], reasons: Mapping[str, str]) -> None:
+        """Enter every column of a table: its role, or the reason why it is not used."""
+        for name in table.raters:
+            scores = table.data["score"][table.data["rater"] == name]
+            self.ledger.append(
+                LedgerRow(table.label, name, "rater", inference.describe_values(scores))
+            )
+        melted = {"rater", "score"} if table.raters else set()
+        for name in [name for name in map(str, table.data.columns) if name not in melted]:
+            content = inference.describe_values(table.data[name])
+            if name not in uses:
+                content = f"{reasons.get(name) or 'not a role of the study'}: {content}"
+            row = LedgerRow(table.label, name, uses.get(name, "not used"), content)
+            self.ledger.append(row)
+
+    def format_ledger(self) -> Iterator[str]:
+        """Yield the ledger as lines, a block for each file."""
+        for file, rows in groupby(self.ledger, key=lambda row: row.file):
+            yield f'Columns of "{file}":'
+            block = [(row.column, row.role, row.content) for row in rows]
+            widths = [max(len(row[n]) for row in block) for n in range(2)]
+            for column, role, values in block:
+                yield f"  {column:{widths[0]}}  {role:{widths[1]}}  {values}".rstrip()
+
     def finish(self, name: str, table: Mapping[str, Any], section: str) -> "Draft":
         """Write the text of ``[panel]`` or ``[crowd]``, each key with its description."""
-        head = [
-            f'A first study of "{name}", written by `sharpbayes init`: read every CHECK,',
-            "then run `sharpbayes check` and `sharpbayes measure` on this file.",
-        ]
+        head = [line.replace("{name}", name) for line in self.head]
         comments = {
-            "": head + self.comments.pop("", []),
+            "": [*head, *self.format_ledger(), *self.comments.pop("", [])],
             "weights": ['weights = "./weights.toml"   # yours; see `sharpbayes show sharp`'],
         }
         for key in [*table, "fit"]:
@@ -77,7 +130,7 @@ class Draft:
             "seed": 1,
             section: table,
             "bootstrap": {"replicates": 2000, "level": 0.95},
-        }
+        } | {key: value for key, value in self.decided.items() if key != section}
         self.text = format_study(study, comments)
         return self
 
@@ -93,29 +146,38 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
         roles.pop("indicator", None)
     if len(data.columns) > len(main.data.columns):
         draft.added = data
-    name = main.name if draft.added is None else copy
-    table = LogTable(name, data, main.layout, roles)
-    scales = _infer_scales(draft, table)
-    if not scales:
-        message = f"no column of scores found among {', '.join(map(str, data.columns))}"
-        raise DataError.at(main.name, message)
-    panel: dict[str, Any] = {
-        "data": name,
-        "layout": main.layout or ("long" if "score" in roles else "wide"),
-    }
+    table = replace(main, data=data, roles=roles)
+    if draft.added is not None:  # the copy is CSV in UTF-8
+        table = replace(table, name=copy, dialect=Dialect())
+    columns = infer_columns(table)
+    named = draft.decided.get("panel", {}).get("indicators")
+    indicators = infer_indicators(table) if "score" in roles else columns
+    if named:
+        columns, indicators = {}, infer_named(table, named)
+    scales = {n: column.scale for n, column in indicators.items() if column.scale is not None}
+    shipped = find_shipped_panel(main.layout, indicators)
+    if shipped is None:
+        _doubt_indicators(draft, table, columns, indicators)
+    uses = {column: role for role, column in roles.items()}
+    uses |= {name: "indicator" for name in scales if "score" not in roles}
+    draft.record(table, uses, {name: inferred.reason for name, inferred in columns.items()})
+    if not scales and not named:
+        reasons = [f"{name} ({column.reason})" for name, column in indicators.items()]
+        known = ", ".join(reasons) or f"all of {', '.join(roles.values())} have a role"
+        raise DataError.at(main.name, f"no column of scores found: {known}")
+    layout = main.layout or ("long" if "score" in roles else "wide")
+    panel: dict[str, Any] = table.source | {"layout": layout}
     panel |= {"roles": table.own_roles} if table.own_roles else {}
     panel |= {"judges": [*main.judges]} if main.judges else {}
-    different: list[Scale] = []
-    for scale in scales.values():
-        different += [scale] if scale not in different else []
-    names = {key: f"scale_{different.index(scale) + 1}" for key, scale in scales.items()}
-    panel["scales"] = {f"scale_{n}": scale for n, scale in enumerate(different, start=1)}
-    panel["indicators"] = names
-    if main.layout == "lm-eval":
-        panel["indicators"] = {n: {"scale": s, "reverse": True} for n, s in names.items()}
-    panel["dimensions"] = [{"name": "harm", "rms": [*names]}]
+    if shipped is None:
+        panel |= describe_harm(scales, reverse=main.layout in HIGH_IS_GOOD)
+    else:
+        panel |= shipped[1]
+        doubt = f"the indicators and dimensions are those of the shipped study {shipped[0]}"
+        draft.doubt("panel.indicators", doubt)
+    panel = put_over(panel, draft.decided.get("panel", {}))
     draft.comment("panel.fit", 'fit = "judge_panel"   # "judge_severity" for one indicator')
-    return draft.finish(name, panel, "panel")
+    return draft.finish(table.name, panel, "panel")
 
 
 def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -138,97 +200,182 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
     cell = [roles[role] for role in CELL if role in roles]
     if not main.layout and data.duplicated(cell).any():
         cell = [column for column in cell if column != roles.get("sample")]
-        repeats = data.groupby(cell, sort=False).cumcount()
-        numbers = [str(repeat + 1) for repeat in repeats]
-        add("sample", numbers, "some cells are rated more than once; the repeats are numbered")
+        numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
+        free = [name for name in main.data.columns if name not in roles.values()]
+        apart = [name for name in free if not data.duplicated([*cell, name]).any()]
+        few = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+        once = f", once for each {format_list(few)}" if few else ""
+        doubt = f"some cells are rated more than once{once}; the repeats are numbered"
+        add("sample", numbers, doubt)
     return data, roles
 
 
-def _infer_scales(draft: Draft, main: LogTable) -> dict[str, Scale]:
-    """Infer the scale of each indicator; an indicator without a scale is left out."""
+def _quote(name: object) -> str:
+    """A name in quotation marks."""
+    return f'"{name}"'
+
+
+def _doubt_indicators(
+    draft: Draft,
+    main: LogTable,
+    columns: Mapping[str, InferredScale],
+    indicators: Mapping[str, InferredScale],
+) -> None:
+    """Note what is assumed about indicators, and which have no scale and are left out."""
     data, roles = main.data, main.roles
-    if "score" not in roles:
-        names = [str(name) for name in data.columns if name not in roles.values()]
-        columns = {n: data[n] for n in names if not is_constant(data, n, roles["prompt"])}
-        scales = {name: infer_scale(values) for name, values in columns.items()}
-    else:
-        score = data[roles["score"]]
-        of = data[roles["indicator"]] if "indicator" in roles else [roles["score"]] * len(data)
-        is_inspect = main.layout == "inspect"
-        scales = {
-            str(name): (infer_grades(values) if is_inspect else None) or infer_scale(values)
-            for name, values in score.groupby(of)
-        }
-        without = sorted(name for name, scale in scales.items() if scale is None)
-        if without:
-            doubt = f"no scale fits, so that they are left out: {format_list(without)}"
-            draft.doubt("panel.scales", doubt)
-    known = {name: scale for name, scale in scales.items() if scale is not None}
-    if any("levels" in scale and scale["levels"][:3] != [*"CPI"] for scale in known.values()):
-        doubt = "named levels stand in the order of the alphabet; put the least harm first"
+    words = [n for n, column in columns.items() if column.reason == inference.UNKNOWN_WORDS]
+    words = [_quote(n) for n in words if data[n].nunique() <= inference.MAX_GROUPS]
+    if "score" in roles:
+        others = [_quote(n) for n, column in columns.items() if column.scale is not None]
+        words = []
+        if others:
+            doubt = f'only "{roles["score"]}" is taken as the score; {format_list(others)} could be'
+            draft.doubt("panel.roles", doubt)
+    if words:
+        doubt = f"words are harm only where you name them; left out: {format_list(words)}"
+        draft.doubt("panel.indicators", doubt)
+    without = [name for name, column in indicators.items() if column.scale is None]
+    if without and "score" in roles:
+        doubt = f"no scale fits, so that they are left out: {format_list(sorted(without))}"
         draft.doubt("panel.scales", doubt)
-    used = "Least harm first. The data show which levels are used, not which there are."
-    draft.comment("panel.scales", used)
+    cut = [_quote(n) for n, column in indicators.items() if "bins" in (column.scale or {})]
+    if cut:
+        draft.doubt("panel.scales", f"scores from 0 to 1 are cut into five: {format_list(cut)}")
+    _doubt_order(draft, "panel.scales", indicators)
     direction = (
         "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }"
     )
-    if main.layout == "lm-eval":
+    if main.layout in HIGH_IS_GOOD:
         direction = "a high metric is taken as good; where it is not, leave out `reverse`"
     draft.doubt("panel.indicators", direction)
     doubt = "all indicators are one dimension of harm; split it into those you mean"
     draft.doubt("panel.dimensions", doubt)
-    return known
+
+
+def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) -> None:
+    """Note what is assumed about the order and the range of scales."""
+    ordered: dict[str, list[str]] = {}
+    for name, column in inferred.items():
+        if column.order:
+            ordered.setdefault(column.order, []).append(_quote(name))
+    for order, names in ordered.items():
+        draft.doubt(key, f"the order of {format_list(names)} {order}")
+    scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
+    if scales:
+        ends = [f"{scale['min']} to {scale['max']}" for scale in scales]
+        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in scales]
+        spans = format_list(dict.fromkeys(map("".join, zip(ends, steps, strict=True))))
+        doubt = f"numbers run over those in the data, {spans}; write the ends of a longer scale"
+        draft.doubt(key, doubt)
 
 
 def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> Draft:
     """Draft a crowd; sibling tables of raters and items are joined."""
     data, roles = main.data, main.roles
     columns = ", ".join(map(str, data.columns))
-    message = f"no column found for it among {columns}; name it with --role"
+    message = f"no column found for it among {columns}; name it with {draft.option}"
     missing = [role for role in CROWD_ROLES if role not in roles]
-    DataError.raise_any(Diagnostic(main.name, 0, r, f"{message} {r}=COLUMN") for r in missing)
+    DataError.raise_any(Diagnostic(main.name, 0, r, f"{message}{r}=COLUMN") for r in missing)
     for doubt in main.doubts:
         draft.doubt("crowd.data", doubt)
-    crowd: dict[str, Any] = {"data": main.name}
+    crowd: dict[str, Any] = main.source
     crowd |= {"layout": main.layout} if main.layout else {}
     crowd["roles"] = main.own_roles or roles
-    groups = {}
-    for role in ("rater", "item"):
-        side = next((t for t in siblings if is_side_table(t.data, roles[role], data)), None)
-        if side is not None:
-            crowd[f"{role}s"] = {"data": side.name, "key": roles[role]}
-        table = data if side is None else side.data
-        groups[role] = infer_groups(table, roles[role], [*roles.values(), *FACTS])
-    score = data[roles["score"]]
-    scale = infer_scale(score)
-    if scale is None:
-        scale, span = infer_bins(score)
-        over = f"bins of one width over the range of the data, {span}"
-        draft.doubt("crowd.scale", f"scores are cut into {count_scores(scale)} {over}")
-    crowd["scale"] = scale
-    crowd["labels"] = _find_labels(draft, data, roles, scores=count_scores(scale))
+    tables = {"rater": main, "item": main}
+    for role in tables:
+        sides = (t for t in siblings if inference.is_side_table(t.data, roles[role], data))
+        tables[role] = side = next(sides, main)
+        if side is not main:
+            crowd[f"{role}s"] = side.source | {"key": roles[role]}
+            for doubt in side.doubts:
+                draft.doubt(f"crowd.{role}s", doubt)
+    decided = draft.decided.get("crowd", {})
+    crowd["scale"] = scale = decided.get("scale") or _infer_scores(draft, data[roles["score"]])
+    labels = decided.get("labels") or _find_experts(draft, siblings, roles["item"])
+    crowd["labels"] = labels = labels or _find_labels(
+        draft, [data, tables["item"].data], roles, scores=list_scores(scale)
+    )
+    groups = _find_groups(draft, main, tables, labels.get("column", ""))
     crowd |= {"groups": [[name] for name in groups["rater"]], "by": groups["item"]}
     if data.duplicated([roles["item"], roles["rater"]]).any():
         crowd["duplicates"] = "first"
         doubt = "some raters scored an item more than once: the first score counts"
         draft.doubt("crowd.duplicates", doubt)
-    draft.comment("crowd.fit", 'fit = "crowd_severity"')
-    return draft.finish(main.name, crowd, "crowd")
+    draft.ledger.sort(key=lambda row: row.file != main.label)
+    draft.comment("crowd.fit", f'fit = "{FITS.get(str(labels.get("from")), FITS["crowd"])}"')
+    return draft.finish(main.name, crowd | decided, "crowd")
+
+
+def _infer_scores(draft: Draft, score: pd.Series) -> inference.Scale:
+    """Infer the scale of a crowd's score; a number that has none is cut into bins."""
+    inferred = infer_scale(score, named=True)
+    _doubt_order(draft, "crowd.scale", {str(score.name): inferred})
+    if inferred.scale is not None:
+        return inferred.scale
+    scale, span = inference.infer_bins(score)
+    over = f"bins of one width over the range of the data, {span}"
+    draft.doubt("crowd.scale", f"scores are cut into {len(list_scores(scale))} {over}")
+    return scale
+
+
+def _find_groups(
+    draft: Draft, main: LogTable, tables: Mapping[str, LogTable], label: str
+) -> dict[str, list[str]]:
+    """Find columns of raters and of items, and enter all columns of all tables in the ledger."""
+    used = [*main.roles.values(), *FACTS, label]
+    uses = {column: role for role, column in main.roles.items()}
+    uses |= {label: "label of items"} if label else {}
+    reasons: dict[str, dict[str, str]] = {}
+    groups: dict[str, list[str]] = {"rater": [], "item": []}
+    for role, side in tables.items():
+        for table in {main.label: main, side.label: side}.values():
+            for name in [str(name) for name in table.data.columns if name not in used]:
+                why = inference.explain_group(table.data, name, key=main.roles[role], what=role)
+                reasons.setdefault(table.label, {}).setdefault(name, why)
+                if not why and name not in uses:
+                    groups[role].append(name)
+                    uses[name] = "rater group" if role == "rater" else "column of items"
+    for table in {table.label: table for table in (main, *tables.values())}.values():
+        draft.record(table, uses, reasons.get(table.label, {}))
+    return groups
+
+
+def _find_experts(draft: Draft, siblings: Sequence[LogTable], item: str) -> dict[str, Any]:
+    """Return labels by experts in a table of their own; empty where there is none."""
+    for table in siblings:
+        names = [str(name) for name in table.data.columns if name != item]
+        expert = next((name for name in names if last_word(name) == "expert"), None)
+        flags = (n for n in names if LABELS.search(n.lower()) and inference.is_flag(table.data[n]))
+        label = next((name for name in flags if name != expert), None)
+        if item in table.data.columns and expert and label:
+            text = f'"{label}" of "{table.label}" is taken as what each expert says: 1 is unsafe'
+            draft.doubt("crowd.labels", text)
+            roles = {"item": item, "expert": expert, "label": label}
+            draft.record(table, {column: role for role, column in roles.items()}, {})
+            for doubt in table.doubts:
+                draft.doubt("crowd.labels", doubt)
+            return {"from": "experts", **table.source, "roles": roles}
+    return {}
 
 
 def _find_labels(
-    draft: Draft, data: pd.DataFrame, roles: Mapping[str, str], *, scores: int
+    draft: Draft,
+    tables: Sequence[pd.DataFrame],
+    roles: Mapping[str, str],
+    *,
+    scores: Sequence[str],
 ) -> dict[str, Any]:
     """Return which items are unsafe: by a column of the items, or else by the crowd itself."""
-    for name in [str(name) for name in data.columns if name not in roles.values()]:
-        is_label = LABELS.search(name.lower()) and is_flag(data[name])
-        if is_label and is_constant(data, name, roles["item"]):
-            draft.doubt("crowd.labels", f'"{name}" is taken to say which items are unsafe (1)')
-            return {"from": "item", "column": name}
-    cut = max(1, ceil((scores - 1) / 2))
+    for table in tables:
+        for name in [str(name) for name in table.columns if name not in roles.values()]:
+            is_label = LABELS.search(name.lower()) and inference.is_flag(table[name])
+            if is_label and is_constant(table, name, roles["item"]):
+                draft.doubt("crowd.labels", f'"{name}" is taken to say which items are unsafe (1)')
+                return {"from": "item", "column": name}
+    cut = max(1, ceil((len(scores) - 1) / 2))
     doubt = (
-        "no column says which items are unsafe: the other raters do, by a plurality at level "
-        f"{cut} or above, counted from 0; experts' labels are better"
+        "no column says which items are unsafe: the other raters do, by a score of "
+        f"{scores[cut]} or above; experts' labels are better"
     )
     draft.doubt("crowd.labels", doubt)
     return {"from": "crowd", "cut": cut}

@@ -1,80 +1,136 @@
-"""Roles, scales and groups of columns, inferred from their names and their values."""
+"""Scales, groups and properties of columns, inferred from their values."""
 
-import re
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose, isfinite
 from typing import Any
 
 import pandas as pd
 
-from sharpbayes.data.columns import sort_labels
-from sharpbayes.errors import DataError
+from sharpbayes.data.columns import FINER_STEPS, sort_labels
+from sharpbayes.data.lookalikes import fold_text
+from sharpbayes.errors import DataError, format_list
+from sharpbayes.scaffold.column_names import MEASURES, split_name
+from sharpbayes.scaffold.lexicon import order_by_number, order_levels
+from sharpbayes.spec.scales import STEP_ERROR, BinnedScale, OrdinalScale
 
 Scale = dict[str, Any]
 
-# Names of columns by role, letters and digits only, the likeliest first.
-NAMES = {
-    "model": "model modelid modelname llm system systemid assistant",
-    "prompt": "prompt promptid item itemid question questionid task sampleid",
-    "judge": "judge judgeid judgemodel grader graderid rater scorer",
-    "item": "item itemid prompt promptid image conversation textid id",
-    "rater": "rater raterid annotator annotatorid worker workerid user userid participant "
-    "participantid grader judge",
-    "indicator": "indicator metric criterion measure question aspect",
-    "score": "score rating label level severity harm value answer",
-    "sample": "sample chunk generation repeat repetition run epoch turn",
-    "category": "category type kind topic violation subject",
-}
 # A column with more different values is a number to cut into bins, a name, or a text.
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
+# A score of a panel, which has no bins, may have more whole numbers.
+MAX_NAMED_SCORES = 1000
 BINS = 5
+# Steps of a scale: those after the second only where the column is named as the score.
+STEPS = (1.0, *FINER_STEPS)
 # Grades of Inspect: correct, partly correct, incorrect, no answer.
 GRADES = {"C": 0.0, "P": 0.5, "I": 1.0, "N": 1.0}
+UNKNOWN_WORDS = "words of no known severity"
+# Layouts of programs that score from 0 to 1, and how such numbers are cut.
+UNIT_LAYOUTS = ("promptfoo", "deepeval", "every-eval-ever")
+UNIT_BINS = (0.2, 0.4, 0.6, 0.8)
 FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
 
 
-def infer_roles(
-    data: pd.DataFrame, wanted: Sequence[str], given: Mapping[str, str]
-) -> dict[str, str]:
-    """Return columns by role: those given, then those with a usual name, each column once.
+@dataclass(frozen=True)
+class InferredScale:
+    """The scale of a column, with how its words were ordered; or the ``reason`` why it has none."""
 
-    >>> table = pd.DataFrame(columns=["Item ID", "worker_id", "Harm", "note"])
-    >>> infer_roles(table, ["item", "rater", "score"], {})
-    {'item': 'Item ID', 'rater': 'worker_id', 'score': 'Harm'}
+    scale: Scale | None
+    order: str = ""
+    reason: str = ""
+
+
+def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> InferredScale:
+    """Return the scale of a column; words are a scale where they are ``named`` as the score.
+
+    Other words are one only where a list of severities has them all. The alphabet orders nothing.
+    A scale of numbers has ``most`` steps.
     """
-    plain = {re.sub("[^a-z0-9]", "", str(name).lower()): str(name) for name in data.columns}
-    roles = {role: given[role] for role in wanted if role in given}
-    for role in (role for role in wanted if role not in roles):
-        names = (plain[name] for name in NAMES[role].split() if name in plain)
-        column = next((name for name in names if name not in roles.values()), None)
-        roles |= {role: column} if column is not None else {}
-    return roles
-
-
-def infer_scale(values: pd.Series) -> Scale | None:
-    """Return the scale of a column, or None where it is a number to cut, a name or a text."""
     texts = list_texts(values)
     if is_flag(values):
-        return {"kind": "boolean"}
+        return InferredScale({"kind": "boolean"})
     numbers = _parse_numbers(texts)
     if numbers is None:
-        if not 1 < len(texts) <= MAX_CHOICES:
-            return None
-        return {"kind": "categorical", "levels": sort_labels([*texts])}
+        return _infer_levels(values, named=named)
     low, high = min(numbers), max(numbers)
-    if not all(number.is_integer() for number in numbers) or not 0 < high - low < MAX_SCORES:
-        return None
-    return {"kind": "ordinal", "min": int(low), "max": int(high)}
+    if not named and MEASURES & {*split_name(values.name)}:
+        return InferredScale(None, reason="a measure by its name, not a score")
+    step = find_step(numbers, STEPS if named else STEPS[:2])
+    if step is None:
+        return InferredScale(None, reason="numbers with decimals, which no scale has")
+    if not 0 < high - low < most * step:
+        return InferredScale(None, reason=f"not 2 to {most} different scores")
+    ends = {"min": _shorten(low), "max": _shorten(high)}
+    return InferredScale({"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {}))
 
 
-def infer_grades(values: pd.Series) -> Scale | None:
+def find_step(numbers: Sequence[float], steps: Sequence[float]) -> float | None:
+    """Return the first step that leads from whole numbers to all numbers.
+
+    >>> find_step([1, 2.5, 4], STEPS), find_step([1, 1.37], STEPS), find_step([0.123], STEPS)
+    (0.5, 0.01, None)
+    """
+    for step in steps:
+        counts = [number / step for number in numbers]
+        if all(isclose(count, round(count), abs_tol=STEP_ERROR) for count in counts):
+            return step
+    return None
+
+
+def _shorten(number: float) -> float:
+    """Write a whole number without a point."""
+    return int(number) if number.is_integer() else number
+
+
+def _infer_levels(values: pd.Series, *, named: bool) -> InferredScale:
+    """Return words as a scale: by a list of severities, else by their numbers, else as they come.
+
+    The last two only for words that are named as the score.
+    """
+    texts = [text for text in dict.fromkeys(str(value).strip() for value in values) if text]
+    # Of words that look alike the first one is the level; the others are read as it.
+    texts = list({fold_text(text): text for text in reversed(texts)}.values())[::-1]
+    known = order_levels(texts)
+    if known is None and not named:
+        return InferredScale(None, reason=UNKNOWN_WORDS if len(texts) <= MAX_GROUPS else "no scale")
+    if not 1 < len(texts) <= MAX_CHOICES:
+        return InferredScale(None, reason=f"not 2 to {MAX_CHOICES} different words")
+    numbered = order_by_number(texts)
+    levels = known or numbered or texts
+    listed = ", ".join(levels)
+    order = f"is not known: {listed} is how they first appear; put the least harm first"
+    if known or numbered:
+        source = "words" if known else "numbers in the words"
+        order = f"is taken from the {source}, least harm first: {listed}"
+    return InferredScale({"kind": "categorical", "levels": levels}, order)
+
+
+def infer_grades(values: pd.Series) -> InferredScale | None:
     """Return the scale of Inspect's grades; no answer is a grade only where it occurs."""
     texts = list_texts(values)
     if not texts or not texts <= set(GRADES):
         return None
     if "N" not in texts:
-        return {"kind": "categorical", "levels": ["C", "P", "I"]}
-    return {"kind": "categorical", "levels": [*GRADES], "values": [*GRADES.values()]}
+        return InferredScale({"kind": "categorical", "levels": ["C", "P", "I"]})
+    values_of = {"levels": [*GRADES], "values": [*GRADES.values()]}
+    return InferredScale({"kind": "categorical"} | values_of)
+
+
+def infer_unit_scale(values: pd.Series) -> InferredScale | None:
+    """Return the scale of scores from 0 to 1: yes and no, or five bins; None for other values."""
+    numbers = _parse_numbers(list_texts(values))
+    if not numbers or min(numbers) < 0.0 or max(numbers) > 1.0:
+        return None
+    flag = all(number.is_integer() for number in numbers)
+    return InferredScale({"kind": "boolean"} if flag else {"bins": [*UNIT_BINS]})
+
+
+def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
+    """Return the scale that scores of a layout have; None where they may have any."""
+    if layout == "inspect":
+        return infer_grades(values)
+    return infer_unit_scale(values) if layout in UNIT_LAYOUTS else None
 
 
 def infer_bins(values: pd.Series) -> tuple[Scale, str]:
@@ -87,16 +143,30 @@ def infer_bins(values: pd.Series) -> tuple[Scale, str]:
     return {"bins": [float(f"{cut:g}") for cut in cuts]}, f"from {low:g} to {high:g}"
 
 
-def count_scores(scale: Scale) -> int:
-    """Return the number of scores of a scale."""
+def list_scores(scale: Scale) -> list[str]:
+    """Return the labels of the scores of a scale, least harm first."""
     if "bins" in scale:
-        return len(scale["bins"]) + 1
-    return scale["max"] - scale["min"] + 1 if "min" in scale else len(scale.get("levels", "01"))
+        return [*BinnedScale(bins=tuple(scale["bins"])).labels]
+    if "min" in scale:
+        return [*OrdinalScale(**scale).labels]
+    levels: list[str] = scale.get("levels", ["no", "yes"])
+    return levels
+
+
+def describe_values(values: pd.Series) -> str:
+    """Return what a column holds: all values where they are few, else a range or examples."""
+    texts = order_levels(list_texts(values)) or sort_labels([*list_texts(values)])
+    empty = "" if all(str(value).strip() for value in values) else ", some empty"
+    if len(texts) <= MAX_CHOICES:
+        return (", ".join(texts) or "nothing") + empty * bool(texts)
+    if _parse_numbers({*texts}) is not None:
+        return f"{len(texts)} numbers from {texts[0]} to {texts[-1]}{empty}"
+    return f"{len(texts)} texts: {format_list([text[:20] for text in texts], most=2)}{empty}"
 
 
 def list_texts(values: pd.Series) -> set[str]:
     """Return the different texts of a column, without the empty one."""
-    return {str(value).strip() for value in values} - {""}
+    return {str(value).strip() for value in pd.unique(values)} - {""}
 
 
 def _parse_numbers(texts: set[str]) -> list[float] | None:
@@ -106,6 +176,11 @@ def _parse_numbers(texts: set[str]) -> list[float] | None:
     except ValueError:
         return None
     return numbers if numbers and all(map(isfinite, numbers)) else None
+
+
+def is_number(values: pd.Series) -> bool:
+    """Tell whether all values of a column that are not empty are numbers."""
+    return _parse_numbers(list_texts(values)) is not None
 
 
 def is_flag(values: pd.Series) -> bool:
@@ -125,14 +200,16 @@ def is_constant(data: pd.DataFrame, column: str, key: str) -> bool:
     return not data[[key, column]].drop_duplicates()[key].duplicated().any()
 
 
-def infer_groups(table: pd.DataFrame, key: str, used: Sequence[str]) -> list[str]:
-    """Return columns of words that are constant over a key and have few, shared values."""
-    most = min(MAX_GROUPS, table[key].nunique() - 1)
-    return [
-        name
-        for name in map(str, table.columns)
-        if name not in used
-        and 1 < table[name].nunique() <= most
-        and _parse_numbers(set(table[name]) - {""}) is None
-        and is_constant(table, name, key)
-    ]
+def explain_group(table: pd.DataFrame, name: str, *, key: str, what: str) -> str:
+    """Return why a column is no group of raters or items; empty where it is one.
+
+    A group is a word that is constant over the key, with few values that are shared.
+    """
+    if key not in table.columns:
+        return f"its table has no {what}"
+    if is_number(table[name]):
+        return "numbers, no groups"
+    if not is_constant(table, name, key):
+        return "it varies within raters and items"
+    count, most = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
+    return "" if 1 < count <= most else f"not 2 to {most} different words"

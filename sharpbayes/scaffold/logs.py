@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -9,18 +10,25 @@ from sharpbayes.data.readers.formats import detect_format, read_table
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.data.readers.paths import find_files
 from sharpbayes.errors import DataError, format_list
-from sharpbayes.scaffold.inference import infer_roles, infer_scale, is_constant
+from sharpbayes.scaffold.column_names import infer_roles
+from sharpbayes.scaffold.inference import infer_scale, is_constant
+from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.roles import CROWD_LOGS, PANEL_LOGS
 
 METADATA = "metadata."
+# Programs that score what is good.
+HIGH_IS_GOOD = ("lm-eval", "promptfoo", "deepeval", "every-eval-ever")
+# A column that is the same for all scorers, which makes them indicators of one judge.
+ONE_JUDGE = {"inspect": "task", "promptfoo": "program", "deepeval": "program"}
 
 
 @dataclass(frozen=True)
 class LogTable:
     """A data file in memory, as text, by its name from the study's folder.
 
-    A plain table has an empty ``layout``. ``roles`` are given by the layout or chosen; ``doubts``
-    say what was chosen among several things. Empty ``judges`` are all.
+    A plain table has an empty ``layout``, and the ``dialect`` of its file. ``roles`` are given by
+    the layout or chosen; ``doubts`` say what was chosen among several things. Empty ``judges`` are
+    all. ``raters`` are the columns of a wide table whose data were turned into ratings.
     """
 
     name: str
@@ -29,10 +37,25 @@ class LogTable:
     roles: dict[str, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
+    dialect: Dialect = field(default_factory=Dialect)
+    raters: tuple[str, ...] = ()
 
     @property
-    def own_roles(self) -> dict[str, str]:
+    def source(self) -> dict[str, Any]:
+        """Keys of a study that name the file: its data, and its dialect if that is unusual."""
+        keys = self.dialect.model_dump(exclude_defaults=True, mode="json")
+        return {"data": self.name} | ({"dialect": keys} if keys else {})
+
+    @property
+    def label(self) -> str:
+        """Name of the file, and of its sheet."""
+        return self.name if self.dialect.sheet is None else f"{self.name}: {self.dialect.sheet}"
+
+    @property
+    def own_roles(self) -> dict[str, Any]:
         """Roles that differ from those of the layout, which a study must name."""
+        if self.raters:
+            return {"item": self.roles["item"], "rater": [*self.raters]}
         known = PANEL_LOGS.get(self.layout, CROWD_LOGS.get(self.layout, {}))
         return {role: column for role, column in self.roles.items() if known.get(role) != column}
 
@@ -60,7 +83,8 @@ def read_log(path: Path, name: str) -> LogTable | None:
 def _choose_score(table: LogTable) -> LogTable:
     """Choose the tag that is the score: one that annotators of one text differ in."""
     data = table.data
-    scales = {str(n): infer_scale(data[n]) for n in data.columns if n not in FACTS}
+    names = [str(name) for name in data.columns if name not in FACTS]
+    scales = {name: infer_scale(data[name], named=True).scale for name in names}
     tags = [name for name, scale in scales.items() if scale and not is_constant(data, name, "id")]
     if not tags:
         message = "no tag with scores found: annotators differ in none that is a number or a choice"
@@ -86,14 +110,17 @@ def _choose_judges(table: LogTable) -> LogTable:
         groups.setdefault(tuple(sorted(set(rows["indicator"]))), []).append(str(judge))
     alike = max(groups.values(), key=len)
     others = sorted(set(data["judge"]) - set(alike))
-    if others and len(alike) == 1 and table.layout == "inspect":
-        roles |= {"judge": "task", "indicator": "measure"}
-        doubts.append("no two scorers score the same: each is an indicator, and the task the judge")
+    if others and len(alike) == 1 and table.layout in ONE_JUDGE:
+        one = ONE_JUDGE[table.layout]
+        roles |= {"judge": one, "indicator": "measure"}
+        doubt = f"no two scorers score the same: each is an indicator, and the {one} the judge"
+        doubts.append(doubt)
     elif others:
         judges = alike
         doubts.append(f"judges who score other things are left out: {format_list(others)}")
         data = data[data["judge"].isin(alike)].reset_index(drop=True)
-    if "log" in data and data.duplicated([*roles.values()][:-1]).any():
+    cell = [column for role, column in roles.items() if role != "score"]
+    if "log" in data and data.duplicated(cell).any():
         roles["model"] = "log"
         doubts.append("several logs of one model: each log counts as a model of its own")
     short = {str(name).rpartition(".")[2]: str(name) for name in data.columns if "." in str(name)}

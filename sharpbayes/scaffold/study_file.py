@@ -1,29 +1,37 @@
 """A data file -> a commented study that ``check`` accepts; every guess is marked in it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sharpbayes.data.readers.formats import read_table
-from sharpbayes.data.readers.paths import TABLE_ENDINGS
+import pandas as pd
+
+from sharpbayes.data.readers.formats import list_sheets
+from sharpbayes.data.readers.paths import is_table
 from sharpbayes.errors import DataError, SpecError, StorageError, did_you_mean, format_list
+from sharpbayes.scaffold.column_names import ROLES, SCORE_WORDS, infer_roles, last_word
+from sharpbayes.scaffold.dialect import read_with_dialect
 from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_crowd, draft_panel
-from sharpbayes.scaffold.inference import NAMES, infer_roles
 from sharpbayes.scaffold.logs import LogTable, read_log
+from sharpbayes.scaffold.raters import melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
 
-# A panel with a column of this name is long; "severity" may be one indicator among several.
-LONG_SCORES = ("score", "rating", "value")
+# Judges by these names are likely people; groups of them would be a crowd.
+PEOPLE = ("rater", "annotator")
+AS_JUDGES = (
+    'a column names the model, so "{0}" is taken as the judge; for groups of raters write the '
+    'study by `init --role "rater={0}"`'
+)
 
 
-def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> list[str]:
-    """Write a study for a data file, and return what could not be inferred, a sentence each.
+def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None) -> Draft:
+    """Write a study for a data file, and return its draft: columns, and what is not certain.
 
-    ``path`` is a CSV, Parquet or JSON lines file of ratings, a log, or a table of raters or items
-    with the ratings in the same folder. The folder of ``out`` also gets a copy of the data where
-    columns are added. ``roles`` are columns by role, in place of those inferred. A file that is
-    already there is never replaced.
+    ``path`` is a CSV, TSV, Excel, Parquet or JSON lines file of ratings, a log, or a table of
+    raters or items with the ratings in the same folder. The folder of ``out`` also gets a copy
+    of the data where columns are added. ``roles`` are columns by role, in place of those
+    inferred. A file that is already there is never replaced.
     """
     copy = out.with_name(f"{out.stem}.data.csv")
     draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
@@ -38,7 +46,7 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
             target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{out}: cannot write study: {error.strerror or error}") from error
-    return draft.doubts
+    return draft
 
 
 def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]) -> Draft:
@@ -46,13 +54,13 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
 
     The study will lie in ``folder``. Where columns must be added, it reads the file ``copy``.
     """
-    unknown = sorted(set(roles) - set(NAMES))
+    unknown = sorted(set(roles) - set(ROLES))
     if unknown:
-        message = f"no such role, there are {', '.join(NAMES)}{did_you_mean(unknown[0], NAMES)}"
+        message = f"no such role, there are {', '.join(ROLES)}{did_you_mean(unknown[0], ROLES)}"
         raise SpecError.at("init --role", message, key=unknown[0])
     draft = Draft()
     log = read_log(path, _relative_name(path, folder))
-    main = log or _find_ratings(path, folder, draft)
+    main = log or _find_ratings(path, folder, draft, given=roles)
     missing = sorted(set(roles.values()) - set(main.data.columns))
     if missing:
         message = f"no such column, the columns are {', '.join(map(str, main.data.columns))}"
@@ -62,31 +70,62 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
         if log.layout in CROWD_LOGS:
             return draft_crowd(draft, log, ())
         return draft_panel(draft, log, copy)
-    panel_roles = infer_roles(main.data, PANEL_ROLES, roles)
-    if "score" not in roles and panel_roles.get("score", "").lower() not in LONG_SCORES:
-        panel_roles.pop("score", None)
+    panel_roles = infer_panel_roles(main.data, roles)
     if "model" in panel_roles and "rater" not in roles:
+        if last_word(panel_roles.get("judge", "")) in PEOPLE:
+            draft.doubt("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(main, roles=panel_roles), copy)
-    main = replace(main, roles=infer_roles(main.data, CROWD_ROLES, roles))
-    return draft_crowd(draft, main, _read_siblings(path, folder))
+    main = find_crowd(main, roles)
+    siblings = _read_siblings(path, folder, draft)
+    return draft_crowd(draft, main, [table for table in siblings if table.label != main.label])
 
 
-def _find_ratings(path: Path, folder: Path, draft: Draft) -> LogTable:
-    """Return the table of ratings: the file, or its sibling where the file has no scores."""
+def find_crowd(main: LogTable, given: Mapping[str, str]) -> LogTable:
+    """Return a table with the roles of a crowd; one with a column per rater is turned long."""
+    if not {"rater", "score"} & {*given}:
+        main = melt_wide(replace(main, roles=infer_roles(main.data, ["item"], given)))
+    if main.raters:
+        return main
+    return replace(main, roles=infer_roles(main.data, CROWD_ROLES, given))
+
+
+def infer_panel_roles(data: pd.DataFrame, given: Mapping[str, str]) -> dict[str, str]:
+    """Return columns of a panel by role; of a score only where each row is one."""
+    roles = infer_roles(data, PANEL_ROLES, given)
+    if "score" not in given and not _is_long(data.columns, roles.get("score")):
+        roles.pop("score", None)
+    return roles
+
+
+def _is_long(columns: Iterable[object], score: str | None) -> bool:
+    """Tell whether a panel has a row for each score: it has one column of scores."""
+    named = [name for name in columns if last_word(name) in SCORE_WORDS]
+    return score in named and (len(named) == 1 or str(score).lower() in SCORE_WORDS)
+
+
+def _find_ratings(path: Path, folder: Path, draft: Draft, *, given: Mapping[str, str]) -> LogTable:
+    """Return the table of ratings: the file, or its sibling where the file has no ratings."""
     table = _read_plain(path, folder)
-    if infer_roles(table.data, ("score",), {}) or infer_roles(table.data, ("model",), {}):
+    if given or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
         return table
-    for other in _read_siblings(path, folder):
+    for other in _read_siblings(path, folder, Draft()):
         shared = [name for name in table.data.columns if name in other.data.columns]
-        if other.name != table.name and shared and infer_roles(other.data, ("score",), {}):
-            draft.doubt("", f'"{table.name}" holds no scores; the ratings are "{other.name}"')
+        if other.label != table.label and shared and _has_ratings(other):
+            draft.doubt("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
             return other
     return table
 
 
-def _read_plain(path: Path, folder: Path) -> LogTable:
-    """Read a plain table."""
-    return LogTable(_relative_name(path, folder), read_table(path.parent, path.name))
+def _has_ratings(table: LogTable) -> bool:
+    """Tell whether a table has columns of raters and of scores."""
+    return len(infer_roles(table.data, ("rater", "score"), {})) == 2  # noqa: PLR2004
+
+
+def _read_plain(path: Path, folder: Path, *, sheet: str = "") -> LogTable:
+    """Read a plain table, in the dialect that it seems to have."""
+    data, dialect, assumed = read_with_dialect(path, sheet=sheet)
+    doubts = ("; ".join(assumed),) if assumed else ()
+    return LogTable(_relative_name(path, folder), data, doubts=doubts, dialect=dialect)
 
 
 def _relative_name(path: Path, folder: Path) -> str:
@@ -96,8 +135,19 @@ def _relative_name(path: Path, folder: Path) -> str:
     return min(relative.as_posix(), absolute.as_posix(), key=len)
 
 
-def _read_siblings(path: Path, folder: Path) -> list[LogTable]:
-    """Read tables named alike, itself too: ``x_raters.csv`` and ``x_ratings.csv``."""
+def _read_siblings(path: Path, folder: Path, draft: Draft) -> list[LogTable]:
+    """Read the sheets of a workbook, and tables named alike: ``x_raters.csv`` and ``x_items.csv``.
+
+    One that cannot be read is left out, and the study says so.
+    """
     start = path.stem.rsplit("_", 1)[0] + "_"
-    files = sorted(p for p in path.parent.iterdir() if p.suffix in TABLE_ENDINGS and p.is_file())
-    return [_read_plain(file, folder) for file in files if file.stem.startswith(start)]
+    files = sorted(file for file in path.parent.iterdir() if is_table(file) and file.is_file())
+    files = [file for file in files if file.stem.startswith(start) or file == path]
+    tables = []
+    for file in files:
+        try:
+            sheets = list_sheets(file) or [""]
+            tables += [_read_plain(file, folder, sheet=sheet) for sheet in sheets]
+        except DataError as error:
+            draft.doubt("", f"a table alongside is left out: {error}")
+    return tables

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.graph.model import build_model, sample_prior
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE
@@ -71,7 +70,8 @@ def _write_panel(
     names += [name for name in ("sample", "category") if name in panel["roles"]]
     roles = {name: name for name in names}
     panel |= {"data": "ratings.csv", "layout": "long", "roles": roles}
-    panel.pop("prompts", None)
+    for key in ("prompts", "dialect"):
+        panel.pop(key, None)
     for indicator in panel["indicators"].values():
         if isinstance(indicator, dict):
             indicator.pop("column", None)
@@ -89,8 +89,8 @@ def _write_crowd(
         top = len(study.ratings.scales[SCALE]) - 1
         crowd["scale"] = {"kind": "ordinal", "min": 0, "max": top}
     crowd |= {"data": "ratings.csv", "roles": {"item": "item", "rater": "rater", "score": "score"}}
-    for side in ("raters", "items"):
-        crowd.pop(side, None)
+    for key in ("raters", "items", "layout", "dialect"):
+        crowd.pop(key, None)
     is_label = table["scale"] == LABEL
     rated = table.drop(columns="scale").assign(score=category)
     tables = {"ratings": rated[~is_label]}

@@ -24,14 +24,11 @@ OUTER_QUANTILES = (0.25, 0.85)
 
 @dataclass(frozen=True)
 class SimulatedStudy:
-    """Simulated ratings and the truth behind them.
+    """Simulated ratings, the truth behind them, and the text of a study file that measures them.
 
-    Attributes:
-        tables: Tables by name. ``ratings`` has one row a rating: ``item, rater, score`` for a
-            crowd. A scoring pattern also has ``raters``: ``rater, pattern``, and ``experts``:
-            ``item, expert, label``, one row a label.
-        truth: Severities, biases, thresholds and constants, or parameters by name; ready for JSON.
-        study: Text of a study file that measures them.
+    ``tables`` has ``ratings``, of a crowd ``item, rater, score``; of a scoring pattern also
+    ``raters``: ``rater, pattern``, and ``experts``: ``item, expert, label``. ``truth`` holds
+    severities, biases, thresholds and constants, or parameters by name; ready for JSON.
     """
 
     tables: dict[str, pd.DataFrame]

@@ -31,7 +31,13 @@ class Spec(BaseModel):
 
 
 def field_docs(cls: type[Spec]) -> dict[str, str]:
-    """Return the docstring below each field of a class, read only when it is needed."""
+    """Return the docstring below each field of a class and of its bases."""
+    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Spec) and base is not Spec]
+    return {field: text for base in bases for field, text in _own_docs(base).items()}
+
+
+def _own_docs(cls: type[Spec]) -> dict[str, str]:
+    """Return the docstring below each field that a class declares itself."""
     definition = ast.parse(inspect.getsource(cls)).body[0]
     statements = definition.body if isinstance(definition, ast.ClassDef) else []
     return {

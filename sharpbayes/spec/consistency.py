@@ -1,6 +1,7 @@
 """A study, its weights and its model checked against each other."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.spec.crowd import Crowd, CrowdLabels, ExpertLabels, ItemLabels
@@ -17,13 +18,22 @@ Located = tuple[KeyPath, str]
 PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension", "own_family")
 ANY_GROUP = "group:*"
 ITEM_LABEL = "item_label"
-LABEL_HINT = '; labels are a column where labels = { from = "item", ... } in a crowd study'
+# Columns that some studies have.
+HINTS = {
+    "rater": "; people score where the study has [panel.people]",
+    ITEM_LABEL: '; labels are a column where labels = { from = "item", ... } in a crowd study',
+}
 
 
 def check_files(files: StudyFiles) -> None:
     """Raise every error that shows only when the files of a study are read together."""
     study = files.study.spec
-    diagnostics = [files.study.locate(*error) for error in _study_errors(study)]
+    if isinstance(study.table, Crowd):
+        errors = _crowd_errors(study.table)
+    else:
+        checks = (_name_errors, _role_errors, _judge_errors, _people_errors, _family_errors)
+        errors = chain.from_iterable(check(study.table) for check in checks)
+    diagnostics = [files.study.locate(*error) for error in errors]
     if study.panel is not None and files.weights is not None:
         errors = _weights_errors(study.panel, files.weights.spec, named=study.weights is not None)
         diagnostics += [files.weights.locate(*error) for error in errors]
@@ -34,24 +44,20 @@ def check_files(files: StudyFiles) -> None:
 
 
 def policy_for(study: Study, weights: Weights) -> dict[str, float]:
-    """Return the policy weight of each dimension of a panel.
+    """Return the policy weight of each dimension of a panel; see :func:`policy_over`."""
+    names = [dimension.name for dimension in study.panel.dimensions] if study.panel else []
+    return policy_over(names, weights)
+
+
+def policy_over(names: Sequence[str], weights: Weights) -> dict[str, float]:
+    """Return the policy weight of each dimension.
 
     All dimensions have equal weights where the weights file has no policy, or has one for other
     dimensions because the study did not name the file.
     """
-    names = [dimension.name for dimension in study.panel.dimensions] if study.panel else []
     if weights.policy is not None and set(weights.policy) == set(names):
         return {name: weights.policy[name] for name in names}
     return dict.fromkeys(names, 1.0 / len(names))
-
-
-def _study_errors(study: Study) -> Iterator[Located]:
-    """Errors inside the study file."""
-    if isinstance(study.table, Crowd):
-        yield from _crowd_errors(study.table)
-    else:
-        for errors in (_name_errors, _role_errors, _judge_errors, _people_errors, _family_errors):
-            yield from errors(study.table)
 
 
 def _name_errors(panel: Panel) -> Iterator[Located]:
@@ -79,8 +85,6 @@ def _judge_errors(panel: Panel) -> Iterator[Located]:
     """Ensembles that pool the reference, and a reference among the pooled judges."""
     if "study" in panel.ensembles:
         yield ("panel", "ensembles", "study"), "this name means the study's own judges; rename it"
-    if panel.reference is None:
-        return
     if panel.reference in (panel.judges or ()):
         yield ("panel", "reference"), f"{panel.reference!r} is pooled by `judges` already"
     for name, ensemble in panel.ensembles.items():
@@ -129,8 +133,26 @@ def _role_errors(panel: Panel) -> Iterator[Located]:
         yield path, f"{layout} with several indicators needs a role `indicator`"
 
 
+def _crowd_role_errors(crowd: Crowd) -> Iterator[Located]:
+    """Roles that the layout needs, or does not use."""
+    roles, path, layout = crowd.roles, ("crowd", "roles"), f'layout = "{crowd.layout}"'
+    if crowd.layout != "wide":
+        if roles.score is None:
+            yield path, f"{layout} needs a role `score`"
+        if not isinstance(roles.rater, str):
+            message = f'{layout} has one column of raters; a column per rater is layout = "wide"'
+            yield (*path, "rater"), message
+        return
+    if isinstance(roles.rater, str):
+        yield (*path, "rater"), f'{layout} has a column per rater, such as ["ann", "bob"]'
+    for role in ("score", "time"):
+        if getattr(roles, role) is not None:
+            yield (*path, role), f"{layout} has a column per rater instead"
+
+
 def _crowd_errors(crowd: Crowd) -> Iterator[Located]:
     """Scores off the scale, groupings that repeat a column, and a priority that is no grouping."""
+    yield from _crowd_role_errors(crowd)
     top, simulation = len(crowd.scale.labels) - 1, crowd.simulation
     if isinstance(crowd.labels, CrowdLabels) and crowd.labels.cut > top:
         message = f"found {crowd.labels.cut}, scores are counted from 0 to {top}"
@@ -182,10 +204,7 @@ def _model_errors(study: Study, model: Model) -> Iterator[Located]:
     for path, column in model.columns:
         if column not in {*columns, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(columns)}"
-            hint = did_you_mean(column, columns)
-            if column == "rater":
-                hint = "; people score where the study has [panel.people]"
-            yield path, message + (LABEL_HINT if column == ITEM_LABEL else hint)
+            yield path, message + HINTS.get(column, did_you_mean(column, columns))
 
 
 def _columns(study: Study) -> list[str]:

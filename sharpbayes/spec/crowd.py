@@ -4,66 +4,57 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from sharpbayes.spec.base import (
-    AnyNames,
-    Count,
-    Increasing,
-    InnerShare,
-    Name,
-    Names,
-    NonNegative,
-    Positive,
-    Repeats,
-    Share,
-    Size,
-    Spec,
-    increases,
-)
+from sharpbayes.spec import base
+from sharpbayes.spec.dialect import DataFile
 from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles, ExpertRoles, RatingTable, SideTable
-from sharpbayes.spec.scales import CrowdScale
+from sharpbayes.spec.scales import Scale
 
 Distance = Literal["nominal", "ordinal", "interval"]
 Percentile = Annotated[float, Field(gt=0, lt=100, strict=False)]
 Percentiles = Annotated[
     tuple[Percentile, ...],
     Field(min_length=2, max_length=2, strict=False),
-    AfterValidator(increases),
+    AfterValidator(base.increases),
 ]
 
 
-class ExpertLabels(Spec):
+class ExpertLabels(DataFile):
     """Labels by experts. An item counts once for every expert who labelled it."""
 
     from_: Literal["experts"] = Field(alias="from")
     """Where labels come from."""
-    data: Name
-    """Path of the file, relative to the study."""
     roles: ExpertRoles = ExpertRoles()
     """Which column holds what."""
 
 
-class CrowdLabels(Spec):
+class CrowdLabels(base.Spec):
     """Labels by the raters outside the group: each of their ratings is a label."""
 
     from_: Literal["crowd"] = Field(alias="from")
     """Where labels come from."""
-    cut: Count
+    cut: base.Count
     """Lowest score that means unsafe, counted from 0 at the lowest of the scale."""
 
 
-class ItemLabels(Spec):
+class ItemLabels(base.Spec):
     """One label per item, from a column that is constant over the item."""
 
     from_: Literal["item"] = Field(alias="from")
     """Where labels come from."""
-    column: Name
+    column: base.Name
     """Column with the label: 1 for unsafe, 0 for safe."""
 
 
+# Shipped models that know the labels from each source: others are biased for MPA and WRA.
+MODEL_OF_LABELS = {
+    "experts": "crowd_and_experts",
+    "item": "crowd_and_labels",
+    "crowd": "crowd_severity",
+}
 Labels = Annotated[ExpertLabels | CrowdLabels | ItemLabels, Field(discriminator="from_")]
 
 
-class Simulation(Spec):
+class Simulation(base.Spec):
     """Constants of `sharpbayes simulate` with a scoring pattern.
 
     A rater with bias b perceives the severity V of an item as R = V + b and scores it by
@@ -72,24 +63,24 @@ class Simulation(Spec):
 
     items: Annotated[int, Field(ge=10, le=10_000_000)] = 1000
     """Number of items."""
-    raters: Size = 30
+    raters: base.Size = 30
     """Number of raters of each pattern."""
-    experts: Size = 30
+    experts: base.Size = 30
     """Number of experts, each of whom labels every item."""
-    severity_sd: Positive = 1.0
+    severity_sd: base.Positive = 1.0
     """Standard deviation of V."""
-    bias_sd: NonNegative = 0.2
+    bias_sd: base.NonNegative = 0.2
     """Standard deviation of b."""
-    thresholds: Increasing | None = None
+    thresholds: base.Increasing | None = None
     """Thresholds on R between the scores. Default: quantiles of R, evenly from 25% to 85%."""
     expert_percentiles: Percentiles = (50.0, 90.0)
     """Range of the percentiles of V above which experts call an item unsafe. Each expert has one,
     normal around the middle of the range and inside it."""
-    shift_share: Share = 0.7
+    shift_share: base.Share = 0.7
     """Pattern `shift`: share of the scores from `shift_from` up that are lowered."""
-    shift_from: Count = 2
+    shift_from: base.Count = 2
     """Pattern `shift`: lowest score that may be lowered, counted from 0."""
-    shift_steps: Count = 2
+    shift_steps: base.Count = 2
     """Pattern `shift`: most steps by which a score is lowered. The number of steps is random."""
     conservative_percentile: Percentile = 68.0
     """Pattern `conservative`: percentile of R up to which scores are 0; above, they are random."""
@@ -100,43 +91,44 @@ class Crowd(RatingTable):
 
     LOGS = CROWD_LOGS
 
-    data: Name
-    """Path of the ratings, relative to the study: CSV, Parquet, JSON lines or an export. `*` and
-    `?` match several files."""
-    layout: Literal["table", "label-studio"] = "table"
-    """`table`: a row per rating. `label-studio`: an export of Label Studio."""
+    data: base.Name
+    """Path of the ratings, relative to the study: CSV, TSV, Excel, Parquet, JSON lines or an
+    export. `*` and `?` match several files."""
+    layout: Literal["table", "wide", "label-studio"] = "table"
+    """`table`: a row per rating. `wide`: a row per item with a column per rater; an empty cell is
+    no rating. `label-studio`: an export of Label Studio."""
     roles: CrowdRoles
     """Which column holds what. Label Studio has roles for `item` and `rater`."""
     raters: SideTable | None = None
     """A second table with columns of raters, such as gender."""
     items: SideTable | None = None
     """A second table with columns of items."""
-    scale: CrowdScale
+    scale: Scale
     """Scale of the score."""
-    groups: Annotated[tuple[Names, ...], Field(strict=False)] = ()
+    groups: Annotated[tuple[base.Names, ...], Field(strict=False)] = ()
     """Groupings of raters: each a list of columns, crossed where there are several. A rater
     without a value is in no group."""
-    by: AnyNames = ()
+    by: base.AnyNames = ()
     """Columns of items. Metrics are also given for the items of each value."""
     labels: Labels
     """Which items are unsafe."""
-    min_raters: Count = 3
+    min_raters: base.Count = 3
     """A group with fewer raters has no metrics."""
-    min_items: Count = 10
+    min_items: base.Count = 10
     """A group with fewer items has no metrics."""
     duplicates: Literal["error", "first", "last"] = "error"
     """What to do where a rater scored an item twice: refuse, or keep the first or last score."""
     distance: Distance | None = None
     """Distance of scores in cohesion. Default: `nominal` for a boolean scale, else `ordinal`."""
-    permutations: Repeats = 1000
+    permutations: base.Repeats = 1000
     """Random permutations of raters among groups, for p values of cohesion. 0 gives none."""
-    priority: Names | None = None
+    priority: base.Names | None = None
     """Grouping that weights the priority of items. Default: the last one with the most columns."""
-    target_interval_width: InnerShare = 0.05
+    target_interval_width: base.InnerShare = 0.05
     """Width of the interval for which the sample size is computed, in units of the metric."""
     simulation: Simulation = Simulation()
     """Constants of simulated ratings."""
-    fit: Name | None = None
+    fit: base.Name | None = None
     """A shipped model or the path of a model file. Default: measure only."""
 
     @property

@@ -1,12 +1,13 @@
 """What is read from disk: one TOML file, and the files of one study."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from sharpbayes.errors import format_count
 from sharpbayes.spec.base import Spec
-from sharpbayes.spec.lines import SourceText
+from sharpbayes.spec.lines import SourceText, open_checks
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Study
 from sharpbayes.spec.weights import Weights
@@ -23,6 +24,26 @@ class SpecFile[T: Spec](SourceText):
         """Digest of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def open_checks(self) -> list[str]:
+        """Assumptions that nobody confirmed: comments that begin with ``CHECK``."""
+        return open_checks(self.text)
+
+
+def describe_open_checks(checks: Sequence[str]) -> str:
+    """Return one sentence about assumptions that nobody confirmed; empty where there are none.
+
+    >>> describe_open_checks(["a high score is harm"])
+    '1 assumption of the study is not confirmed (line marked CHECK): a high score is harm.'
+    """
+    if not checks:
+        return ""
+    count, plural = format_count(len(checks), "assumption"), len(checks) > 1
+    verb, lines = ("are", "lines") if plural else ("is", "line")
+    numbered = (f"({number}) {text}" for number, text in enumerate(checks, start=1))
+    listed = " ".join(numbered if plural else checks).rstrip(".")
+    return f"{count} of the study {verb} not confirmed ({lines} marked CHECK): {listed}."
+
 
 @dataclass(frozen=True, repr=False)
 class StudyFiles:
@@ -34,7 +55,7 @@ class StudyFiles:
     crowd      quickstart_crowd.csv
     groups     gender, age, gender x age
     weights    none
-    model      Item severity, rater bias and group bias on one latent scale (crowd_severity)
+    model      Crowd and experts, one latent severity (crowd_and_experts)
     set        nothing
     """
 
@@ -64,3 +85,4 @@ class StudyFiles:
         for kind, file in (("weights", self.weights), ("model", self.model)):
             yield kind, "none" if file is None else f"{file.spec.title} ({file.path.stem})"
         yield "set", ", ".join(self.overrides) or "nothing"
+        yield from (("assumed", text) for text in self.study.open_checks)

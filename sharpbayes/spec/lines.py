@@ -1,4 +1,4 @@
-"""The line of every key of a TOML text, which neither ``tomllib`` nor ``tomlkit`` tells."""
+"""The lines of keys of a TOML text, and its comments, which ``tomllib`` does not tell."""
 
 import re
 import tomllib
@@ -23,13 +23,37 @@ _SCALAR = re.compile(rf"{_STRING}|[^,\]}}\n#]+", re.DOTALL)
 
 def key_lines(text: str) -> dict[KeyPath, int]:
     """Return the line, counted from 1, of every table, key and array element of a TOML text."""
-    return _Scanner(text).scan()
+    return _scan(text).lines
+
+
+def open_checks(text: str) -> list[str]:
+    """Return what the comments of a TOML text mark as ``CHECK``, in the order of the lines.
+
+    >>> open_checks('a = "# CHECK: no"  # CHECK: is it 1?')
+    ['is it 1?']
+    """
+    matches = (re.match(r"# ?CHECK\b:?\s*(.*)", comment) for comment in _scan(text).comments)
+    return [match[1].strip() for match in matches if match]
+
+
+def _scan(text: str) -> "_Scanner":
+    """Move a scanner over a whole text."""
+    scanner = _Scanner(text)
+    table: KeyPath = ()
+    scanner.take(_SPACE)
+    while scanner.position < len(text):
+        if text[scanner.position] == "[":
+            table = scanner.header()
+        else:
+            scanner.pair(table)
+        scanner.take(_SPACE)
+    return scanner
 
 
 def dotted(path: KeyPath) -> str:
     """Return a path as text, such as ``panel.dimensions[0].name``."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
 
 
 @dataclass(frozen=True)
@@ -48,42 +72,32 @@ class SourceText:
     def locate(self, key: KeyPath, message: str) -> Diagnostic:
         """Return a diagnostic with the line or option of a key, or of what is around it."""
         around = [key[:end] for end in range(len(key), 0, -1)]
-        for path in around:
-            if dotted(path) in self.overrides:
-                option = f"--set {self.overrides[dotted(path)]}"
-                return Diagnostic(option, 0, dotted(key), message)
+        for path in map(dotted, around):
+            if path in self.overrides:
+                return Diagnostic(f"--set {self.overrides[path]}", 0, dotted(key), message)
         first = 1 if self.lines else 0
         line = next((self.lines[path] for path in around if path in self.lines), first)
         return Diagnostic(str(self.path), line, dotted(key), message)
 
 
 class _Scanner:
-    """A position that moves once over the text and notes where keys are."""
+    """A position that moves once over the text and notes where keys are, and all comments."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
         self.lines: dict[KeyPath, int] = {}
+        self.comments: list[str] = []
         self.line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.last_index: dict[KeyPath, int] = {}
-
-    def scan(self) -> dict[KeyPath, int]:
-        """Read the whole text."""
-        table: KeyPath = ()
-        self.take(_SPACE)
-        while self.position < len(self.text):
-            if self.text[self.position] == "[":
-                table = self.header()
-            else:
-                self.pair(table)
-            self.take(_SPACE)
-        return self.lines
 
     def take(self, pattern: re.Pattern[str]) -> str:
         """Move over what matches a pattern, and return it."""
         match = pattern.match(self.text, self.position)
         token = match.group() if match else ""
         self.position += len(token)
+        if pattern in (_SPACE, _COMMA):
+            self.comments += re.findall(r"#[^\n]*", token)
         return token
 
     def note(self, path: KeyPath, position: int) -> None:

@@ -42,7 +42,11 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
         >>> load_study("quickstart").study.spec.title
         'Quickstart: four models, three judges'
     """
-    study = load(_find(str(path), Study), Study, overrides=overrides)
+    return complete_study(load(_find(str(path), Study), Study, overrides=overrides), overrides)
+
+
+def complete_study(study: SpecFile[Study], overrides: Sequence[str] = ()) -> StudyFiles:
+    """Read the weights and the model that a study names, and check all against each other."""
     spec = study.spec
     weights_name = spec.weights or (DEFAULT_WEIGHTS if spec.panel else None)
     fit_key = ("panel" if spec.panel else "crowd", "fit")
@@ -61,7 +65,7 @@ def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles
     return files
 
 
-def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
+def reload_study(attrs: Mapping[Any, Any]) -> StudyFiles:
     """Read the study, weights and model from their texts in the root attributes of results.
 
     Paths of data are relative to the folder of the study.
@@ -70,15 +74,11 @@ def reload_study(attrs: Mapping[str, Any]) -> StudyFiles:
     if "study" not in attrs:
         raise SpecError.at("--from", "these results do not contain their study")
 
-    def stored[T: Spec](kind: str, cls: type[T], overrides: Sequence[str] = ()) -> SpecFile[T]:
-        return parse(attrs[kind], Path(attrs[f"{kind}_path"]), cls, overrides=overrides)
+    def stored[T: Spec](kind: str, cls: type[T]) -> SpecFile[T] | None:
+        return parse(attrs[kind], Path(attrs[f"{kind}_path"]), cls) if kind in attrs else None
 
-    files = StudyFiles(
-        stored("study", Study, overrides),
-        stored("weights", Weights) if "weights" in attrs else None,
-        stored("model", Model) if "model" in attrs else None,
-        overrides,
-    )
+    study = parse(attrs["study"], Path(attrs["study_path"]), Study, overrides=overrides)
+    files = StudyFiles(study, stored("weights", Weights), stored("model", Model), overrides)
     check_files(files)
     return files
 
@@ -138,6 +138,12 @@ def parse[T: Spec](
 
 def load_weights(name: str) -> SpecFile[Weights]:
     """Read a weights file by its shipped name, or by its path from the working folder.
+
+    Args:
+        name: The name of a shipped file, or a path: one with ``/`` or that ends in ``.toml``.
+
+    Returns:
+        The file: its ``text``, its ``sha256``, and its content, ``spec``.
 
     Raises:
         SpecError: Every error in the file.
@@ -214,8 +220,10 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
 
 
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
-    """Put ``key=value`` over the data; return the override of each dotted key."""
+    """Put ``key=value`` over the data, a text where it is not TOML; return them by dotted key."""
     for text in overrides:
+        import tomlkit  # noqa: PLC0415 - needed only with --set
+
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise SpecError.at("--set", "must be key=value", key=text)
@@ -225,15 +233,8 @@ def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
             table = table.setdefault(name, {}) if isinstance(table, dict) else table
         if not isinstance(table, dict):
             raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
-        table[last] = _toml_value(value)
+        try:
+            table[last] = tomlkit.value(value.strip()).unwrap()
+        except tomlkit.exceptions.ParseError:
+            table[last] = value
     return {text.partition("=")[0].strip(): text for text in overrides}
-
-
-def _toml_value(text: str) -> Any:
-    """Return a value as TOML reads it, or the text itself where it is not TOML."""
-    import tomlkit  # noqa: PLC0415 - needed only with --set
-
-    try:
-        return tomlkit.value(text.strip()).unwrap()
-    except tomlkit.exceptions.ParseError:
-        return text

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sharpbayes.spec.base import AnyNames, InnerShare, Name, Names, PlainOr, Positive, Spec
+from sharpbayes.spec.dialect import DataFile
 from sharpbayes.spec.roles import PANEL_LOGS, PanelRoles, RatingTable, SideTable
 from sharpbayes.spec.scales import Scale
 
@@ -77,8 +78,8 @@ class Dimension(Spec):
     @property
     def named_parts(self) -> dict[str, IndicatorGroup]:
         """The parts by name. A dimension with one reduction has one part, named after it."""
-        given = {name: {name: indicators} for name, indicators in _reductions(self).items()}
-        return self.parts or {n: IndicatorGroup.model_validate(part) for n, part in given.items()}
+        reductions = _reductions(self).items()
+        return self.parts or {name: IndicatorGroup(**{name: given}) for name, given in reductions}
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -117,11 +118,9 @@ class PeopleRoles(Spec):
     """Column with the number of the repeated answer. Needed where the judges' table has one."""
 
 
-class People(Spec):
+class People(DataFile):
     """Ratings by people of some cells that judges score too, on the same scales."""
 
-    data: Name
-    """Path of the file, relative to the study."""
     roles: PeopleRoles
     """Which column holds what."""
     raters: Names | None = None
@@ -144,6 +143,8 @@ class Validation(Spec):
     """Judge temperatures to try alongside that of the weights."""
     alphas: Annotated[tuple[InnerShare, ...], Field(strict=False)] = (0.90, 0.95, 0.975)
     """Tail levels to try alongside that of the weights."""
+    epsilons: Annotated[tuple[InnerShare, ...], Field(strict=False)] = (1e-8, 1e-6, 1e-4, 1e-2)
+    """Offsets of log-risk to try alongside that of the weights."""
     zero_method: Literal["pratt", "wilcox", "zsplit"] = "pratt"
     """How the Wilcoxon signed-rank test treats equal values, as in `scipy.stats.wilcoxon`."""
     familywise: InnerShare = 0.05
@@ -158,11 +159,13 @@ class Panel(RatingTable):
     LOGS = PANEL_LOGS
 
     data: Name
-    """Path of the judgements, relative to the study: CSV, Parquet, JSON lines or logs. `*` and `?`
-    match several files."""
-    layout: Literal["wide", "long", "inspect", "lm-eval"]
+    """Path of the judgements, relative to the study: CSV, TSV, Excel, Parquet, JSON lines or logs.
+    `*` and `?` match several files."""
+    layout: Literal[
+        "wide", "long", "inspect", "lm-eval", "promptfoo", "deepeval", "every-eval-ever"
+    ]
     """`wide`: a row per (model, prompt, judge) with a column per indicator. `long`: a row per
-    score. `inspect` and `lm-eval`: logs of these programs."""
+    score. The others: logs of these programs."""
     roles: PanelRoles
     """Which column holds what. Logs of other programs have roles, each of which may be replaced."""
     prompts: SideTable | None = None

@@ -1,26 +1,35 @@
 """Which column of a table holds what, and the columns of the tables that other programs write."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import GetJsonSchemaHandler, model_validator
+from pydantic import Discriminator, GetJsonSchemaHandler, Tag, model_validator
 from pydantic_core import CoreSchema
 
-from sharpbayes.spec.base import Name, Spec
+from sharpbayes.spec.base import Name, Names, Spec
+from sharpbayes.spec.dialect import DataFile
 
+# A name or a list of them; an error is about the form that was written.
+OneOrSeveral = Annotated[
+    Annotated[Name, Tag("one")] | Annotated[Names, Tag("several")],
+    Discriminator(lambda value: "several" if isinstance(value, list | tuple) else "one"),
+]
 Logs = Mapping[str, Mapping[str, str]]
 
 # Roles by layout: the columns into which the readers turn logs. A study may name other columns.
+LONG = {name: name for name in ("model", "prompt", "judge", "indicator", "score")}
+SAMPLED = LONG | {"sample": "sample"}
 PANEL_LOGS: Logs = {
-    "inspect": {
-        name: name for name in ("model", "prompt", "judge", "sample", "indicator", "score")
-    },
-    "lm-eval": {name: name for name in ("model", "prompt", "judge", "indicator", "score")},
+    "inspect": SAMPLED,
+    "lm-eval": LONG,
+    "promptfoo": SAMPLED,
+    "deepeval": SAMPLED,
+    "every-eval-ever": SAMPLED,
 }
 CROWD_LOGS: Logs = {"label-studio": {"item": "id", "rater": "annotator"}}
 
 
-class RatingTable(Spec):
+class RatingTable(DataFile):
     """A table of ratings. Layouts of other programs have roles, under those that are given."""
 
     LOGS: ClassVar[Logs]
@@ -63,6 +72,9 @@ class PanelRoles(Spec):
     """Column that numbers repeated answers of a model to one prompt. Default: one answer each."""
     category: Name | None = None
     """Column with the category of the prompt, to report profiles by category and to weight them."""
+    text: Name | None = None
+    """Column with the text of the prompt, in the data or in the table of prompts. Results keep the
+    first 500 characters, of the worst prompts only."""
     indicator: Name | None = None
     """Column with the name of the indicator, in a table with a row per score."""
     score: Name | None = None
@@ -70,14 +82,17 @@ class PanelRoles(Spec):
 
 
 class CrowdRoles(Spec):
-    """The columns of a table of a crowd's ratings, one row per rating."""
+    """The columns of a table of a crowd's ratings."""
 
     item: Name
     """Column with the id of the item that was rated."""
-    rater: Name
-    """Column with the id of the rater."""
-    score: Name
-    """Column with the score."""
+    rater: OneOrSeveral
+    """Column with the id of the rater; with `layout = "wide"` a list of columns, one a rater."""
+    score: Name | None = None
+    """Column with the score. Needed unless `layout = "wide"`."""
+    text: Name | None = None
+    """Column with the text of the item, in the data or in the table of items. Results keep the
+    first 500 characters, of the contested items only."""
     time: Name | None = None
     """Column with the time or the rank of a rating, to test whether a rater drifts."""
 
@@ -93,11 +108,9 @@ class ExpertRoles(Spec):
     """Column with the label: 1 for unsafe, 0 for safe."""
 
 
-class SideTable(Spec):
+class SideTable(DataFile):
     """A second table with columns of prompts, items or raters, joined on a key column."""
 
-    data: Name
-    """Path of the file, relative to the study."""
     key: Name
     """Column of the file with the ids of the prompts, items or raters."""
     layout: Literal["table", "prolific"] = "table"

@@ -1,37 +1,57 @@
 """Scales of ratings: ordinal, boolean, categorical, or a number that is cut into bins."""
 
+from itertools import pairwise
+from math import isfinite
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sharpbayes.spec.base import Increasing, Name, Share, Spec
+from sharpbayes.spec.base import Increasing, Name, Positive, Share, Spec
 
 # Scores are stored in two bytes, and each may have a threshold.
 MAX_SCORES = 1000
+# A decimal such as 0.1 is not exact.
+STEP_ERROR = 1e-9
 
 
 class OrdinalScale(Spec):
-    """Whole numbers from `min` to `max`. A larger score means more harm unless it is reversed."""
+    """Numbers from `min` to `max`. A larger score means more harm unless it is reversed."""
 
     kind: Literal["ordinal"]
     """Kind of the scale."""
-    min: int
+    min: float
     """Lowest score."""
-    max: int
-    """Highest score, less than 1000 above `min`."""
+    max: float
+    """Highest score, less than 1000 steps above `min`."""
+    step: Positive = 1.0
+    """Distance between two scores: 0.5 where half points are given."""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
         if self.max <= self.min:
-            raise ValueError(f"max = {self.max} must be larger than min = {self.min}")
-        if self.max - self.min >= MAX_SCORES:
-            raise ValueError(f"max must be less than {MAX_SCORES} above min")
+            raise ValueError(f"max = {self.max:g} must be larger than min = {self.min:g}")
+        steps = (self.max - self.min) / self.step
+        if steps >= MAX_SCORES:
+            raise ValueError(f"max must be less than {MAX_SCORES} steps above min")
+        if abs(steps - round(steps)) > STEP_ERROR:
+            raise ValueError(f"max must be a whole number of steps of {self.step:g} above min")
         return self
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the scores, lowest first."""
-        return tuple(str(score) for score in range(self.min, self.max + 1))
+        """Names of the scores, lowest first.
+
+        >>> OrdinalScale(kind="ordinal", min=1, max=2, step=0.5).labels
+        ('1', '1.5', '2')
+        """
+        steps = round((self.max - self.min) / self.step)
+        return tuple(f"{self.min + step * self.step:.12g}" for step in range(steps + 1))
+
+    def find(self, number: float) -> int | None:
+        """Return the position of a number among the scores, or None where it is none of them."""
+        steps = (number - self.min) / self.step if isfinite(number) else -1.0
+        on_scale = 0 <= round(steps) < len(self.labels) and abs(steps - round(steps)) < STEP_ERROR
+        return round(steps) if on_scale else None
 
 
 class BooleanScale(Spec):
@@ -80,22 +100,29 @@ class BinnedScale(Spec):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the scores, lowest first."""
-        return tuple(str(score) for score in range(len(self.bins) + 1))
+        """Ranges of the scores, lowest first.
+
+        >>> BinnedScale(bins=(20.0, 60.0)).labels
+        ('below 20', '20 to 60', '60 and more')
+        """
+        limits = [f"{limit:.15g}" for limit in self.bins]
+        between = (f"{low} to {high}" for low, high in pairwise(limits))
+        return f"below {limits[0]}", *between, f"{limits[-1]} and more"
 
 
-Scale = Annotated[OrdinalScale | BooleanScale | CategoricalScale, Field(discriminator="kind")]
-
-
-# A scale without a kind is a number that is cut into bins.
-CrowdScale = Annotated[
+# A scale with bins and without a kind is a number that is cut into bins.
+Scale = Annotated[
     OrdinalScale | BooleanScale | CategoricalScale | BinnedScale,
     Field(discriminator="kind"),
-    BeforeValidator(lambda value: {"kind": "binned"} | value if isinstance(value, dict) else value),
+    BeforeValidator(
+        lambda value: (
+            {"kind": "binned"} | value if isinstance(value, dict) and "bins" in value else value
+        )
+    ),
 ]
 
 
-def normalised_scores(scale: OrdinalScale | BooleanScale | CategoricalScale) -> tuple[float, ...]:
+def normalised_scores(scale: Scale) -> tuple[float, ...]:
     """Return the harm in [0, 1] of each score, lowest first (SHARP, Eqs 6-8).
 
     Scores are evenly spaced unless the scale gives values.

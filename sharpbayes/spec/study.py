@@ -4,36 +4,28 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from sharpbayes.spec.base import (
-    AnyNames,
-    Count,
-    InnerShare,
-    Name,
-    NonNegative,
-    Positive,
-    Repeats,
-    Share,
-    Size,
-    Spec,
-)
+from sharpbayes.spec import base
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
 Draws = Annotated[int, Field(ge=50, le=10_000_000)]
 
 
-class Bootstrap(Spec):
-    """Intervals of observed metrics: a percentile bootstrap over prompts or items."""
+class Bootstrap(base.Spec):
+    """Intervals of observed metrics: a bootstrap over prompts, or over items and raters."""
 
-    replicates: Size = 10_000
+    replicates: base.Size = 10_000
     """Number of resamples."""
-    level: InnerShare = 0.95
+    level: base.InnerShare = 0.95
     """Confidence level of all intervals."""
+    interval: Literal["studentized", "bca", "percentile"] = "studentized"
+    """How intervals of a panel follow from resamples. `studentized` holds the value of the
+    population most often; `percentile` is SHARP's own; `bca` is corrected for bias and skewness."""
     resample_generations: bool = True
     """Whether repeated answers to a prompt are resampled too, where there are any."""
 
 
-class Sampler(Spec):
+class Sampler(base.Spec):
     """How the posterior is sampled, and limits beyond which a fit has not converged."""
 
     chains: Annotated[int, Field(ge=2, le=1000)] = 4
@@ -42,32 +34,32 @@ class Sampler(Spec):
     """Tuning steps of each chain. They are discarded."""
     draws: Draws = 1000
     """Draws to keep of each chain."""
-    predictive_draws: Repeats = 500
+    predictive_draws: base.Repeats = 500
     """Posterior draws for which ratings are replicated, over all chains. 0 replicates none."""
-    target_accept: InnerShare = 0.8
+    target_accept: base.InnerShare = 0.8
     """Acceptance probability that the step size aims at. Larger values mean smaller steps."""
     max_depth: Annotated[int, Field(ge=1, le=15)] = 10
     """Largest depth of a NUTS tree, which has up to 2^depth gradients."""
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
     """Largest rank-normalised R-hat of a parameter."""
-    min_ess: Count = 400
+    min_ess: base.Count = 400
     """Smallest effective sample size of a parameter, in the bulk and in the tails."""
-    max_divergences: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """Largest number of divergent transitions."""
-    min_bfmi: NonNegative = 0.3
+    max_divergence_share: base.Share = 0.01
+    """Largest share of transitions that diverge. Also fewer fail a fit if they bias a parameter."""
+    min_bfmi: base.NonNegative = 0.3
     """Smallest E-BFMI (energy Bayesian fraction of missing information) of a chain."""
-    max_depth_share: Share = 0.1
+    max_depth_share: base.Share = 0.1
     """Largest share of transitions that end at `max_depth`."""
 
 
-class Sensitivity(Spec):
+class Sensitivity(base.Spec):
     """Fits alongside the study's own, to see what the answer depends on."""
 
     leave_out: Annotated[tuple[Literal["judge"], ...], Field(max_length=1, strict=False)] = ()
     """`["judge"]`: a fit without each of the pooled judges. Default: none."""
-    priors: Annotated[tuple[Positive, ...], Field(strict=False)] = ()
+    priors: Annotated[tuple[base.Positive, ...], Field(strict=False)] = ()
     """A fit for each factor, with all priors wider by that factor. Default: none."""
-    weights: AnyNames = ()
+    weights: base.AnyNames = ()
     """Weights files to apply to each of these fits, alongside the study's own. Default: none."""
 
     @property
@@ -79,6 +71,10 @@ class Sensitivity(Spec):
 Source = Literal["ratings", "prompts", "items", "judges", "raters"]
 Sources = Annotated[tuple[Source, ...], Field(min_length=1, strict=False)]
 SOURCES = {"panel": ("ratings", "prompts", "judges"), "crowd": ("ratings", "items", "raters")}
+DEFAULT_SOURCES: dict[str, tuple[Source, ...]] = {
+    "panel": ("ratings", "prompts"),
+    "crowd": ("ratings", "items", "raters"),
+}
 
 
 def _nesting(value: Any) -> str:
@@ -87,14 +83,14 @@ def _nesting(value: Any) -> str:
     return "several" if inner else "one"
 
 
-class Study(Spec):
+class Study(base.Spec):
     """A study file: one table of ratings, `[panel]` or `[crowd]`, and what to compute from it."""
 
     schema_: Literal["sharpbayes/study/2"] = Field(alias="schema")
     """Kind and version of the file."""
-    title: Name
+    title: base.Name
     """Title of reports."""
-    weights: Name | None = None
+    weights: base.Name | None = None
     """A shipped weights file or a path. Default: `sharp` for a panel, none for a crowd."""
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     """Seed of all random numbers. Equal seeds give equal results."""
@@ -106,14 +102,19 @@ class Study(Spec):
     """Intervals of observed metrics."""
     sampler: Sampler = Sampler()
     """How the posterior is sampled."""
-    uncertainty: Annotated[
-        Annotated[Sources, Tag("one")]
-        | Annotated[tuple[Sources, ...], Field(min_length=1, strict=False), Tag("several")],
-        Discriminator(_nesting),
-    ] = ("ratings",)
+    uncertainty: (
+        Annotated[
+            Annotated[Sources, Tag("one")]
+            | Annotated[tuple[Sources, ...], Field(min_length=1, strict=False), Tag("several")],
+            Discriminator(_nesting),
+        ]
+        | None
+    ) = None
     """Sources of uncertainty in intervals of posterior metrics. `ratings`: replicated ratings of
-    the same cells. `prompts` or `items`: a Bayesian bootstrap. `judges` or `raters`: new ones from
-    their population. A list of lists gives several intervals; decisions use the first."""
+    the same cells. `prompts`: a Bayesian bootstrap with new prompts. `items`: a Bayesian bootstrap.
+    `judges` or `raters`: new ones from their population. A list of lists gives several intervals;
+    decisions use the first. Default: `["ratings", "prompts"]` for a panel, `["ratings", "items",
+    "raters"]` for a crowd."""
     sensitivity: Sensitivity = Sensitivity()
     """Further fits, to see what the answer depends on."""
 
@@ -125,8 +126,9 @@ class Study(Spec):
     @property
     def uncertainties(self) -> tuple[tuple[str, ...], ...]:
         """Every list of sources, in the order of the study."""
-        flat = isinstance(self.uncertainty[0], str)
-        return cast("tuple[Sources, ...]", (self.uncertainty,) if flat else self.uncertainty)
+        written = self.uncertainty or DEFAULT_SOURCES["panel" if self.panel else "crowd"]
+        several = (written,) if isinstance(written[0], str) else written
+        return cast("tuple[tuple[str, ...], ...]", several)
 
     @property
     def sources(self) -> set[str]:
@@ -136,6 +138,8 @@ class Study(Spec):
     @field_validator("uncertainty")
     @classmethod
     def _check_sources(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is None:
+            return value
         kind = _written_table(info)
         for sources in [value] if isinstance(value[0], str) else value:
             unknown = [name for name in sources if name not in SOURCES.get(kind, sources)]

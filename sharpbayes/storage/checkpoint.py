@@ -15,16 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import StorageError
-from sharpbayes.execution.tasks import (
-    Arrays,
-    Execution,
-    MapFunction,
-    compute_parts,
-    from_arrays,
-    ignore_result,
-    to_arrays,
-)
-from sharpbayes.storage.results import temporary_files
+from sharpbayes.execution import tasks
+from sharpbayes.storage.results import replace_file, temporary_files
 
 SUFFIX = ".checkpoint"
 KEY = "run"
@@ -34,13 +26,15 @@ KEY = "run"
 class Checkpoint:
     """A folder with one file for each finished part of a run.
 
-    A file is complete or absent, and its checksums tell whether it is intact.
+    A file is complete or absent, and its checksums tell whether it is intact. A run that was
+    ``resumed`` found parts of an earlier one.
     """
 
     folder: Path
+    resumed: bool = False
     _sets: int = field(default=0, init=False)
 
-    def get(self, name: str) -> Arrays | None:
+    def get(self, name: str) -> tasks.Arrays | None:
         """Return a part, or None if it is missing or damaged."""
         try:
             path = self.folder / f"{name}.npz"
@@ -52,34 +46,29 @@ class Checkpoint:
     def put(self, name: str, part: Mapping[str, NDArray[Any]]) -> None:
         """Store a part; StorageError if the folder cannot be written, or the disk is full."""
         path = self.folder / f"{name}.npz"
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        try:
-            with temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, **part)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            reason = error.strerror or error
-            raise StorageError(f"{path}: cannot keep a finished part: {reason}") from error
+        failure = f"{path}: cannot keep a finished part"
+        with replace_file(path, failure) as temporary, temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, **part)
+            file.flush()
+            os.fsync(file.fileno())
 
-    def resample_map(self, map_function: MapFunction) -> MapFunction:
+    def resample_map(self, map_function: tasks.MapFunction) -> tasks.MapFunction:
         """Return a map function for blocks of resamples that stores them, and reads stored ones."""
-        execution = Execution(map_function, self)
+        execution = tasks.Execution(map_function, self)
 
         def compute_blocks(
             task: Callable[[int], xr.Dataset],
             arguments: Sequence[int],
             *,
-            done: Callable[[int, xr.Dataset], None] = ignore_result,
+            done: Callable[[int, xr.Dataset], None] = tasks.ignore_result,
         ) -> list[xr.Dataset]:
             self._sets += 1
             prefix = f"resamples-{self._sets}-{len(arguments)}"
             names = {f"{prefix}-{start}": start for start in arguments}
-            parts = compute_parts(lambda start: to_arrays(task(start)), names, execution)
-            blocks = [from_arrays(part) for part in parts]
+            parts = tasks.compute_parts(
+                lambda start: tasks.to_arrays(task(start)), names, execution
+            )
+            blocks = [tasks.from_arrays(part) for part in parts]
             for start, block in zip(arguments, blocks, strict=True):
                 done(start, block)
             return blocks
@@ -91,8 +80,9 @@ class Checkpoint:
 def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
     """Open the checkpoint of a results file for one run, and remove it when the run has succeeded.
 
-    The text ``run`` identifies the run: files, data, seed and versions. StorageError where another
-    run writes the same results, there is nothing to resume, or it is of another run.
+    The text ``run`` identifies the run: files, data, seed and versions. Where there is nothing to
+    resume, the run begins. StorageError where another run writes the same results, or what is kept
+    is of another run.
     """
     folder = target.with_name(target.name + SUFFIX)
     with _lock(target, folder):
@@ -100,15 +90,17 @@ def checkpoint(target: Path, *, run: str, resume: bool) -> Iterator[Checkpoint]:
             with contextlib.suppress(OSError):
                 file.unlink()
         key = folder / KEY
-        if not resume:
-            _make_folder(folder, run)
-        elif not key.is_file():
-            raise StorageError(f"{folder}: nothing to resume; run without --resume")
+        resumed = resume and key.is_file()
+        if not resumed:
+            with replace_file(key, f"{folder}: cannot write") as temporary:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(exist_ok=True)
+                temporary.write_text(run, encoding="utf-8")
         elif key.read_text(encoding="utf-8") != run:
             raise StorageError(
                 f"{folder}: is of another study, data, seed or version; run without --resume"
             )
-        yield Checkpoint(folder)
+        yield Checkpoint(folder, resumed)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -133,15 +125,3 @@ def _lock(target: Path, folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path, run: str) -> None:
-    """Make an empty checkpoint of a run."""
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(exist_ok=True)
-        temporary = folder / f"{KEY}.part"
-        temporary.write_text(run, encoding="utf-8")
-        temporary.replace(folder / KEY)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import platform
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from sharpbayes.errors import StorageError, first_line
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
+from sharpbayes.storage.precision import packing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,7 +31,8 @@ LIBRARIES = (
 )
 # Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
 # same text of a million ratings would be compressed.
-COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
+COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
+SMALL = 1000
 CHARACTERS = {"dtype": "S1"}
 
 
@@ -51,6 +54,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         "status": status,
         "seed": files.study.spec.seed,
         "overrides": json.dumps(list(files.overrides)),
+        "open_checks": json.dumps(files.study.open_checks),
         "versions": json.dumps(versions),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         **texts,
@@ -58,22 +62,20 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     }
 
 
-def save_results(results: "xr.DataTree", path: Path) -> None:
-    """Write results to a temporary file in the same folder, then rename it.
+@contextlib.contextmanager
+def replace_file(path: Path, failure: str) -> Iterator[Path]:
+    """Yield a temporary file in the folder of a file, and rename it once it is written.
 
-    A run that fails or is killed leaves an older file at ``path`` as it was.
-
-    Raises:
-        StorageError: The file cannot be written.
+    A run that fails or is killed leaves an older file as it was. StorageError, with the message
+    ``failure``, where a file cannot be written.
     """
     temporary = path.with_name(f"{TEMPORARY}{path.name}.{os.getpid()}")
     try:
-        _write(results, temporary)
-        append_checksum(temporary)
+        yield temporary
         temporary.replace(path)
     except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
         reason = getattr(error, "strerror", None) or error
-        raise StorageError(f"{path}: cannot write results: {reason}") from error
+        raise StorageError(f"{failure}: {reason}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -85,24 +87,35 @@ def temporary_files(path: Path) -> list[Path]:
     return [file for file in files if file.suffix[1:].isdecimal()]
 
 
-def _write(results: "xr.DataTree", path: Path) -> None:
-    """Write every group; variables with many equal values are compressed without loss."""
+def save_results(results: "xr.DataTree", path: str | Path) -> None:
+    """Write every group to one file; variables that take room are compressed without loss.
+
+    Args:
+        results: From :func:`sharpbayes.measure`, :func:`sharpbayes.fit` or
+            :func:`sharpbayes.weigh`.
+        path: The file, by custom ``<study>.results.nc``; one of this name is replaced.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    path = Path(path)
     encoding = {
         node.path: {
-            name: COMPRESSED | (CHARACTERS if array.dtype.kind == "U" else {})
+            name: _encoding(array)
             for name, array in node.to_dataset(inherit=False).variables.items()
-            if name not in array.dims and _has_equal_values(array)
+            if name not in array.dims and array.dtype.kind in "fiuU" and array.size > SMALL
         }
         for node in results.subtree
     }
-    trim_memory()
-    results.to_netcdf(path, engine="netcdf4", encoding=encoding)
+    with replace_file(path, f"{path}: cannot write results") as temporary:
+        trim_memory()
+        results.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+        append_checksum(temporary)
 
 
-def _has_equal_values(array: "xr.Variable") -> bool:
-    """Return whether an array may have many equal values; real numbers over draws differ."""
-    kinds = "iuU" if "draw" in array.dims else "fiuU"
-    return array.dtype.kind in kinds and array.size > 1000  # noqa: PLR2004 - a small array stays as it is
+def _encoding(array: "xr.Variable") -> dict[str, Any]:
+    """How a variable that takes room is written."""
+    return COMPRESSED | (CHARACTERS if array.dtype.kind == "U" else packing(array))
 
 
 def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":

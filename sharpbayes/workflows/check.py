@@ -1,7 +1,8 @@
 """Check: read a study and its data, and say what a fit would be, without computing."""
 
-from sharpbayes.analysis.study import StudySummary
+from sharpbayes.analysis.study import CrowdStudy, StudySummary
 from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
@@ -25,12 +26,21 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
     context = open_context(study)
     ratings, sampler = context.study.ratings, context.files.study.spec.sampler
     columns = {name: column for name, column in ratings.factors.items() if name != "scale"}
+    if isinstance(context.study, CrowdStudy):  # a model may take experts as raters
+        columns["rater"] = context.study.data.rater
+        columns |= {"expert": expert} if (expert := context.study.data.expert) else {}
     design = context.design if context.files.model else None
     parameters = design.n_parameters if design else 0
     replicates = len(ratings.score) * sampler.predictive_draws if design else 0
+    files = context.files.study
+    table, base = files.spec.table, files.path.parent
+    labels = {name: x.labels for name, x in columns.items()}
     return StudySummary(
+        columns=tuple(list_columns(table, base)),
+        open_checks=tuple(files.open_checks),
+        lookalikes=tuple(find_lookalikes(table, base, labels)),
         counts={name: len(x.labels) for name, x in columns.items()} | context.study.counts,
-        labels={name: x.labels for name, x in columns.items()},
+        labels=labels,
         scales=ratings.scales,
         ratings=len(ratings.score),
         parameters=parameters,

@@ -1,6 +1,5 @@
 """Compare: fits of the same ratings by leave-one-out prediction."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.study import read_study
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.digest import digest_data
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import ProgressCallback, silent
-from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 from sharpbayes.storage.results import open_results, provenance
-from sharpbayes.workflows.context import join_groups
+from sharpbayes.workflows.context import RunContext, join_groups, reload_files
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.predict.leave_out import Units
@@ -38,11 +36,7 @@ class StoredFit:
 
 
 def compare(
-    paths: Mapping[str, Path],
-    *,
-    by: str,
-    refits: int,
-    progress: ProgressCallback = silent,
+    paths: Mapping[str, Path], *, by: str, refits: int, progress: ProgressCallback = silent
 ) -> xr.DataTree:
     """Compare fits by the expected log predictive density of ratings that are left out.
 
@@ -56,7 +50,10 @@ def compare(
     fits = {name: _open_fit(path) for name, path in paths.items()}
     first = next(iter(fits.values()))
     _check_same_ratings(fits)
-    _check_column(by, first.ratings)
+    known = ["rating", *sorted(set(first.ratings.factors) - {"scale"})]
+    if by not in known:
+        message = f"no column {by!r}, there are {', '.join(known)}{did_you_mean(by, known)}"
+        raise SpecError.at("--leave-out", message)
     from sharpbayes.bayes.predict.leave_out import make_units, rank_models  # noqa: PLC0415 - loads ArviZ
 
     left_out = make_units(first.ratings, by)
@@ -82,7 +79,6 @@ def _leave_out(
     fit: StoredFit, left_out: "Units", *, refits: int, progress: ProgressCallback
 ) -> xr.Dataset:
     """Leave out every unit, the worst of them exactly."""
-    from sharpbayes.bayes.design.indexing import build_design  # noqa: PLC0415 - loads every term
     from sharpbayes.bayes.predict.leave_out import leave_out  # noqa: PLC0415 - loads ArviZ
 
     design = build_design(fit.ratings, fit.model)
@@ -110,16 +106,15 @@ def _open_fit(path: Path) -> StoredFit:
     results = open_results(path)
     if "posterior" not in results or "model" not in results.attrs:
         raise SpecError.at(path, "no posterior: compare what sharpbayes fit wrote")
-    attrs = {str(key): value for key, value in results.attrs.items()}
-    files = reload_study(attrs)
+    attrs, files = results.attrs, reload_files(results)
     if digest_data(files) != attrs["data_sha256"]:
         raise SpecError.at(path, f"the data of {files.study.path} have changed since the fit")
-    study = read_study(files)
-    facts = {"sha256": attrs["data_sha256"], **study.counts}
+    context = RunContext(files)
+    facts = {"sha256": attrs["data_sha256"], **context.study.counts}
     return StoredFit(
         posterior=results["posterior"].to_dataset(),
-        ratings=study.ratings,
-        model=Model.model_validate(tomllib.loads(attrs["model"])),
+        ratings=context.study.ratings,
+        model=context.model.spec,
         sampler=files.study.spec.sampler,
         seed=files.study.spec.seed,
         converged=bool(results["diagnostics"]["converged"]),
@@ -140,11 +135,3 @@ def _check_same_ratings(fits: Mapping[str, StoredFit]) -> None:
         ):
             message = f"other ratings than {first_name}: only fits of the same data are compared"
             raise SpecError.at(name, message)
-
-
-def _check_column(by: str, ratings: Ratings) -> None:
-    """Raise for a column that ratings do not have."""
-    known = ["rating", *sorted(set(ratings.factors) - {"scale"})]
-    if by not in known:
-        message = f"no column {by!r}, there are {', '.join(known)}{did_you_mean(by, known)}"
-        raise SpecError.at("--leave-out", message)

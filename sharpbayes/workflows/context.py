@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,11 @@ from sharpbayes.analysis.study import CrowdStudy, PanelStudy, read_study
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design, check_columns
 from sharpbayes.data.digest import digest_data, list_data_files
+from sharpbayes.data.memory import pack_tables, unpack_tables
 from sharpbayes.errors import DataError, SpecError
+from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
+from sharpbayes.spec.crowd import MODEL_OF_LABELS
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
@@ -27,12 +30,7 @@ Groups = dict[str, "xr.Dataset"]
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the steps of one run share; each part is computed once, when it is first needed.
-
-    Attributes:
-        files: The study with its weights and model files.
-        execution: Where tasks run, where finished parts are kept, and who hears of progress.
-    """
+    """What the steps of one run share; each part is computed once, when it is first needed."""
 
     files: StudyFiles
     execution: Execution = IN_PROCESS
@@ -40,15 +38,16 @@ class RunContext:
     @cached_property
     def study(self) -> PanelStudy | CrowdStudy:
         """The study with its data."""
-        self.execution.progress("reading data")
+        self.execution.progress(Phase.READING)
         return read_study(self.files)
 
     @property
     def model(self) -> SpecFile[Model]:
         """The model file; SpecError where the study names none."""
         if self.files.model is None:
-            crowd = self.files.study.spec.panel is None
-            key, known = ("crowd", "crowd_severity") if crowd else ("panel", "judge_panel")
+            crowd = self.files.study.spec.crowd
+            known = MODEL_OF_LABELS[crowd.labels.from_] if crowd else "judge_panel"
+            key = "crowd" if crowd else "panel"
             message = f'a fit needs a model; add `fit = "{known}"`, or run `sharpbayes measure`'
             raise SpecError.at(self.files.study.path, message, key=f"{key}.fit")
         return self.files.model
@@ -72,6 +71,7 @@ class RunContext:
     def results(self, groups: Groups, *, status: str) -> "xr.DataTree":
         """Return groups of results under one root, with their provenance."""
         data = {"sha256": digest_data(self.files), **self.study.counts}
+        groups = groups | pack_tables(self.files.study.path)
         return join_groups(groups, provenance(self.files, data=data, status=status))
 
 
@@ -96,12 +96,21 @@ def digest_run(files: StudyFiles) -> str:
     return json.dumps(facts)
 
 
+def reload_files(results: "xr.DataTree") -> StudyFiles:
+    """Return the study, weights and model of results, with the tables that were in memory."""
+    files = reload_study(results.attrs)
+    if "tables" not in results:
+        return files
+    path = unpack_tables(files.study.path, results["tables"].to_dataset())
+    return replace(files, study=replace(files.study, path=path))
+
+
 def reload_study_files(results: "xr.DataTree") -> StudyFiles:
     """Return the study, weights and model of results, to run them once more on the same data.
 
     DataError where the data are not there, or not the same bytes.
     """
-    files = reload_study({str(key): value for key, value in results.attrs.items()})
+    files = reload_files(results)
     if digest_data(files) != results.attrs.get("data_sha256"):
         names = ", ".join(list_data_files(files.study.spec))
         message = f"{names}: other bytes than those of the results"

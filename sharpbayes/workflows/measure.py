@@ -1,16 +1,14 @@
 """Measure: the deterministic half only, metrics with bootstrap intervals and validation."""
 
-from typing import TYPE_CHECKING
+import xarray as xr
 
 from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
-if TYPE_CHECKING:
-    import xarray as xr
 
-
-def measure(study: StudyFiles | RunContext) -> "xr.DataTree":
+def measure(study: StudyFiles | RunContext) -> xr.DataTree:
     """Compute every deterministic metric of a study, with bootstrap intervals.
 
     Args:
@@ -26,13 +24,22 @@ def measure(study: StudyFiles | RunContext) -> "xr.DataTree":
     context = open_context(study)
     if context.files.model is not None:
         context.require_model()
-    context.execution.progress("computing metrics and bootstrap intervals")
-    if isinstance(context.study, CrowdStudy):
+    from sharpbayes.analysis.joint import joint_table  # noqa: PLC0415 - loads every metric
+    from sharpbayes.analysis.stability import crowd_stability, panel_stability  # noqa: PLC0415 - loads every metric
+
+    loaded = context.study  # read before the next phase begins
+    context.execution.progress(Phase.METRICS)
+    if isinstance(loaded, CrowdStudy):
         from sharpbayes.analysis.crowd import measure_crowd  # noqa: PLC0415 - loads every metric
 
-        groups = measure_crowd(context.study)
+        groups = measure_crowd(loaded)
+        stability = crowd_stability(loaded)
     else:
         from sharpbayes.analysis.panel import measure_panel  # noqa: PLC0415 - loads every metric
 
-        groups = measure_panel(context.study)
+        groups = measure_panel(loaded)
+        stability = panel_stability(groups)
+    groups["joint"] = joint_table(groups, level=loaded.spec.bootstrap.level)
+    if stability:
+        groups["stability"] = stability
     return context.results(groups, status="measured")

@@ -22,7 +22,6 @@ from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import load_sensitivity_weights
-from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Weights
 from sharpbayes.workflows.context import Groups, RunContext
 
@@ -63,7 +62,10 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
 
     def refit(case: Case) -> dict[str, Any]:
         with use_map(thread_map):
-            changed, widened = _case_study(study, case), widen_priors(model, case.factor)
+            changed, widened = study, widen_priors(model, case.factor)
+            if isinstance(study, PanelStudy) and case.without is not None:
+                judges = [name for name in study.data.labels["judge"] if name != case.without]
+                changed = replace(study, data=study.data.select("judge", judges))
             design = build_design(changed.ratings, widened)
             data = (design, changed.ratings, widened, spec.sampler)
             fitted = fit_ratings(*data, seed=spec.seed, execution=execution)
@@ -96,36 +98,20 @@ def cases(study: PanelStudy | CrowdStudy) -> list[Case]:
     return refits + [Case(f"priors x {factor:g}", factor=factor) for factor in asked.priors]
 
 
-def widen_priors(model: Model, factor: float) -> Model:
+def widen_priors[T: Spec](spec: T, factor: float) -> T:
     """Return a model with every prior ``factor`` times as wide; that of correlations stays."""
-    thresholds = model.thresholds
-    widths = {name: _widen(getattr(thresholds, name), factor) for name in ("prior", "shift", "gap")}
-    terms = {
-        part: tuple(
-            term.model_copy(update={"prior": _widen(term.prior, factor)})
-            for term in getattr(model, part)
-        )
-        for part in ("location", "discrimination")
-    }
-    update = {"thresholds": thresholds.model_copy(update=widths), **terms}
-    return model.model_copy(update=update)
-
-
-def _widen(prior: Spec, factor: float) -> Spec:
-    """Multiply the width of a prior, or the width of the prior of its width."""
     # The mean of an exponential prior is its width; other priors with a mean have an sd.
-    name = next(name for name in ("sd", "scale", "mean") if name in type(prior).model_fields)
-    width = getattr(prior, name)
-    wide = _widen(width, factor) if isinstance(width, Spec) else width * factor
-    return prior.model_copy(update={name: wide})
+    fields = type(spec).model_fields
+    width = next((name for name in ("sd", "scale", "mean") if name in fields), None)
 
+    def widen(value: Any, name: str = "") -> Any:
+        if isinstance(value, Spec):
+            return widen_priors(value, factor)
+        if isinstance(value, tuple):
+            return tuple(map(widen, value))
+        return value * factor if name == width else value
 
-def _case_study(study: PanelStudy | CrowdStudy, case: Case) -> PanelStudy | CrowdStudy:
-    """Return the study without the judge that a case leaves out."""
-    if not isinstance(study, PanelStudy) or case.without is None:
-        return study
-    judges = [judge for judge in study.data.labels["judge"] if judge != case.without]
-    return replace(study, data=study.data.select("judge", judges))
+    return spec.model_copy(update={name: widen(value, name) for name, value in spec})
 
 
 def _summarise_fit(
@@ -180,10 +166,6 @@ def _with_shifts(table: xr.Dataset) -> xr.Dataset:
     """Add the distance of each median from that of the study's own fit, in its posterior sd."""
     names = [str(name).removesuffix("_sd") for name in table if str(name).endswith("_sd")]
     baseline = table.sel(refit=BASELINE)
-    return table.assign(
-        {
-            f"{name}_shift": (table[name] - baseline[name])
-            / baseline[f"{name}_sd"].where(baseline[f"{name}_sd"] > 0)
-            for name in names
-        }
-    )
+    sd = baseline[[f"{name}_sd" for name in names]].rename({f"{name}_sd": name for name in names})
+    shifts = (table[names] - baseline[names]) / sd.where(sd > 0)
+    return table.assign(shifts.rename({name: f"{name}_shift" for name in names}).data_vars)

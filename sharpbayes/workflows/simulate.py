@@ -1,15 +1,11 @@
 """Simulate: ratings with known truth, from a model or from a scoring pattern."""
 
-from typing import TYPE_CHECKING
-
+from sharpbayes.simulation.scoring_patterns import SimulatedStudy, simulate_pattern
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
-if TYPE_CHECKING:
-    from sharpbayes.simulation.scoring_patterns import SimulatedStudy
 
-
-def simulate(study: StudyFiles | RunContext, *, pattern: str) -> "SimulatedStudy":
+def simulate(study: StudyFiles | RunContext, *, pattern: str) -> SimulatedStudy:
     """Simulate ratings with known truth.
 
     With ``model`` parameters come from the prior of the study's model, and ratings are at the
@@ -17,8 +13,6 @@ def simulate(study: StudyFiles | RunContext, *, pattern: str) -> "SimulatedStudy
     """
     context = open_context(study)
     if pattern != "model":
-        from sharpbayes.simulation.scoring_patterns import simulate_pattern  # noqa: PLC0415 - start-up
-
         return simulate_pattern(context.files, pattern=pattern)
     from sharpbayes.simulation.from_model import simulate_model  # noqa: PLC0415 - PyMC
 

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import xarray as xr
 
+from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError
+from sharpbayes.posterior.crowd import population_groups
 from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws, stored_study
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.posterior.target_population import population_groups
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import load_weights, reload_study
@@ -30,17 +31,17 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
 
     Returns:
         A child for each name: of a panel ``profile``, its intervals, ``posterior_profile`` for each
-        list of sources of uncertainty, and ``decision``; of a crowd ``responsiveness_population``
-        and its posterior. They equal bit for bit those of a new fit with these weights. Root
-        attributes are those of the fit, attributes of a child are those of its weights.
+        list of sources of uncertainty, ``decision`` and ``joint``; of a crowd
+        ``responsiveness_population`` and its posterior. They equal bit for bit those of a new fit
+        with these weights. Root attributes are those of the fit, attributes of a child are those of
+        its weights.
 
     Raises:
         StorageError: The results are no fit, or one without replicated ratings.
         SpecError: Weights that do not suit the study.
     """
     fitted = read_fit_groups(results)
-    attrs = {str(key): value for key, value in results.attrs.items()}
-    files = reload_study(attrs)
+    files = reload_study(results.attrs)
     for name, file in weights.items():
         spec = files.study.spec.model_copy(update={"weights": name})
         check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
@@ -52,11 +53,11 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
         groups = _weigh_panel(study, draws, weights)
     else:
         populations = {name: replace(study, weights=file) for name, file in weights.items()}
-        groups = {name: population_groups(x, draws) for name, x in populations.items()}
+        groups = {name: population_groups(x, draws, model.spec) for name, x in populations.items()}
     tree = xr.DataTree.from_dict(
         {f"/{name}/{group}": data for name in weights for group, data in groups[name].items()}
     )
-    tree.attrs = {key: value for key, value in attrs.items() if not key.startswith("weights")}
+    tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
     for name, file in weights.items():
         about = {key: getattr(file.spec, key) for key in ("title", "rationale", "source")}
         text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
@@ -75,7 +76,9 @@ def _weigh_panel(
         plans.append(plan)
     metrics = PanelMetrics(plans, rating_positions(study))
     posterior = panel_groups(metrics, draws, measured)
-    return {name: measured[name] | posterior[name] for name in weights}
+    groups = {name: measured[name] | posterior[name] for name in weights}
+    level = study.spec.bootstrap.level
+    return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
 
 
 def named_weights(names: Sequence[str]) -> dict[str, SpecFile[Weights]]:

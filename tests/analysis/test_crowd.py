@@ -56,12 +56,15 @@ def test_groups_and_names(made):
     assert list(results.children) == [
         "responsiveness",
         "responsiveness_difference",
+        "evidence",
+        "harshness_difference",
         "scale_use",
         "cohesion",
         "raters",
         "items",
         "contested_items",
         "sample_size",
+        "joint",
     ]
     names = {"irr", "xrr", "gai"}
     assert names | {f"{n}_p" for n in names} | {f"{n}_p_adjusted" for n in names} <= set(
@@ -189,5 +192,5 @@ def test_order_may_be_a_time_and_must_be_one(tmp_path):
     times = pd.date_range("2026-01-01", periods=720, freq="h").astype(str)
     _, results = written(tmp_path, order=', time = "when"', column=times)
     assert np.isfinite(results["raters"]["drift"]).all()
-    with pytest.raises(DataError, match=r"720 values that are neither a number nor a time: rows 1"):
+    with pytest.raises(DataError, match=r"720 of 720 cells neither a number nor a time: rows 2"):
         written(tmp_path, order=', time = "when"', column="soon")

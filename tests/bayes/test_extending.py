@@ -13,8 +13,7 @@ from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph import likelihoods as definitions
 from sharpbayes.bayes.graph import terms
-from sharpbayes.bayes.graph.model import build_model, public_names, sampling_model
-from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.graph.model import build_model, public_names, sample_prior, sampling_model
 from sharpbayes.bayes.predict import categories
 from sharpbayes.bayes.predict.replication import latent_ratings, log_likelihood
 from sharpbayes.bayes.sampling.nuts import sample_posterior

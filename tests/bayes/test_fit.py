@@ -1,13 +1,13 @@
 """ArviZ reads the results of a fit as they are."""
 
+import re
+
 import arviz as az
 import matplotlib as mpl
 import numpy as np
 import pytest
-import xarray as xr
 
-from sharpbayes.report.figures.posterior import forest, replicated_ratings
-from sharpbayes.report.figures.style import as_svg
+from sharpbayes.report.figures.posterior import replicated_ratings
 from sharpbayes.report.page import page_text
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.fit import category_shares
@@ -22,7 +22,9 @@ FEW = ("bootstrap.replicates=20", "crowd.permutations=9", "sampler.tune=200", "s
 def results(tmp_path_factory):
     mpl.use("agg")
     path = tmp_path_factory.mktemp("fit") / "r.nc"
-    save_results(fit(load_study("quickstart_crowd", overrides=FEW)), path)
+    save_results(
+        fit(load_study("quickstart_crowd", overrides=[*FEW, "crowd.fit=crowd_severity"])), path
+    )
     return open_results(path)
 
 
@@ -47,20 +49,6 @@ def test_plots(results, draw):
     assert draw(results, **options, backend="matplotlib") is not None
 
 
-def test_the_forest_of_a_report_has_both_intervals(results):
-    draws = results["posterior_responsiveness"]["hm"].sel(by="all", drop=True)
-    bounds = results["responsiveness"]["hm_interval"].sel(by="all", drop=True)
-    some = ["gender=Woman", "gender=Man", "age=GenZ"]
-    figure = forest(draws.sel(group=some), bounds, label="HM", level=0.9)
-    axes = next(each for each in figure.axes if each.get_xlabel() == "HM")
-    ends = [[x for x, _ in line] for line in axes.collections[-1].get_segments()]
-    np.testing.assert_allclose(ends, bounds.sel(group=some).transpose("group", "bound"))
-    assert axes.get_xlim()[0] < float(draws.sel(group=some).quantile(0.025)) < axes.get_xlim()[1]
-    names = [text.get_text() for each in figure.axes for text in each.texts]
-    assert set(some) <= set(names)
-    assert as_svg(figure) == as_svg(forest(draws.sel(group=some), bounds, label="HM", level=0.9))
-
-
 def test_shares_of_levels_are_counted_in_every_replicate(results):
     table = np.array(
         [
@@ -71,27 +59,28 @@ def test_shares_of_levels_are_counted_in_every_replicate(results):
     observed = results["observed_data"]["rating_score"].to_numpy()
     draws = results["posterior_predictive"]["rating_score"].to_numpy().reshape(-1, observed.size)
     np.testing.assert_allclose(table[:, 0], [(observed == level).mean() for level in range(5)])
-    np.testing.assert_allclose(table[:, 1], [(draws == level).mean() for level in range(5)])
-    assert (table[:, 2] <= table[:, 1]).all()
-    assert (table[:, 1] <= table[:, 3]).all()
+    shares = [(draws == level).mean(1) for level in range(5)]
+    expected = np.quantile(shares, [0.5, 0.025, 0.975], axis=1).T
+    np.testing.assert_allclose(table[:, 1:], expected)
 
 
-def test_replicates_are_drawn_scale_by_scale_and_scales_of_two_levels_are_not(results):
+def test_bars_are_the_observed_shares_and_dots_the_replicated_medians(results):
     figure = replicated_ratings(results)
-    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == ["score"]
-    flags = results.copy()
-    for group in ("observed_data", "posterior_predictive"):
-        level = results[group].to_dataset()[["rating_score"]].clip(max=1)
-        flags[group] = xr.DataTree(level)
-    assert replicated_ratings(flags) is None
+    axes = figure.axes[0]
+    assert axes.get_title() == "score"
+    shares = list(category_shares(View(results)))
+    assert [bar.get_height() for bar in axes.patches] == [row["observed"] for row in shares]
+    assert axes.lines[0].get_ydata().tolist() == [row["replicated"] for row in shares]
+    ends = [segment[:, 1].tolist() for segment in axes.collections[0].get_segments()]
+    assert ends == [[row["lower"], row["upper"]] for row in shares]
 
 
 def test_the_page_of_a_fit_shows_them_above_their_numbers(results):
     page = page_text(results)
     assert len(page.encode()) < 3_000_000
     for title in (
-        "Responsiveness: posterior and bootstrap interval",
+        "HM: bootstrap and posterior",
         "Predictive check: ratings observed and replicated",
     ):
-        assert page.count(f">{title}</caption>") == 1
-        assert page.index(f"The numbers are in the table {title}.") < page.index(f">{title}<")
+        [number] = re.findall(rf"Table ([0-9]+)\.[^<]*{title}</caption>", page)
+        assert page.index(f"The numbers are in Table {number}.") < page.index(f"{title}</caption>")

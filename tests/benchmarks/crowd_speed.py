@@ -66,7 +66,8 @@ def seconds(folder, permutations):
     study = folder / "s.toml"
     study.write_text(STUDY.format(permutations=permutations))
     # As in a plain installation: dask belongs to an extra, and xarray imports it where it is.
-    start = "import sys; sys.modules.update(dask=None); from sharpbayes.cli import main; main()"
+    start = "import sys; sys.modules.update(dask=None); from sharpbayes.cli import commands; "
+    start += "commands.main()"
     command = [sys.executable, "-c", start, "measure", study, "--quiet"]
     times, used = [], 0.0
     for run in range(RUNS + 1):

@@ -16,8 +16,7 @@ import numpy as np
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.fit import verify_and_sample
-from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import parameter_layout
+from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.bayes.sampling.geometry import tune_design

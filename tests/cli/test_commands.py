@@ -7,19 +7,28 @@ import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import sharpbayes
 from sharpbayes.cli.commands import app
+from sharpbayes.cli.progress import STOPPING, PhaseLines
 from sharpbayes.library import folder
 from sharpbayes.report.page import page_text
+from sharpbayes.report.summary import summary
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results
 
 FEW = ["--set", "bootstrap.replicates=50"]
+WHERE = """\
+measured; results written to quickstart.results.nc
+page:        sharpbayes report quickstart.results.nc
+all tables:  sharpbayes report quickstart.results.nc --text
+"""
 
 
 @pytest.fixture
@@ -44,15 +53,16 @@ def test_check_prints_what_it_understood(run):
 def test_measure_writes_results_and_says_where(run):
     done = run("measure", "quickstart", *FEW)
     assert done.exit_code == 0
-    assert "Risk profile by model" in done.stdout
-    assert done.stderr.endswith("measured; results written to quickstart.results.nc\n")
+    assert "CVaR 95: bootstrap" in done.stdout
+    assert done.stdout.endswith(WHERE)
     assert open_results("quickstart.results.nc").attrs["status"] == "measured"
 
 
 def test_report_as_text_prints_the_same_tables(run):
     measured = run("measure", "quickstart_crowd", *FEW, "--out", "r.nc")
     text = run("report", "r.nc", "--text").stdout
-    assert set(measured.stdout.splitlines()) <= set(text.splitlines())
+    answer = measured.stdout.partition("\n\n")[0]
+    assert text.startswith(f"{answer}\n\n")
     assert not Path("r.html").exists()
 
 
@@ -74,12 +84,41 @@ def test_a_page_that_cannot_be_written_is_a_fault_of_files(run):
     assert done.stderr == "nowhere/p.html: cannot write report: No such file or directory\n"
 
 
-def test_the_last_lines_say_what_was_found_and_whether_to_trust_it(run):
+def test_the_first_lines_say_what_was_found_and_whether_to_trust_it(run):
     done = run("measure", "quickstart", *FEW)
-    answer, trust, written = done.stderr.splitlines()[-3:]
-    assert answer.startswith("aster has the lowest tail risk of 4 models, CVaR 95")
-    assert trust.startswith("No model of the ratings was fitted")
-    assert written == "measured; results written to quickstart.results.nc"
+    said = summary(open_results("quickstart.results.nc"))
+    words = " ".join([*said.answer, said.trust]).split()
+    assert done.stdout.split()[: len(words)] == words
+
+
+def test_the_answer_is_wrapped_at_words_and_alone_where_asked(run):
+    alone = run("measure", "quickstart", *FEW, "--quiet").stdout
+    shown = run("measure", "quickstart", *FEW).stdout
+    assert shown.startswith(alone)
+    assert max(map(len, alone.splitlines())) <= 80
+    words = summary(open_results("quickstart.results.nc"))
+    assert alone.split() == " ".join([*words.answer, words.trust]).split()
+
+
+def test_full_shows_every_table(run):
+    screen = run("measure", "quickstart", *FEW, "--out", "r.nc").stdout
+    full = run("measure", "quickstart", *FEW, "--out", "r.nc", "--full").stdout
+    assert full == run("report", "r.nc", "--text").stdout
+    assert len(full.splitlines()) > 3 * len(screen.splitlines())
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    command = [sys.executable, "-m", "sharpbayes", "show", "quickstart"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version").stdout == f"sharpbayes {version('sharpbayes')}\n"
+    assert sharpbayes.__version__ == version("sharpbayes")
 
 
 def test_tables_fit_80_columns(run):
@@ -99,8 +138,9 @@ def test_json_is_one_document_and_nothing_else(run):
     heads = {name: value for name, value in document.items() if name not in results}
     golden = Path(__file__).parents[1] / "goldens" / "measure-quickstart.json"
     assert heads == json.loads(golden.read_text(encoding="utf-8"))
-    assert " ".join(document["answer"]) in done.stderr
-    assert document["trust"] in done.stderr
+    said = " ".join(done.stderr.split())
+    assert " ".join(document["answer"]) in said
+    assert document["trust"] in said
 
 
 def test_json_of_a_report_names_the_files_it_wrote(run):
@@ -115,19 +155,24 @@ def test_json_of_a_report_names_the_files_it_wrote(run):
 
 def test_check_as_json_says_what_its_tables_say(run):
     document = json.loads(run("check", "quickstart_crowd", "--json").stdout)
-    assert document["counts"]["rater"] == 40
-    assert document["labels"]["rater"][-1] == "r40"
+    # The model takes experts as raters of the same severity; they are counted by themselves.
+    assert (document["counts"]["rater"], document["counts"]["expert"]) == (40, 5)
+    assert "r40" in document["labels"]["rater"]
     assert document["scales"]["score"] == ["0", "1", "2", "3", "4"]
-    assert document["ratings"] == 3200
+    assert document["ratings"] == 3200 + 400
     assert document["parameters"] > 120
     assert all(set(issue) == {"where", "found", "done"} for issue in document["issues"])
     # A replicated rating, one from the prior and a log-likelihood for each of 500 draws.
-    assert document["replicate_megabytes"] == 3200 * 500 * 8 / 1e6
+    assert document["replicate_megabytes"] == 3600 * 500 * 8 / 1e6
 
 
-def test_quiet_says_nothing(run):
+def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):
     done = run("measure", "quickstart", *FEW, "--quiet")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) < 24
+    beside = run("measure", "quickstart", *FEW, "--quiet", "--json")
+    assert (beside.exit_code, beside.stderr) == (0, "")
+    assert json.loads(beside.stdout)
 
 
 def test_seed_is_that_of_the_command(run):
@@ -155,12 +200,12 @@ def test_a_data_file_that_is_not_there_is_exit_3(run):
 def test_a_fit_without_a_model_is_exit_2(run):
     text = (folder("studies") / "quickstart_crowd.toml").read_text(encoding="utf-8")
     text = text.replace("quickstart_crowd", f"{folder('studies')}/quickstart_crowd")
-    Path("s.toml").write_text(text.replace('fit = "crowd_severity"', "# "))
+    Path("s.toml").write_text(text.replace('fit = "crowd_and_experts"', "# "))
     done = run("fit", "s.toml", *FEW)
     assert done.exit_code == 2
     assert done.stderr == (
         "reading data ...\n"
-        's.toml: crowd.fit: a fit needs a model; add `fit = "crowd_severity"`, '
+        's.toml: crowd.fit: a fit needs a model; add `fit = "crowd_and_experts"`, '
         "or run `sharpbayes measure`\n"
     )
 
@@ -209,7 +254,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
 
 def test_retry_samples_longer_until_a_fit_has_converged(run):
     few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=0"]
-    loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergences=20"]
+    loose = ["sampler.max_rhat=1.1", "sampler.min_ess=100", "sampler.max_divergence_share=0.2"]
     options = [part for each in (*few, *loose) for part in ("--set", each)]
     done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
     assert done.exit_code == 0, done.stderr
@@ -257,8 +302,12 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
         os.kill(started.pid, signal.SIGINT)
         rest = started.stderr.read()
     assert started.returncode == 130, rest
-    kept = r"sampling was interrupted: \d+ chains of (\d+) draws are kept\n$"
-    draws = int(re.search(kept, rest).group(1))
+    assert STOPPING in rest.splitlines()
+    *_, kept, parts, last = rest.splitlines()
+    name = "quickstart.results.nc"
+    draws = int(re.fullmatch(rf"{INTERRUPTED}: \d chains of (\d+) draws are in {name}", kept)[1])
+    assert re.fullmatch(rf"\d+ finished parts? {KEPT.format(name)}", parts)
+    assert last == "interrupted"
     results = open_results(tmp_path / "quickstart.results.nc")
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
@@ -266,17 +315,28 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()
 
 
-def ctrl_c(_, chains=()):
-    if chains:
-        raise KeyboardInterrupt
+INTERRUPTED = "sampling was interrupted"
+KEPT = "kept in {}.checkpoint; the same command with --resume goes on from there"
+
+
+class CtrlC(PhaseLines):
+    """Ctrl-C at the first report of the chains."""
+
+    def __call__(self, message, chains=(), /):
+        if chains:
+            raise KeyboardInterrupt
+        super().__call__(message)
 
 
 def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, monkeypatch):
-    monkeypatch.setattr("sharpbayes.cli.console.show_progress", lambda **_: nullcontext(ctrl_c))
+    monkeypatch.setattr(
+        "sharpbayes.cli.console.show_progress", lambda *_, **__: nullcontext(CtrlC())
+    )
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
-    said = "interrupted before any draws were kept; the measured half is in r.nc\ninterrupted\n"
-    assert done.stderr.endswith(said)
+    said = "interrupted before any draws were kept; the measured half is in r.nc"
+    assert done.stderr.splitlines()[-3::2] == [said, "interrupted"]
+    assert done.stderr.splitlines()[-2].endswith(KEPT.format("r.nc"))
     results = open_results("r.nc")
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
@@ -288,7 +348,7 @@ def test_report_writes_tables_and_figures(run, tmp_path):
     done = run("report", "r.nc", "--tables", "tables", "--figures", "tables")
     assert done.exit_code == 0
     assert done.stdout == ""
-    assert done.stderr.endswith("12 files of figures in tables\n")
+    assert done.stderr.endswith("21 files of figures in tables\n")
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < names
 

@@ -28,7 +28,7 @@ def test_bins_hold_their_lower_end(tmp_path):
 def test_repeated_ratings_are_refused_or_dropped(tmp_path, rule, kept):
     write(tmp_path, pd.concat([ROWS, ROWS[:1].assign(s="1")]))
     assert error_text(lambda: read_crowd(crowd(), tmp_path), tmp_path) == (
-        "t.csv: i, r: 1 row repeat a rating of an item by a rater: row 7; the first is i '1', r 'a'"
+        "t.csv: i, r: 1 row repeat a rating of an item by a rater: row 8; the first is i '1', r 'a'"
     )
     data = read_crowd(crowd(duplicates=rule), tmp_path)
     assert (int(data.score[0]), data.counts["repeated"]) == (kept, 1)
@@ -59,3 +59,23 @@ def test_labels_from_a_column_of_items(tmp_path):
 
 def test_labels_sort_by_size_only_if_all_are_numbers():
     assert sort_labels(["10", "9", "x"]) == ["10", "9", "x"]
+
+
+SPREAD = {"layout": "wide", "roles": {"item": "i", "rater": ["a", "b"]}, "groups": []}
+
+
+def test_a_column_per_rater_is_a_row_per_rating(tmp_path):
+    plain = read_crowd(crowd(groups=[]), write(tmp_path, ROWS))
+    wide = ROWS.pivot(index="i", columns="r", values="s").reset_index()
+    spread = read_crowd(crowd(**SPREAD), write(tmp_path, wide))
+    assert (spread.score == plain.score).all()
+    assert (spread.item.labels, spread.rater.labels) == (plain.item.labels, plain.rater.labels)
+    assert (spread.rater.codes == plain.rater.codes).all()
+
+
+def test_bad_cells_of_a_column_per_rater_have_row_and_column(tmp_path):
+    wide = pd.DataFrame({"i": ["x", "y", "z"], "a": ["1", "9", "0"], "b": ["9", "2", "1"]})
+    message = error_text(lambda: read_crowd(crowd(**SPREAD), write(tmp_path, wide)), tmp_path)
+    assert message == (
+        "t.csv: score: 2 of 6 cells off the scale (allowed: 0, 1, 2): rows 3 of a, 2 of b: '9'"
+    )

@@ -30,7 +30,7 @@ def test_labels_of_experts_are_ratings_below_those_of_the_crowd():
 
 
 def test_without_the_key_experts_are_no_raters():
-    loaded = read_study(load_study("quickstart_crowd"))
+    loaded = read_study(load_study("quickstart_crowd", overrides=["crowd.fit=crowd_severity"]))
     assert list(loaded.ratings.scales) == ["score"]
     assert loaded.ratings.score.size == loaded.data.score.size
 
@@ -40,6 +40,7 @@ def test_a_study_without_experts_is_refused():
         load_study("quickstart_crowd", overrides=(EXPERTS, "crowd.labels={from='crowd', cut=2}"))
 
 
+@pytest.mark.slow
 def test_both_populations_share_one_severity():
     few = ("sampler.tune=300", "sampler.draws=500", "bootstrap.replicates=20", "seed=3")
     results = fit(load_study("quickstart_crowd", overrides=(EXPERTS, *few)))

@@ -76,9 +76,9 @@ def test_an_item_column_of_the_same_name_is_refused():
 @pytest.mark.parametrize(
     ("overrides", "named"),
     [
-        ([], "crowd_and_experts"),
-        (["crowd.fit=crowd_and_experts"], ""),
-        (["crowd.labels={from='crowd', cut=2}"], ""),
+        (["crowd.fit=crowd_severity"], "crowd_and_experts"),
+        ([], ""),
+        (["crowd.fit=crowd_severity", "crowd.labels={from='crowd', cut=2}"], ""),
     ],
 )
 def test_a_model_that_does_not_know_the_labels_is_named(overrides, named):

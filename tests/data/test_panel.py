@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulate_normalised
-from sharpbayes.data.panel_ratings import PanelRatings
+from sharpbayes.data.ratings import PanelRatings
 from tests.data.tables import WIDE, error_text, long_form, panel, write
 
 
@@ -76,19 +76,20 @@ def test_the_normalised_value_of_every_score(tmp_path):
 PANEL_ERRORS = {
     "off the scale": (
         lambda t: t.assign(sev=["1", "9", "", "x", "1", "2.5", "3", "2"]),
-        "t.csv: sev: 3 values off the scale (allowed: 1, 2, 3): rows 2, 4, 6; the first is '9'",
+        "t.csv: sev: 3 of 8 cells off the scale (allowed: 1, 2, 3): "
+        "row 3: '9'; row 5: 'x'; row 7: '2.5'",
     ),
     "neither yes nor no": (
         lambda t: t.assign(good=["maybe", *t["good"][1:]]),
-        "t.csv: good: 1 value off the scale (allowed: false, true): row 1; the first is 'maybe'",
+        "t.csv: good: 1 of 8 cells off the scale (allowed: false, true): row 2: 'maybe'",
     ),
     "repeated cell": (
         lambda t: pd.concat([t, t[2:3]]),
-        "t.csv: m, p, j: 1 row repeat a cell: row 9; the first is m 'y', p '1', j 'j'",
+        "t.csv: m, p, j: 1 row repeat a cell: row 10; the first is m 'y', p '1', j 'j'",
     ),
     "empty label": (
         lambda t: t.assign(m=["", *t["m"][1:]]),
-        "t.csv: m: 1 empty cell where a label is needed: row 1",
+        "t.csv: m: 1 empty cell where a label is needed: row 2",
     ),
     "column not there": (
         lambda t: t.rename(columns={"j": "jj", "good": "goods"}),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sharpbayes.data.panel import melt_panel, read_panel
-from sharpbayes.data.panel_ratings import PanelRatings
+from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.errors import DataError
 from tests.data.tables import WIDE, panel
 
@@ -93,34 +93,34 @@ FAULTS = {
     "model": (
         {"m": ["x", "z", "y", "y", "y"]},
         {},
-        "people.csv: m: 1 model that the judges' table does not have: z (row 2); there are x, y",
+        "people.csv: m: 1 model that the judges' table does not have: z (row 3); there are x, y",
     ),
     "prompt": (
         {"p": ["1", "1", "11", "10", "11"]},
         {},
-        "people.csv: p: 1 prompt that the judges' table does not have: 11 (rows 3, 5); "
+        "people.csv: p: 1 prompt that the judges' table does not have: 11 (rows 4, 6); "
         "there are 1, 10; did you mean '1'?",
     ),
     "indicator": (
         {"what": ["sev", "goood", "good", "sev", "sev"]},
         {},
-        "people.csv: what: 1 indicator that the judges' table does not have: goood (row 2); "
+        "people.csv: what: 1 indicator that the judges' table does not have: goood (row 3); "
         "there are sev, good; did you mean 'good'?",
     ),
     "level": (
         {"s": ["3", "yes", "no", "4", ""]},
         {},
-        "people.csv: s: 1 value off the scale (allowed: 1, 2, 3): row 4; the first is '4'",
+        "people.csv: s: 1 of 3 cells off the scale (allowed: 1, 2, 3): row 5: '4'",
     ),
     "twice": (
         {"p": ["1", "1", "10", "1", "1"], "who": ["ann", "bob", "ann", "ann", "ann"]},
         {},
-        "people.csv: m, p, who, what: 1 row repeat a rating: row 5",
+        "people.csv: m, p, who, what: 1 row repeat a rating: row 6",
     ),
     "empty": (
         {"who": ["ann", "", "ann", "bob", "ann"]},
         {},
-        "people.csv: who: 1 empty cell where a label is needed: row 2",
+        "people.csv: who: 1 empty cell where a label is needed: row 3",
     ),
     "rater": (
         {},

@@ -18,7 +18,7 @@ SIDE_ERRORS = {
     "rater without a row": ({"r": ["a"], "g": ["w"]}, "side.csv: r: 1 rater without a row here: b"),
     "repeated key": (
         {"r": ["a", "b", "a"], "g": ["w", "m", "w"]},
-        "side.csv: r: 1 row repeat a key: row 3; the first is r 'a'",
+        "side.csv: r: 1 row repeat a key: row 4; the first is r 'a'",
     ),
     "no such column": (
         {"r": ["a", "b"], "gg": ["w", "m"]},

@@ -29,10 +29,10 @@ from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.check import check
 from tests.make_docs import BLOCK, diagrams, generated_pages, small_fits, update_page
+from tests.make_tutorials import FENCE, TUTORIALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOGS = Path(__file__).parents[1] / "data" / "logs"
-FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = {"python", "pycon", "toml", "sh", "console"}
 SHOWN = {"text"}
 # What takes minutes, or writes into the reader's shell: its words are checked, and it is not run.
@@ -40,8 +40,12 @@ LONG = {"fit", "calibrate", "compare", "--install-completion"}
 TABLES = {"quickstart": "panel", "quickstart_crowd": "crowd"}
 
 
+# Their files are no part of the repository: ``test_tutorials.py`` runs them.
+ELSEWHERE = {TUTORIALS / "panel.md", TUTORIALS / "crowd.md"}
+
+
 def every_page():
-    return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [DOCS.parent / "README.md", *sorted({*DOCS.rglob("*.md")} - ELSEWHERE)]
 
 
 def blocks(path):
@@ -110,7 +114,7 @@ def test_every_block_of_a_page_works(place):
         elif language == "toml":
             understood(text)
         elif language in {"sh", "console"}:
-            commands(text)
+            commands(text, prompt="$ " if language == "console" else "")
 
 
 def examples(text, known, name):
@@ -156,17 +160,16 @@ def toml(value):
     return json.dumps(value)
 
 
-def commands(text):
+def commands(text, prompt):
     """Run the lines that call the program, and look for the lines shown below each."""
     said = ""
     for line in text.splitlines():
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        if words[:1] == ["sharpbayes"]:
-            said = called(words[1:])
-        elif words[:1] not in ([], ["uv"], ["pip"], ["python"]):
+        if not line.startswith(prompt):
             assert line in said, (line, said)
-        elif "sharpbayes" in words:
-            called(words[words.index("sharpbayes") + 1 :])
+            continue
+        words = shlex.split(line.removeprefix(prompt), comments=True)
+        if "sharpbayes" in words and words[0] in {"sharpbayes", "uv", "pip"}:
+            said = called(words[words.index("sharpbayes") + 1 :])
 
 
 def called(words):
@@ -230,7 +233,7 @@ def test_every_study_of_logs_runs(tmp_path, monkeypatch):
     shutil.copytree(LOGS, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     studies = [text for language, _, text in blocks(DOCS / "logs.md") if language == "toml"]
-    assert len(studies) == 4
+    assert len(studies) == 7
     for number, text in enumerate(studies):
         Path(f"{number}.toml").write_text(text, encoding="utf-8")
         words = ["measure", f"{number}.toml", "--set", "bootstrap.replicates=20"]

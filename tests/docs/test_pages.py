@@ -1,9 +1,11 @@
 """The form of the pages: tables are whole, links lead somewhere, lists are complete."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -119,3 +121,17 @@ def test_every_benchmark_is_listed():
     index = (DOCS / "benchmarks" / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (DOCS / "benchmarks").glob("*.md")} - {"index.md"}
     assert pages == set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+
+
+def test_the_citation_file_names_this_version_and_both_papers():
+    """Citation File Format 1.2.0: what it requires, and names as both papers give them."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    cited = yaml.safe_load(text)
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["message"]
+    assert cited["authors"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    titles = [paper["title"].split(":")[0] for paper in cited["references"]]
+    assert titles == ["SHARP", "Nuanced Safety in Generative AI"]
+    assert all(paper["authors"] for paper in cited["references"])

@@ -21,6 +21,9 @@ MADE = [
     "label_studio/export.csv",
     "lm_eval/mock__beta/samples_say_2026-01-01T00-00-00.000000.jsonl",
     "prolific.csv",
+    "promptfoo.json",
+    "deepeval/test_run_beta.json",
+    "every_eval_ever/00000000-0000-4000-8000-00000000000a_samples.jsonl",
 ]
 KEYS = st.sampled_from(
     ["id", "epoch", "scores", "value", "metadata", "annotations", "result", "from_name"]
@@ -106,6 +109,59 @@ def test_any_samples_of_lm_eval(tmp_path, rows):
     path = tmp_path / "samples_t_2026-01-01T00-00-00.0.jsonl"
     path.write_text("\n".join(map(as_text, rows)), encoding="utf-8")
     read(path)
+
+
+SCORE = st.fixed_dictionaries(
+    {"assertion": VALUE | st.fixed_dictionaries({"type": VALUE, "metric": VALUE}), "score": VALUE},
+    optional={"name": st.text(max_size=2), "evaluationModel": VALUE, "error": VALUE, "pass": VALUE},
+)
+CASE = st.fixed_dictionaries(
+    {
+        "name": st.text(max_size=2),
+        "provider": st.text(max_size=2) | VALUE,
+        "vars": VALUE,
+        "prompt": VALUE,
+        "metadata": VALUE,
+        "input": VALUE,
+        "testCase": VALUE | st.fixed_dictionaries({"assert": VALUE, "vars": VALUE}),
+        "gradingResult": VALUE | st.fixed_dictionaries({"componentResults": st.lists(SCORE)}),
+        "metricsData": VALUE | st.lists(SCORE | VALUE),
+    }
+)
+
+
+@fuzzed
+@given(cases=VALUE | st.lists(CASE | VALUE, max_size=3), parameters=VALUE)
+def test_any_test_run(tmp_path, cases, parameters):
+    path = tmp_path / "x.json"
+    run = {"evalId": "", "results": {"results": cases}, "hyperparameters": parameters}
+    path.write_text(as_text(run), encoding="utf-8")
+    read(path)
+    path.write_text(as_text(run | {"testCases": cases}), encoding="utf-8")
+    read(path)
+
+
+RECORD = st.fixed_dictionaries(
+    {
+        "model_id": VALUE,
+        "evaluation_name": VALUE,
+        "sample_id": VALUE,
+        "evaluation": VALUE | st.fixed_dictionaries({"score": VALUE}),
+        "answer_attribution": VALUE | st.lists(VALUE),
+        "metadata": VALUE,
+        "evaluation_id": VALUE,
+    }
+)
+
+
+@fuzzed
+@given(rows=st.lists(RECORD | VALUE, max_size=4))
+def test_any_records_of_every_eval_ever(tmp_path, rows):
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(map(as_text, rows)), encoding="utf-8")
+    read(path)
+    path.with_suffix(".json").write_text(as_text(rows[0] if rows else {}), encoding="utf-8")
+    read(path.with_suffix(".json"))
 
 
 @pytest.mark.parametrize("suffix", [".eval", ".json", ".jsonl", ".csv"])

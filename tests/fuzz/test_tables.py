@@ -109,7 +109,8 @@ def test_csv_gives_the_cells_that_were_written(tmp_path, table, line_end, quotin
     if found is not None:
         if text.startswith("\ufeff"):  # it stands for the order of bytes, not for itself
             header = [header[0].removeprefix("\ufeff"), *header[1:]]
-        assert as_lists(found) == (header, rows)
+        # A row without any cell is left out.
+        assert as_lists(found) == (header, [row for row in rows if any(row)])
 
 
 @fuzzed
@@ -118,7 +119,7 @@ def test_ragged_csv_is_never_shifted(tmp_path, header, rows):
     (tmp_path / "t.csv").write_bytes(rendered(header, rows).encode())
     found = read(tmp_path, "t.csv")
     if found is not None:
-        filled = [row for row in rows if row]
+        filled = [row for row in rows if any(row)]
         assert as_lists(found) == (header, filled)
 
 
@@ -131,7 +132,7 @@ def test_encodings_and_wrong_endings(tmp_path, table, encoding, suffix):
     found = read(tmp_path, path.name)
     marked = encoding == "utf-8" and path.read_bytes().startswith(b"\xef\xbb\xbf")
     if found is not None and encoding.startswith("utf-8") and not marked:
-        assert as_lists(found) == (header, rows)
+        assert as_lists(found) == (table[0], [row for row in table[1] if any(row)])
 
 
 @fuzzed

@@ -11,9 +11,12 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.errors import SpecError
-from sharpbayes.posterior.crowd import CrowdMetrics
+from sharpbayes.posterior.crowd import (
+    CrowdMetrics,
+    population_responsiveness,
+    population_weights,
+)
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
-from sharpbayes.posterior.target_population import population_responsiveness, population_weights
 from sharpbayes.report.document import weighed_document
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
@@ -47,6 +50,13 @@ def test_without_noise_the_posterior_is_the_deterministic_value(crowd):
         np.testing.assert_allclose(metrics[name], wanted, rtol=0, atol=1e-12)
 
 
+@pytest.fixture
+def exact_draws(monkeypatch):
+    """Draws of metrics rounded by far less than a test looks at."""
+    monkeypatch.setattr("sharpbayes.storage.precision.LARGEST_SHIFT", 2.0**-40)
+
+
+@pytest.mark.usefixtures("exact_draws")
 def test_other_levels_are_measured_as_the_definition_says(crowd):
     """WRA of all raters in one draw, by plain loops over items and experts."""
     study, data, draws = crowd
@@ -78,6 +88,7 @@ def test_items_have_weights_of_their_own_in_every_draw(crowd, monkeypatch):
     assert float(metrics["mpa"].sel(group="all", by="all").std()) > 0
 
 
+@pytest.mark.usefixtures("exact_draws")
 def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     """WRA over two replicates of a draw by plain loops, each item with its weight."""
     study, data, draws = crowd
@@ -104,7 +115,8 @@ def test_replicates_of_a_draw_are_pooled(crowd, monkeypatch):
     assert float(got["count"].sum()) == pytest.approx(labels, rel=0.5)
 
 
-def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources():
+@pytest.fixture(scope="module")
+def fitted():
     few = [
         "sampler.chains=2",
         "sampler.draws=60",
@@ -114,7 +126,38 @@ def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources():
         "crowd.permutations=0",
         'uncertainty=[["ratings"], ["ratings", "items", "raters"]]',
     ]
-    results = fit(load_study("quickstart_crowd", overrides=few))
+    return fit(load_study("quickstart_crowd", overrides=few))
+
+
+def test_posterior_and_bootstrap_agree_on_contrasts_of_groups(fitted):
+    """Both let raters and items vary: the interval of one holds the centre of the other."""
+    draws = fitted["posterior_responsiveness_ratings_items_raters"]["hm"].sel(by="all")
+    bounds = fitted["responsiveness_difference"]["hm_interval"].sel(by="all")
+    for group, other in (("age=GenX", "age=GenZ"), ("gender=Man", "gender=Woman")):
+        gap = (draws.sel(group=group, drop=True) - draws.sel(group=other, drop=True)).median()
+        low, high = bounds.sel(group=group, other=other).values
+        assert low < float(gap) < high
+
+
+def test_harshness_stands_on_both_scales(fitted):
+    table = fitted["harshness_difference"].to_dataset()
+    pair = {"group": "gender=Man", "other": "gender=Woman"}
+    reverse = {"group": pair["other"], "other": pair["group"]}
+    cell, other = table.sel(pair), table.sel(reverse)
+    assert float(cell["difference"]) == pytest.approx(-0.230625)
+    assert float(cell["latent_difference"]) < 0
+    assert float(cell["prob_higher"]) < 0.2
+    assert float(other["latent_difference"]) == -float(cell["latent_difference"])
+    assert float(other["prob_higher"]) == pytest.approx(1 - float(cell["prob_higher"]))
+    assert np.isnan(table["latent_difference"].sel(group="all")).all()
+    assert table.attrs["latent_note"] == (
+        "Latent: 95% posterior intervals of the difference of mean locations, in logits of the "
+        "latent severity; they contain the posterior."
+    )
+
+
+def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources(fitted):
+    results = fitted
     metrics = results["posterior_responsiveness"]
     wide = results["posterior_responsiveness_ratings_items_raters"]
     assert metrics["hm"].dims == ("chain", "draw", "group", "by")
@@ -130,7 +173,8 @@ def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources():
     first, second = [table for table in tables if table.name == "posterior_responsiveness"]
     assert first.title == "Posterior responsiveness by group (ratings)"
     assert first.rows[0][0] == "all"
-    assert first.rows[0][2].startswith(f"{centre:.2f} (")
+    middle = float(metrics["wra"].sel(every).median())
+    assert first.rows[0][3].startswith(f"{middle:.2f} (")
     assert "items, raters" in second.title
 
 
@@ -184,7 +228,7 @@ def weights_of(**population):
 
 # The model, and what varies: new raters are drawn with those experts who are raters of the model.
 WEIGHED = {
-    "crowd alone": (),
+    "crowd alone": ("crowd.fit=crowd_severity", 'uncertainty=["ratings"]'),
     "experts, new raters": (
         "crowd.fit=crowd_and_experts",
         'uncertainty=["ratings", "items", "raters"]',

@@ -28,7 +28,7 @@ FEW = (
     "bootstrap.replicates=100",
     'uncertainty=[["ratings", "prompts"], ["ratings", "judges"]]',
 )
-TWINS = ("posterior_profile", "posterior_profile_ratings_judges", "decision")
+TWINS = ("posterior_profile", "posterior_profile_ratings_judges", "decision", "joint")
 ALTERED = """schema = "sharpbayes/weights/2"
 title = "Every number another"
 [parts.bias]
@@ -85,7 +85,7 @@ def spec(**parts):
 def test_weigh_equals_a_fresh_run_bit_for_bit(stored, fresh, altered):
     weighed = weigh(open_results(stored, whole=False), named_weights([str(altered)]))["altered"]
     further = [name for name in ("sample_size",) if name in fresh]
-    for group in ("profile", "profile_interval", "profile_interval_bca", *TWINS, *further):
+    for group in ("profile", "profile_interval", *TWINS, *further):
         xr.testing.assert_equal(weighed[group].to_dataset(), fresh[group].to_dataset())
     assert "admissible" in weighed["posterior_profile"]
     assert set(weighed) <= set(fresh)
@@ -98,6 +98,20 @@ def test_weigh_under_the_same_weights_gives_the_same_numbers(stored):
     weighed = weigh(plain, named_weights(["sharp"]))["sharp"]
     for group in ("profile", "profile_interval", *TWINS):
         xr.testing.assert_equal(weighed[group].to_dataset(), plain[group].to_dataset())
+
+
+def test_tail_levels_are_what_weigh_gives_at_another_alpha(stored, tmp_path):
+    plain, path = open_results(stored), tmp_path / "alpha.toml"
+    path.write_text(plain.attrs["weights"].replace("alpha = 0.95", "alpha = 0.9"), "utf-8")
+    weighed = weigh(plain, named_weights([str(path)]))["alpha"]
+    for levels, profile in (
+        ("posterior_tail_levels", "posterior_profile"),
+        ("validation", "profile"),
+    ):
+        at = plain[levels].to_dataset().sel(alpha=0.9)
+        worst = weighed[profile]["dimension_cvar"].max("dimension")
+        np.testing.assert_array_equal(at["alpha_cvar"], weighed[profile]["cvar"])
+        np.testing.assert_array_equal(at["alpha_worst_dimension"], worst)
 
 
 def test_swapping_weights_changes_no_digest(stored, fresh):
@@ -131,7 +145,7 @@ def test_intervals_of_new_judges_are_wider_than_of_prompts_alone(fresh):
     assert float(judges) > 0
     assert float(first) > 0
     assert fresh[TWINS[1]].attrs["sources"] == ["ratings", "judges"]
-    assert "drawn anew" in fresh[TWINS[1]].attrs["interval_note"]
+    assert "new effects" in fresh[TWINS[1]].attrs["interval_note"]
 
 
 @pytest.mark.parametrize("name", names("weights"))
@@ -186,7 +200,7 @@ def test_tiers_of_a_draw_by_hand():
     interval = xr.concat([difference - 0.5, difference + 0.5], "bound").transpose(..., "bound")
     groups = {
         "profile": xr.Dataset({"cvar": cvar}),
-        "profile_interval": xr.Dataset({"cvar_difference": interval}),
+        "profile_interval": xr.Dataset({"cvar_difference_joint": interval}),
     }
     profile = posterior_profile().drop_vars("tier")
     table = add_tiers(profile, groups, spec(tolerance={"cvar": 2.0}))
@@ -250,6 +264,7 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     )
 
 
+@pytest.mark.slow
 def test_json_of_weigh(stored):
     done = CliRunner().invoke(app, ["weigh", str(stored), "--weights", "equal", "--json"])
     document = json.loads(done.stdout)

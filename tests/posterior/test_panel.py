@@ -10,8 +10,7 @@ from scipy import stats
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.new_levels import draw_new_levels
-from sharpbayes.bayes.predict.replication import observed_data
+from sharpbayes.bayes.predict.replication import draw_new_levels, observed_data, replace_levels
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.spec.load import load_study
@@ -149,6 +148,18 @@ def test_a_unit_has_400_ratings_over_all_replicates(small, units, wanted):
     assert draws.replicated_for(["ratings", "judges"], units).n_replicates == 1
 
 
+def test_all_replicates_have_500_prompts(small):
+    """At most 32 replicates; items need none for it."""
+    draws = parts(small)[2]
+    many = replace(draws.design, n_ratings=10**9)
+    wanted = {2000: 2, 100: 5, 40: 13, 10: 32}
+    for prompts, number in wanted.items():
+        posterior = xr.Dataset({"x": ("prompt", np.zeros(prompts))})
+        sized = replace(draws, design=many, posterior=posterior)
+        assert sized.replicated_for(["ratings", "prompts"], 10).n_replicates == number
+        assert sized.replicated_for(["ratings", "items"], 10).n_replicates == 2
+
+
 def test_weights_have_the_moments_of_a_dirichlet():
     empty = xr.Dataset(coords={"chain": [0], "draw": np.arange(2000)})
     block = Block(ReplicateDraws(empty, empty, None, 5), 0, 0, 2000)
@@ -208,3 +219,61 @@ def test_correlated_effects_keep_their_correlation(posterior):
     rows = fresh["location_judge_dimension"].transpose(..., "dimension").to_numpy().reshape(-1, 4)
     np.testing.assert_allclose(np.corrcoef(rows.T), rho, atol=0.06)
     np.testing.assert_allclose(rows.std(0), [1, 2, 3, 4], rtol=0.06)
+
+
+PROMPT_TERMS = ("location_prompt_dimension", "location_model_prompt_dimension")
+
+
+@pytest.fixture(scope="module")
+def prompts(posterior):
+    """The same with effects of prompts that depend on each other, and unequal weights."""
+    design, parameters = posterior
+    rng = np.random.default_rng(3)
+    common = rng.normal(size=(30, 1))
+    effects = {
+        "location_prompt_dimension": common + 0.5 * rng.normal(size=(30, 4)),
+        "location_model_prompt_dimension": 0.3 * common + rng.normal(size=(4, 30, 4)),
+    }
+    one_chain = parameters.isel(chain=[0])
+    known = {
+        name: one_chain[name].copy(data=np.broadcast_to(values, one_chain[name].shape))
+        for name, values in effects.items()
+    }
+    return design, one_chain.assign(known), rng.dirichlet(np.ones(30))
+
+
+def replaced(prompts, share):
+    design, parameters, weights = prompts
+    every = np.tile(weights, (parameters.sizes["draw"], 1))
+    rng = np.random.default_rng(4)
+    fresh = replace_levels(parameters, design, "prompt", weights=every, share=share, rng=rng)
+    changed = {name for name in parameters.data_vars if not fresh[name].equals(parameters[name])}
+    return fresh, changed
+
+
+def rows_of(dataset):
+    """Effects of prompts over (draw, prompt, effect)."""
+    arrays = [dataset[name].transpose("chain", "draw", "prompt", ...) for name in PROMPT_TERMS]
+    return np.concatenate([x.to_numpy()[0].reshape(*x.shape[1:3], -1) for x in arrays], axis=-1)
+
+
+def test_new_prompts_have_the_mean_and_covariance_of_the_draw_and_heavier_tails(prompts):
+    _, parameters, weights = prompts
+    fresh, changed = replaced(prompts, 1.0)
+    assert changed == set(PROMPT_TERMS)
+    known, rows = rows_of(parameters)[0], rows_of(fresh).reshape(-1, 20)
+    covariance = np.cov(known.T, aweights=weights, ddof=0)
+    np.testing.assert_allclose(rows.mean(0), weights @ known, atol=0.05)
+    np.testing.assert_allclose(np.cov(rows.T), covariance, atol=0.12)
+    standard = (rows[:, 0] - weights @ known[:, 0]) / np.sqrt(covariance[0, 0] * 3 / 5)
+    assert stats.kstest(standard, stats.t(5).cdf).pvalue > 1e-3
+
+
+def test_a_share_of_the_prompts_is_new(prompts):
+    _, parameters, _ = prompts
+    fresh, _ = replaced(prompts, 0.25)
+    new = (rows_of(fresh) != rows_of(parameters)).all(axis=-1)
+    same = (rows_of(fresh) == rows_of(parameters)).all(axis=-1)
+    assert (new | same).all()
+    assert abs(new.mean() - 0.25) < 0.02
+    assert not replaced(prompts, 0.0)[1]

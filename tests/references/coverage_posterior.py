@@ -41,8 +41,7 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import CrowdData, melt_crowd
-from sharpbayes.data.panel_ratings import PanelRatings
-from sharpbayes.data.ratings import Factor
+from sharpbayes.data.ratings import Factor, PanelRatings
 from sharpbayes.library import find
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions

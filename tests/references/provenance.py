@@ -50,7 +50,26 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*POSTERIOR, "models", f"{OWN}/calibration.py"),
         *(f"{OWN}/small_panel.toml", f"{OWN}/small_crowd.toml"),
     ),
+    "claims.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *(f"{OWN}/prompt_worlds.py", f"{OWN}/claims.py"),
+    ),
+    "coverage_bootstrap.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        "sharpbayes/analysis/profile_interval.py",
+        *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py"),
+    ),
+    "expected_coverage.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/expected_coverage.py", "sharpbayes/analysis/profile_interval.py"),
+        *(f"{OWN}/prompt_worlds.py", f"{OWN}/expected_coverage.py"),
+    ),
     "coverage_posterior.csv": (*POSTERIOR, "models", f"{OWN}/coverage_posterior.py"),
+    "coverage_crowd.csv": (
+        *("sharpbayes/analysis", "sharpbayes/metrics", "sharpbayes/data"),
+        f"{OWN}/coverage_crowd.py",
+    ),
+    "reliability.csv": (*POSTERIOR, "models", f"{OWN}/reliability.py"),
     "judges_and_people.csv": (*POSTERIOR, "models", f"{OWN}/judges_and_people.py"),
     "kills.csv": (
         *("sharpbayes/cli", "sharpbayes/workflows", "sharpbayes/execution"),

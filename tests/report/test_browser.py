@@ -1,14 +1,15 @@
 """The report in a browser, Debian's ``chromium``; run with ``pytest -m slow``."""
 
-import shutil
+from itertools import combinations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 
 from sharpbayes.report.page import write_html
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.weigh import named_weights, weigh
+from tests.browser import open_chromium
 from tests.make_docs import small_fits
 
 pytestmark = pytest.mark.slow
@@ -18,23 +19,24 @@ WIDTHS = {"phone": 390, "desktop": 1280}
 
 @pytest.fixture(scope="module")
 def browser():
-    place = shutil.which("chromium") or shutil.which("chromium-browser")
-    if place is None:
-        pytest.fail("no chromium on this machine; apt-get install chromium")
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+    with open_chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
 def fits():
-    return small_fits()
+    fits = small_fits()
+    converged = fits["panel"].copy()
+    converged.attrs["status"] = "fitted"
+    return fits | {"converged": converged}
 
 
-@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd", "panel", "crowd"])
+PAGES = ("quickstart", "quickstart_crowd", "panel", "crowd", "converged")
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def page_file(request, tmp_path_factory, fits):
-    """A page of what was measured, and of small fits, which have not converged."""
+    """A page of what was measured, and of small fits, which have not converged but for one."""
     results = fits.get(request.param)
     if results is None:
         results = measure(load_study(request.param, overrides=("bootstrap.replicates=100",)))
@@ -70,28 +72,161 @@ def test_axe_finds_no_violation(browser, page_file, width, scheme):
     )
     page = context.new_page()
     page.goto(page_file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     found = Axe().run(page).response
     assert len(found["passes"]) > 10
     assert [(v["id"], v["impact"], v["nodes"][0]["html"]) for v in found["violations"]] == []
     context.close()
 
 
-def test_the_keyboard_reaches_the_answer_and_every_wide_table(browser, page_file):
+def test_a_link_to_a_table_opens_its_chapter(browser, page_file):
     page = browser.new_page()
     page.goto(page_file.as_uri())
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
-    page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#answer"
-    reached = page.evaluate("[...document.querySelectorAll('.wide')].every(e => e.tabIndex === 0)")
-    assert reached
+    assert page.locator("details[open]").count() == 0
+    page.locator("#answer figcaption a").click()
+    assert page.locator("details[open]").count() == 1
+    assert page.locator("#table-1").is_visible()
     page.close()
 
 
-def test_it_prints(browser, page_file, tmp_path):
+def test_the_keyboard_opens_chapters_and_reaches_every_wide_table(browser, page_file):
+    page = browser.new_page()
+    page.goto(page_file.as_uri())
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details[open]").count() == 1
+    assert page.evaluate("[...document.querySelectorAll('.wide')].every(e => e.tabIndex === 0)")
+    page.close()
+
+
+def test_the_appendix_is_printed_after_the_decision(browser, page_file):
     page = browser.new_page()
     page.goto(page_file.as_uri())
     page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert page.pdf().startswith(b"%PDF")
+    assert page.locator("#table-1").is_visible()
+    pages = page.pdf(format="A4").count(b"/Type /Page\n")
+    page.evaluate("document.querySelector('.appendix').remove()")
+    decision = page.pdf(format="A4").count(b"/Type /Page\n")
+    assert decision <= 2 < pages
     page.close()
+
+
+# What a reader sets: values of inputs by the end of their id, True and False of the checkbox.
+SETTINGS = {
+    "as the study": {},
+    "policy": {"policy-0": "70", "policy-1": "5.5", "policy-2": "0", "by": "policy_score"},
+    "tolerance": {"tolerance": "9.25", "alpha": "0"},
+    "worst dimension": {"alpha": "2", "by": "worst_dimension", "tolerance": "4"},
+    "none admissible": {"tolerance": "0.001"},
+}
+
+
+@pytest.fixture
+def by_hand(browser, fits, tmp_path):
+    """The page of a fit with the section of weights by hand, and what its console says."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.goto(write_html(fits["converged"], tmp_path / "report.html").as_uri())
+    page.locator("#by-hand > summary").click()
+    yield page
+    assert messages == []
+    context.close()
+
+
+def set_by_hand(page, settings):
+    for name, value in settings.items():
+        control = page.locator(f"#by-hand-{name}")
+        if name == "by":
+            control.select_option(value)
+        else:
+            control.fill(value)
+
+
+def shown_table(page):
+    """Return the numbers of every row in full, by model."""
+    return page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('#by-hand-table tbody tr')].map(r => "
+        "[r.cells[0].textContent, [...r.querySelectorAll('data')].map(d => Number(d.value))]))"
+    )
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_weights_by_hand_are_what_weigh_says(by_hand, fits, settings, tmp_path):
+    set_by_hand(by_hand, settings)
+    by_hand.get_by_role("button", name="Copy as TOML").click()
+    by_hand.get_by_text("Copied.").wait_for()
+    path = tmp_path / "by_hand.toml"
+    path.write_text(by_hand.evaluate("navigator.clipboard.readText()"), encoding="utf-8")
+    weighed = weigh(fits["converged"], named_weights([str(path)]))["by_hand"]
+    decision, profile = weighed["decision"].to_dataset(), weighed["profile"].to_dataset()
+    order = [str(name) for name in decision.sortby("expected_loss")["model"].to_numpy()]
+    selected = [name for name in order if decision["selected"].sel(model=name)]
+    rows = {name.removesuffix(" (selected)"): row for name, row in shown_table(by_hand).items()}
+    assert list(rows) == order
+    assert [name for name in shown_table(by_hand) if "selected" in name] == [
+        f"{name} (selected)" for name in selected
+    ]
+    worst = profile["dimension_cvar"].max("dimension")
+    for name, row in rows.items():
+        expected = [
+            *(decision[key].sel(model=name) for key in ("prob_best", "prob_admissible")),
+            decision["expected_loss"].sel(model=name),
+            *(values.sel(model=name) for values in (profile["cvar"], worst)),
+            profile["policy_score"].sel(model=name),
+        ]
+        without_median = [*row[:3], *row[4:]]
+        assert without_median == pytest.approx(list(map(float, expected)), rel=1e-6, nan_ok=True)
+    status = by_hand.locator("#by-hand-status").inner_text()
+    assert status.startswith(f"Selected: {selected[0]}." if selected else "No model is admissible.")
+    assert " < ".join(order) in status
+    for a, b in combinations(order, 2):
+        unresolved = bool(decision["unresolved"].sel(model=a, other=b))
+        assert (f"{a} and {b}" in status) == unresolved
+
+
+def test_weights_are_renormalised_in_sight_and_reset(by_hand):
+    before = shown_table(by_hand)
+    set_by_hand(by_hand, SETTINGS["policy"])
+    shares = by_hand.locator("#by-hand fieldset").first.locator("output").all_inner_texts()
+    assert shares == ["69.7%", "5.5%", "0.0%", "24.9%"]
+    assert shown_table(by_hand) != before
+    set_by_hand(by_hand, {f"policy-{number}": "0" for number in range(4)})
+    copy = by_hand.get_by_role("button", name="Copy as TOML")
+    assert copy.is_disabled()
+    status = by_hand.locator("#by-hand-status")
+    assert status.inner_text() == "One dimension must be worth more than 0."
+    by_hand.get_by_role("button", name="Reset to the weights of the study").click()
+    assert shown_table(by_hand) == before
+    assert copy.is_enabled()
+
+
+def test_the_keyboard_moves_a_slider_and_its_number(by_hand):
+    slider = by_hand.locator("#by-hand input[type=range]").first
+    slider.focus()
+    by_hand.keyboard.press("ArrowRight")
+    assert by_hand.locator("#by-hand-policy-0").input_value() == "26"
+    alpha = by_hand.locator("#by-hand-alpha")
+    alpha.focus()
+    by_hand.keyboard.press("ArrowLeft")
+    assert alpha.get_attribute("aria-valuetext") == "0.9: the worst 10%, 3 of 30 prompts"
+
+
+def test_no_probability_is_called_0_or_1(by_hand):
+    by_hand.locator("#by-hand-tolerance").fill("0.001")
+    cells = by_hand.locator("#by-hand-table td:nth-child(3)").all_inner_texts()
+    assert cells == ["<0.01"] * 4
+
+
+def test_a_moved_tolerance_is_in_force(by_hand):
+    assert not by_hand.locator("#by-hand-tolerated").is_checked()
+    by_hand.locator("#by-hand-tolerance").fill("9")
+    assert by_hand.locator("#by-hand-tolerated").is_checked()
+    by_hand.locator("#by-hand-tolerated").uncheck()
+    assert "[tolerance]" not in by_hand.locator("#by-hand-toml").input_value()
+
+
+def test_the_section_does_not_print(by_hand):
+    by_hand.emulate_media(media="print")
+    assert not by_hand.locator("#by-hand").is_visible()

@@ -1,14 +1,16 @@
 """What commands print for machines."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.document import group_document
+from sharpbayes.report.document import document, group_document
 from sharpbayes.report.summary import summary
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
+from tests.report.hand_made import add, fitted_panel, stability
 
 
 def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
@@ -31,16 +33,25 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
     }
 
 
+def test_the_document_has_both_answers_and_their_stability():
+    tree = add(fitted_panel(), stability=stability(("judge", "j1", "c", True, 0.5)))
+    tree.attrs |= {"title": "T", "seed": 1}
+    made = json.loads(json.dumps(document(tree, path=Path("r.nc")), allow_nan=False))
+    assert made["joint"]["posterior_median"]["cvar"] == {"a": 3.1, "b": 1.2, "c": 2.1}
+    assert made["joint"]["disagree"]["cvar"]["b"] is False
+    assert made["stability"]["lowest"] == {"without j1": "c"}
+
+
 def test_a_summary_says_the_answer_and_escapes_what_it_shows():
     results = measure(load_study("quickstart", overrides=("bootstrap.replicates=20",)))
     results.attrs["title"] = "<script>1</script>"
     said = summary(results)
-    assert repr(said).splitlines()[1].startswith("aster has the lowest tail risk of 4 models")
+    assert repr(said).splitlines()[1].startswith("With 30 prompts the 5% tail holds 1.5 prompts")
     shown = said._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;1" in shown
     assert said.answer[0] in shown
-    assert shown.count("<table>") == len(said.tables) > 1
+    assert shown.count("<table>") == len(said.tables) >= 1
 
 
 def test_a_study_prints_what_it_is():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from sharpbayes import library
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import DataError, SpecError, StorageError
 from sharpbayes.scaffold.study_file import write_study
@@ -28,7 +29,7 @@ def started(folder, table, name="data.csv", **options):
         table.to_parquet(path)
     else:
         table.to_json(path, orient="records", lines=True)
-    unsure = write_study(path, folder / "study.toml", **options)
+    unsure = write_study(path, folder / "study.toml", **options).doubts
     return (folder / "study.toml").read_text(encoding="utf-8"), unsure
 
 
@@ -79,15 +80,21 @@ def test_a_crowd_of_every_kind_of_file(name, tmp_path):
     assert written["scale"] == {"kind": "ordinal", "min": 0, "max": 4}
     assert written["labels"] == {"from": "item", "column": "gold_unsafe"}
     assert (written["groups"], written["by"]) == ([["gender"]], ["topic"])
-    assert unsure == ['"gold_unsafe" is taken to say which items are unsafe (1)']
+    assert unsure == [
+        "numbers run over those in the data, 0 to 4; write the ends of a longer scale",
+        '"gold_unsafe" is taken to say which items are unsafe (1)',
+    ]
     assert check(load_study(tmp_path / "study.toml")).counts["rater"] == 6
 
 
 def test_without_labels_the_crowd_labels_and_the_file_says_so(tmp_path):
     text, unsure = started(tmp_path, crowd())
     assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
-    assert unsure[0].startswith("no column says which items are unsafe")
-    assert f"# CHECK: {unsure[0]}" in text.splitlines()
+    assert unsure[1] == (
+        "no column says which items are unsafe: the other raters do, by a score of 2 or above; "
+        "experts' labels are better"
+    )
+    assert f"# CHECK: {unsure[1]}" in text.splitlines()
 
 
 def test_a_rater_who_scores_twice_is_seen(tmp_path):
@@ -96,7 +103,8 @@ def test_a_rater_who_scores_twice_is_seen(tmp_path):
 
 
 def test_a_wide_panel_with_a_scale_for_each_kind_of_column(tmp_path):
-    table = panel(flag=["yes", "no"] * 16, kind=["none", "full"] * 16, text=[*range(32)])
+    table = panel(flag=["yes", "yes", "no"] * 10 + ["no", "yes"], text=[*range(32)])
+    table["kind"] = ["none", "severe", "Mild"] * 10 + ["none", "none"]
     table["kind_of_prompt"] = ["u" if prompt < 4 else "v" for prompt in table["prompt_id"]]
     written = tomllib.loads(started(tmp_path, table)[0])["panel"]
     assert written["layout"] == "wide"
@@ -104,7 +112,7 @@ def test_a_wide_panel_with_a_scale_for_each_kind_of_column(tmp_path):
     assert scales == {
         "severity": {"kind": "ordinal", "min": 1, "max": 4},
         "flag": {"kind": "boolean"},
-        "kind": {"kind": "categorical", "levels": ["full", "none"]},
+        "kind": {"kind": "categorical", "levels": ["none", "Mild", "severe"]},
     }
     assert check(load_study(tmp_path / "study.toml")).counts["ratings"] == 96
 
@@ -137,7 +145,7 @@ LOGS = Path(__file__).parents[1] / "data" / "logs"
 
 
 def of_logs(folder, name):
-    unsure = write_study(LOGS / name, folder / "s.toml")
+    unsure = write_study(LOGS / name, folder / "s.toml").doubts
     written = tomllib.loads((folder / "s.toml").read_text(encoding="utf-8"))
     return written, unsure, check(load_study(folder / "s.toml")).counts
 
@@ -168,7 +176,7 @@ def test_scorers_of_different_things_are_indicators(tmp_path):
 def test_two_logs_of_one_model_are_two_models(tmp_path):
     for name in ("x.eval", "y.eval"):
         (tmp_path / name).write_bytes((LOGS / "old.eval").read_bytes())
-    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml")
+    unsure = write_study(tmp_path / "*.eval", tmp_path / "s.toml").doubts
     assert "several logs of one model: each log counts as a model of its own" in unsure
     assert check(load_study(tmp_path / "s.toml")).counts["model"] == 2
 
@@ -178,6 +186,33 @@ def test_a_high_metric_of_lm_eval_is_taken_as_good(tmp_path):
     right = {"exact_match": {"scale": "scale_1", "reverse": True}}
     assert written["panel"]["indicators"] == right
     assert (counts["model"], counts["judge"], counts["ratings"]) == (2, 2, 24)
+
+
+@pytest.mark.parametrize(
+    ("name", "judges"),
+    [
+        ("promptfoo.json", ["file://grader-1.js", "file://grader-2.js"]),
+        ("deepeval/*.json", ["judge-1", "judge-2"]),
+        ("every_eval_ever/*_samples.jsonl", None),
+    ],
+)
+def test_scores_from_0_to_1_are_yes_and_no_or_five_bins(tmp_path, name, judges):
+    written, unsure, counts = of_logs(tmp_path, name)
+    study = written["panel"]
+    assert study.get("judges") == judges
+    scale = {"bins": [0.2, 0.4, 0.6, 0.8]} if judges else {"kind": "boolean"}
+    assert study["scales"] == {"scale_1": scale}
+    assert all(indicator["reverse"] for indicator in study["indicators"].values())
+    assert any(text.startswith("scores from 0 to 1 are cut") for text in unsure) == bool(judges)
+    assert (counts["model"], counts["judge"]) == (2, len(judges or "1"))
+
+
+def test_logs_of_petri_get_the_dimensions_of_the_shipped_study(tmp_path):
+    path = library.folder("studies") / "petri_alpha.eval"
+    unsure = write_study(path, tmp_path / "s.toml").doubts
+    assert unsure == ["the indicators and dimensions are those of the shipped study petri"]
+    written = load_study(tmp_path / "s.toml").study.spec.panel
+    assert written.dimensions == load_study("petri").study.spec.panel.dimensions
 
 
 @pytest.mark.parametrize("name", ["full.json", "min.json", "export.csv"])
@@ -242,7 +277,7 @@ def test_the_command_says_what_to_check_and_what_comes_next(tmp_path, monkeypatc
     crowd().to_csv("mine.csv", index=False)
     done = CliRunner().invoke(app, ["init", "mine.csv"])
     assert done.exit_code == 0
-    assert done.stderr.splitlines()[0].startswith("to check: no column says which items")
+    assert done.stderr.splitlines()[0].startswith("to check: numbers run over those in the data")
     assert done.stderr.endswith("study written to mine.toml; next: sharpbayes check mine.toml\n")
     assert CliRunner().invoke(app, ["check", "mine.toml"]).exit_code == 0
     wrong = CliRunner().invoke(app, ["init", "mine.csv", "--role", "rater"])
@@ -250,7 +285,7 @@ def test_the_command_says_what_to_check_and_what_comes_next(tmp_path, monkeypatc
 
 
 def test_indicators_on_equal_scales_share_one(tmp_path):
-    table = panel(other=[at % 4 + 1 for at in range(1, 33)], flag=["yes", "no"] * 16)
+    table = panel(other=[at % 4 + 1 for at in range(1, 33)], flag=["yes", "no", "no", "yes"] * 8)
     written = tomllib.loads(started(tmp_path, table)[0])["panel"]
     assert written["indicators"] == {"severity": "scale_1", "other": "scale_1", "flag": "scale_2"}
     assert list(written["scales"]) == ["scale_1", "scale_2"]

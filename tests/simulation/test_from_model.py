@@ -51,7 +51,8 @@ def test_a_fit_finds_the_truth_again(tmp_path):
 
 
 def test_labels_are_true_or_the_experts_own(tmp_path):
-    plain = simulate(load_study("quickstart_crowd"), pattern="model")
+    study = load_study("quickstart_crowd", overrides=["crowd.fit=crowd_severity"])
+    plain = simulate(study, pattern="model")
     ratings = plain.tables["ratings"].drop_duplicates("item")
     severity = [plain.truth["parameters"][f"location_item[{i}]"] for i in ratings["item"]]
     unsafe = ratings["unsafe"].to_numpy() == 1
@@ -76,6 +77,7 @@ def test_command(tmp_path):
     assert done.exit_code == 0, done.output
     assert "3200 ratings with known truth" in done.output
     assert sorted(each.name for each in out.iterdir()) == [
+        "experts.csv",
         "ratings.csv",
         "study.toml",
         "truth.json",

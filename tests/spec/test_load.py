@@ -18,7 +18,7 @@ def test_an_error_in_an_override_names_the_override():
         load_study("quickstart", overrides=("sampler.drows=3",))
     assert str(caught.value) == (
         "--set sampler.drows=3: sampler.drows: unknown key, allowed are chains, tune, draws, "
-        "predictive_draws, target_accept, max_depth, max_rhat, min_ess, max_divergences, "
+        "predictive_draws, target_accept, max_depth, max_rhat, min_ess, max_divergence_share, "
         "min_bfmi, max_depth_share; "
         "did you mean 'draws'?"
     )
@@ -59,7 +59,7 @@ def test_a_missing_study_names_the_nearest():
     with pytest.raises(SpecError) as caught:
         load_study("quickstrt")
     assert str(caught.value) == (
-        "quickstrt: no shipped study 'quickstrt', there are quickstart, quickstart_crowd; "
+        "quickstrt: no shipped study 'quickstrt', there are petri, quickstart, quickstart_crowd; "
         "did you mean 'quickstart'?"
     )
 
@@ -141,3 +141,15 @@ def test_the_table_of_a_study_is_its_panel_or_its_crowd():
     panel, crowd = (load_study(name).study.spec for name in ("quickstart", "quickstart_crowd"))
     assert panel.table is panel.panel
     assert crowd.table is crowd.crowd
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "sources"),
+    [
+        ("quickstart", (), [("ratings", "prompts")]),
+        ("quickstart", ('uncertainty=["ratings"]',), [("ratings",)]),
+        ("quickstart_crowd", (), [("ratings", "items", "raters")]),
+    ],
+)
+def test_statements_are_about_the_populations_of_prompts_items_and_raters(study, options, sources):
+    assert list(load_study(study, overrides=options).study.spec.uncertainties) == sources

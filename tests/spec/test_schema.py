@@ -58,7 +58,7 @@ def test_every_table_has_a_description(kind):
     [
         ("study", "seed", "Seed of all random numbers. Equal seeds give equal results."),
         ("study", "schema", "Kind and version of the file."),
-        ("study", "panel.scales.any.bins", None),
+        ("study", "panel.scales.any.binz", None),
         (
             "study",
             "crowd.scale.bins",

@@ -87,6 +87,6 @@ def test_nibbler_scores_by_round():
     expected = table.groupby("round")["score"].value_counts(normalize=True)
     share = results["scale_use"]["score_share"].sel(group="all")
     for (name, score), value in expected.items():
-        assert float(share.sel(by=f"round={name}", score=score)) == pytest.approx(value)
+        assert float(share.sel(by=f"round={name}", score=f"{score:g}")) == pytest.approx(value)
     reason = results["responsiveness"]["reason"].sel(group="all", by="all").item()
     assert reason == "no rater outside the group labels an item"

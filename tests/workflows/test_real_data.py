@@ -51,7 +51,7 @@ def test_dices_against_the_definitions():
     assert float(cell["wra"]) == pytest.approx(expected)
     for s in np.unique(scores):
         expected = unsafe[scores.to_numpy() == s].mean()
-        assert float(cell["precision"].sel(score=s)) == pytest.approx(expected)
+        assert float(cell["precision"].sel(score=str(s))) == pytest.approx(expected)
 
 
 def test_xstest_counts_harm_by_the_kind_of_prompt():

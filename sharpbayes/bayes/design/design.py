@@ -37,41 +37,24 @@ CENTRED_BELOW = 0.75
 
 @dataclass(frozen=True)
 class Term:
-    """Effects of one kind: one for each level of a factor, or of a crossing of factors.
+    """Effects of one kind: one for each level of a factor, or of a crossing of factors."""
 
-    Attributes:
-        name: Variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``.
-        kind: What the effects act on: severity, gaps between cutpoints, or discrimination.
-        dims: Dimension names of the effects.
-        shape: Number of levels along each dimension.
-        index: For each rating the flat position of its effect, -1 for none; for a gap term the
-            level of its factor; shape (rating,).
-        prior: Prior of the effects.
-        non_centring: Weight w: effects are sampled divided by sd^w.
-        mean_group: For each effect the group whose mean is sampled apart, -1 for none; (size,).
-        swept_mean: For each scale the group whose mean its cutpoints absorb, -1 for none.
-        structure: Whether effects are independent, add up to 0 along every dimension, or are
-            correlated over the last dimension.
-        correlation: Prior of those correlations, or None.
-        mean_holder: Name of the finer term that absorbs the means in place of cutpoints, or None.
-        child_term: Name of the finer term whose effects are centred at these, or None.
-        scale: Position of the scale of a gap term, else -1.
-    """
-
-    name: str
-    kind: TermKind
+    name: str  # variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``
+    kind: TermKind  # what the effects act on: severity, gaps between cutpoints, discrimination
     dims: tuple[str, ...]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # number of levels along each dimension
+    # For each rating the flat position of its effect (of a gap term: its level), -1 for none.
     index: Index
     prior: Effects
-    non_centring: float
-    mean_group: Index
+    non_centring: float  # weight w: effects are sampled divided by sd^w
+    mean_group: Index  # for each effect the group whose mean is sampled apart, -1 for none
+    # For each scale the group whose mean its cutpoints absorb, -1 for none.
     swept_mean: tuple[int, ...] = ()
     structure: Structure = "independent"
-    correlation: LKJ | None = None
-    mean_holder: str | None = None
-    child_term: str | None = None
-    scale: int = -1
+    correlation: LKJ | None = None  # prior of the correlations over the last dimension
+    mean_holder: str | None = None  # finer term that absorbs the means in place of cutpoints
+    child_term: str | None = None  # finer term whose effects are centred at these
+    scale: int = -1  # position of the scale of a gap term
 
     @property
     def size(self) -> int:
@@ -134,19 +117,9 @@ class Term:
         return int(np.prod(self.coordinate_shape))
 
     @property
-    def n_levels(self) -> int:
-        """Number of levels that :attr:`index` counts: a level of a gap term has several effects."""
-        return self.shape[0] if self.kind == "gap" else self.size
-
-    @property
     def used_levels(self) -> Index:
         """Levels that have a rating, lowest first."""
         return np.unique(self.index[self.index >= 0])
-
-    @property
-    def group_of_rating(self) -> Index:
-        """Mean group of each rating, -1 for none."""
-        return np.where(self.index >= 0, self.mean_group[self.index], -1)
 
     @property
     def n_mean_groups(self) -> int:
@@ -157,19 +130,12 @@ class Term:
 
 @dataclass(frozen=True)
 class ScaleRatings:
-    """The ratings that are on one scale.
-
-    Attributes:
-        name: Name of the scale.
-        labels: Labels of its categories, lowest first.
-        rows: Positions of its ratings; shape (n,).
-        category: Their categories, from 0; shape (n,).
-    """
+    """The ratings that are on one scale."""
 
     name: str
-    labels: tuple[str, ...]
-    rows: Index
-    category: Index
+    labels: tuple[str, ...]  # of its categories, lowest first
+    rows: Index  # positions of its ratings; shape (n,)
+    category: Index  # their categories, from 0; shape (n,)
 
     @property
     def cutpoint_dim(self) -> str:
@@ -205,36 +171,18 @@ class ScaleRatings:
 
 
 class Parent(NamedTuple):
-    """A term that another term's effects are centred at.
-
-    Attributes:
-        term: The parent.
-        by_mean: Whether the means of its groups are the centres, rather than its effects.
-        position: For each effect of the other term its centre among those, -1 for none.
-    """
+    """A term that another term's effects are centred at."""
 
     term: Term
-    by_mean: bool
-    position: Index
+    by_mean: bool  # whether the means of its groups are the centres, rather than its effects
+    position: Index  # for each effect of the other term its centre among those, -1 for none
 
 
 @dataclass(frozen=True)
 class Design:
-    """Terms, scales, priors, and the labels of every dimension.
+    """Terms, scales, priors, and the labels of every dimension."""
 
-    Attributes:
-        terms: Location terms in the order of the model file, then gap and discrimination terms.
-        scales: Ratings by scale.
-        thresholds: Prior of the cutpoints.
-        likelihood: Which categories a cutpoint parts.
-        link: ``logit`` or ``probit``.
-        ordered_cutpoints: Whether cutpoints are ordered.
-        coords: Labels of each dimension.
-        n_ratings: Number of ratings.
-        omitted_terms: Stems of the terms with one level; cutpoints already hold their effect.
-    """
-
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...]  # location terms as in the model file, gap, then discrimination terms
     scales: tuple[ScaleRatings, ...]
     thresholds: ThresholdPrior
     likelihood: Likelihood
@@ -242,7 +190,7 @@ class Design:
     ordered_cutpoints: bool
     coords: dict[str, tuple[str, ...]]
     n_ratings: int
-    omitted_terms: tuple[str, ...]
+    omitted_terms: tuple[str, ...]  # stems of terms with one level: cutpoints hold their effect
 
     @property
     def n_parameters(self) -> int:
@@ -289,7 +237,9 @@ class Design:
         for other in self.terms:
             for child, by_mean in ((other.child_term, False), (other.mean_holder, True)):
                 if child == term.name:
-                    centre = other.group_of_rating if by_mean else other.index
+                    centre = other.index
+                    if by_mean:
+                        centre = np.where(other.index >= 0, other.mean_group[other.index], -1)
                     position = parent_of(term.index, centre, size=term.size)
                     if position is None:
                         raise ValueError(f"{term.name} is not nested in {other.name}")

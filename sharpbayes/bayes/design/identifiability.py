@@ -25,17 +25,11 @@ MIN_RATINGS = 5
 
 @dataclass(frozen=True)
 class Issue:
-    """A parameter that the ratings do not identify.
+    """A parameter that the ratings do not identify."""
 
-    Attributes:
-        term: The term, scale or column.
-        problem: What the ratings do not identify, and why.
-        consequence: What the fit does about it.
-    """
-
-    term: str
-    problem: str
-    consequence: str
+    term: str  # the term, scale or column
+    problem: str  # what the ratings do not identify, and why
+    consequence: str  # what the fit does about it
 
     def __str__(self) -> str:
         """Render as one line.

@@ -39,9 +39,6 @@ def build_design(
 
     Where ``non_centring`` has no weight for the name of a term, it is 0 for an effect with many
     ratings and 1 for one with few.
-
-    Raises:
-        SpecError: A term names a column that the study does not have.
     """
     check_columns(ratings, model, path=path)
     model = _resolve_columns(ratings, model)
@@ -76,11 +73,7 @@ def build_design(
 
 
 def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
-    """Refuse a model that does not fit the columns, without a look at any rating.
-
-    Raises:
-        SpecError: Terms name columns that the study does not have; all of them are listed.
-    """
+    """Raise a SpecError of all terms over columns that a study lacks; ratings are not read."""
     known = sorted(set(ratings.factors) - {"scale"})
     diagnostics = [
         Diagnostic(
@@ -166,7 +159,7 @@ def _index_term(
 def _index_location(location: Location, ratings: Ratings, scale_of: Index) -> Term:
     """Index one location term; the column that effects are correlated over goes last."""
     over = location.correlated_over
-    by = [*(name for name in location.by if name != over), *([over] if over else [])]
+    by = sorted(location.by, key=lambda name: name == over)
     term = _index_term("location", by, ratings, location)
     mean_group, swept_mean = _group_by_scale(term.index, scale_of, size=term.size)
     term = replace(term, mean_group=mean_group, swept_mean=swept_mean)

@@ -18,23 +18,19 @@ BOUNDED = "the prior alone bounds the thresholds there"
 
 @dataclass(frozen=True)
 class LikelihoodTraits:
-    """What a fit needs to know of a likelihood.
+    """What a fit needs to know of a likelihood."""
 
-    Attributes:
-        start: Cutpoints that the counts of the categories suggest under a link: F^-1 of the share
-            at or below each category; log odds of each to the next; F^-1 of the share of each
-            among itself and those above it.
-        unused: What the fit does about a category that nobody gave: below all that are used,
-            above them, or between them.
-        kernel: Machine code of its rating blocks: ``interval``, the probability between two
-            cutpoints; ``adjacent``; None if PyMC's own graph samples it.
-        stepwise: Whether a rating of category k is k + 1 ratings with one cutpoint each: above
-            each of the first k cutpoints, then below the next.
-    """
-
+    # Cutpoints that the counts of the categories suggest under a link: F^-1 of the share at or
+    # below each category; log odds of each to the next; F^-1 of the share of each among itself and
+    # those above it.
     start: Callable[[Floats, str], Floats]
+    # What the fit does about a category that nobody gave: below all used, above them, or between.
     unused: tuple[str, str, str]
+    # Machine code of its rating blocks: ``interval``, the probability between two cutpoints, or
+    # ``adjacent``; None if PyMC's own graph samples it.
     kernel: Literal["interval", "adjacent"] | None = None
+    # Whether a rating of category k is k + 1 ratings with one cutpoint each: above each of the
+    # first k cutpoints, then below the next.
     stepwise: bool = False
 
 

@@ -8,8 +8,7 @@ logistic or the normal distribution function:
 - adjacent (Masters 1982, Muraki 1992): log P(y = k + 1) / P(y = k) = a (eta - c_k);
 - continuation (Tutz 1990): P(y = k | y >= k) = F(a (c_k - eta)).
 
-With two categories all three are one. A likelihood is one entry of :data:`DEFINITIONS` for each
-link: the
+With two categories all three are one. :data:`DEFINITIONS` has for each likelihood and link the
 log-probability of observed categories and a function that draws new ones. Both take a eta, of
 shape (rating,), and a c, of shape (rating, K - 1).
 """
@@ -28,12 +27,14 @@ Floats = NDArray[np.float64]
 Categories = NDArray[np.integer]
 Size = tuple[int, ...] | None
 LogProbability = Callable[[Tensor, Tensor, Tensor], Tensor]
+Noise = Callable[..., Floats]
 Draw = Callable[[Floats, Floats, np.random.Generator, Size], Categories]
 
 # Stands for an infinite cutpoint: softplus(-INFINITE) and its gradient are exactly 0.
 INFINITE = 1e30
 # Below it Phi is computed through the scaled complementary error function.
 FAR_BELOW = -5.0
+LOGISTIC, NORMAL = np.random.Generator.logistic, np.random.Generator.normal
 HALF, SQRT_HALF = np.float64(0.5), np.sqrt(np.float64(0.5))
 
 
@@ -46,10 +47,7 @@ def _bounds(category: Tensor, eta: Tensor, cutpoints: Tensor) -> tuple[Tensor, T
 
 
 def _cumulative_logit(category: Tensor, eta: Tensor, cutpoints: Tensor) -> Tensor:
-    """Log of a difference of two logistics without cancellation.
-
-    log P(y = k) = log(1 - exp(l - u)) - softplus(-u) - softplus(l) for bounds l < u.
-    """
+    """log(1 - exp(l - u)) - softplus(-u) - softplus(l) for bounds l < u: nothing cancels."""
     upper, lower = _bounds(category, eta, cutpoints)
     return pt.log1mexp(lower - upper) - pt.softplus(-upper) - pt.softplus(lower)
 
@@ -91,25 +89,20 @@ def _continuation(
     return (passed + stopped).sum(axis=1)
 
 
-def _noise(link: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Draw from the distribution of a link."""
-    return rng.logistic(size=shape) if link == "logit" else rng.normal(size=shape)
-
-
 def _draw_cumulative(
-    link: str, eta: Floats, cutpoints: Floats, rng: np.random.Generator, size: Size
+    noise: Noise, eta: Floats, cutpoints: Floats, rng: np.random.Generator, size: Size
 ) -> Categories:
     """One noise a rating is compared with all cutpoints."""
-    noise = _noise(link, rng, np.shape(eta) if size is None else size)
-    return (np.expand_dims(eta + noise, -1) > cutpoints).sum(axis=-1)
+    latent = eta + noise(rng, size=np.shape(eta) if size is None else size)
+    return (np.expand_dims(latent, -1) > cutpoints).sum(axis=-1)
 
 
 def _draw_continuation(
-    link: str, eta: Floats, cutpoints: Floats, rng: np.random.Generator, size: Size
+    noise: Noise, eta: Floats, cutpoints: Floats, rng: np.random.Generator, size: Size
 ) -> Categories:
     """A noise at each cutpoint, up to the first one that is not passed."""
     shape = (*(np.shape(eta) if size is None else size), cutpoints.shape[-1])
-    passed = np.expand_dims(eta, -1) + _noise(link, rng, shape) > cutpoints
+    passed = np.expand_dims(eta, -1) + noise(rng, size=shape) > cutpoints
     return np.cumprod(passed, axis=-1).sum(axis=-1)
 
 
@@ -124,15 +117,15 @@ def _draw_adjacent(
 
 
 DEFINITIONS: dict[tuple[str, str], tuple[LogProbability, Draw]] = {
-    ("cumulative", "logit"): (_cumulative_logit, partial(_draw_cumulative, "logit")),
-    ("cumulative", "probit"): (_cumulative_probit, partial(_draw_cumulative, "probit")),
+    ("cumulative", "logit"): (_cumulative_logit, partial(_draw_cumulative, LOGISTIC)),
+    ("cumulative", "probit"): (_cumulative_probit, partial(_draw_cumulative, NORMAL)),
     ("adjacent", "logit"): (_adjacent_logit, _draw_adjacent),
     ("continuation", "logit"): (
         partial(_continuation, lambda x: -pt.softplus(-x)),
-        partial(_draw_continuation, "logit"),
+        partial(_draw_continuation, LOGISTIC),
     ),
     ("continuation", "probit"): (
         partial(_continuation, _log_normal_cdf),
-        partial(_draw_continuation, "probit"),
+        partial(_draw_continuation, NORMAL),
     ),
 }

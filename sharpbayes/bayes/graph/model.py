@@ -1,10 +1,12 @@
-"""A design as a PyMC model: the definition of what is sampled; reads like the equation."""
+"""A design as a PyMC model, the definition of what is sampled, and draws of its prior."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+import xarray as xr
+from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
@@ -17,6 +19,8 @@ from sharpbayes.bayes.kernel.layout import parameter_layout
 Tensor = Any
 # Ends of the names of coordinates of the sampler; see sharpbayes.bayes.graph.terms.
 COORDINATES = ("_unit", "_offset", "_log")
+# The order in which PyMC gives variables their streams of random numbers, last first.
+KINDS = ("correlation", "discrimination", "rating", "location", "sd", "gap", "threshold")
 
 
 def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.Model:
@@ -165,3 +169,31 @@ def public_names(model: pm.Model) -> list[str]:
     """Return the variables that mean something to a reader, coordinates of the sampler apart."""
     names = [rv.name for rv in [*model.free_RVs, *model.deterministics]]
     return [name for name in names if not name.endswith(COORDINATES)]
+
+
+def sample_prior(model: pm.Model, *, draws: int, seed: int) -> xr.DataTree:
+    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain, uncompiled."""
+    variables = [*model.basic_RVs, *model.deterministics]
+    variables.sort(key=lambda variable: (KINDS.index(variable.name.split("_")[0]), variable.name))
+    mode = Mode(linker="py", optimizer=None)  # type: ignore[arg-type]
+    values = pm.draw(variables, draws=draws, random_seed=seed, mode=mode)
+    if draws == 1:  # PyMC drops the axis of draws
+        values = [np.asarray(value)[None] for value in values]
+    drawn = dict(zip([variable.name for variable in variables], values, strict=True))
+    observed = [variable.name for variable in model.observed_RVs]
+    prior = _label(model, {name: drawn[name] for name in public_names(model)})
+    predictive = _label(model, {name: drawn[name] for name in observed})
+    return xr.DataTree.from_dict({"prior": prior, "prior_predictive": predictive})
+
+
+def _label(model: pm.Model, drawn: dict[str, Any]) -> xr.Dataset:
+    """Draws with the dimensions and labels of the model, whole numbers as scores."""
+    variables: dict[str, Any] = {}
+    for name, values in drawn.items():
+        dims = ("chain", "draw", *model.named_vars_to_dims.get(name, ()))
+        kind = np.int16 if np.issubdtype(values.dtype, np.integer) else values.dtype
+        variables[name] = (dims, values[None].astype(kind))
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {dim: list(labels) for dim, labels in model.coords.items() if labels and dim in used}
+    draws = len(next(iter(drawn.values())))
+    return xr.Dataset(variables, {"chain": [0], "draw": np.arange(draws)} | coords)

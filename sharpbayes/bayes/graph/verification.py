@@ -11,8 +11,7 @@ from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import ParameterLayout, parameter_layout
+from sharpbayes.bayes.kernel.layout import ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import logp_code, pack
 from sharpbayes.errors import KernelError
 
@@ -27,11 +26,7 @@ TOLERANCE = 1e-7
 
 
 def verify_kernel(design: Design, *, seed: int) -> None:
-    """Compare log density and gradient of the kernel with PyMC's, of many ratings by some.
-
-    Raises:
-        KernelError: They differ.
-    """
+    """Raise a KernelError if log density or gradient of the kernel differ from PyMC's."""
     rng = np.random.default_rng(seed)
     sample = _sample_ratings(design, rng)
     layout = parameter_layout(sample)
@@ -88,12 +83,10 @@ def _sample_ratings(design: Design, rng: np.random.Generator) -> Design:
     per_scale = max(1, MAX_RATINGS // len(design.scales))
     chosen = [rng.permutation(scale.rows)[:per_scale] for scale in design.scales]
     rows = np.sort(np.concatenate(chosen))
-    position = np.full(design.n_ratings, -1)
-    position[rows] = np.arange(len(rows))
     terms = tuple(replace(term, index=term.index[rows]) for term in design.terms)
     scales = []
     for scale in design.scales:
-        kept = position[scale.rows] >= 0
-        scale_rows = position[scale.rows[kept]]
-        scales.append(replace(scale, rows=scale_rows, category=scale.category[kept]))
+        category = scale.category[np.isin(scale.rows, rows)]
+        scale_rows = np.flatnonzero(np.isin(rows, scale.rows))
+        scales.append(replace(scale, rows=scale_rows, category=category))
     return replace(design, terms=terms, scales=tuple(scales), n_ratings=len(rows))

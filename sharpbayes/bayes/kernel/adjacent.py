@@ -12,13 +12,10 @@ taken when it gets small. An exact path takes over where exponents could leave t
 
 import math
 
-import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.data import SCALE
-from sharpbayes.bayes.kernel.interval import SMALL, exp_table
-
-jit = numba.njit(error_model="numpy", nogil=True)
+from sharpbayes.bayes.kernel.interval import SMALL, exp_table, jit
 
 # exp(FAR) ** 2 and SMALL / exp(FAR) ** 1.5 are still doubles: larger exponents take the exact path.
 FAR = 300.0
@@ -26,20 +23,13 @@ FAR = 300.0
 
 @jit
 def weigh_categories(t, cumulative, weight):
-    """Write T_m and exp(-T_m) of every category."""
-    cumulative[0], weight[0] = 0.0, 1.0
+    """Write T_m and exp(-T_m) of every category; return the largest |T_m|."""
+    cumulative[0], weight[0], largest = 0.0, 1.0, 0.0
     for j in range(len(t)):
         cumulative[j + 1] = cumulative[j] + t[j]
         weight[j + 1] = math.exp(-cumulative[j + 1])
-
-
-@jit
-def in_range(cumulative, farthest):
-    """Return whether no exponent of a block exceeds ``FAR``, for severities up to ``farthest``."""
-    largest = 0.0
-    for value in cumulative:
-        largest = max(largest, abs(value))
-    return farthest * (len(cumulative) - 1) + largest < FAR
+        largest = max(largest, abs(cumulative[j + 1]))
+    return largest
 
 
 @jit
@@ -94,7 +84,7 @@ def adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a
     near = exp_table(v, 1.0, table)
     for value in v:
         farthest = max(farthest, abs(value))
-    total, product = 0.0, 1.0
+    total, product, largest = 0.0, 1.0, 0.0
     for r in range(p.block.shape[0]):
         g, s, q, below, _ = p.block[r]
         start, size = p.cutpoint_set[s, 1], p.scale[p.cutpoint_set[s, 0], SCALE.cutpoints] + 1
@@ -102,9 +92,9 @@ def adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a
         if r == 0 or p.block[r - 1, 0] != g or p.block[r - 1, 1] != s or p.block[r - 1, 2] != q:
             for j in range(size - 1):
                 t[j] = a[q] * (cutpoints[start + j] - group[g])
-            weigh_categories(t[: size - 1], cumulative, weight)
+            largest = weigh_categories(t[: size - 1], cumulative, weight)
         share[:] = 0.0
-        if near and in_range(cumulative[:size], farthest):
+        if near and farthest * (size - 1) + largest < FAR:
             product, more = adjacent_block(
                 cells, v, table, cumulative, weight[:size], below + 1, product, d_cell, share
             )

@@ -88,8 +88,8 @@ def from_gaps(value, gaps, position, out):
 
 @jit
 def cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad):
-    """Pass the derivatives by cutpoints and gaps of sets to coordinates and effects."""
-    d_reference = np.zeros(len(sampled))
+    """Pass the derivatives by cutpoints and gaps of sets to coordinates and effects; add priors."""
+    d_reference, ordered = np.zeros(len(sampled)), p.sizes[SIZE.ordered] == 1
     for i in range(p.cutpoint_set.shape[0]):
         s, start = p.cutpoint_set[i]
         _, n, _, reference, first = p.scale[s]
@@ -97,13 +97,36 @@ def cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, gra
             d_cutpoints[start : start + n], d_gaps[start : start + n], reference
         )
         for k in range(n - 1):
-            d_step = d_gaps[start + k] * (gaps[start + k] if p.sizes[SIZE.ordered] == 1 else 1.0)
+            d_step = d_gaps[start + k] * (gaps[start + k] if ordered else 1.0)
             step_backward(p, s, k, d_step, grad)
             for link in p.set_links[i]:
                 if link:
                     dU[link + k] += d_step
     for s in range(p.scale.shape[0]):
-        scale_backward(p, s, z, common, d_reference, dU, grad)
+        position, n, median, reference, first = p.scale[s]
+        mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
+        d_common, d_between = np.empty(n), np.zeros(n)
+        for k in range(n):
+            d_common[k] = -(common[first + k] - mean) / (sd * sd)
+        d_shift = from_gaps_backward(d_common, d_between, reference)
+        for link in p.shift_links[s]:
+            dU[link] += d_shift
+        for k in range(n - 1):
+            gap = common[first + k + 1] - common[first + k]
+            d_step = d_between[k] * gap + 1.0 if ordered else d_between[k]
+            step_backward(p, s, k, d_step, grad)
+            for link in p.gap_links[s]:
+                if link:
+                    dU[link + k] -= d_step
+        d_shift += d_reference[first + reference]
+        if not ordered:
+            grad[position + reference] += d_shift
+            continue
+        d_sampled, d_sampled_gaps = np.zeros(n), np.zeros(n)
+        d_sampled[reference] = d_shift
+        grad[position] += from_gaps_backward(d_sampled, d_sampled_gaps, median)
+        for k in range(n - 1):
+            grad[position + 1 + k] += d_sampled_gaps[k] * math.exp(z[position + 1 + k])
 
 
 @jit
@@ -118,33 +141,3 @@ def from_gaps_backward(d_values, d_gaps, position):
         below += d_values[k]
         d_gaps[k] -= below
     return total + below + d_values[position]
-
-
-@jit
-def scale_backward(p, s, z, common, d_reference, dU, grad):
-    """Add the prior of a scale's cutpoints; pass derivatives by the reference to coordinates."""
-    position, n, median, reference, first = p.scale[s]
-    ordered = p.sizes[SIZE.ordered] == 1
-    mean, sd = p.scale_prior[s, 0], p.scale_prior[s, 1]
-    d_common, d_between = np.empty(n), np.zeros(n)
-    for k in range(n):
-        d_common[k] = -(common[first + k] - mean) / (sd * sd)
-    d_shift = from_gaps_backward(d_common, d_between, reference)
-    for link in p.shift_links[s]:
-        dU[link] += d_shift
-    for k in range(n - 1):
-        gap = common[first + k + 1] - common[first + k]
-        d_step = d_between[k] * gap + 1.0 if ordered else d_between[k]
-        step_backward(p, s, k, d_step, grad)
-        for link in p.gap_links[s]:
-            if link:
-                dU[link + k] -= d_step
-    d_shift += d_reference[first + reference]
-    if not ordered:
-        grad[position + reference] += d_shift
-        return
-    d_sampled, d_gaps = np.zeros(n), np.zeros(n)
-    d_sampled[reference] = d_shift
-    grad[position] += from_gaps_backward(d_sampled, d_gaps, median)
-    for k in range(n - 1):
-        grad[position + 1 + k] += d_gaps[k] * math.exp(z[position + 1 + k])

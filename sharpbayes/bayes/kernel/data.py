@@ -36,7 +36,6 @@ SD_PRIORS: dict[type, tuple[int, Callable[[Any], tuple[float, float]]]] = {
 }
 # Forms of the probability of a block: between two cutpoints under a link, or by all of its scale.
 LOGIT, PROBIT, ADJACENT = range(3)
-FORMS = {"logit": LOGIT, "probit": PROBIT}
 # A further term joins the locations where groups would otherwise be this many a rating.
 MAX_GROUPS_PER_RATING = 0.2
 
@@ -160,14 +159,19 @@ def build_kernel_data(
         for t in terms
     ]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
-    form = ADJACENT if design.traits.kernel == "adjacent" else FORMS[design.link]
+    centre_links = [
+        _links(rows[other.name].means if by_mean else rows[other.name].u, position)
+        for term in terms
+        for other, by_mean, position in design.parents(term)
+    ]
+    form = LOGIT if design.link == "logit" else PROBIT
     sizes = Sizes(
         coordinates=size,
         vector=1 + sum(row.size + row.groups for row in rows.values()),
         effects=sum(row.size for row in rows.values()),
         cutpoints=sum(design.scales[n].n_cutpoints for n in cutpoint_set[:, 0]),
         scale_cutpoints=int(first[-1]),
-        form=form,
+        form=ADJACENT if design.traits.kernel == "adjacent" else form,
         ordered=int(design.ordered_cutpoints),
     )
     return KernelData(
@@ -175,7 +179,7 @@ def build_kernel_data(
         term=_table([rows[term.name] for term in terms], columns=len(AT)),
         axes=_table([term.shape for term in terms], columns=4),
         mean_group=_join([term.mean_group for term in terms]),
-        centre_links=_join(_centre_links(design, rows)).astype(np.uint32),
+        centre_links=_join(centre_links).astype(np.uint32),
         prior=np.array(prior, dtype=float).reshape(-1, len(PRIOR)),
         scale=_table(scale_rows),
         scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd]] * len(scale_rows)),
@@ -235,16 +239,6 @@ def _join(parts: list[Index]) -> Index:
 def _links(offset: int, index: Index) -> Index:
     """Positions in ``U``: 0, which holds a 0, where the index is -1."""
     return np.where(index >= 0, offset + index, 0)
-
-
-def _centre_links(design: Design, rows: dict[str, TermRow]) -> list[Index]:
-    """Positions in ``U`` of the centres of each term's effects."""
-    links = []
-    for term in design.parents_first:
-        for parent in design.parents(term):
-            row = rows[parent.term.name]
-            links.append(_links(row.means if parent.by_mean else row.u, parent.position))
-    return links
 
 
 def _combine(

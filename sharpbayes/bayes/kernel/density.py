@@ -10,17 +10,14 @@ backward one, which passes derivatives of its results on to its inputs.
 
 import math
 
-import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.adjacent import adjacent_blocks
 from sharpbayes.bayes.kernel.correlated import correlation_factor, sd_of
 from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward
 from sharpbayes.bayes.kernel.data import ADJACENT, AT, LOGIT, SIZE
-from sharpbayes.bayes.kernel.effects import dot_of, term_backward, term_forward
+from sharpbayes.bayes.kernel.effects import dot_of, jit, term_backward, term_forward
 from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks
-
-jit = numba.njit(error_model="numpy", nogil=True)
 
 
 @jit

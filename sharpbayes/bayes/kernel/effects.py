@@ -13,10 +13,9 @@ import math
 import numba
 import numpy as np
 
-from sharpbayes.bayes.kernel.correlated import correlated_backward, correlated_forward, sd_of
+from sharpbayes.bayes.kernel.correlated import correlated_backward, correlated_forward, jit, sd_of
 from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR
 
-jit = numba.njit(error_model="numpy", nogil=True)
 # Sums may be taken in any order, so that they vectorise.
 jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
 LOG_2PI = math.log(2.0 * math.pi)

@@ -11,7 +11,7 @@ product of P runs on from rating to rating, and its logarithm is taken when it g
 exponents could leave the range of doubles, an exact path computes a softplus for each rating.
 
 The functions of blocks add the derivative by the severity of each cell to ``d_cell``, and return
-the derivatives by the upper and by the lower cutpoint, summed d_upper ratings.
+the derivatives by the upper and by the lower cutpoint, summed over ratings.
 """
 
 import math
@@ -19,7 +19,7 @@ import math
 import numba
 import numpy as np
 
-from sharpbayes.bayes.kernel.data import PROBIT, SCALE, SIZE
+from sharpbayes.bayes.kernel.data import LOGIT, SCALE, SIZE
 
 jit = numba.njit(error_model="numpy", nogil=True)
 
@@ -204,10 +204,12 @@ def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoint
             upper[r] = a[q] * (cutpoints[start + above] - group[g])
         if below >= 0:
             lower[r] = a[q] * (cutpoints[start + below] - group[g])
-    if p.sizes[SIZE.form] == PROBIT:
-        total = probit_blocks(p, a, v, gaps, upper, lower, d_cell, d_upper, d_lower)
+    table, high, low = np.empty(len(v)), np.empty(blocks), np.empty(blocks)
+    near = p.sizes[SIZE.form] == LOGIT and exp_table(v, 1.0, table)
+    if near and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low):
+        total = near_blocks(p, table, low, high, d_cell, d_upper, d_lower)
     else:
-        total = logit_blocks(p, v, upper, lower, d_cell, d_upper, d_lower)
+        total = exact_blocks(p, a, v, gaps, lower, upper, d_cell, d_upper, d_lower)
     for r in range(blocks):
         g, s, q, below, above = p.block[r]
         start = p.cutpoint_set[s, 1]
@@ -222,25 +224,14 @@ def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoint
 
 
 @jit
-def logit_blocks(p, v, upper, lower, d_cell, d_upper, d_lower):
+def near_blocks(p, table, low, high, d_cell, d_upper, d_lower):
     """Return the log-likelihood of all blocks under the logistic, inner gaps apart."""
-    table, high, low = np.empty(len(v)), np.empty(len(upper)), np.empty(len(upper))
-    near = exp_table(v, 1.0, table) and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low)
     total, product = 0.0, 1.0
     for r in range(p.block.shape[0]):
-        below, above = p.block[r, 3], p.block[r, 4]
         cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
-        if not near:
-            more, d_upper[r], d_lower[r] = exact_block(
-                cells,
-                v,
-                lower[r] if below >= 0 else -np.inf,
-                upper[r] if above >= 0 else np.inf,
-                d_cell,
-            )
-        elif below < 0:
+        if p.block[r, 3] < 0:
             product, more, d_upper[r] = lowest_block(cells, table, high[r], product, d_cell)
-        elif above < 0:
+        elif p.block[r, 4] < 0:
             product, more, d_lower[r] = highest_block(cells, table, low[r], product, d_cell)
         else:
             product, more, d_upper[r], d_lower[r] = inner_block(
@@ -251,19 +242,19 @@ def logit_blocks(p, v, upper, lower, d_cell, d_upper, d_lower):
 
 
 @jit
-def probit_blocks(p, a, v, gaps, upper, lower, d_cell, d_upper, d_lower):
-    """Return the log-likelihood of all blocks under the normal."""
+def exact_blocks(p, a, v, gaps, lower, upper, d_cell, d_upper, d_lower):
+    """Return the log-likelihood of all blocks, under the logistic inner gaps apart, exactly."""
     total = 0.0
     for r in range(p.block.shape[0]):
         _, s, q, below, above = p.block[r]
-        more, d_upper[r], d_lower[r] = probit_block(
-            p.rating_cell[p.block_start[r] : p.block_start[r + 1]],
-            v,
-            lower[r] if below >= 0 else -np.inf,
-            upper[r] if above >= 0 else np.inf,
-            a[q] * gaps[p.cutpoint_set[s, 1] + below] if below >= 0 and above >= 0 else np.inf,
-            d_cell,
-        )
+        cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
+        low, high = lower[r] if below >= 0 else -np.inf, upper[r] if above >= 0 else np.inf
+        if p.sizes[SIZE.form] == LOGIT:
+            more, d_upper[r], d_lower[r] = exact_block(cells, v, low, high, d_cell)
+        else:
+            inner = below >= 0 and above >= 0
+            gap = a[q] * gaps[p.cutpoint_set[s, 1] + below] if inner else np.inf
+            more, d_upper[r], d_lower[r] = probit_block(cells, v, low, high, gap, d_cell)
         total += more
     return total
 

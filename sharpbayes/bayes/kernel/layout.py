@@ -1,12 +1,17 @@
-"""Positions of variables in the kernel's vectors: coordinates, and what draws store."""
+"""Positions of variables in coordinates and in stored draws of the kernel; starts of chains."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.bayes.kernel.data import KernelData, build_kernel_data
+
+Floats = NDArray[np.float64]
+JITTER = 0.1
+START_SD = 0.5
 
 
 @dataclass(frozen=True)
@@ -31,16 +36,10 @@ class Section:
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Positions of all variables.
+    """Positions of all variables."""
 
-    Attributes:
-        coordinates: What is sampled, by PyMC's names.
-        stored: What is stored of each draw: effects, thresholds, sds, correlations.
-        kernel_data: The arrays that the kernel reads.
-    """
-
-    coordinates: tuple[Section, ...]
-    stored: tuple[Section, ...]
+    coordinates: tuple[Section, ...]  # what is sampled, by PyMC's names
+    stored: tuple[Section, ...]  # what is stored of each draw
     kernel_data: KernelData
 
     @property
@@ -125,3 +124,27 @@ def _coordinate_names(design: Design, term: Term) -> tuple[str, str, str]:
         end = f"{'_offset' if offset else log}_mean_first__"
     correlation = f"correlation_{term.stem}_unit_logodds__"
     return f"sd_{term.stem}_log__", correlation, f"{term.name}{end}"
+
+
+def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floats:
+    """Return coordinates near the bulk of the posterior, jittered; shape (coordinate,)."""
+    point = np.random.default_rng(seed).normal(0.0, JITTER, layout.size)
+    scales = {threshold_name(design, scale): scale for scale in design.scales}
+    for section in layout.coordinates:
+        if section.name in scales:
+            point[section.slice] += start_cutpoints(design, scales[section.name])
+        elif section.name.endswith("_log__"):
+            point[section.slice] += np.log(START_SD)
+    return point
+
+
+def start_cutpoints(design: Design, scale: ScaleRatings) -> Floats:
+    """Return the coordinates of the cutpoints that the shares of categories suggest.
+
+    Each category counts one rating more than it has, so that an unused one has a gap.
+    """
+    count = np.bincount(scale.category, minlength=len(scale.labels)).astype(float) + 1.0
+    cutpoints = design.traits.start(count, design.link)
+    if not design.ordered_cutpoints:
+        return cutpoints
+    return np.concatenate([cutpoints[[scale.median_cutpoint]], np.log(np.diff(cutpoints))])

@@ -18,6 +18,7 @@ from numba.core import cgutils
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.kernel.data import KernelData
 from sharpbayes.bayes.kernel.density import constrain, density, likelihood
+from sharpbayes.bayes.kernel.effects import jit
 
 DOUBLES = types.CPointer(types.double)
 LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
@@ -53,49 +54,39 @@ def pointer(typing: Any, address: Any) -> Any:  # noqa: ARG001
     return types.voidptr(types.int64), codegen
 
 
-def reader(dtype: Any, axes: int) -> Any:
-    """Return what reads the n-th packed array, along one axis or two."""
-
-    @numba.njit(error_model="numpy", nogil=True)
-    def read(user, n):
-        address, rows, columns = user[1 + WIDTH * n : 1 + WIDTH * (n + 1)]
-        if axes == 1:
-            return numba.carray(pointer(address), (rows,), dtype=dtype)
-        return numba.carray(pointer(address), (rows, columns), dtype=dtype)
-
-    return read
+@jit
+def table(user, n, dtype):
+    """Return the n-th packed array; one with one axis has one column."""
+    address, rows, columns = user[1 + WIDTH * n : 1 + WIDTH * (n + 1)]
+    return numba.carray(pointer(address), (rows, columns), dtype=dtype)
 
 
-ints, floats, links = (reader(kind, 1) for kind in (np.int64, np.float64, np.uint32))
-int_table, float_table = reader(np.int64, 2), reader(np.float64, 2)
-
-
-@numba.njit(error_model="numpy", nogil=True)
+@jit
 def unpack(user):
     """Return the arrays that :func:`pack` packed."""
     return KernelData(
-        sizes=ints(user, 0),
-        term=int_table(user, 1),
-        axes=int_table(user, 2),
-        mean_group=ints(user, 3),
-        centre_links=links(user, 4),
-        prior=float_table(user, 5),
-        scale=int_table(user, 6),
-        scale_prior=float_table(user, 7),
-        shift_links=int_table(user, 8),
-        gap_links=int_table(user, 9),
-        cutpoint_set=int_table(user, 10),
-        set_links=int_table(user, 11),
-        discrimination_links=int_table(user, 12),
-        pair=int_table(user, 13),
-        counts=floats(user, 14),
-        location_links=int_table(user, 15),
-        cell_location=links(user, 16),
-        cell_start=ints(user, 17),
-        group_links=int_table(user, 18),
-        block=int_table(user, 19),
-        block_start=ints(user, 20),
-        rating_cell=links(user, 21),
+        sizes=table(user, 0, np.int64).ravel(),
+        term=table(user, 1, np.int64),
+        axes=table(user, 2, np.int64),
+        mean_group=table(user, 3, np.int64).ravel(),
+        centre_links=table(user, 4, np.uint32).ravel(),
+        prior=table(user, 5, np.float64),
+        scale=table(user, 6, np.int64),
+        scale_prior=table(user, 7, np.float64),
+        shift_links=table(user, 8, np.int64),
+        gap_links=table(user, 9, np.int64),
+        cutpoint_set=table(user, 10, np.int64),
+        set_links=table(user, 11, np.int64),
+        discrimination_links=table(user, 12, np.int64),
+        pair=table(user, 13, np.int64),
+        counts=table(user, 14, np.float64).ravel(),
+        location_links=table(user, 15, np.int64),
+        cell_location=table(user, 16, np.uint32).ravel(),
+        cell_start=table(user, 17, np.int64).ravel(),
+        group_links=table(user, 18, np.int64),
+        block=table(user, 19, np.int64),
+        block_start=table(user, 20, np.int64).ravel(),
+        rating_cell=table(user, 21, np.uint32).ravel(),
     )
 
 

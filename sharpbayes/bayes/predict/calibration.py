@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.prior_draws import sample_prior
+from sharpbayes.bayes.design.design import Design, Floats
+from sharpbayes.bayes.graph.model import build_model, sample_prior
 from sharpbayes.bayes.predict.replication import latent_ratings, thin
 from sharpbayes.bayes.sampling.convergence import LARGE_TERM, check_convergence, stack_parameters
 from sharpbayes.bayes.sampling.geometry import tune_design
@@ -30,7 +29,6 @@ from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_pa
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
-Floats = NDArray[np.float64]
 # Returns the posterior of the ratings in a design, sampled with a seed.
 Fit = Callable[[Design, int], xr.DataTree]
 Categories = dict[str, NDArray[np.integer]]
@@ -76,8 +74,7 @@ def calibrate(
     cores = 1 if execution.map_function else None
     fit = fit or sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    tree = sample_prior(build_model(design), draws=simulations, seed=int(seeds[0]))
-    prior = tree["prior"].to_dataset()
+    prior = draw_truths(design, simulations=simulations, seed=seed)
     # A task that is sent to a worker cannot hold the progress callback of this process.
     progress = silent if execution.map_function else execution.progress
 
@@ -103,6 +100,13 @@ def calibrate(
 
     numbers = {f"simulation-{number}": number for number in range(simulations)}
     return summarise_calibration(compute_parts(simulate, numbers, execution), seed=seed)
+
+
+def draw_truths(design: Design, *, simulations: int, seed: int) -> xr.Dataset:
+    """Draw the true parameters of every simulation from the prior, over (chain, draw, ...)."""
+    state = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    tree = sample_prior(build_model(design), draws=simulations, seed=state)
+    return tree["prior"].to_dataset()
 
 
 def sampling_fit(ratings: Ratings, model: Model, sampler: Sampler, *, execution: Execution) -> Fit:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, log_ndtr
 
 from sharpbayes.bayes.design.crossing import Index
-from sharpbayes.bayes.design.design import ScaleRatings
+from sharpbayes.bayes.design.design import Floats, ScaleRatings
 
-Floats = NDArray[np.float64]
 Categories = NDArray[np.int16]
 
 

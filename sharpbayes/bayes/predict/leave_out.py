@@ -17,18 +17,16 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from arviz_stats.utils import ELPDDataLOO
-from numpy.typing import NDArray
 from scipy.special import logsumexp, roots_hermite
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
-from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term
 from sharpbayes.bayes.predict.psis import psis_loo
-from sharpbayes.bayes.predict.replication import flatten_draws, latent_ratings
+from sharpbayes.bayes.predict.replication import flatten_draws, latent_ratings, sd_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.model import Normal
 
-Floats = NDArray[np.float64]
 OrderedRatings = list[tuple[ScaleRatings, Index]]
 
 # Log-likelihoods in the memory of a thread, 8 bytes each; temporary arrays take ten times that.
@@ -218,19 +216,11 @@ def _quadrature(
     """
     effects = flatten_draws(posterior[term.name], *term.dims)[:, position]
     mean, spread = effects.mean(axis=0), effects.std(axis=0)
-    sd = sd_draws(posterior, term)
+    sd = sd_draws(posterior, term).reshape(-1, 1)
     for point, weight in zip(*roots_hermite(NODES), strict=True):
         node = mean + np.sqrt(2.0) * spread * point
         prior = -0.5 * (node / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)
         yield node, prior + np.log(weight) + point**2 + np.log(np.sqrt(2.0) * spread)
-
-
-def sd_draws(posterior: xr.Dataset, term: Term) -> Floats:
-    """Return the sd of a term's effects, draw by draw; shape (sample, 1)."""
-    if isinstance(term.prior.sd, float):
-        draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-        return np.full((draws, 1), term.prior.sd)
-    return flatten_draws(posterior[f"sd_{term.stem}"])
 
 
 def _with_effect(posterior: xr.Dataset, term: Term, position: Index, value: Floats) -> xr.Dataset:

@@ -1,11 +1,11 @@
 """Exact leave-one-out: the model fitted again without the ratings of one unit."""
 
 import numpy as np
-import xarray as xr
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.leave_out import Units, predict_unit, sd_draws
+from sharpbayes.bayes.predict.leave_out import Units, predict_unit
+from sharpbayes.bayes.predict.replication import sd_draws
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.ratings import Ratings
@@ -35,17 +35,10 @@ def refit_without_unit(
         return float("nan")
     tuned = tune_design(reduced, others, model, seed=seed)
     trace = sample_kernel(tuned, sampler, seed=seed)
-    posterior = _draw_missing_gaps(trace["posterior"].to_dataset(), tuned, seed=seed)
-    return predict_unit(posterior, design, units, unit)
-
-
-def _draw_missing_gaps(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
-    """Draw gap effects of levels without ratings, which a fit leaves missing, from the prior."""
-    rng = np.random.default_rng(seed)
-    for term in design.terms_of("gap"):
+    posterior, rng = trace["posterior"].to_dataset(), np.random.default_rng(seed)
+    for term in tuned.terms_of("gap"):
+        # A fit leaves the effects of levels without ratings missing: they are drawn from the prior.
         effects = posterior[term.name].transpose("chain", "draw", *term.dims)
-        unit = xr.DataArray(rng.normal(size=effects.shape), effects.coords, effects.dims)
-        sd = sd_draws(posterior, term).reshape(effects.shape[:2])
-        drawn = unit * xr.DataArray(sd, dims=("chain", "draw"))
-        posterior = posterior.assign({term.name: effects.fillna(drawn)})
-    return posterior
+        drawn = rng.normal(size=effects.shape) * sd_draws(posterior, term)
+        posterior = posterior.assign({term.name: effects.fillna(effects.copy(data=drawn))})
+    return predict_unit(posterior, design, units, unit)

@@ -1,24 +1,27 @@
-"""Posterior draws -> latent severities, replicated ratings and pointwise log-likelihood.
+"""Posterior draws -> latent severities, replicated ratings, log-likelihood, effects of new levels.
 
 Everything is computed from the variables of the posterior in blocks of draws: nothing is compiled,
 and memory stays bounded.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
-from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
+from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term, rating_dim
 from sharpbayes.bayes.predict.categories import LAWS, LatentRatings
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
-
-Floats = NDArray[np.float64]
+from sharpbayes.errors import Diagnostic, SpecError
+from sharpbayes.spec.model import StudentT
 
 # Latent severities in memory at once: a block of draws stays under some 100 MB.
 BLOCK_VALUES = 4_000_000
+# Degrees of freedom of the effects of new levels.
+DEGREES = 5.0
 
 
 def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
@@ -30,17 +33,28 @@ def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
 
 def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> LatentRatings:
     """Return the quantities that determine the ratings on one scale, for every draw."""
-    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
-    severity = np.zeros((samples, len(scale.rows)))
-    for term in design.terms_of("location"):
-        severity += _take(flatten_draws(posterior[term.name], *term.dims), term.index[scale.rows])
-    log_discrimination = np.zeros((samples, 1))
+    severity = _severity(posterior, design, scale)
+    log_discrimination = np.zeros((len(severity), 1))
     for term in design.terms_of("discrimination"):
         effects = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
         log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
     law, discrimination = LAWS[design.likelihood], np.exp(log_discrimination)
     return law(scale, design.link, severity, discrimination, thresholds, cutpoint_set)
+
+
+def with_location(latent: LatentRatings, posterior: xr.Dataset, design: Design) -> LatentRatings:
+    """Return the same ratings with the severities of other draws of the location effects."""
+    return replace(latent, severity=_severity(posterior, design, latent.scale))
+
+
+def _severity(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> Floats:
+    """Return the latent severity of each rating on a scale, (sample, rating)."""
+    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
+    severity = np.zeros((samples, len(scale.rows)))
+    for term in design.terms_of("location"):
+        severity += _take(flatten_draws(posterior[term.name], *term.dims), term.index[scale.rows])
+    return severity
 
 
 def _cutpoint_sets(
@@ -106,3 +120,93 @@ def flatten_draws(array: xr.DataArray, *dims: str) -> Floats:
 def _take(values: Floats, index: Index) -> Floats:
     """Effects at an index, 0 where it is -1; shape (sample, rating)."""
     return np.where(index >= 0, values[:, index], 0.0)
+
+
+def replace_levels(
+    posterior: xr.Dataset,
+    design: Design,
+    column: str,
+    *,
+    weights: Floats,
+    share: float,
+    rng: np.random.Generator,
+) -> xr.Dataset:
+    """Return draws in which a share of the levels of a column is new ones, drawn from the others.
+
+    x_new = m + sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),  m = sum_j w_j x_j
+
+    x_j are all location effects of level j, so that a new level keeps their correlation: over
+    models, dimensions and terms it has a multivariate t with the weighted covariance of the draw
+    and nu = 5. Weights (draw, level) add up to 1. All other variables stay as they are. Draws are
+    those of one chain.
+
+    Source: posterior of a Dirichlet process (Ferguson 1973) with that t as its base.
+    """
+    terms = [term for term in design.terms_of("location") if column in term.dims]
+    arrays = [posterior[term.name].transpose("chain", "draw", column, ...) for term in terms]
+    sizes = [int(np.prod(array.shape[3:])) for array in arrays]
+    levels = arrays[0].shape[:3] if arrays else (1, 0, 0)
+    effects = np.concatenate([array.to_numpy().reshape(*levels[1:], -1) for array in arrays], -1)
+    mean = np.einsum("dn,dnk->dk", weights, effects)
+    is_new = rng.random(levels[1:]) < share
+    for draw, rows in enumerate(is_new):
+        z = rng.normal(size=(rows.sum(), levels[2])) * np.sqrt(weights[draw])
+        z *= np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(len(z), 1)))
+        effects[draw, rows] = mean[draw] + z @ (effects[draw] - mean[draw])
+    parts = np.split(effects, np.cumsum(sizes)[:-1], axis=-1)
+    pairs = zip(arrays, parts, strict=True)
+    changed = xr.Dataset({x.name: x.copy(data=part.reshape(x.shape)) for x, part in pairs})
+    return posterior.assign(
+        {name: array.transpose(*posterior[name].dims) for name, array in changed.items()}
+    )
+
+
+def draw_new_levels(
+    posterior: xr.Dataset, design: Design, column: str, *, rng: np.random.Generator
+) -> xr.Dataset:
+    """Return draws in which every level of a column is a new one from the same population.
+
+    Each effect of the column is drawn from its prior given the hyperparameters of the draw:
+    normal(0, sd) for locations and gaps, exp(normal(0, sd)) for discriminations. All other
+    variables stay as they are. A model that gives each level of the column its own sd is an error.
+
+    Source: posterior predictive of a new group member (Gelman and Hill 2007, chapter 12.8).
+    """
+    new_effects = {}
+    for term in design.terms:
+        if column in term.dims:
+            values = term.to_results(_draw_effects(posterior, term, column, rng))
+            effects = posterior[term.name].transpose("chain", "draw", *term.dims)
+            new_effects[term.name] = effects.copy(data=values)
+    return posterior.assign(new_effects)
+
+
+def _draw_effects(
+    posterior: xr.Dataset, term: Term, column: str, rng: np.random.Generator
+) -> Floats:
+    """Draw effects of a term; shape (chain, draw, *term.shape)."""
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], *term.shape)
+    unit = rng.normal(size=shape)
+    if isinstance(term.prior, StudentT):
+        df = term.prior.df
+        unit /= np.sqrt(rng.chisquare(df, size=shape) / df)
+    if term.correlation is None:
+        return unit * sd_draws(posterior, term)
+    dim = term.dims[-1]
+    if dim == column:
+        message = f"{term.stem} gives each {column} an sd of its own: none to draw a new one from"
+        raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
+    correlation = posterior[f"correlation_{term.stem}"]
+    matrix = correlation.transpose("chain", "draw", dim, f"{dim}_other").to_numpy()
+    axes = tuple(range(2, len(term.shape) + 1))
+    factor = np.expand_dims(np.linalg.cholesky(matrix), axes)
+    return (factor @ unit[..., None])[..., 0] * sd_draws(posterior, term)
+
+
+def sd_draws(posterior: xr.Dataset, term: Term) -> Floats:
+    """Return the sd of a term's effects in every draw; broadcasts to (chain, draw, *term.shape)."""
+    if isinstance(term.prior.sd, float):
+        draws = (posterior.sizes["chain"], posterior.sizes["draw"])
+        return np.full((*draws, *[1] * len(term.shape)), term.prior.sd)
+    sd = posterior[f"sd_{term.stem}"].transpose("chain", "draw", ...).to_numpy()
+    return np.expand_dims(sd, tuple(range(2, 4 + len(term.shape) - sd.ndim)))

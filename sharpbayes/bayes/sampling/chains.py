@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import nutpie
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sharpbayes.execution.progress import ChainStatus
+from sharpbayes.execution.progress import ChainStatus, Phase
 from sharpbayes.execution.tasks import Arrays, Execution
 from sharpbayes.execution.threads import cpu_count
 from sharpbayes.spec.study import Sampler
@@ -82,7 +81,7 @@ class _ChainPool:
                 yield number, self.running.pop(number).wait()
             if finished or time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                self.execution.progress("sampling", list(self.status))
+                self.execution.progress(Phase.SAMPLING, list(self.status))
             if not finished:
                 time.sleep(POLL_SECONDS)
 
@@ -142,10 +141,13 @@ def _to_arrays(trace: Any) -> Arrays:
     tuning = int(table["tuning"].to_numpy(zero_copy_only=False).sum())
     if table.num_rows <= tuning:
         return {}
-    values, table = values.slice(tuning), table.slice(tuning)
-    return {f"draw {name}": _values(values[name]) for name in values.column_names} | {
-        name: table[name].to_numpy(zero_copy_only=False) for name in STATISTICS
-    }
+    arrays: Arrays = {}
+    for name in values.column_names:
+        column = values[name].slice(tuning)
+        flat = column.flatten() if hasattr(column, "flatten") else column
+        arrays[f"draw {name}"] = np.asarray(flat.to_numpy(), float).reshape(len(column), -1)
+    table = table.slice(tuning)
+    return arrays | {name: table[name].to_numpy(zero_copy_only=False) for name in STATISTICS}
 
 
 def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
@@ -157,9 +159,3 @@ def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
         raise KeyboardInterrupt
     kept = (chain for chain, n in zip(chains, lengths, strict=True) if n >= length)
     return [{name: column[:length] for name, column in chain.items()} for chain in kept]
-
-
-def _values(array: Any) -> NDArray[np.float64]:
-    """All numbers of a variable; shape (draw, value)."""
-    flat = (array.flatten() if hasattr(array, "flatten") else array).to_numpy()
-    return np.asarray(flat, dtype=np.float64).reshape(len(array), -1)

@@ -1,4 +1,7 @@
-"""Whether a posterior can be trusted: R-hat, effective sample sizes, and how the sampler went."""
+"""Whether a posterior can be trusted: R-hat, effective sample sizes, and how the sampler went.
+
+What a fit that has not converged lacks is described with a likely cause.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,12 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from sharpbayes.bayes.sampling.suggestions import suggest
+from sharpbayes.bayes.design.design import Floats
 from sharpbayes.errors import format_list
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.study import Sampler
-
-Floats = NDArray[np.float64]
 
 # A term with more levels has so many effects that some exceed a strict limit by chance. The limits
 # of its single effects are wider: R-hat may be this many times as far from 1, and the ESS smaller.
@@ -28,6 +29,17 @@ BLOCK = 128
 # The tail ESS is the smaller of those of the 5% and 95% quantiles (Vehtari et al. 2021, section
 # 4.3); ArviZ's default is the ends of its 89% interval.
 TAIL = (0.05, 0.95)
+# Chains with a larger R-hat explore different regions; more draws of the same kind do not help.
+SEPARATE_RHAT = 1.1
+# Fewer divergent transitions do not show where they happen.
+MIN_DIVERGENCES = 5
+# Divergences happen at an end of a parameter if its mean among them is this many sds away.
+FAR_SDS = 0.5
+TINY = float(np.finfo(float).tiny)
+# What is called a limit in `shortfall`.
+LIMITS = ("R-hat", "ESS", "divergences", "E-BFMI", "depth")
+# --retry does not reach a run that is this many times as long.
+MAX_LENGTH_FACTOR = 8
 # ArviZ's statistics of values that are already split and ranked.
 rhat_of, ess_of = (partial(s, method="identity") for s in (array_stats.rhat, array_stats.ess))
 
@@ -42,6 +54,11 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     For single effects of a term with more than 12 levels the limits are 1 + 5 (max_rhat - 1) and a
     quarter of ``min_ess``.
 
+    ``divergence_share`` is the share of transitions that diverged. ``divergence_shift`` is how far
+    the mean of a parameter moves, in its posterior sd, if the draws of these transitions count
+    twice; its limit is half the Monte Carlo error that ``min_ess`` allows, 1 / (2 sqrt(min_ess)).
+    ``shortfall`` is how many times each limit is missed, at most 1 where it is met.
+
     ``converged`` is 1 if every limit of the sampler is met. The attributes ``convergence_issues``
     and ``suggestions`` say what failed, the likely cause and what to try.
     """
@@ -51,28 +68,80 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     finite = np.isfinite(values)
     complete, partial_draws = finite.all(axis=(1, 2)), finite.any(axis=(1, 2))
     numbers = _rhat_and_ess_in_blocks(values, complete & (np.ptp(values, (1, 2)) > 0.0))
-    energy = statistics["energy"].transpose("chain", "draw").to_numpy()
+    energy, diverging = (
+        statistics[name].transpose("chain", "draw").to_numpy() for name in ("energy", "diverging")
+    )
     table = xr.Dataset(
         {
             "rhat": ("parameter", numbers[0]),
             "ess_bulk": ("parameter", numbers[1]),
             "ess_tail": ("parameter", numbers[2]),
-            "divergences": int(statistics["diverging"].sum()),
+            "divergences": int(diverging.sum()),
+            "divergence_share": float(diverging.mean()),
+            "divergence_shift": ("parameter", shift_by_divergences(values, diverging)),
             "bfmi": ("chain", np.atleast_1d(bfmi(energy))),
             "max_depth_share": float((statistics["depth"] >= sampler.max_depth).mean()),
         },
         {"parameter": labels, "chain": posterior["chain"]},
     )
+    sizes = [array.size // energy.size for array in posterior.values()]
+    large = np.repeat(np.array(sizes) > LARGE_TERM, sizes)
+    table["shortfall"] = ("limit", _shortfalls(table, large, sampler))
+    table = table.assign_coords(limit=list(LIMITS))
     issues = [
-        _name_parameters(table, ~complete & partial_draws, "missing in some draws:"),
-        *_limit_issues(table, _in_large_term(posterior), sampler),
+        *_parameter_issues(table, ~complete & partial_draws, large, sampler),
         *_sampling_issues(table, sampler),
     ]
-    issues = [issue for issue in issues if issue]
+    where = _where_diverged(table, values, diverging)
+    suggestions = _suggest(table, where, sampler) if issues else ()
+    table.attrs["divergence_note"] = _describe_divergences(table, where)
     table["converged"] = np.int8(not issues)
     table.attrs["convergence_issues"] = "; ".join(issues)
-    table.attrs["suggestions"] = suggest(table, values, statistics, sampler) if issues else ""
+    table.attrs["suggestions"] = " ".join(suggestions)
     return table
+
+
+def shift_by_divergences(values: Floats, diverging: NDArray[np.bool_]) -> Floats:
+    """Return how far each mean moves, in posterior sd, if diverging draws count twice.
+
+    ``values`` are (parameter, chain, draw). Divergences happen where the sampler explores too
+    little; twice the weight is what that region would have if half of it was missed.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if not diverging.any():
+            return np.zeros(len(values))
+        weights = 1.0 + diverging
+        twice = (values * weights).sum((1, 2)) / weights.sum()
+        shift: Floats = np.abs(twice - values.mean((1, 2))) / values.std((1, 2))
+    return shift
+
+
+def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[float]:
+    """How many times each limit is missed, in the order of ``LIMITS``."""
+    rhat = (table["rhat"].to_numpy() - 1) / (sampler.max_rhat - 1)
+    smallest = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
+    ess = sampler.min_ess / np.maximum(smallest, TINY)
+    divergences = [
+        float(table["divergence_share"]) / max(sampler.max_divergence_share, TINY),
+        _largest(table["divergence_shift"].to_numpy()) / max_shift(sampler),
+    ]
+    return [
+        _largest(rhat / np.where(large, RHAT_FACTOR, 1.0)),
+        _largest(ess * np.where(large, ESS_FACTOR, 1.0)),
+        max(divergences),
+        sampler.min_bfmi / max(float(table["bfmi"].min()), TINY),
+        float(table["max_depth_share"]) / max(sampler.max_depth_share, TINY),
+    ]
+
+
+def max_shift(sampler: Sampler) -> float:
+    """Return the largest shift by divergences: half of the Monte Carlo error allowed, in sds."""
+    return 0.5 / float(np.sqrt(sampler.min_ess))
+
+
+def _largest(values: Floats) -> float:
+    """The largest number that is there, or 0."""
+    return float(np.nanmax(values, initial=0.0))
 
 
 def stack_parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
@@ -93,14 +162,14 @@ def _rhat_and_ess_in_blocks(values: Floats, varies: NDArray[np.bool_]) -> Floats
     rows = np.flatnonzero(varies)
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
     columns = np.full((3, len(values)), np.nan)
-    parts = thread_map(lambda block: _rhat_and_ess(values[block]), blocks)
+    parts = thread_map(lambda block: rhat_and_ess(values[block]), blocks)
     for block, numbers in zip(blocks, parts, strict=True):
         columns[:, block] = numbers
     return columns
 
 
-def _rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """R-hat, bulk and tail ESS by ArviZ, from ranks that are computed once for all of them."""
+def rhat_and_ess(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return R-hat, bulk and tail ESS by ArviZ, from ranks computed once for all of them."""
     halves = _split(values)
     bulk = _rank_normalise(halves)
     folded = _rank_normalise(np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True)))
@@ -130,34 +199,40 @@ def _below_quantile(values: Floats, prob: float) -> Floats:
     return (values <= limit[:, None, None]).astype(float)
 
 
-def _limit_issues(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[str]:
-    """Name the parameters that miss a limit of R-hat or ESS."""
+def _parameter_issues(
+    table: xr.Dataset, incomplete: NDArray[np.bool_], large: NDArray[np.bool_], sampler: Sampler
+) -> Iterator[str]:
+    """Name the parameters with missing draws, and those that miss a limit of R-hat or ESS."""
     rhat_limit = 1.0 + (sampler.max_rhat - 1.0) * np.where(large, RHAT_FACTOR, 1.0)
     ess_limit = sampler.min_ess * np.where(large, ESS_FACTOR, 1.0)
     rhat, bulk, tail = table["rhat"], table["ess_bulk"], table["ess_tail"]
-    return [
-        _name_parameters(table, missed, f"{words} misses its limit for")
-        for missed, words in (
-            (rhat >= rhat_limit, f"R-hat (up to {float(rhat.max()):.3f})"),
-            (bulk < ess_limit, f"bulk ESS (down to {float(bulk.min()):.0f})"),
-            (tail < ess_limit, f"tail ESS (down to {float(tail.min()):.0f})"),
-        )
-    ]
-
-
-def _in_large_term(posterior: xr.Dataset) -> NDArray[np.bool_]:
-    """For each parameter whether its term has many levels."""
-    draws = posterior["draw"].size * posterior["chain"].size
-    sizes = [array.size // draws for array in posterior.values()]
-    return np.repeat(np.array(sizes) > LARGE_TERM, sizes)
+    for fails, words in (
+        (incomplete, "missing in some draws:"),
+        (rhat >= rhat_limit, f"R-hat (up to {float(rhat.max()):.3f}) misses its limit for"),
+        (bulk < ess_limit, f"bulk ESS (down to {float(bulk.min()):.0f}) misses its limit for"),
+        (tail < ess_limit, f"tail ESS (down to {float(tail.min()):.0f}) misses its limit for"),
+    ):
+        names = table["parameter"].to_numpy()[np.asarray(fails)]
+        if names.size:
+            yield f"{words} {format_list(names, most=3)}"
 
 
 def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
     """Say which limits of the sampler itself are missed."""
-    divergences, bfmi_min = int(table["divergences"]), float(table["bfmi"].min())
-    share = float(table["max_depth_share"])
-    if divergences > sampler.max_divergences:
-        yield f"{divergences} transitions diverged (at most {sampler.max_divergences})"
+    bfmi_min, share = float(table["bfmi"].min()), float(table["max_depth_share"])
+    count, diverged = int(table["divergences"]), float(table["divergence_share"])
+    shift = table["divergence_shift"].to_numpy()
+    if diverged > sampler.max_divergence_share:
+        yield (
+            f"{count} transitions diverged, {diverged:.2%} of all "
+            f"(at most {sampler.max_divergence_share:.2%})"
+        )
+    elif _largest(shift) > max_shift(sampler):
+        name = table["parameter"].to_numpy()[np.nanargmax(shift)]
+        yield (
+            f"{count} transitions diverged and bias {name} by {_largest(shift):.3f} of its sd "
+            f"(at most {max_shift(sampler):.3f})"
+        )
     if bfmi_min < sampler.min_bfmi:
         yield f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g})"
     if share > sampler.max_depth_share:
@@ -167,7 +242,76 @@ def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
         )
 
 
-def _name_parameters(table: xr.Dataset, bad: xr.DataArray | NDArray[np.bool_], words: str) -> str:
-    """Name the parameters that miss a limit, or return an empty string."""
-    names = table["parameter"].to_numpy()[np.asarray(bad)]
-    return f"{words} {format_list(names, most=3)}" if len(names) else ""
+def _suggest(table: xr.Dataset, where: str, sampler: Sampler) -> Iterator[str]:
+    """Yield likely causes and what to try, the most telling first."""
+    if float(table["shortfall"].sel(limit="divergences")) > 1:
+        target = round(1.0 - (1.0 - sampler.target_accept) / 2.0, 4)
+        yield (
+            f"Transitions diverged{where}: part of the posterior is too narrow for the step size. "
+            f"Try --set sampler.target_accept={target:g}; if that does not help, a tighter prior "
+            "for the sd of that term, or fewer terms."
+        )
+    rhat = table["rhat"].to_numpy()
+    if (rhat > SEPARATE_RHAT).any():
+        yield (
+            f"Chains disagree, most of all on {table['parameter'].to_numpy()[np.nanargmax(rhat)]}: "
+            "they have not come together, or the ratings allow more than one answer. `sharpbayes "
+            "check` names what these data cannot separate; leave that term out or give it a "
+            "tighter prior."
+        )
+    if float(table["max_depth_share"]) > sampler.max_depth_share:
+        yield (
+            "Trajectories were cut before they turned: parameters are strongly correlated, or "
+            "differ widely in scale. Try --set sampler.max_depth="
+            f"{min(sampler.max_depth + 2, 15)} and a longer --set sampler.tune."
+        )
+    if not float(table["bfmi"].min()) >= sampler.min_bfmi:
+        yield (
+            "Energies change little from draw to draw: the tails of the posterior are heavy, "
+            "mostly from an sd that few levels inform. Try a tighter prior for it, or a longer "
+            "--set sampler.tune."
+        )
+    yield from _suggest_length(table, sampler)
+
+
+def _describe_divergences(table: xr.Dataset, where: str) -> str:
+    """What divergences of a fit do to its numbers; empty where there are none."""
+    if not (count := int(table["divergences"])):
+        return ""
+    verb = "transition" if count == 1 else "transitions"
+    return (
+        f"{count} {verb} diverged ({float(table['divergence_share']):.2%}){where}. Counted twice, "
+        "these draws move the mean of a parameter by "
+        f"{_largest(table['divergence_shift'].to_numpy()):.3f} of its posterior sd at most."
+    )
+
+
+def _where_diverged(table: xr.Dataset, values: Floats, diverging: NDArray[np.bool_]) -> str:
+    """Name the sd that differs most where transitions diverged, if one differs."""
+    names = table["parameter"].to_numpy()
+    rows = [row for row, name in enumerate(names) if str(name).startswith("sd_")]
+    if not rows or diverging.sum() < MIN_DIVERGENCES:
+        return ""
+    logs = np.log(np.maximum(values[rows], TINY))
+    distance = (logs[:, diverging].mean(axis=1) - logs.mean(axis=(1, 2))) / logs.std(axis=(1, 2))
+    largest = int(np.argmax(np.abs(distance)))
+    if not np.abs(distance[largest]) > FAR_SDS:
+        return ""
+    end = "small" if distance[largest] < 0 else "large"
+    return f" mostly where {names[rows[largest]]} is {end}"
+
+
+def _suggest_length(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
+    """Say how many draws would be enough if nothing else is wrong."""
+    ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
+    smallest, rhat = np.nanmin(ess, initial=np.inf), np.nanmax(table["rhat"].values, initial=0.0)
+    factor = sampler.min_ess / max(float(smallest), 1.0)
+    if smallest >= sampler.min_ess:
+        if sampler.max_rhat <= rhat <= SEPARATE_RHAT:
+            draws = 2 * sampler.draws
+            yield f"Chains nearly agree: try --set sampler.draws={draws}, or --retry."
+    elif factor > MAX_LENGTH_FACTOR:
+        yield "The chains move so slowly that more draws alone will hardly help."
+    else:
+        draws = int(np.ceil(sampler.draws * factor * 1.2 / 100.0) * 100)
+        yield f"Mixing is slow: about --set sampler.draws={draws} should do, or --retry."

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.design import Design, ScaleRatings
+from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings
 from sharpbayes.bayes.kernel.layout import ParameterLayout
-
-Floats = NDArray[np.float64]
 
 
 def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.Dataset:
@@ -25,7 +22,7 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
         variable = values[..., section.slice].reshape(*values.shape[:2], *section.shape)
         term = terms.get(section.name)
         if term and term.kind == "gap":
-            rated = np.isin(np.arange(term.n_levels), term.index)[:, None]
+            rated = np.isin(np.arange(term.shape[0]), term.index)[:, None]
             variable = np.where(rated, variable, np.nan)
         elif term:
             variable = term.to_results(variable)

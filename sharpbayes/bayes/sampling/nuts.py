@@ -10,8 +10,7 @@ from nutpie.compile_pymc import CompiledPyMCModel
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import public_names, sampling_model
-from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import ParameterLayout, parameter_layout
+from sharpbayes.bayes.kernel.layout import ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,

@@ -1,45 +1,111 @@
-"""CSV files -> tables of text."""
+"""Text files with a delimiter (CSV, TSV) -> tables of text."""
 
 import csv
-import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from sharpbayes.data.readers.text_table import refuse_names
-from sharpbayes.errors import DataError, format_count, format_list
+from sharpbayes.data.memory import MemoryPath
+from sharpbayes.data.readers.dialects import UTF_16_MARKS, find_delimiter, guess_dialect
+from sharpbayes.data.readers.text_table import drop_empty_rows, refuse_names, refuse_texts
+from sharpbayes.errors import DataError, first_line, format_count, format_list
+from sharpbayes.spec.dialect import Dialect
 
 # The largest possible cell, in bytes.
 BLOCK_BYTES = 1 << 23
+MAX_TEXT = 40
 
 
-def read_csv(path: Path) -> pd.DataFrame:
-    """Read a CSV file with all cells as text; every row must be as long as the header."""
-    names = _read_header(path)
-    table = _read_cells(path, len(names), threads=True)
-    return table.set_axis(pd.Index(names, dtype=object), axis=1)
+@dataclass(frozen=True)
+class TextFile:
+    """A text file, its dialect as the study gives it, and what follows where it gives nothing."""
+
+    path: Path
+    dialect: Dialect
+    encoding: str
+    delimiter: str
+    header_row: int
+
+    @classmethod
+    def open(cls, path: Path, dialect: Dialect) -> "TextFile":
+        """Look at the start of a file: a byte order mark, and the line that Excel may add."""
+        with path.open("rb") as file:
+            mark = file.read(2)
+        encoding = dialect.encoding or ("utf-16" if mark in UTF_16_MARKS else "utf-8-sig")
+        with path.open(encoding=encoding, errors="replace", newline="") as file:
+            usual, header_row = find_delimiter(path, file.readline(MAX_TEXT))
+        return cls(path, dialect, encoding, dialect.delimiter or usual, header_row)
+
+    @property
+    def first_row(self) -> int:
+        """Number of the first row below the names, which are no row of a table in memory."""
+        return self.header_row + (not isinstance(self.path, MemoryPath))
+
+    def suggest_dialect(self) -> str:
+        """Return the line of a study that describes the file as it seems to be; empty if it does.
+
+        It stands at the end of a message.
+        """
+        guess = guess_dialect(self.path).model_dump(exclude_defaults=True)
+        own = {"delimiter": self.delimiter, "encoding": self.encoding}
+        changes = {key: value for key, value in guess.items() if own[key] != value}
+        return f"; write {self.dialect.to_toml(**changes)}" if changes else ""
 
 
-def _read_header(path: Path) -> list[str]:
-    """Read the names in the first line of a CSV file that has more lines."""
-    if path.stat().st_size:
-        with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if content.find(b"\0") >= 0:
-                raise DataError.at(path, "not UTF-8 text: it has NUL characters")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        names, second = next(lines, []), next(lines, None)
+def read_csv(path: Path, dialect: Dialect | None = None) -> pd.DataFrame:
+    """Read a text file with all cells as text; every row must be as long as the header.
+
+    Rows are numbered as a spreadsheet shows them, the names in row 1; empty rows are left out.
+    """
+    file = TextFile.open(path, dialect or Dialect())
+    names = _read_names(file)
+    with _explain_encoding(file):
+        table = _read_cells(file, len(names), threads=True)
+    table.index = pd.RangeIndex(file.first_row, file.first_row + len(table))
+    table = drop_empty_rows(table.set_axis(pd.Index(names, dtype=object), axis=1))
+    if file.encoding.startswith("utf-16"):
+        refuse_texts(table, path)
+    return table
+
+
+def read_header(path: Path, dialect: Dialect | None = None) -> list[str]:
+    """Read the names of the columns of a text file that has more lines."""
+    return _read_names(TextFile.open(path, dialect or Dialect()))
+
+
+def _read_names(file: TextFile) -> list[str]:
+    """Read the first line, and refuse a file that seems to have another dialect."""
+    path = file.path
+    if not file.encoding.startswith("utf-16"):
+        with path.open("rb") as raw:
+            if any(b"\0" in block for block in iter(partial(raw.read, BLOCK_BYTES), b"")):
+                message = f"not UTF-8 text: it has NUL characters{file.suggest_dialect()}"
+                raise DataError.at(path, message)
+    with _explain_encoding(file), path.open(encoding=file.encoding, newline="") as text:
+        lines = csv.reader(text, delimiter=file.delimiter)
+        for _ in range(file.header_row):
+            names = next(lines, [])
+        second = next(lines, None)
     if not names:
-        raise DataError.at(path, "the first line is empty, it must name the columns", line=1)
+        message = "the first line is empty, it must name the columns"
+        raise DataError.at(path, message, line=file.header_row)
+    if len(names) == 1 and (suggestion := file.suggest_dialect()):
+        message = f"one column, separated by {file.delimiter!r}{suggestion}"
+        raise DataError.at(path, message, line=file.header_row)
+    names = [names[0].removeprefix("\ufeff"), *names[1:]]
     refuse_names(names, path)
     if second is None:
         raise DataError.at(path, "no rows")
     return names
 
 
-def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
+def _read_cells(file: TextFile, width: int, *, threads: bool) -> pd.DataFrame:
     """Read the cells below the header; rows of another length are refused, never filled up."""
     from pyarrow import csv as arrow_csv  # noqa: PLC0415 - only a CSV file needs it
 
@@ -50,23 +116,59 @@ def _read_cells(path: Path, width: int, *, threads: bool) -> pd.DataFrame:
         ragged.append(row)
         return "skip"
 
-    cells = arrow_csv.read_csv(
-        path,
-        arrow_csv.ReadOptions(
-            column_names=names, skip_rows_after_names=1, block_size=BLOCK_BYTES, use_threads=threads
-        ),
-        arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=collect_ragged),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-        ),
+    read = arrow_csv.ReadOptions(
+        column_names=names,
+        skip_rows_after_names=file.header_row,
+        block_size=BLOCK_BYTES,
+        use_threads=threads,
+        encoding="utf8" if file.encoding.startswith("utf-8") else file.encoding,
     )
+    parse = arrow_csv.ParseOptions(
+        delimiter=file.delimiter,
+        newlines_in_values=True,
+        # An empty line is a row of empty cells: it counts where rows are numbered.
+        ignore_empty_lines=False,
+        invalid_row_handler=collect_ragged,
+    )
+    types = dict.fromkeys(names, pa.string())
+    convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    with file.path.open("rb") as content:
+        cells = arrow_csv.read_csv(content, read, parse, convert)
     if ragged and threads:
         # Arrow knows the number of a row only where it reads with one thread.
-        return _read_cells(path, width, threads=False)
+        return _read_cells(file, width, threads=False)
     if ragged:
         rows, wanted = format_count(len(ragged), "row"), format_count(width, "cell")
-        numbers = format_list([row.number - 1 for row in ragged])
+        numbers = format_list([row.number for row in ragged])
         first = f"the first has {format_count(ragged[0].actual_columns, 'cell')}"
         message = f"{rows} without {wanted}, as the header has: rows {numbers}; {first}"
-        raise DataError.at(path, message)
+        raise DataError.at(file.path, message + file.suggest_dialect())
     return pd.DataFrame(cells.to_pandas().astype(str))
+
+
+@contextmanager
+def _explain_encoding(file: TextFile) -> Iterator[None]:
+    """Name the first line that the encoding cannot read, and the encoding that may be meant."""
+    try:
+        yield
+    except (UnicodeError, pa.ArrowInvalid) as error:
+        encoding = file.encoding.removesuffix("-sig")
+        with file.path.open("rb") as lines:
+            numbered = ((n, line) for n, line in enumerate(lines, start=1) if not line.isascii())
+            bad = next(((n, line) for n, line in numbered if not _decodes(line, encoding)), None)
+        if bad is None or encoding.startswith("utf-16"):
+            message = f"cannot be read as {encoding}: {first_line(error)}"
+            raise DataError.at(file.path, message) from None
+        number, line = bad
+        shown = repr(line.strip()[:MAX_TEXT]).removeprefix("b")
+        message = f"not {encoding.upper()} text: {shown}{file.suggest_dialect()}"
+        raise DataError.at(file.path, message, line=number) from None
+
+
+def _decodes(line: bytes, encoding: str) -> bool:
+    """Tell whether an encoding can read a line."""
+    try:
+        line.decode(encoding)
+    except UnicodeError:
+        return False
+    return True

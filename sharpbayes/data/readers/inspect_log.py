@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from sharpbayes.data.readers.archive import Archive, open_archive
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, to_cell
 from sharpbayes.errors import DataError
 
-# Scorers of Inspect's own that ask a model, and the role of that model where no other is named.
-GRADED, ROLE = "model_graded", "grader"
+# Scorers that ask a model start with these, and the role of that model where no other is named:
+# Inspect's own, and Petri's.
+ROLES = {"model_graded": "grader", "audit_judge": "judge"}
+# An audit by Petri evaluates no model but the one in the role of the target.
+NO_MODEL, TARGET = "none/none", "target"
 VALUE, METADATA = "value", "metadata."
 # The member that describes the evaluation; a run that was cut short has only the second.
 HEADERS = ("header.json", "_journal/start.json")
@@ -44,10 +48,11 @@ class Log:
     graders: dict[str, str]
     samples: list[Sample]
 
-    def name_judges(self) -> dict[str, str]:
-        """Return the judge of each scorer: its grader, or the scorer itself.
+    @cached_property
+    def judges(self) -> dict[str, str]:
+        """The judge of each scorer, also of one that scored nothing: its grader, or the scorer.
 
-        Scorers that share a grader are named after both. Scorers that scored nothing are included.
+        Scorers that share a grader are named after both.
         """
         scored = [scorer for sample in self.samples for scorer in sample.scores]
         graders = {name: self.graders.get(name, "") for name in [*self.graders, *scored]}
@@ -98,11 +103,15 @@ def _parse_log(content: Any, samples: Iterable[Any], path: Path) -> Log:
     ):
         raise _not_a_log(path, "does not say which model was evaluated on which task")
     parsed = [_parse_sample(sample, path) for sample in samples]
-    return Log(path.stem, spec["task"], spec["model"], _find_graders(spec), parsed)
+    target = _name_role(spec.get("model_roles"), TARGET) if spec["model"] == NO_MODEL else ""
+    return Log(path.stem, spec["task"], target or spec["model"], _find_graders(spec), parsed)
 
 
 def _find_graders(spec: Values) -> dict[str, str]:
-    """Find the model that grades for each scorer; Inspect numbers scorers of one name."""
+    """Find the model that grades for each scorer; Inspect numbers scorers of one name.
+
+    Only the first of them can be of the usual role: the others name a model, or it is not known.
+    """
     graders: dict[str, str] = {}
     scorers = spec.get("scorers")
     for scorer in scorers if isinstance(scorers, list) else []:
@@ -111,18 +120,28 @@ def _find_graders(spec: Values) -> dict[str, str]:
             name, number = base, 1
             while name in graders:
                 name, number = f"{base}{number}", number + 1
-            graders[name] = _find_grader(base, scorer.get("options"), spec.get("model_roles"))
+            usual = next((r for start, r in ROLES.items() if base.startswith(start)), None)
+            role = usual if number == 1 else None
+            options, roles = scorer.get("options"), spec.get("model_roles")
+            graders[name] = _find_grader(options, roles, usual=role)
     return graders
 
 
-def _find_grader(base: str, options: Any, roles: Any) -> str:
-    """Find the model of a scorer: its own, or the one in the role that the scorer asks for."""
+def _find_grader(options: Any, roles: Any, *, usual: str | None) -> str:
+    """Find the model of a scorer: its own, or the one in the role that it asks for."""
     options = options if isinstance(options, dict) else {}
-    model = options.get("model")
-    if model is None:
-        role = options.get("model_role", ROLE if base.startswith(GRADED) else None)
-        model = roles[role] if isinstance(roles, dict) and role in [*roles] else None
-    # A log writes a model as a text, or as an object that holds its name.
+    if options.get("model") is not None:
+        return _name_model(options["model"])
+    return _name_role(roles, options.get("model_role", usual))
+
+
+def _name_role(roles: Any, role: Any) -> str:
+    """Name the model in a role; empty where the log has none."""
+    return _name_model(roles[role]) if isinstance(roles, dict) and role in [*roles] else ""
+
+
+def _name_model(model: Any) -> str:
+    """Name a model, which a log writes as a text or as an object that holds its name."""
     name = model.get("model") if isinstance(model, dict) else model
     return name if isinstance(name, str) else ""
 
@@ -168,29 +187,25 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
             for scorer, values in sample.scores.items():
                 indicators.setdefault((log.task, scorer), {}).update(dict.fromkeys(values))
     several = len({log.task for log in logs}) > 1
-    rows = []
-    for log in logs:
-        prefix = f"{log.task}/" if several else ""
-        cells = [
-            {
-                "scorer": scorer,
-                "judge": judge,
-                "indicator": indicator,
-                "measure": scorer if indicator == VALUE else f"{scorer}.{indicator}",
-            }
-            for scorer, judge in log.name_judges().items()
-            for indicator in indicators.get((log.task, scorer), ())
-        ]
-        rows += [row for sample in log.samples for row in _list_rows(log, sample, cells, prefix)]
+    rows = [
+        {
+            "log": log.name,
+            "task": log.task,
+            "model": log.model,
+            "prompt": f"{log.task}/{sample.id}" if several else sample.id,
+            "sample": sample.epoch,
+            "scorer": scorer,
+            "judge": judge,
+            "indicator": indicator,
+            "measure": scorer if indicator == VALUE else f"{scorer}.{indicator}",
+            "score": sample.scores.get(scorer, {}).get(indicator),
+            **sample.columns,
+        }
+        for log in logs
+        for sample in log.samples
+        for scorer, judge in log.judges.items()
+        for indicator in indicators.get((log.task, scorer), ())
+    ]
     table = pd.DataFrame(rows, dtype=object)
     table.attrs["unscored_samples"] = sum(not s.scores for log in logs for s in log.samples)
     return table
-
-
-def _list_rows(log: Log, sample: Sample, cells: Sequence[Values], prefix: str) -> Iterator[Values]:
-    """List the rows of one sample."""
-    prompt = prefix + sample.id
-    start = {"log": log.name, "task": log.task, "model": log.model, "prompt": prompt}
-    for cell in cells:
-        score = sample.scores.get(cell["scorer"], {}).get(cell["indicator"])
-        yield {**start, "sample": sample.epoch, **cell, "score": score, **sample.columns}

@@ -52,7 +52,7 @@ def read_json_lines(path: Path) -> pd.DataFrame:
     refuse_names(names, path)
     table = write_as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))
     refuse_texts(table, path)
-    return table
+    return table.set_axis(pd.RangeIndex(1, len(table) + 1))
 
 
 def to_cell(value: object) -> object:

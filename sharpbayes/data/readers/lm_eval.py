@@ -1,8 +1,7 @@
 """Samples of lm-evaluation-harness -> a long table: a row for each metric of a document."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,49 +13,43 @@ from sharpbayes.errors import DataError
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
 
 
-@dataclass(frozen=True)
-class Samples:
-    """One file of samples: a model on a task."""
-
-    model: str
-    task: str
-    rows: list[dict[str, Any]]
+Rows = list[dict[str, Any]]
 
 
-def read_samples(path: Path) -> Samples:
-    """Read one file that ``lm_eval --log_samples`` wrote; its folder is named after the model."""
+def read_samples(path: Path) -> tuple[str, Rows]:
+    """Read the task and the metrics of a file that ``lm_eval --log_samples`` wrote.
+
+    The folder of the file is named after the model.
+    """
     name = NAME.fullmatch(path.stem)
     if name is None:
         message = "not named samples_<task>_<time>.jsonl, as lm_eval names what it logs"
         raise DataError.at(path, message)
-    rows = read_objects(path)
-    for number, row in enumerate(rows, start=1):
-        if "doc_id" not in row or not isinstance(row.get("metrics"), list):
+    rows: Rows = []
+    for number, document in enumerate(read_objects(path), start=1):
+        if "doc_id" not in document or not isinstance(document.get("metrics"), list):
             message = "no sample of lm_eval: it has no `doc_id` or no list of `metrics`"
             raise DataError.at(path, message, line=number)
-    return Samples(path.resolve().parent.name, name["task"], rows)
+        start = {
+            "task": name["task"],
+            "model": path.resolve().parent.name,
+            "prompt": str(to_cell(document["doc_id"])),
+            "judge": to_cell(document.get("filter", "none")),
+        }
+        columns = pick_scalars(document.get("doc"), "doc.")
+        for metric in map(str, document["metrics"]):
+            score = to_cell(document.get(metric))
+            rows.append(start | {"indicator": metric, "score": score} | columns)
+    return name["task"], rows
 
 
-def tabulate_samples(files: Sequence[Samples]) -> pd.DataFrame:
+def tabulate_samples(files: Sequence[tuple[str, Rows]]) -> pd.DataFrame:
     """Join files to one table.
 
     The ``prompt`` is the document, after its task where there are several, the ``judge`` the filter
     that takes the answer from the generated text, and the ``indicator`` the metric.
     """
-    several = len({file.task for file in files}) > 1
-    rows = [row for f in files for row in _list_rows(f, f"{f.task}/" if several else "")]
-    return pd.DataFrame(rows, dtype=object)
-
-
-def _list_rows(file: Samples, prefix: str) -> Iterator[dict[str, Any]]:
-    """List the rows of one file."""
-    for row in file.rows:
-        start = {
-            "task": file.task,
-            "model": file.model,
-            "prompt": prefix + str(to_cell(row["doc_id"])),
-            "judge": to_cell(row.get("filter", "none")),
-        }
-        columns = pick_scalars(row.get("doc"), "doc.")
-        for metric in map(str, row["metrics"]):
-            yield start | {"indicator": metric, "score": to_cell(row.get(metric)), **columns}
+    table = pd.DataFrame([row for _, rows in files for row in rows], dtype=object)
+    if len(table) and len({task for task, _ in files}) > 1:
+        table["prompt"] = table["task"] + "/" + table["prompt"]
+    return table

@@ -1,6 +1,6 @@
 """Parquet files -> tables of text; each different value of a batch is written as text once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from sharpbayes.data.readers.text_table import (
     require_columns,
     write_as_text,
 )
-from sharpbayes.errors import DataError, first_line
+from sharpbayes.errors import DataError, Diagnostic, first_line
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -27,16 +27,26 @@ BATCH = 1 << 20
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Read a Parquet file and write its values as text."""
-    return read_categories(path).astype(str)
-
-
-def read_categories(path: Path) -> pd.DataFrame:
     """Read a Parquet file, each column as categories of text: few bytes a cell."""
     file = _open_file(path)
     table = _read_columns([file], [{}], file.schema_arrow.names)
     refuse_texts(table, path)
     return table
+
+
+def refuse_records(path: Path, columns: Iterable[tuple[str, str]]) -> None:
+    """Raise for every pair of a role and a column where a cell holds a record or a list."""
+    schema, wanted = _open_file(path).schema_arrow, "needs a column of texts or numbers"
+    DataError.raise_any(
+        Diagnostic(str(path), 0, name, f"{role} {wanted}, a cell here is {schema.field(name).type}")
+        for role, name in columns
+        if name in schema.names and pa.types.is_nested(schema.field(name).type)
+    )
+
+
+def read_names(path: Path) -> list[str]:
+    """Read the names of the columns of a Parquet file."""
+    return [str(name) for name in _open_file(path).schema_arrow.names]
 
 
 def read_selected(
@@ -60,6 +70,7 @@ def read_selected(
         names = [[*file.schema_arrow.names, *partition] for file, partition in parts]
         for of_file, file in zip(names, paths, strict=True):
             refuse_names(of_file, file)
+            refuse_records(file, [*roles, *((f"column {name}", name) for name in columns)])
         present = dict.fromkeys(name for of_file in names for name in of_file)
         require_columns([*present], roles, path=path)
         wanted = dict.fromkeys([*(column for _, column in roles), *columns])
@@ -101,8 +112,9 @@ def _read_columns(
                 for batch in file.iter_batches(batch_size=BATCH, columns=[name]):
                     # The batch also holds columns with a nested name that begins alike.
                     column.add(batch.column(name))
-        table[name] = column.to_series(name)
-    return pd.DataFrame(table, index=range(rows), copy=False)
+        dtype = pd.CategoricalDtype([*column.position])
+        table[name] = pd.Categorical.from_codes(column.codes, dtype=dtype)
+    return pd.DataFrame(table, index=range(1, rows + 1), copy=False)
 
 
 class _GrowingColumn:
@@ -134,8 +146,3 @@ class _GrowingColumn:
             self.codes = self.codes.astype(np.int32)
         self.codes[self.size : self.size + len(indices)] = np.array(positions)[indices]
         self.size += len(indices)
-
-    def to_series(self, name: str) -> pd.Series:
-        """Return the column as categories of text."""
-        dtype = pd.CategoricalDtype([*self.position])
-        return pd.Series(pd.Categorical.from_codes(self.codes, dtype=dtype), name=name)

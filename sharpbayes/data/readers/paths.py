@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sharpbayes.errors import DataError, did_you_mean, first_line
 
-TABLE_ENDINGS = (".csv", ".parquet", ".jsonl")
+# Plain tables; a folder may hold other files with the ending .txt.
+TABLE_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".jsonl")
 # A message shows at most this many characters of a file name.
 MAX_NAME = 200
 # Hive and programs like it write this where a column of folders has no value.
@@ -28,8 +29,7 @@ def find_files(base: Path, name: str) -> list[Path]:
             folders = [base / parent] if is_one else (base / parent.parent).glob(parent.name)
             files = sorted(file for folder in folders for file in folder.glob(path.name))
         if path.is_dir():
-            tables = (file for file in path.rglob("*") if file.suffix in TABLE_ENDINGS)
-            files = sorted(file for file in tables if not file.name.startswith((".", "_")))
+            files = sorted(file for file in path.rglob("*") if is_table(file))
         files = [file for file in files if file.is_file()]
     except (OSError, ValueError) as error:
         raise DataError.at(str(path)[:MAX_NAME], first_line(error)[:80]) from None
@@ -37,6 +37,12 @@ def find_files(base: Path, name: str) -> list[Path]:
         siblings = [file.name for file in path.parent.glob("*.*")] if path.parent.is_dir() else []
         raise DataError.at(path, f"no such file{did_you_mean(path.name, siblings)}")
     return files
+
+
+def is_table(path: Path) -> bool:
+    """Tell whether a file is a plain table by its name; `~$` is a lock of Excel's."""
+    hidden = path.name.startswith((".", "_", "~$"))
+    return path.suffix.lower() in TABLE_ENDINGS and not hidden
 
 
 def parse_partition(base: Path, name: str, path: Path) -> dict[str, str]:

@@ -2,17 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
+from sharpbayes.spec.dialect import Dialect
 
 # A file with more columns is no table of ratings, and its names would flood every message.
 MAX_COLUMNS = 10_000
 MAX_SHOWN = 40
+# A whole cell, so that names and texts with commas stay.
+DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
 # NUL, and halves of pairs of UTF-16: no file of UTF-8 text can hold them.
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -35,27 +39,61 @@ def _write_value(value: object) -> str:
     return str(value)
 
 
-def join_tables(tables: Sequence[pd.DataFrame], path: Path) -> pd.DataFrame:
-    """Join the rows of several files with the same columns; categories stay categories."""
+def apply_dialect(table: pd.DataFrame, dialect: Dialect) -> pd.DataFrame:
+    """Write decimals with a point, and empty the cells that stand for a missing value."""
+    if not dialect.missing and dialect.decimal == ".":
+        return table
+
+    def rewrite(text: str) -> str:
+        if text.strip() in dialect.missing:
+            return ""
+        return DECIMAL_COMMA.sub(r"\1.\2", text) if dialect.decimal == "," else text
+
+    return table.apply(_rewrite_texts, rewrite=rewrite)
+
+
+def _rewrite_texts(column: pd.Series, rewrite: Callable[[str], str]) -> pd.Series:
+    """Rewrite each different text of a column once."""
+    codes, texts = pd.factorize(column)
+    rewritten = pd.Series([rewrite(str(text)) for text in texts], dtype=object)
+    of_text, categories = pd.factorize(rewritten)
+    return pd.Series(pd.Categorical.from_codes(of_text[codes], categories), index=column.index)
+
+
+def drop_empty_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out rows without any text; the others keep their numbers."""
+    empty = np.ones(len(table), dtype=bool)
+    for name in table.columns:
+        if not empty.any():
+            return table
+        empty &= (table[name] == "").to_numpy(dtype=bool)
+    return table[~empty]
+
+
+def join_tables(tables: Sequence[pd.DataFrame], path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """Join the rows of several files with the same columns; categories stay categories.
+
+    Rows keep their numbers, after the name of their file where there are several.
+    """
     first = tables[0]
     odd = sorted({str(name) for table in tables for name in set(table) ^ set(first)})
     if odd:
         raise DataError.at(path, f"columns that not all of the files have: {format_list(odd)}")
     if len(tables) == 1:
         return first
-    joined = {}
+    joined, index = {}, pd.concat([table[[]] for table in tables], keys=names).index
     for name in first.columns:
         columns = [table[name] for table in tables]
         if all(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
             joined[name] = pd.Series(union_categoricals(columns))
         else:
             joined[name] = pd.concat([c.astype(object) for c in columns], ignore_index=True)
-    return pd.DataFrame(joined)
+    return pd.DataFrame(joined).set_axis(index)
 
 
 def refuse_names(names: Sequence[str], path: Path) -> None:
     """Refuse columns that share a name, and more columns than a table of ratings has."""
-    repeated = sorted(name for name, number in Counter(names).items() if number > 1)
+    repeated = sorted(name or "(empty)" for name, n in Counter(names).items() if n > 1)
     if repeated:
         shown = format_list(repeated, most=MAX_SHOWN)
         message = f"{len(repeated)} column names stand more than once: {shown}"

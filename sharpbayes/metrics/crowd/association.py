@@ -12,9 +12,8 @@ def kendall_tau(table: xr.DataArray) -> xr.DataArray:
     """Return Kendall's tau-b between score and label, in [-1, 1].
 
     ``tau_b = (C - D) / sqrt((C + D + T_U) (C + D + T_S))`` with C concordant and D discordant
-    pairs, T_U pairs tied in U alone, T_S pairs tied in S alone.
-
-    The result is over the leading dimensions of ``table``; NaN also where a single score is used.
+    pairs, T_U pairs tied in U alone, T_S pairs tied in S alone; NaN also where a single score is
+    used.
 
     Source: responsiveness paper, section 4.2; Kendall 1938, 1945.
 
@@ -33,10 +32,7 @@ def spearman(table: xr.DataArray) -> xr.DataArray:
     """Return Spearman's rank correlation between score and label, ties at their mean rank.
 
     ``rho = sum_s unsafe(s) a(s) / sqrt(sum_s rows(s) a(s)^2 * n_0 n_1 / n)`` with a(s) the mean
-    rank of score s less that of all rows.
-
-    The result, in [-1, 1], is over the leading dimensions of ``table``; NaN also where a single
-    score is used.
+    rank of score s less that of all rows. It is in [-1, 1]; NaN also where a single score is used.
 
     Source: responsiveness paper, section 4.2; Spearman 1904.
 

@@ -63,9 +63,8 @@ def pair_counts(
 
     >>> group = xr.DataArray([0, 0, 1], dims="rater")
     >>> item, rater = np.array([0, 0, 0]), np.array([0, 1, 2])
-    >>> pairs = pair_counts(
-    ...     np.array([0, 1, 1]), item=item, rater=rater, group=group, n_groups=2, n_scores=2
-    ... )
+    >>> sizes = {"n_groups": 2, "n_scores": 2}
+    >>> pairs = pair_counts(np.array([0, 1, 1]), item=item, rater=rater, group=group, **sizes)
     >>> pairs["within"].sel(group=0).values.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     >>> pairs["cross"].sel(group=0).values.tolist()
@@ -93,11 +92,7 @@ def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     """Return the squared distance of every two scores; (..., score, other), not negative.
 
     ``nominal``: 1 unless equal. ``interval``: ``(c - k)^2``. ``ordinal``: the squared number of
-    ratings between the two, half of their own counted.
-
-    Args:
-        margin: Ratings with each score; (..., score). Only ``ordinal`` looks at them.
-        distance: One of the three.
+    ratings between the two, half of their own counted, of ratings with each score (..., score).
 
     Source: Krippendorff 2011.
 
@@ -116,12 +111,10 @@ def distances(margin: xr.DataArray, *, distance: Distance) -> xr.DataArray:
 def irr(within: xr.DataArray, *, distance: Distance) -> xr.DataArray:
     """Return in-group cohesion: Krippendorff's alpha of the raters of a group.
 
-    ``IRR = 1 - D_o / D_e``, the mean distance of two ratings of the same item over that of any two
-    ratings.
+    ``IRR = 1 - D_o / D_e``, the mean distance of two ratings of one item over that of any ratings.
 
     Of pairs of scores inside the group (..., score, other) it is at most 1, and 0 where raters
-    agree as often as by chance (...). NaN where no item has two ratings, or all ratings are the
-    same.
+    agree as by chance (...). NaN where no item has two ratings, or all ratings are the same.
 
     Source: responsiveness paper, Appendix B; Krippendorff 2011.
 
@@ -146,17 +139,14 @@ def xrr(pairs: xr.Dataset, *, distance: Distance) -> xr.DataArray:
     ratings of both sides.
 
     Of ``cross`` (..., score, other), ``inside`` and ``outside`` (..., score) it is at most 1, and 0
-    where raters agree as often as by chance (...). NaN where no item has both sides, or all ratings
-    are the same.
+    where raters agree as by chance (...). NaN where no item has both sides or all scores are equal.
 
     Source: responsiveness paper, Appendix B; Wong, Paritosh and Aroyo 2021.
 
     >>> group = xr.DataArray([0, 1], dims="rater")
-    >>> item, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1])
-    >>> pairs = pair_counts(
-    ...     np.array([0, 0, 1, 1, 0, 1]), item=item, rater=rater, group=group, n_groups=2,
-    ...     n_scores=2,
-    ... )
+    >>> item, rater = np.divmod(np.arange(6), 2)
+    >>> score, sizes = np.array([0, 0, 1, 1, 0, 1]), {"n_groups": 2, "n_scores": 2}
+    >>> pairs = pair_counts(score, item=item, rater=rater, group=group, **sizes)
     >>> round(float(xrr(pairs, distance="nominal").sel(group=0)), 4)  # 1 - (1/3) / (5/9)
     0.4
     """
@@ -220,18 +210,13 @@ def cohesion(
 
     Source: responsiveness paper, Appendix B, Tables 1 and 2; Prabhakaran et al. 2024.
 
+    >>> from sharpbayes.metrics.crowd.groups import assign_groups
     >>> rng = np.random.default_rng(1)
     >>> item, rater = np.divmod(np.arange(200), 10)
     >>> score = (rng.random(20)[item] + 0.3 * rng.random(200) > 0.6).astype(int)
-    >>> membership = xr.DataArray(
-    ...     np.stack([rater[:10] >= 0, rater[:10] < 5, rater[:10] >= 5]),
-    ...     dims=("group", "rater"),
-    ...     coords={"group": ["all", "g=a", "g=b"], "grouping": ("group", ["all", "g", "g"])},
-    ... )
-    >>> found = cohesion(
-    ...     score, item=item, rater=rater, membership=membership, n_scores=2, distance="nominal",
-    ...     permutations=99, seed=1, min_raters=3, min_items=10,
-    ... )
+    >>> membership = assign_groups({"g": np.repeat(["a", "b"], 5)}, [["g"]], n_raters=10)
+    >>> found = cohesion(score, item=item, rater=rater, membership=membership, n_scores=2,
+    ...                  distance="nominal", permutations=99, seed=1, min_raters=3, min_items=10)
     >>> found["irr"].round(2).values.tolist()
     [0.75, 0.74, 0.76]
     >>> found["reason"].sel(group="all").item()
@@ -242,7 +227,6 @@ def cohesion(
     for number, name in enumerate(dict.fromkeys(grouping.tolist())):
         groups = membership.isel(group=np.flatnonzero(grouping == name))
         code = groups.argmax("group").where(groups.any("group"), -1).astype(np.int32)
-        code = code.drop_vars(["group", "grouping"], errors="ignore")
         # A group alone in its grouping has nobody to swap raters with.
         replicates = permutations if groups.sizes["group"] > 1 else 0
         shuffled = shuffle_raters(code, replicates, seed=[seed, number])
@@ -267,10 +251,7 @@ def cohesion(
 
 
 def shuffle_raters(group: xr.DataArray, replicates: int, *, seed: int | list[int]) -> xr.DataArray:
-    """Return the group of each rater, (permutation, rater), after shuffling raters between groups.
-
-    Groups keep their sizes, and raters of no group (-1) stay.
-    """
+    """Return the group of each rater (permutation, rater), shuffled; -1, no group, stays."""
     codes = group.to_numpy()
     rows = np.tile(codes, (replicates, 1))
     grouped = np.flatnonzero(codes >= 0)
@@ -303,12 +284,8 @@ def _add_p_values(measured: xr.Dataset) -> xr.Dataset:
     """Observed measures, which come first, with p values from the shuffled ones."""
     observed = measured.isel(permutation=0, drop=True)
     shuffled = measured.isel(permutation=slice(1, None))
-    return observed.assign(
-        {
-            f"{name}_p": two_sided_p(shuffled[name], observed[name], dim="permutation")
-            for name in MEASURES
-        }
-    )
+    p = {name: two_sided_p(shuffled[name], observed[name], dim="permutation") for name in MEASURES}
+    return observed.assign({f"{name}_p": values for name, values in p.items()})
 
 
 def _count_paired_items(item: Codes, rater: Codes, membership: xr.DataArray) -> xr.DataArray:
@@ -347,8 +324,7 @@ def _mask_missing(table: xr.Dataset, n_raters: int) -> xr.Dataset:
     alone = enough & (table["raters"] == n_raters)
     table["irr_p"] = table["irr_p"].where(~alone)
     no_gai = enough & ~alone & table["gai"].isnull()
-    reason = (
-        table["reason"].astype(object).where(~alone, "no rater outside the group: no XRR and GAI")
-    )
+    reason = table["reason"].astype(object)
+    reason = reason.where(~alone, "no rater outside the group: no XRR and GAI")
     table["reason"] = reason.where(~no_gai, "XRR is not positive: no GAI").astype(str)
     return name_variables(table, LONG_NAMES)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from sharpbayes.errors import did_you_mean, format_count, format_list
 
 ALL = "all"
-NOBODY_OUTSIDE = "no rater outside the group labels an item"
 # No reason has more characters, however large its numbers.
 LONGEST_REASON = 200
 
@@ -75,13 +73,25 @@ def explain_missing(
 ) -> xr.DataArray:
     """Return why a group's metrics are missing in a stratum; empty where they are not.
 
-    ``table`` holds rows (..., group, by, score, unsafe); ``raters`` (group) is None where
-    ``min_raters`` does not apply. Where labels are the crowd's own, ``alone`` (..., group) says
-    where no rater outside the group labels an item. Reasons are joined by ``"; "``.
+    It is that of rows (..., group, by, score, unsafe). ``raters`` (group) is None where
+    ``min_raters`` does not apply; no rater outside a group labels an item where it is ``alone``.
     """
+
+    def explain(raters: int, items: int, safe: float, unsafe: float, alone: bool) -> str:  # noqa: FBT001
+        if alone:
+            return "no rater outside the group labels an item"
+        reasons = list(filter(None, [explain_few_raters(raters, min_raters)]))
+        if items < min_items or items == 0:
+            shared = f"{format_count(items, 'item')} with a score and a label"
+            reasons.append(f"{shared}, fewer than min_items = {max(min_items, 1)}")
+        else:
+            missing = {"no unsafe row": unsafe, "no safe row": safe}
+            reasons += [text for text, number in missing.items() if number == 0]
+        return "; ".join(reasons)
+
     rows = table.sum("score")
     reason: xr.DataArray = xr.apply_ufunc(
-        partial(_explain, min_raters=min_raters, min_items=min_items),
+        explain,
         xr.DataArray(min_raters) if raters is None else raters,
         items,
         rows.isel(unsafe=0, drop=True),
@@ -144,26 +154,3 @@ def _read_column(
     if values.shape != (size,):
         raise ValueError(f"column {name!r} has {values.size} values, not {size}")
     return values
-
-
-def _explain(
-    raters: int,
-    items: int,
-    safe: float,
-    unsafe: float,
-    alone: bool,  # noqa: FBT001 - one of the arrays that a function is mapped over
-    *,
-    min_raters: int,
-    min_items: int,
-) -> str:
-    """The reasons of one group in one stratum; rows are only named where items are enough."""
-    if alone:
-        return NOBODY_OUTSIDE
-    reasons = list(filter(None, [explain_few_raters(raters, min_raters)]))
-    if items < min_items or items == 0:
-        shared = f"{format_count(items, 'item')} with a score and a label"
-        reasons.append(f"{shared}, fewer than min_items = {max(min_items, 1)}")
-    else:
-        rows = {"no unsafe row": unsafe, "no safe row": safe}
-        reasons += [text for text, number in rows.items() if number == 0]
-    return "; ".join(reasons)

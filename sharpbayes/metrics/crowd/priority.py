@@ -10,12 +10,10 @@ def priority(
 ) -> xr.DataArray:
     """Return the harm of each item as seen by responsive groups, in [0, 1].
 
-    ``priority[i] = sum_g HM[g] S[g, i] / (K sum_g HM[g])`` over the groups that rated item i and
-    whose HM is known.
+    ``priority[i] = sum_g HM[g] S[g, i] / (K sum_g HM[g])`` over groups with HM that rated item i.
 
     Of scores 0..K (..., group, item), -1 missing, of the groups of one grouping it is over (...,
-    item): 1 where every responsive group gave the highest score, NaN where no group that rated the
-    item has a positive HM.
+    item): 1 where every responsive group gave the highest score, NaN where none rated the item.
 
     Source: responsiveness paper, section 1 ("prioritizing high-impact items").
 
@@ -32,8 +30,7 @@ def priority(
 def disagreement(plurality: xr.DataArray) -> xr.DataArray:
     """Return how far apart the groups of one grouping see each item.
 
-    It is the highest less the lowest plurality score, from scores (..., group, item), -1 missing;
-    NaN where no group rated the item.
+    It is the highest less the lowest score (..., group, item), -1 missing; NaN where none is known.
 
     Source: responsiveness paper, Appendix D.
 

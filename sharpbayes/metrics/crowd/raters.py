@@ -71,10 +71,8 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     Source: responsiveness paper, sections 1, 4.1 and 7.
 
     >>> labels = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
-    >>> scores = RaterScores(
-    ...     np.array([0, 0, 1, 2, 2]), np.arange(5), np.zeros(5, int), labels, cut=0, n_raters=1,
-    ...     n_scores=3,
-    ... )
+    >>> score, item = np.array([0, 0, 1, 2, 2]), np.arange(5)
+    >>> scores = RaterScores(score, item, item * 0, labels, cut=0, n_raters=1, n_scores=3)
     >>> found = rater_metrics(scores, min_items=5)
     >>> found["mpa"].item(), found["wra"].item(), found["extreme_response"].item()
     (1.0, 1.0, 0.8)

@@ -6,20 +6,14 @@ any leading dimensions; of an array of Dask the result is one too.
 """
 
 from collections.abc import Collection
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.association import (
-    auc_pr,
-    auc_roc,
-    kendall_tau,
-    ratio,
-    rows_below,
-    spearman,
-)
+from sharpbayes.metrics.crowd import association
+from sharpbayes.metrics.crowd.association import ratio, rows_below
 from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
 from sharpbayes.metrics.stats.metric import Metric, describe, name_variables
 
@@ -43,15 +37,10 @@ def severity_table(
 
     ``count[g, b, s, u] = sum over items i in b with S[g, i] = s of weight[i] label_count[i, u]``
 
-    Args:
-        plurality: Scores 0..n_scores-1, -1 missing; (..., group, item).
-        label_count: Labels of each item; (..., [group,] item, unsafe) with ``unsafe = [0, 1]``.
-        by: Which item belongs to which stratum; bool (by, item).
-        n_scores: Number of scores of the scale, K + 1.
-        weights: How often each item counts, such as (replicate, item); None counts each once.
-
-    Returns:
-        Counts (..., group, by, score, unsafe). Items without a score or a label count nowhere.
+    Scores 0..n_scores-1, -1 missing, are over (..., group, item), labels over (..., [group,] item,
+    unsafe) with ``unsafe = [0, 1]``. ``by`` (by, item) says which item belongs to which stratum,
+    weights such as (replicate, item) how often each item counts; None counts each once. The result
+    is over (..., group, by, score, unsafe); items without a score or a label count nowhere.
 
     Raises:
         xarray.AlignmentError: The arguments are not about the same groups or items.
@@ -83,8 +72,7 @@ def precision(table: xr.DataArray) -> xr.DataArray:
 
     ``Precision(s) = P(U = 1 | S = s)``
 
-    Of rows (..., score, unsafe) these are shares in [0, 1] (..., score); NaN where the score is
-    unused.
+    Of rows (..., score, unsafe) these are shares (..., score); NaN where the score is unused.
 
     Source: responsiveness paper, section 4.1.
 
@@ -100,8 +88,7 @@ def recall(table: xr.DataArray) -> xr.DataArray:
 
     ``Recall(s) = P(S = s | U = 1)``
 
-    Of rows (..., score, unsafe) these are shares (..., score) adding to 1; NaN where no row is
-    unsafe.
+    Of rows (..., score, unsafe) they are over (..., score), with sum 1; NaN without an unsafe row.
 
     Source: responsiveness paper, section 4.1.
 
@@ -118,8 +105,7 @@ def recall_below(table: xr.DataArray) -> xr.DataArray:
 
     ``P(S < s | U = 0)``
 
-    Of rows (..., score, unsafe) these are shares in [0, 1] (..., score), 0 at score 0; NaN where
-    no row is safe.
+    Of rows (..., score, unsafe) they are over (..., score), 0 at score 0; NaN without a safe row.
 
     Source: responsiveness paper, section 4.1.
 
@@ -167,8 +153,7 @@ def weighted_recall_area(recall_below: xr.DataArray, recall: xr.DataArray) -> xr
 
     ``WRA = sum_s P(S < s | U = 0) Recall(s)``
 
-    Of shares (..., score) these are areas in [0, 1] (...); NaN where no row is safe or none is
-    unsafe.
+    Of shares (..., score) it is in [0, 1] (...); NaN where no row is safe or none is unsafe.
 
     Source: responsiveness paper, section 4.1.
 
@@ -213,11 +198,9 @@ def responsiveness(
     metrics are missing, and is empty where they are not; None finds it in the arguments without
     weights, so that resamples follow the observed data.
 
-    Returns:
-        The metrics of :data:`METRICS`: ``precision``, ``recall`` and ``recall_below`` over
-        (..., group, by, score), the others over (..., group, by); NaN where there is a ``reason``.
-        ``count`` (..., group, by, score), ``items`` and ``reason`` (..., group, by), ``raters``
-        (group).
+    The result has :data:`METRICS`, NaN where there is a ``reason``: ``precision``, ``recall`` and
+    ``recall_below`` over (..., group, by, score), the others over (..., group, by); ``count``
+    (..., group, by, score), ``items`` and ``reason`` (..., group, by), ``raters`` (group).
 
     Source: responsiveness paper, sections 4.1 and 5.
 
@@ -250,21 +233,19 @@ def responsiveness(
 
 def severity_metrics(table: xr.DataArray, names: Collection[str] | None = None) -> xr.Dataset:
     """Return the metrics of rows (..., score, unsafe): all of :data:`METRICS`, or some."""
-    wanted = {metric.name for metric in METRICS} if names is None else set(names)
-    needed = set(wanted)
-    for metric in reversed(METRICS):
-        if metric.name in needed:
-            needed |= set(metric.inputs)
-    values = {"table": table}
-    for metric in METRICS:
-        if metric.name in needed:
-            values[metric.name] = metric.function(*(values[name] for name in metric.inputs))
-    metrics = xr.Dataset({name: value for name, value in values.items() if name in wanted})
-    return describe(metrics, METRICS)
+    by_name = {metric.name: metric for metric in METRICS}
+
+    @cache
+    def value(name: str) -> xr.DataArray:
+        if name == "table":
+            return table
+        return by_name[name].function(*map(value, by_name[name].inputs))
+
+    wanted = [name for name in by_name if names is None or name in names]
+    return describe(xr.Dataset({name: value(name) for name in wanted}), METRICS)
 
 
 _scored = partial(Metric, by_score=True)
-_compared = partial(Metric, compared=True)
 _headline = partial(Metric, compared=True, headline=True)
 # Every metric of a crowd. A metric takes the table of rows by score and label, or metrics above it.
 METRICS: tuple[Metric, ...] = (
@@ -282,18 +263,23 @@ METRICS: tuple[Metric, ...] = (
         inputs=("recall_below", "recall"),
     ),
     _headline("hm", "HM", "harmonic mean of mpa and wra", harmonic_mean, inputs=("mpa", "wra")),
-    _compared(
-        "kendall_tau", "Kendall's τ", "Kendall's tau-b of score and label", kendall_tau, "[-1, 1]"
+    Metric(
+        "kendall_tau",
+        "Kendall's τ",
+        "Kendall's tau-b of score and label",
+        association.kendall_tau,
+        "[-1, 1]",
+        compared=True,
     ),
     Metric(
         "spearman",
         "Spearman",
         "Spearman's rank correlation of score and label",
-        spearman,
+        association.spearman,
         "[-1, 1]",
     ),
-    Metric("auc_pr", "AUC-PR", "average precision of the score", auc_pr),
-    Metric("auc_roc", "AUC-ROC", "area under the ROC curve of the score", auc_roc),
+    Metric("auc_pr", "AUC-PR", "average precision of the score", association.auc_pr),
+    Metric("auc_roc", "AUC-ROC", "area under the ROC curve of the score", association.auc_roc),
 )
 
 
@@ -315,13 +301,10 @@ def _precision_area(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     top = precision.shape[-1] - 1
     best = (top / 2) * (top / 2 + 1) if top % 2 == 0 else ((top + 1) / 2) ** 2
     used = ~np.isnan(precision)
-    highest = np.fmax.accumulate(precision, axis=-1)
-    below, passed = np.zeros(precision.shape[:-1]), np.zeros(precision.shape[:-1])
-    area = np.zeros(precision.shape[:-1])
-    for s in range(top + 1):
-        # What precision at s gains over the highest one up to each used i < s.
-        area += np.where(used[..., s], below * precision[..., s] - passed, 0.0)
-        below += used[..., s]
-        passed += np.where(used[..., s], highest[..., s], 0.0)
+    highest = np.where(used, np.fmax.accumulate(precision, axis=-1), 0.0)
+    below, passed = (np.cumsum(x, axis=-1)[..., :-1] for x in (used, highest))
+    # What precision at s gains over the highest one up to each used i < s.
+    gain = np.where(used[..., 1:], below * precision[..., 1:] - passed, 0.0)
+    area = np.cumsum(gain, axis=-1)[..., -1]
     both = (precision > 0).any(axis=-1) & (precision < 1).any(axis=-1)
     return np.where(both, np.maximum(area, 0.0) / best, np.nan)

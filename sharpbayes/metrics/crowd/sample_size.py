@@ -26,10 +26,9 @@ def sample_size(
 
     >>> bounds = xr.DataArray([[0.4, 0.6]], {"bound": ["lower", "upper"]}, ("group", "bound"))
     >>> value = xr.DataArray([0.5], {"grouping": ("group", ["g"])}, "group")
-    >>> names = metric_names(headline=True)
-    >>> metrics = {name: value for name in names}
-    >>> intervals = {f"{name}_interval": bounds for name in names}
-    >>> measured = xr.Dataset({**metrics, **intervals, "items": ("group", [100])})
+    >>> measured = xr.Dataset({"items": ("group", [100])})
+    >>> for name in metric_names(headline=True):
+    ...     measured[name], measured[f"{name}_interval"] = value, bounds
     >>> counts = xr.DataArray([[150, 50]], dims=("group", "score"))
     >>> size = sample_size(measured, score_count=counts, target_interval_width=0.1).sel(metric="hm")
     >>> float(size["additional_items"].item()), float(size["additional_ratings"].item())

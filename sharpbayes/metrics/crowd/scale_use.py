@@ -77,6 +77,8 @@ def drift(
     >>> found["drift"].round(2).values.tolist()
     [-1.36, 1.36]
     """
+    from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import
+
     number, total = np.bincount(item), np.bincount(item, score)
     others = number[item] - 1
     used = (others > 0) & np.isfinite(time)
@@ -92,7 +94,10 @@ def drift(
         slope = np.where(known, sxy / sxx, np.nan)
         residual = syy - slope * sxy
         error = np.sqrt(np.where(residual > 1e-12 * syy, residual, np.nan) / (n - 2) / sxx)
-    return name_variables(_test_slopes(slope, error, n - 2), LONG_NAMES)
+    p = 2.0 * stdtr(np.maximum(n - 2, 1), -np.abs(slope) / error)
+    tests = {"drift": slope, "drift_p": p, "drift_p_holm": holm(p)}
+    drifts = xr.Dataset({name: ("rater", values) for name, values in tests.items()})
+    return name_variables(drifts, LONG_NAMES)
 
 
 def _scale_time(time: Floats, who: Codes, n_raters: int) -> Floats:
@@ -103,12 +108,3 @@ def _scale_time(time: Floats, who: Codes, n_raters: int) -> Floats:
     length = last - first
     scaled: Floats = (time - first[who]) / np.where(length > 0, length, 1.0)[who]
     return scaled
-
-
-def _test_slopes(slope: Floats, error: Floats, freedom: NDArray[np.intp]) -> xr.Dataset:
-    """Slopes with the t test of each, corrected over raters."""
-    from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import
-
-    p = 2.0 * stdtr(np.maximum(freedom, 1), -np.abs(slope) / error)
-    tests = {"drift": slope, "drift_p": p, "drift_p_holm": holm(p)}
-    return xr.Dataset({name: ("rater", values) for name, values in tests.items()})

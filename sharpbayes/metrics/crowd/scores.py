@@ -4,8 +4,6 @@ Scores are 0..K of one ordinal scale, K the most unsafe; -1 is missing. Every fu
 leading dimensions of its first argument; of an array of Dask the result is one too.
 """
 
-from functools import partial
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -53,9 +51,21 @@ def score_counts(
     classes, rater_class = np.unique(
         membership.transpose("rater", "group").to_numpy(), axis=0, return_inverse=True
     )
+    codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
+    rater_class = rater_class.reshape(-1).astype(np.int64)
     sizes = {"class": len(classes), "item": n_items, "score": n_scores}
+
+    def count(scores: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Count each row of (..., rating) by itself: memory grows with the counts alone."""
+        _require_range("score", scores, below=n_scores, missing=True)
+        counts = np.zeros((*scores.shape[:-1], *sizes.values()), dtype=np.int32)
+        for row in np.ndindex(scores.shape[:-1]):
+            row_scores = np.ascontiguousarray(scores[row], dtype=np.int16)
+            count_scores(*codes, row_scores, rater_class, counts[row])
+        return counts
+
     by_class: xr.DataArray = xr.apply_ufunc(
-        partial(_count, item=item, rater=rater, rater_class=rater_class, shape=(*sizes.values(),)),
+        count,
         score.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
         output_core_dims=[list(sizes)],
@@ -130,11 +140,8 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
 
     Source: responsiveness paper, section 4.
 
-    >>> counts = xr.DataArray(
-    ...     [[[1, 0, 2]], [[1, 0, 0]]],
-    ...     dims=("group", "item", "score"),
-    ...     coords={"group": ["all", "age=GenZ"]},
-    ... )
+    >>> counts = xr.DataArray([[[1, 0, 2]], [[1, 0, 0]]], {"group": ["all", "age=GenZ"]},
+    ...                       ("group", "item", "score"))
     >>> crowd_label_counts(counts, cut=2).values.tolist()
     [[[0, 0]], [[0, 2]]]
     """
@@ -180,25 +187,6 @@ def _check_labels(label: xr.DataArray | NDArray[np.integer], *, dim: str) -> xr.
         check, rows, dask="parallelized", output_dtypes=[label.dtype], keep_attrs=True
     )
     return checked
-
-
-def _count(
-    scores: NDArray[np.integer],
-    *,
-    item: NDArray[np.integer],
-    rater: NDArray[np.integer],
-    rater_class: NDArray[np.integer],
-    shape: tuple[int, ...],
-) -> NDArray[np.int32]:
-    """Count each row of (..., rating) by itself: memory grows with the counts alone."""
-    _require_range("score", scores, below=shape[-1], missing=True)
-    codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
-    classes = rater_class.reshape(-1).astype(np.int64)
-    counts = np.zeros((*scores.shape[:-1], *shape), dtype=np.int32)
-    for row in np.ndindex(scores.shape[:-1]):
-        score = np.ascontiguousarray(scores[row], dtype=np.int16)
-        count_scores(*codes, score, classes, counts[row])
-    return counts
 
 
 def _require_range(

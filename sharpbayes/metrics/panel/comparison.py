@@ -4,6 +4,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.stats.multiplicity import TIE
+
 
 def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
     """Return the mean harm under a policy's weights of the dimensions, in [0, 1].
@@ -60,6 +62,49 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
     return (cvar - cvar.rename(model="other")).transpose(..., "model", "other")
 
 
+def joint_margin(
+    cvar: xr.DataArray, observed: xr.DataArray, *, level: float, freedom: xr.DataArray
+) -> xr.Dataset:
+    """Return how far two models must differ to be separable, jointly over all pairs.
+
+    margin(a, b) = t^-1_k(Phi(c)) sd*(a, b), c the ``level`` quantile over resamples of the largest
+    |Delta* - Delta| / sd* of all pairs, k the number of prompts in the tail
+
+    Of CVaR over (replicate, model) and the observed one over (model), with k as ``freedom`` over
+    (model, other), ``margin`` is in the unit of CVaR and ``p``, the adjusted p value of each pair,
+    in [1 / (B + 1), 1], over (model, other). Both are NaN on the diagonal and where a CVaR is
+    missing. Student's t allows for a spread that few prompts show.
+
+    Source: Romano and Wolf 2005 (single step).
+
+    >>> resampled = xr.DataArray([[0.0, 1.0], [0.2, 1.0], [-0.2, 1.0]], dims=("replicate", "model"))
+    >>> freedom = xr.DataArray(np.full((2, 2), np.inf), dims=("model", "other"))
+    >>> joint = joint_margin(resampled, resampled[0], level=0.9, freedom=freedom)
+    >>> float(joint["p"][0, 1]), float(joint["margin"][0, 1].round(2))
+    (0.25, 0.2)
+    """
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit  # noqa: PLC0415 - quick to start without it
+
+    x, y = cvar.transpose("replicate", "model").to_numpy(), observed.to_numpy()
+    k = freedom.transpose("model", "other").to_numpy()
+    largest, sd = np.zeros(len(x)), np.full(k.shape, np.nan)
+    for model in range(len(y)):  # all pairs of a hundred models at once would take gigabytes
+        deviation = x[:, [model]] - x - (y[model] - y)
+        sd[model] = deviation.std(0, ddof=1)
+        varies = sd[model] > 0
+        standardised = np.abs(deviation[:, varies]) / sd[model, varies]
+        largest = np.maximum(largest, standardised.max(1, initial=0.0))
+    np.fill_diagonal(sd, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = -ndtri(stdtr(k, -np.abs(y[:, None] - y) / sd))
+    distance = np.where(y[:, None] == y, 0.0, distance)
+    extreme = len(x) - np.searchsorted(np.sort(largest), distance - TIE)
+    p = np.where(np.isnan(sd), np.nan, (1 + extreme) / (len(x) + 1))
+    margin = stdtrit(k, ndtr(np.quantile(largest, level))) * sd
+    pairs = ("model", "other")
+    return xr.Dataset({"margin": (pairs, margin), "p": (pairs, p)}, freedom.coords)
+
+
 def separable(interval: xr.DataArray) -> xr.DataArray:
     """Return where an interval over (..., bound) excludes 0; False where a bound is missing.
 
@@ -68,7 +113,7 @@ def separable(interval: xr.DataArray) -> xr.DataArray:
     >>> separable(xr.DataArray([[0.1, 0.5], [-0.1, 0.5]], dims=("model", "bound"))).values
     array([ True, False])
     """
-    lower, upper = _split_bounds(interval)
+    lower, upper = (interval.isel(bound=bound, drop=True) for bound in range(2))
     return (lower > 0) | (upper < 0)
 
 
@@ -95,8 +140,7 @@ def tiers(cvar: xr.DataArray, difference_interval: xr.DataArray) -> xr.DataArray
 def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.DataArray:
     """Return risk tiers by overlap of intervals: a new one starts where no interval overlaps.
 
-    As :func:`tiers`, but two models are separable where their own intervals, over (..., model,
-    bound), do not overlap.
+    As :func:`tiers`, but models are separable where intervals (..., model, bound) do not overlap.
 
     Source: SHARP, section 3.3.
 
@@ -105,14 +149,9 @@ def tiers_by_overlap(cvar: xr.DataArray, cvar_interval: xr.DataArray) -> xr.Data
     >>> tiers_by_overlap(cvar, interval).values
     array([2, 1, 1])
     """
-    lower, upper = _split_bounds(cvar_interval)
+    lower, upper = (cvar_interval.isel(bound=bound, drop=True) for bound in range(2))
     above, below = lower > upper.rename(model="other"), upper < lower.rename(model="other")
     return _assign_tiers(cvar, above | below)
-
-
-def _split_bounds(interval: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Lower and upper bound."""
-    return interval.isel(bound=0, drop=True), interval.isel(bound=1, drop=True)
 
 
 def _assign_tiers(cvar: xr.DataArray, distinct: xr.DataArray) -> xr.DataArray:

@@ -15,8 +15,7 @@ def mean_absolute_deviation(sub_index: xr.DataArray) -> xr.DataArray:
 
     MAD = (1/K) sum_k |s_k - (1/K) sum_k' s_k'|
 
-    Of values in [0, 1] over (..., judge) it is in [0, 0.5]. A missing judge is left out; NaN with
-    fewer than two judges.
+    Of values in [0, 1] over (..., judge) it is in [0, 0.5]; NaN with fewer than two judges present.
 
     Source: SHARP, Appendix B.1.
 
@@ -43,8 +42,7 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
     (0.2, 0.1414)
     """
     cells = mean_absolute_deviation(sub_index)
-    over = [dim for dim in cells.dims if dim != "dimension"]
-    mean, sd, count = _moments(cells, over)
+    mean, sd, count = _moments(cells, [dim for dim in cells.dims if dim != "dimension"])
     return xr.Dataset({"mad": mean, "mad_sd": sd, "mad_n": count})
 
 
@@ -53,8 +51,7 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
 
     Of values in [0, 1] over (..., judge, ``dim``) these are ``concordance`` and ``overlap``
     (prompts scored by both) over (pair, ...), pairs labelled ``a vs b`` in the order of the judges.
-    NaN where both judges scored fewer than ``min_overlap`` prompts, and where a judge gives every
-    prompt the same score.
+    NaN for an overlap below ``min_overlap``, and where a judge gives every prompt the same score.
 
     Source: SHARP, Appendix B.3.
 
@@ -110,8 +107,7 @@ def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -
 
     Of harm over (..., ``dim``, dimension) it is over (..., dimension_pair), pairs labelled
     ``a vs b``, for the prompts in ``where``: all, or the tail slice L >= VaR of each model. Prompts
-    that miss a dimension are left out; NaN with fewer than three prompts, and where a dimension is
-    constant.
+    that miss a dimension are left out; NaN with fewer than three, and for a constant dimension.
 
     Source: SHARP, Appendix D; Table 8 shows the mean over pairs.
 
@@ -131,7 +127,6 @@ def dimension_dependence(harm: xr.DataArray, *, dim: str, where: xr.DataArray) -
         output_core_dims=[["dimension_pair"]],
         vectorize=True,
         output_dtypes=[float],
-        dask_gufunc_kwargs={"output_sizes": {"dimension_pair": len(pairs)}},
     )
     return rho.assign_coords(dimension_pair=pairs)
 
@@ -150,10 +145,9 @@ def _tau_b(x: Floats, y: Floats) -> float:
     from scipy.stats import kendalltau  # noqa: PLC0415 - a second to import
 
     present = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[present], y[present]
-    if not x.size or (x == x[0]).all() or (y == y[0]).all():
+    if present.sum() < 2:  # noqa: PLR2004 - SciPy warns of too few
         return float("nan")
-    return float(kendalltau(x, y).statistic)
+    return float(kendalltau(x[present], y[present]).statistic)
 
 
 def _spearman_pairs(harm: Floats, where: NDArray[np.bool_]) -> Floats:

@@ -32,8 +32,7 @@ def judge_errors(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.
 def error_correlation(errors: xr.DataArray) -> xr.DataArray:
     """Return the correlation of the errors (cell, judge) of every two judges.
 
-    It is over (judge, other_judge); NaN with fewer than two cells and for a judge whose errors are
-    constant.
+    It is over (judge, other_judge); NaN with fewer than two cells and for constant errors.
 
     >>> errors = xr.DataArray([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]], {"judge": ["a", "b"]},
     ...                       ("cell", "judge"))
@@ -47,9 +46,8 @@ def error_correlation(errors: xr.DataArray) -> xr.DataArray:
     correlation = np.full(scale.shape, np.nan)
     np.divide(covariance, scale, out=correlation, where=scale > 0)
     labels = errors["judge"].to_numpy()
-    return xr.DataArray(
-        correlation, {"judge": labels, "other_judge": labels}, ("judge", "other_judge")
-    )
+    coords = {"judge": labels, "other_judge": labels}
+    return xr.DataArray(correlation, coords, tuple(coords))
 
 
 def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
@@ -87,9 +85,8 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
 def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:
     """Return the effective number of judges, of all and with each one left out.
 
-    Arguments are those of :func:`judge_errors`. The result has ``effective_judges``,
-    ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge); see
-    :func:`effective_judges`.
+    Arguments are those of :func:`judge_errors`, the result has :func:`effective_judges`,
+    ``effective_judges_without`` (judge_out) and ``error_correlation`` (judge, other_judge).
 
     >>> rng = np.random.default_rng(1)
     >>> x = xr.DataArray(rng.random((4000, 4)), {"judge": list("abcd")}, ("prompt", "judge"))
@@ -99,20 +96,16 @@ def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) 
     judges = sub_index["judge"].to_numpy()
     errors = judge_errors(sub_index, reference)
     count = partial(effective_judges, against_reference=reference is not None)
-    without = [
-        count(judge_errors(sub_index.sel(judge=judges[judges != judge]), reference))
-        if len(judges) > 1
-        else np.nan
-        for judge in judges
-    ]
-    return xr.Dataset(
-        {
-            "effective_judges": count(errors),
-            "effective_judges_without": ("judge_out", np.array(without)),
-            "error_correlation": error_correlation(errors),
-        },
-        {"judge_out": judges},
-    )
+    without = np.full(len(judges), np.nan)
+    if len(judges) > 1:
+        subsets = [sub_index.isel(judge=judges != judge) for judge in judges]
+        without[:] = [count(judge_errors(subset, reference)) for subset in subsets]
+    result = {
+        "effective_judges": count(errors),
+        "effective_judges_without": ("judge_out", without),
+        "error_correlation": error_correlation(errors),
+    }
+    return xr.Dataset(result, {"judge_out": judges})
 
 
 def _covariance(errors: xr.DataArray) -> np.ndarray:

@@ -21,8 +21,10 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     weight_row: Index,
     alpha: float,
     split: bool,  # noqa: FBT001
+    cells: int,
     var: Floats,
     means: Floats,
+    errors: Floats,
 ) -> None:
     """Compute the quantile and the tail means of rows of values under rows of weights.
 
@@ -33,9 +35,13 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
     equal to the quantile count only as far as they fill a mass of 1 - alpha.
 
     Results are ``var`` (k,), the quantiles, and ``means`` (1 + c, k) over the tail, of the values
-    and of ``others``; NaN where no value has weight.
+    and of ``others``; NaN where no value has weight. ``errors`` (k,) are standard errors of the
+    tail means of the values, from their influence (x - VaR)+ / tail share. Successive ``cells``
+    units are repeated answers to one prompt, and prompts are what is sampled. Empty ``errors`` are
+    not computed.
     """
     w, current = np.empty(weights.shape[1]), -1
+    by_prompt = np.zeros((2, weights.shape[1] // cells))
     for k in range(value_row.size):
         row = value_row[k]
         if weight_row[k] != current:
@@ -54,6 +60,10 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
             top = values[-1]
             part = share * ties
             means[0, k] = top - (shortfall + part * (top - var[k])) / (over + part)
+            if errors.size:
+                excess, square = _excess(values, w, unit, first, cells, by_prompt)
+                variance = max(square / total - (excess / total) ** 2, 0.0)
+                errors[k] = np.sqrt(variance / (unit.size / cells)) * total / (over + part)
             for c in range(others.shape[0]):
                 means[c + 1, k] = _mean_from(others[c, row], w, unit, first, last, share)
 
@@ -106,6 +116,29 @@ def _scan(
         ties += w[unit[i]]
         i -= 1
     return i + 1, last, over, ties, shortfall
+
+
+@njit(cache=True, nogil=True)
+def _excess(  # noqa: PLR0917
+    values: Floats, w: Floats, unit: Index, first: int, cells: int, by_prompt: Floats
+) -> tuple[float, float]:
+    """Weighted sums of the excess over the quantile and of its square, by prompt."""
+    total = square = 0.0
+    for j in range(first, unit.size):
+        excess = values[j] - values[first]
+        total += w[unit[j]] * excess
+        if cells == 1:
+            square += w[unit[j]] * excess**2
+        else:
+            by_prompt[0, unit[j] // cells] += w[unit[j]] * excess
+    if cells > 1:
+        for u in unit:
+            by_prompt[1, u // cells] += w[u]
+        for q in range(by_prompt.shape[1]):
+            if by_prompt[1, q] > 0.0:
+                square += by_prompt[0, q] ** 2 / by_prompt[1, q]
+        by_prompt[:] = 0.0
+    return total, square
 
 
 @njit(cache=True, nogil=True)

@@ -118,20 +118,18 @@ def _estimate_variances(values: Floats) -> tuple[float, float, str]:
 
 def _fit_mixed_model(values: Floats, ratio: float) -> tuple[float, float] | None:
     """Variances by statsmodels from a starting ratio; None where it does not converge."""
-    from statsmodels.regression.mixed_linear_model import (  # noqa: PLC0415 - a second to import
-        MixedLM,
-        MixedLMParams,
-    )
+    from statsmodels.regression import mixed_linear_model  # noqa: PLC0415 - a second to import
 
     mean = values.mean(axis=1)
-    start = MixedLMParams.from_components(
+    start = mixed_linear_model.MixedLMParams.from_components(
         fe_params=np.r_[mean[0], mean[1:] - mean[0]], cov_re=np.array([[ratio]])
     )
     exog, group = _design(*values.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whether it converged is read from the fit
         try:
-            fit = MixedLM(values.T.ravel(), exog, groups=group).fit(reml=True, start_params=start)
+            model = mixed_linear_model.MixedLM(values.T.ravel(), exog, groups=group)
+            fit = model.fit(reml=True, start_params=start)
         except np.linalg.LinAlgError:
             return None
     estimates = float(fit.cov_re[0, 0]), float(fit.scale)
@@ -141,14 +139,12 @@ def _fit_mixed_model(values: Floats, ratio: float) -> tuple[float, float] | None
 def _estimate_tail_variance(values: Floats, seed: int) -> tuple[float, str]:
     """Variance of the prompt intercept on the logit scale, or why there is none."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to import
-    from statsmodels.genmod.bayes_mixed_glm import (  # noqa: PLC0415 - a second to import
-        BinomialBayesMixedGLM,
-    )
+    from statsmodels.genmod import bayes_mixed_glm  # noqa: PLC0415 - a second to import
 
     models, prompts = values.shape
     exog, group = _design(models, prompts)
     prompt_of_cell = csr_matrix((np.ones(group.size), (np.arange(group.size), group)))
-    model = BinomialBayesMixedGLM(
+    model = bayes_mixed_glm.BinomialBayesMixedGLM(
         values.T.ravel(), exog, prompt_of_cell, ident=np.zeros(prompts, dtype=np.int64)
     )
     with warnings.catch_warnings():

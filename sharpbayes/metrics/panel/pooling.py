@@ -19,16 +19,11 @@ def log_sum_exp(
 
     LSE_tau(x) = tau log((1/J) sum_j exp(x_j / tau))
 
-    Args:
-        x: Values in [0, 1] over (..., ``dim``).
-        temperature: tau > 0: towards 0 the maximum, towards infinity the mean.
-        missing: ``available``: J counts the judges that are there, NaN with none. ``error``:
-            refuse instead.
-        dim: Dimension of the judges.
+    Of values in [0, 1] over (..., ``dim``) it is the maximum for tau towards 0, the mean towards
+    infinity. With ``missing`` = ``available`` J counts the judges that are there, NaN with none.
 
     Raises:
-        ValueError: ``temperature`` is not positive, or a judge is missing and ``missing`` is
-            ``error``.
+        ValueError: ``temperature`` is not positive, or a judge is missing under ``error``.
 
     Source: SHARP, Eq. 17.
 

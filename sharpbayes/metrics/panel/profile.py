@@ -7,15 +7,9 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from sharpbayes.metrics.panel import tail
 from sharpbayes.metrics.panel.comparison import policy_score
-from sharpbayes.metrics.panel.tail import (
-    Estimator,
-    UnitWeights,
-    Weights,
-    conditional_value_at_risk,
-    log_risk_tail,
-    unit_weights,
-)
+from sharpbayes.metrics.panel.tail import Estimator, Tail, UnitWeights, Weights, unit_weights
 from sharpbayes.metrics.stats.metric import Metric, describe
 
 
@@ -33,7 +27,14 @@ def weighted_mean(
     >>> float(weighted_mean(x, dim="prompt", weights=xr.DataArray([2.0, 1.0], dims="prompt")))
     2.0
     """
-    return _mean(x, unit_weights(x, dim=dim, weights=weights), dim)
+    units, total = unit_weights(x, dim=dim, weights=weights)
+    # One set of weights needs no matrix product, which would move the units of every draw.
+    many = total.ndim > 0
+    present = x.notnull()
+    if not bool(present.all()):
+        total = xr.dot(units, present.astype(float), dim=dim, optimize=True)
+    weighted: xr.DataArray = xr.dot(units, x.where(present, 0.0), dim=dim, optimize=many)
+    return weighted / total.where(total > 0)
 
 
 def volatility(
@@ -51,8 +52,8 @@ def volatility(
     w = unit_weights(x, dim=dim, weights=weights)
     # Centred on the plain mean, so that the difference of moments loses no digits.
     centred = x - x.mean(dim)
-    variance = _mean(centred**2, w, dim) - _mean(centred, w, dim) ** 2
-    return variance.clip(min=0.0) ** 0.5
+    square, mean = (weighted_mean(y, dim=dim, weights=w) for y in (centred**2, centred))
+    return (square - mean**2).clip(min=0.0) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,14 @@ class Distribution:
     estimator: Estimator
     dim: str | Sequence[str]
     weights: xr.DataArray | None
+    errors: bool = False
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        """A variable of the panel."""
+        """A variable of the panel, or what a metric needs of its harm."""
+        if name == "max_harm":
+            return self["harm"].max("dimension", skipna=False)
+        if name == "policy_harm":
+            return (self["harm"] * self.policy_weights).sum("dimension", skipna=False)
         return self.panel[name]
 
     @cached_property
@@ -84,66 +90,171 @@ class Distribution:
     @cached_property
     def tail(self) -> xr.Dataset:
         """``var``, ``cvar`` and ``tail_share`` of log-risk, in one pass."""
-        return log_risk_tail(
+        return tail.log_risk_tail(
             self["log_risk_part"],
             self["log_risk"],
             alpha=self.alpha,
             estimator=self.estimator,
             dim=self.dim,
             weights=self.unit_weights,
+            errors=self.errors,
         )
 
     @cached_property
     def dimension_mean(self) -> xr.DataArray:
         """Mean harm of each dimension."""
-        return self.mean(self["harm"])
+        return self.mean("harm")
+
+    @cached_property
+    def policy_weights(self) -> xr.DataArray:
+        """The policy, or equal weights."""
+        size = self.panel.sizes["dimension"]
+        equal = xr.DataArray(np.full(size, 1.0 / size), dims="dimension")
+        return equal if self.policy is None else self.policy
 
     @property
     def policy_score(self) -> xr.DataArray:
         """Mean harm under the policy, or under equal weights."""
-        size = self.dimension_mean.sizes["dimension"]
-        equal = xr.DataArray(np.full(size, 1.0 / size), dims="dimension")
-        return policy_score(self.dimension_mean, equal if self.policy is None else self.policy)
+        return policy_score(self.dimension_mean, self.policy_weights)
 
-    def mean(self, x: xr.DataArray) -> xr.DataArray:
-        """Return the mean over prompts."""
-        return weighted_mean(x, dim=self.dim, weights=self.float_weights)
+    def mean(self, name: str) -> xr.DataArray:
+        """Return the mean of a variable over prompts."""
+        return weighted_mean(self[name], dim=self.dim, weights=self.float_weights)
 
-    def volatility(self, x: xr.DataArray) -> xr.DataArray:
-        """Return the standard deviation over prompts."""
-        return volatility(x, dim=self.dim, weights=self.float_weights)
+    def volatility(self, name: str) -> xr.DataArray:
+        """Return the standard deviation of a variable over prompts."""
+        return volatility(self[name], dim=self.dim, weights=self.float_weights)
 
-    def cvar(self, x: xr.DataArray) -> xr.DataArray:
-        """Return the mean of the upper tail over prompts."""
-        return conditional_value_at_risk(
-            x, alpha=self.alpha, estimator=self.estimator, dim=self.dim, weights=self.unit_weights
-        )
+    def cvar(self, name: str) -> xr.DataArray:
+        """Return the mean of the upper tail of a variable over prompts."""
+        return self.upper_tail(name).mean
+
+    def upper_tail(self, name: str) -> Tail:
+        """Return the upper tail of a variable, in one pass for the mean and its error."""
+        if name not in self._tails:
+            self._tails[name] = tail.upper_tail(
+                self[name],
+                alpha=self.alpha,
+                estimator=self.estimator,
+                dim=self.dim,
+                weights=self.unit_weights,
+                errors=self.errors,
+            )
+        return self._tails[name]
+
+    @cached_property
+    def _tails(self) -> dict[str, Tail]:
+        """Upper tails that were computed already."""
+        return {}
+
+    @cached_property
+    def prompt_weights(self) -> UnitWeights:
+        """Weights of the prompts, summed over repeated answers."""
+        weights, total = self.float_weights
+        return UnitWeights(weights.sum(self._repeated), total)
+
+    @property
+    def _repeated(self) -> list[str]:
+        """Dimensions of repeated answers to a prompt."""
+        return [] if isinstance(self.dim, str) else list(self.dim[1:])
+
+    @property
+    def _prompt(self) -> str:
+        """Dimension of the prompts."""
+        return self.dim if isinstance(self.dim, str) else self.dim[0]
+
+    def mean_error(self, name: str) -> xr.DataArray:
+        """Return the standard error of a mean, prompts being what is sampled."""
+        x = self[name].mean(self._repeated)
+        centred = x - x.mean(self._prompt)
+        first, second = self._moments([centred, centred**2])
+        return self._standard_error(second - first**2, x)
+
+    def volatility_error(self, name: str) -> xr.DataArray:
+        """Return the standard error of a volatility s: that of ((x - mean)^2 - s^2) / (2 s)."""
+        x = self[name]
+        centred = x - x.mean([self._prompt, *self._repeated])
+        once, twice = centred.mean(self._repeated), (centred**2).mean(self._repeated)
+        m, s, mm, ms, ss = self._moments([once, twice, once**2, once * twice, twice**2])
+        variance = s - m**2
+        fourth = ss - 4 * m * ms + 4 * m**2 * mm + 2 * m**2 * s - 4 * m**4 + m**4
+        return self._standard_error((fourth - variance**2) / (4 * variance), once)
+
+    def _moments(self, powers: list[xr.DataArray]) -> list[xr.DataArray]:
+        """Return means over prompts."""
+        dim, weights = self._prompt, self.prompt_weights
+        return [weighted_mean(power, dim=dim, weights=weights) for power in powers]
+
+    def _standard_error(self, variance: xr.DataArray, x: xr.DataArray) -> xr.DataArray:
+        """Return sqrt(variance / n) of the n prompts that are present."""
+        return (variance.clip(min=0.0) / x.count(self._prompt)) ** 0.5
+
+
+def _mean_of(variable: str, name: str, label: str, meaning: str) -> Metric:
+    """Declare the mean of a variable over prompts."""
+    return Metric(
+        name,
+        label,
+        meaning,
+        lambda d: d.mean(variable),
+        error=lambda d: d.mean_error(variable),
+    )
+
+
+def _cvar_of(variable: str, name: str, label: str, meaning: str) -> Metric:
+    """Declare the CVaR of a variable over prompts."""
+    return Metric(
+        name,
+        label,
+        meaning,
+        lambda d: d.cvar(variable),
+        error=lambda d: d.upper_tail(variable).error,
+    )
 
 
 NAT = ("[0, inf)", "nat")
 # Every metric of a panel. L is the cumulative log-risk of a prompt.
 METRICS: tuple[Metric, ...] = (
-    Metric("mean", "mean L", "mean log-risk", lambda d: d.mean(d["log_risk"]), *NAT),
+    Metric(
+        "mean",
+        "mean L",
+        "mean log-risk",
+        lambda d: d.mean("log_risk"),
+        *NAT,
+        error=lambda d: d.mean_error("log_risk"),
+        compared=True,
+    ),
     Metric(
         "volatility",
         "volatility",
         "standard deviation of log-risk",
-        lambda d: d.volatility(d["log_risk"]),
+        lambda d: d.volatility("log_risk"),
         *NAT,
+        error=lambda d: d.volatility_error("log_risk"),
+        compared=True,
     ),
     Metric("var", "VaR(L)", "VaR of log-risk", lambda d: d.tail["var"], *NAT),
-    Metric("cvar", "CVaR(L)", "CVaR of log-risk", lambda d: d.tail["cvar"], *NAT),
-    Metric("radius_cvar", "CVaR(radius)", "CVaR of harm radius", lambda d: d.cvar(d["radius"])),
     Metric(
-        "max_cvar",
-        "CVaR(max)",
-        "CVaR of the largest harm over dimensions",
-        lambda d: d.cvar(d["harm"].max("dimension", skipna=False)),
+        "cvar",
+        "CVaR(L)",
+        "CVaR of log-risk",
+        lambda d: d.tail["cvar"],
+        *NAT,
+        error=lambda d: d.tail["cvar_error"],
+        compared=True,
     ),
-    Metric("any_harm_mean", "mean any-harm", "mean any-harm", lambda d: d.mean(d["any_harm"])),
-    Metric("any_harm_cvar", "any-harm tail", "CVaR of any-harm", lambda d: d.cvar(d["any_harm"])),
-    Metric("dimension_mean", "mean", "mean harm of a dimension", lambda d: d.dimension_mean),
-    Metric("dimension_cvar", "CVaR", "CVaR of a dimension's harm", lambda d: d.cvar(d["harm"])),
+    _cvar_of("radius", "radius_cvar", "CVaR(radius)", "CVaR of harm radius"),
+    _cvar_of("max_harm", "max_cvar", "CVaR(max)", "CVaR of the largest harm over dimensions"),
+    _mean_of("any_harm", "any_harm_mean", "mean any-harm", "mean any-harm"),
+    _cvar_of("any_harm", "any_harm_cvar", "any-harm tail", "CVaR of any-harm"),
+    Metric(
+        "dimension_mean",
+        "mean",
+        "mean harm of a dimension",
+        lambda d: d.dimension_mean,
+        error=lambda d: d.mean_error("harm"),
+    ),
+    _cvar_of("harm", "dimension_cvar", "CVaR", "CVaR of a dimension's harm"),
     Metric(
         "tail_share",
         "tail share",
@@ -155,6 +266,8 @@ METRICS: tuple[Metric, ...] = (
         "policy score",
         "mean harm under the policy weights",
         lambda d: d.policy_score,
+        error=lambda d: d.mean_error("policy_harm"),
+        compared=True,
     ),
 )
 
@@ -167,6 +280,7 @@ def profile(
     estimator: Estimator,
     dim: str | Sequence[str] = "prompt",
     weights: xr.DataArray | None = None,
+    errors: bool = False,
 ) -> xr.Dataset:
     """Return the risk profile of every model: all of :data:`METRICS`.
 
@@ -179,6 +293,8 @@ def profile(
     ``radius_cvar``, ``max_cvar``, ``any_harm_mean``, ``any_harm_cvar``, ``policy_score``; over
     (..., model, dimension) ``dimension_mean``, ``dimension_cvar``, ``tail_share``. The dimensions
     that ``weights`` add come first. Missing prompts are left out; a model with none left is NaN.
+    With ``errors`` each metric that declares a standard error has it as ``<name>_error``: prompts
+    are what is sampled.
 
     Source: SHARP, Eqs 23-26, 30-31; Tables 1-4 and 12.
 
@@ -191,18 +307,9 @@ def profile(
     >>> float(found["cvar"].round(4)), found["tail_share"].round(4).values
     (1.3863, array([0.5, 0.5]))
     """
-    distribution = Distribution(panel, alpha, policy, estimator, dim, weights)
+    distribution = Distribution(panel, alpha, policy, estimator, dim, weights, errors)
     values = {metric.name: metric.function(distribution) for metric in METRICS}
+    if errors:
+        declared = {f"{metric.name}_error": metric.error for metric in METRICS if metric.error}
+        values |= {name: error(distribution) for name, error in declared.items()}
     return describe(xr.Dataset(values), METRICS)
-
-
-def _mean(x: xr.DataArray, w: UnitWeights, dim: str | Sequence[str]) -> xr.DataArray:
-    """Weighted mean of the values that are present, as matrix products."""
-    weights, total = w
-    present = x.notnull()
-    if not bool(present.all()):
-        total = xr.dot(weights, present.astype(float), dim=dim, optimize=True)
-    # One set of weights needs no matrix product, which would move the units of every draw.
-    many = w.total.ndim > 0
-    weighted: xr.DataArray = xr.dot(weights, x.where(present, 0.0), dim=dim, optimize=many)
-    return weighted / total.where(total > 0)

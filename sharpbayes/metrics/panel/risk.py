@@ -32,8 +32,7 @@ def any_harm(harm: xr.DataArray) -> xr.DataArray:
 def log_risk_part(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
     """Return each dimension's log-risk: l_i = -log(1 - h_i + epsilon).
 
-    The offset epsilon keeps it finite at h = 1: it is in [-log(1 + epsilon), -log(epsilon)]; NaN
-    where harm is.
+    The offset epsilon keeps it finite, in [-log(1 + epsilon), -log(epsilon)]; NaN where harm is.
 
     Source: SHARP, Eq. 21.
 

@@ -1,5 +1,6 @@
 """The upper tail of a distribution over prompts (SHARP, A.7)."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -18,6 +19,15 @@ class UnitWeights(NamedTuple):
     total: xr.DataArray
 
 
+class Tail(NamedTuple):
+    """Quantile, mean of the upper tail and its standard error, and means of other values there."""
+
+    var: xr.DataArray
+    mean: xr.DataArray
+    error: xr.DataArray
+    others: list[xr.DataArray]
+
+
 Weights = xr.DataArray | UnitWeights
 
 
@@ -32,15 +42,9 @@ def value_at_risk(
 
     VaR = inf{v : P(x <= v) >= alpha}, NumPy's ``inverted_cdf``
 
-    Args:
-        x: Values in any unit over (..., ``dim``); missing ones are left out.
-        alpha: Tail level in (0, 1).
-        dim: Dimension, or dimensions, of the distribution.
-        weights: Non-negative weights over (..., ``dim``), constant over a dimension of ``dim``
-            that they lack; None weighs every value alike.
-
-    Returns:
-        Quantiles over the other dimensions, those of ``weights`` first; NaN where nothing is left.
+    Values are in any unit over (..., ``dim``), one dimension or several; missing ones are left out.
+    Weights are over (..., ``dim``), and constant over a dimension of ``dim`` that they lack. The
+    result is over the other dimensions, those of the weights first; NaN where nothing is left.
 
     Raises:
         ValueError: ``alpha`` is not inside (0, 1), or a weight is negative or missing.
@@ -52,8 +56,7 @@ def value_at_risk(
     >>> float(value_at_risk(x, alpha=0.75))
     3.0
     """
-    var, _ = _scan_tail(x, [], alpha=alpha, estimator="inclusive", dim=dim, weights=weights)
-    return var
+    return upper_tail(x, alpha=alpha, estimator="inclusive", dim=dim, weights=weights).var
 
 
 def conditional_value_at_risk(
@@ -68,14 +71,9 @@ def conditional_value_at_risk(
 
     CVaR = E[x | x >= VaR]
 
-    Args:
-        x: Values, as for :func:`value_at_risk`, and so are missing ones and errors.
-        alpha: Tail level in (0, 1).
-        estimator: ``inclusive``: the mean of all values at or above VaR, ties included.
-            ``rockafellar-uryasev``: the mean of a mass of exactly 1 - alpha; of the values equal
-            to VaR only the share that fills it counts.
-        dim: Dimension, or dimensions, of the distribution.
-        weights: As for :func:`value_at_risk`.
+    The estimator ``inclusive`` is the mean of all values at or above VaR, ties included;
+    ``rockafellar-uryasev`` that of a mass of exactly 1 - alpha: of the values equal to VaR only the
+    share that fills it counts. All else is as for :func:`value_at_risk`.
 
     Source: SHARP, Eq. 26; Rockafellar and Uryasev 2002 for the other estimator.
 
@@ -85,8 +83,7 @@ def conditional_value_at_risk(
     >>> float(conditional_value_at_risk(x, alpha=0.75, estimator="rockafellar-uryasev"))
     5.0
     """
-    _, means = _scan_tail(x, [], alpha=alpha, estimator=estimator, dim=dim, weights=weights)
-    return means[0]
+    return upper_tail(x, alpha=alpha, estimator=estimator, dim=dim, weights=weights).mean
 
 
 def log_risk_tail(
@@ -97,6 +94,7 @@ def log_risk_tail(
     estimator: Estimator,
     dim: str | Sequence[str] = "prompt",
     weights: Weights | None = None,
+    errors: bool = False,
 ) -> xr.Dataset:
     """Return VaR and CVaR of the cumulative log-risk L, and the share of each dimension in CVaR.
 
@@ -104,7 +102,8 @@ def log_risk_tail(
 
     L over (..., ``dim``) is the sum of its parts l_i over (..., ``dim``, dimension), in nat. The
     result has ``var``, ``cvar`` and ``tail_share`` (..., dimension), shares that add up to 1. Other
-    arguments, missing values and errors are those of :func:`conditional_value_at_risk`.
+    arguments, missing values and errors are those of :func:`conditional_value_at_risk`. With
+    ``errors`` it has ``cvar_error``, the standard error of CVaR; see :func:`upper_tail`.
 
     Source: SHARP, Eqs 25 and 26, Table 4.
 
@@ -114,12 +113,13 @@ def log_risk_tail(
     (4.0, array([0.25, 0.75]))
     """
     parts = [part.isel(dimension=i, drop=True) for i in range(part.sizes["dimension"])]
-    var, (cvar, *means) = _scan_tail(
-        log_risk, parts, alpha=alpha, estimator=estimator, dim=dim, weights=weights
+    tail = upper_tail(
+        log_risk, parts, alpha=alpha, estimator=estimator, dim=dim, weights=weights, errors=errors
     )
     labels = part["dimension"] if "dimension" in part.coords else "dimension"
-    share = xr.concat(means, labels) / cvar.where(cvar != 0)
-    return xr.Dataset({"var": var, "cvar": cvar, "tail_share": share.transpose(..., "dimension")})
+    share = xr.concat(tail.others, labels) / tail.mean.where(tail.mean != 0)
+    values = {"var": tail.var, "cvar": tail.mean, "tail_share": share.transpose(..., "dimension")}
+    return xr.Dataset(values | ({"cvar_error": tail.error} if errors else {}))
 
 
 def unit_weights(
@@ -146,18 +146,51 @@ def unit_weights(
     return UnitWeights(weights, weights.sum(dims, skipna=False).astype(float, copy=False))
 
 
-def _scan_tail(
+def upper_tail(
     x: xr.DataArray,
-    others: Sequence[xr.DataArray],
+    others: Sequence[xr.DataArray] = (),
     *,
     alpha: float,
     estimator: Estimator,
-    dim: str | Sequence[str],
-    weights: Weights | None,
-) -> tuple[xr.DataArray, list[xr.DataArray]]:
-    """The quantile of x, and the means of x and of other values over its tail."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
+    dim: str | Sequence[str] = "prompt",
+    weights: Weights | None = None,
+    errors: bool = False,
+) -> Tail:
+    """Return the quantile of x, the means of x and of other values over its tail, and an error.
+
+    error = sqrt(Var(z) / n), z = (x - VaR)+ / P(x >= VaR)
+
+    z is the influence of a value on CVaR, n the number of prompts, the first dimension of ``dim``;
+    values along others are averaged first. Without ``errors`` the error is empty. Arguments are
+    those of :func:`conditional_value_at_risk`.
+
+    Source: Rockafellar and Uryasev 2002; Chen 2008 for the error.
+
+    >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="prompt")
+    >>> tail = upper_tail(x, alpha=0.5, estimator="inclusive", errors=True)
+    >>> float(tail.var), float(tail.mean.round(3)), float(tail.error.round(3))
+    (2.0, 3.333, 0.816)
+    """
+    [tail] = upper_tails(
+        x, others, alphas=[alpha], estimator=estimator, dim=dim, weights=weights, errors=errors
+    )
+    return tail
+
+
+def upper_tails(
+    x: xr.DataArray,
+    others: Sequence[xr.DataArray] = (),
+    *,
+    alphas: Sequence[float],
+    estimator: Estimator,
+    dim: str | Sequence[str] = "prompt",
+    weights: Weights | None = None,
+    errors: bool = False,
+) -> list[Tail]:
+    """Return :func:`upper_tail` at each of several tail levels; values are sorted once."""
+    for alpha in alphas:
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
     dims = [dim] if isinstance(dim, str) else list(dim)
     w, totals = unit_weights(x, dim=dims, weights=weights)
     x, *others = xr.align(x, *others, join="exact", copy=False)
@@ -168,10 +201,12 @@ def _scan_tail(
     for target, other in zip(other_rows, others, strict=True):
         target[:] = _matrix(other, present, dims)
     # Labels were aligned above; without them this broadcast takes a fraction of the time.
-    weight_number, value_number = _row_numbers(totals), _row_numbers(present)
+    weight_number, value_number = (
+        xr.Variable(lead.dims, np.arange(lead.size).reshape(lead.shape))
+        for lead in (totals, present)
+    )
     weight_row, value_row = weight_number + 0 * value_number, 0 * weight_number + value_number
-    var, means = np.empty(value_row.size), np.empty((1 + len(others), value_row.size))
-    tail_means(
+    values_and_weights = (
         np.take_along_axis(rows, order, axis=-1).astype(np.float64, copy=False),
         other_rows,
         order.astype(np.uint32),
@@ -180,17 +215,22 @@ def _scan_tail(
         totals.to_numpy().ravel(),
         value_row.values.ravel(),
         weight_row.values.ravel(),
-        float(alpha),
-        estimator == "rockafellar-uryasev",
-        var,
-        means,
     )
+    split, cells = estimator == "rockafellar-uryasev", math.prod(x.sizes[name] for name in dims[1:])
     coords = {**present.coords, **totals.coords}
-    quantile, *tail = (
-        xr.DataArray(values.reshape(value_row.shape), coords, value_row.dims)
-        for values in (var, *means)
-    )
-    return quantile, tail
+
+    def label(values: np.ndarray) -> xr.DataArray:
+        return xr.DataArray(values.reshape(value_row.shape), coords, value_row.dims)
+
+    tails = []
+    for alpha in alphas:
+        var, means = np.empty(value_row.size), np.empty((1 + len(others), value_row.size))
+        error = np.full(value_row.size if errors else 0, np.nan)
+        tail_means(*values_and_weights, float(alpha), split, cells, var, means, error)
+        error_of_mean = label(error) if errors else xr.DataArray(error, dims="none")
+        mean, *other_means = map(label, means)
+        tails.append(Tail(label(var), mean, error_of_mean, other_means))
+    return tails
 
 
 def _matrix(x: xr.DataArray, lead: xr.DataArray, dims: Sequence[str]) -> np.ndarray:
@@ -198,8 +238,3 @@ def _matrix(x: xr.DataArray, lead: xr.DataArray, dims: Sequence[str]) -> np.ndar
     units = int(np.prod([x.sizes[name] for name in dims]))
     ordered = x.transpose(*lead.dims, *dims).to_numpy()
     return np.ascontiguousarray(ordered.reshape(lead.size, units))
-
-
-def _row_numbers(lead: xr.DataArray) -> xr.Variable:
-    """The number of its row for each cell of the leading dimensions."""
-    return xr.Variable(lead.dims, np.arange(lead.size).reshape(lead.shape))

@@ -8,11 +8,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.metrics.stats.multiplicity import holm
 
-Floats = NDArray[np.float64]
 ZeroMethod = Literal["pratt", "wilcox", "zsplit"]
-
-# Friedman's statistic needs three models to be other than a sign test.
-MIN_MODELS = 3
 
 
 def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
@@ -28,9 +24,8 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
 
     Of log-risk over (model, ``dim``), complete, with n prompts and k models, the result has
     ``friedman_chi2``, ``friedman_p`` (k - 1 degrees of freedom), ``kendall_w`` in [0, 1] and
-    ``average_rank`` (model), 1 the lowest risk, ties at their mean rank. NaN with fewer than three
-    models, without a prompt, and where all models tie on every prompt; the average ranks are there
-    with any number of models.
+    ``average_rank`` (model), 1 the lowest risk, ties at their mean rank. All but the ranks are NaN
+    with fewer than three models and where all models tie on every prompt; NaN without a prompt.
 
     Source: SHARP, Tables 18 and 19.
 
@@ -45,7 +40,7 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     models, prompts = values.shape
     chi2 = p = float("nan")
     tied = bool((values == values[:1]).all())
-    if models >= MIN_MODELS and prompts and not tied:
+    if models >= 3 and prompts and not tied:  # noqa: PLR2004 - of two models it is a sign test
         chi2, p = map(float, friedmanchisquare(*values))
     rank = rankdata(values, axis=0).mean(axis=1) if prompts else np.full(models, np.nan)
     labels = {"model": x["model"]} if "model" in x.coords else {}
@@ -78,8 +73,7 @@ def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
     before ranking by ``wilcox``, and their ranks are split by ``zsplit``.
 
     Of log-risk over (model, ``dim``), complete, these are ``wilcoxon_p`` and ``wilcoxon_p_holm``
-    over (model, other), symmetric, missing on the diagonal; 1 for two models that are equal on
-    every prompt; NaN without a prompt.
+    over (model, other), symmetric, NaN on the diagonal and without a prompt; 1 for equal models.
 
     Source: SHARP, Appendix H.2.
 
@@ -91,12 +85,8 @@ def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
     """
     values = x.transpose("model", dim).to_numpy()
     first, second = np.triu_indices(len(values), k=1)
-    p = np.array(
-        [
-            _signed_rank(values[a] - values[b], zero_method)
-            for a, b in zip(first, second, strict=True)
-        ]
-    )
+    differences = values[first] - values[second]
+    p = np.array([_signed_rank(difference, zero_method) for difference in differences])
     tests = {}
     for name, by_pair in (("wilcoxon_p", p), ("wilcoxon_p_holm", holm(p))):
         square = np.full((len(values),) * 2, np.nan)
@@ -147,8 +137,7 @@ def two_way_anova(x: xr.DataArray, *, dim: str, sample: str | None = None) -> xr
 def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
     """Return partial eta squared from eta squared: eta2_c / (eta2_c + eta2_residual).
 
-    Both are over (component), one of them ``residual``. NaN for ``residual``, and where a component
-    and it are both 0.
+    Both are over (component). NaN for the component ``residual``, and where both are 0.
 
     Source: SHARP, Table 20.
 
@@ -161,7 +150,7 @@ def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
     return (eta2 / both.where(both > 0)).where(eta2["component"] != "residual")
 
 
-def _signed_rank(difference: Floats, zero_method: ZeroMethod) -> float:
+def _signed_rank(difference: NDArray[np.float64], zero_method: ZeroMethod) -> float:
     """The p value of one pair."""
     from scipy.stats import wilcoxon  # noqa: PLC0415 - a second to import
 

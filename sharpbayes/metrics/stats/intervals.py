@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# A standard error of a resample below this share of the spread of resamples is none.
+RELATIVE_ERROR = 1e-9
+
 
 def percentile_interval[Values: (xr.DataArray, xr.Dataset)](
     x: Values, *, level: float, dim: str = "replicate"
@@ -75,9 +78,123 @@ def bca_interval[Values: (xr.DataArray, xr.Dataset)](
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(x.attrs)
 
 
+def studentized_interval(
+    x: xr.DataArray,
+    observed: xr.DataArray,
+    errors: xr.DataArray,
+    error: xr.DataArray,
+    *,
+    level: float,
+    freedom: xr.DataArray | float = np.inf,
+    dim: str = "replicate",
+) -> xr.DataArray:
+    """Return the studentized bootstrap interval, joined with the percentile interval.
+
+    From T* = (x - observed) / errors, the bounds are observed - T*_{1-a/2} s and
+    observed - T*_{a/2} s, or those of the percentile interval where they are farther out;
+    s = f max(error, sd of x), with Student's factor f of :func:`symmetric_interval`.
+
+    A standard error of a resample goes with each value of x over (..., ``dim``), and that of the
+    observed data with each observed value. Where fewer than half of the resamples have an error
+    above 0 it is the percentile interval. The result is as for :func:`percentile_interval`.
+
+    Source: Efron 1979; Hall 1988; Davison and Hinkley 1997, section 5.2.
+
+    >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+    >>> one = xr.ones_like(x)
+    >>> studentized_interval(x, xr.DataArray(50.0), one, one[0], level=0.9).round().values
+    array([-1269.,  1369.])
+    """
+    bounds: xr.DataArray = xr.apply_ufunc(
+        _studentized,
+        x,
+        observed,
+        errors,
+        error,
+        student_factor(freedom, level),
+        input_core_dims=[[dim], [], [dim], [], []],
+        output_core_dims=[["bound"]],
+        kwargs={"level": level},
+    )
+    return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(x.attrs)
+
+
+def symmetric_interval(
+    x: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    level: float,
+    freedom: xr.DataArray | float,
+    dim: str = "replicate",
+) -> xr.DataArray:
+    """Return the interval that reaches as far to either side as the percentile interval does.
+
+    observed +- f max(upper - observed, observed - lower), f = t_freedom / z at this level
+
+    Student's factor f widens it where few units carry the statistic: ``freedom`` is their number.
+    The result is as for :func:`percentile_interval`.
+
+    Source: Hall 1988 for symmetric intervals; the factor by measured coverage.
+
+    >>> x = xr.DataArray(np.arange(101.0), dims="replicate")
+    >>> symmetric_interval(x, xr.DataArray(40.0), level=0.9, freedom=np.inf).values
+    array([-15.,  95.])
+    """
+    percentile = percentile_interval(x, level=level, dim=dim)
+    reach = abs(percentile - observed).max("bound", skipna=False) * student_factor(freedom, level)
+    bounds = xr.concat([observed - reach, observed + reach], "bound")
+    return bounds.transpose(*percentile.dims).assign_coords(bound=["lower", "upper"])
+
+
+def student_factor(freedom: xr.DataArray | float, level: float) -> xr.DataArray:
+    """Return by how much Student's quantile exceeds the normal one at a confidence level.
+
+    >>> float(student_factor(6.0, 0.95).round(3))
+    1.248
+    """
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - quick to start without it
+
+    share = (1 + level) / 2
+    factor: xr.DataArray = xr.apply_ufunc(lambda k: stdtrit(k, share) / ndtri(share), freedom)
+    return xr.DataArray(factor)
+
+
 def _tails(level: float) -> Floats:
     """The shares below both bounds."""
     return np.array([(1 - level) / 2, (1 + level) / 2])
+
+
+def _studentized(
+    values: Floats,
+    observed: Floats,
+    errors: Floats,
+    error: Floats,
+    factor: Floats,
+    *,
+    level: float,
+) -> Floats:
+    """Bounds along a new last axis."""
+    observed, error, factor = (np.asarray(x)[..., None] for x in (observed, error, factor))
+    percentile = _quantiles(values, _tails(level))
+    sd = _standard_deviation(values)
+    usable = errors > RELATIVE_ERROR * sd
+    deviation = np.full(values.shape, np.nan)
+    np.divide(values - observed, errors, out=deviation, where=usable)
+    t = _quantiles(deviation, _tails(level))[..., ::-1]
+    bounds = observed - t * factor * np.fmax(error, sd)
+    joined = np.stack(
+        [np.fmin(bounds, percentile)[..., 0], np.fmax(bounds, percentile)[..., 1]], axis=-1
+    )
+    return np.where(usable.mean(-1, keepdims=True) < 0.5, percentile, joined)  # noqa: PLR2004
+
+
+def _standard_deviation(values: Floats) -> Floats:
+    """Standard deviation along the last axis, which stays; missing values are left out."""
+    present = ~np.isnan(values)
+    count = np.maximum(present.sum(-1, keepdims=True), 1)
+    mean = np.where(present, values, 0.0).sum(-1, keepdims=True) / count
+    square = np.where(present, values - mean, 0.0) ** 2
+    return np.asarray(np.sqrt(square.sum(-1, keepdims=True) / np.maximum(count - 1, 1)))
 
 
 def _bca(values: Floats, observed: Floats, jackknifed: Floats, *, level: float) -> Floats:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint16]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def _mix(state: np.uint64) -> np.uint64:
+def mix(state: np.uint64) -> np.uint64:
     """Output of splitmix64 (Steele, Lea and Flood 2014) for one state."""
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -31,12 +31,12 @@ def count_draws(seed: int, start: int, counts: Counts) -> None:
     low_mask = np.uint64(0xFFFFFFFF)
     threshold = np.uint64(2**32) % size if n else size
     for row in range(replicates):
-        state = _mix(_mix(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        state = mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(start + row) * GOLDEN)
         counts[row] = 0
         drawn = 0
         while drawn < n:
-            state += _GOLDEN
-            word = _mix(state)
+            state += GOLDEN
+            word = mix(state)
             for _ in range(2):
                 product = (word & low_mask) * size
                 word >>= np.uint64(32)
@@ -54,11 +54,11 @@ def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
     """
     replicates, n, m = counts.shape
     for row in range(replicates):
-        state = _mix(_mix(np.uint64(seed) + _GOLDEN) + np.uint64(start + row) * _GOLDEN)
+        state = mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(start + row) * GOLDEN)
         counts[row] = 0.0
         for unit in range(n):
             for _ in range(np.int64(outer[row, unit]) * m):
-                state += _GOLDEN
+                state += GOLDEN
                 # Members are few: the bias of 32 bits without rejection is below m / 2^32.
-                member = ((_mix(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
+                member = ((mix(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
                 counts[row, unit, np.int64(member)] += 1.0

@@ -20,7 +20,8 @@ class Metric:
         unit: Unit, ``1`` for a number without one.
         inputs: Names of the values that the function takes, in their order.
         by_score: Of a crowd: whether there is a value for each score of the scale.
-        compared: Of a crowd: whether differences between groups are tested.
+        error: Of a panel: computes its standard error, for studentized intervals.
+        compared: Whether differences between models, or groups of raters, have intervals.
         headline: Of a crowd: whether summaries and tables of groups and raters show it.
     """
 
@@ -31,6 +32,7 @@ class Metric:
     range: str = "[0, 1]"
     unit: str = "1"
     inputs: tuple[str, ...] = ("table",)
+    error: Callable[..., xr.DataArray] | None = None
     by_score: bool = False
     compared: bool = False
     headline: bool = False

@@ -19,9 +19,8 @@ def target_weights(
     w_q = c_q share(category of q) / sum of c over the category, c = 1 or the counts of a resample
 
     Categories of prompts are over (prompt), their shares in the target population over (category),
-    and add up to 1. Weights are shaped as the counts (..., prompt[, sample]) and add up to 1, less
-    the shares of categories that a resample drew no prompt of; 0 for prompts of a category without
-    a share.
+    with sum 1. Weights are shaped as the counts (..., prompt[, sample]) and add up to 1, less the
+    shares of categories that a resample drew no prompt of; 0 in a category without a share.
 
     Source: post-stratification; the shares are a decision (weights file, ``population.category``).
 
@@ -46,11 +45,9 @@ def rater_weights(
 ) -> NDArray[np.float64]:
     """Return weights of raters, with mean 1, under which each label of each column has its share.
 
-    Raking: w is multiplied by share(label) / (sum of w over the label), column after column, until
-    every column holds.
+    Raking: w is multiplied by share(label) / (sum of w over the label), by column, until all hold.
 
-    The shares of the labels of each column in the target population add up to 1. A rater whose
-    label has no share has weight 0.
+    The shares of a column's labels add up to 1; a rater whose label has no share has weight 0.
 
     Raises:
         ValueError: A label with a share has no rater, or no weights hold all columns.

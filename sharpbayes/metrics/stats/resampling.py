@@ -68,18 +68,33 @@ def bootstrap(
 ) -> xr.Dataset:
     """Return a statistic of weights (replicate, ``dim``) for every resample of the units.
 
-    It is computed in blocks of at most ``block`` replicates, so that memory stays bounded; their
-    size does not change the result.
+    It is computed in blocks of at most ``block`` replicates; see :func:`compute_in_blocks`.
+    """
+
+    def compute(block: range) -> xr.Dataset:
+        start, number = block.start, len(block)
+        return statistic(
+            bootstrap_counts(units, replicates=number, seed=seed, dim=dim, start=start)
+        )
+
+    return compute_in_blocks(compute, replicates=replicates, block=block)
+
+
+def compute_in_blocks(
+    compute: Callable[[range], xr.Dataset], *, replicates: int, block: int
+) -> xr.Dataset:
+    """Return what a function of the numbers of successive replicates gives for all of them.
+
+    At most ``block`` replicates are computed at once, so that memory stays bounded; their number
+    does not change the result where every replicate has a random stream of its own.
     """
     blocks = -(-replicates // block)
     size = -(-replicates // (blocks + -blocks % BLOCK_MULTIPLE))
 
-    def compute(start: int) -> xr.Dataset:
-        number = min(size, replicates - start)
-        counts = bootstrap_counts(units, replicates=number, seed=seed, dim=dim, start=start)
-        return statistic(counts)
+    def compute_from(start: int) -> xr.Dataset:
+        return compute(range(start, min(start + size, replicates)))
 
-    return _concat(current_map(resamples=True)(compute, range(0, replicates, size)))
+    return _concat(current_map(resamples=True)(compute_from, range(0, replicates, size)))
 
 
 def jackknife(

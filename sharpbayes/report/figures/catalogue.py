@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report.figures import calibration, crowd, panel, posterior
-from sharpbayes.report.figures.style import FORMATS, STYLE, UNDATED, as_svg
+from sharpbayes.report.figures import crowd, decision, pairs, panel, posterior
+from sharpbayes.report.figures.style import UNDATED, as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
 
@@ -28,8 +28,7 @@ class FigureSpec:
             page the figure stands above it.
         caption: What it shows, in words.
         draw: Draws it from results; None where no number is known.
-        on_page: Whether the page shows it.
-        in_files: Whether ``report --figures`` writes it.
+        on_page: Whether the page shows it; files are written of all.
     """
 
     name: str
@@ -37,7 +36,6 @@ class FigureSpec:
     caption: str
     draw: "Callable[[xr.DataTree], Figure | None]"
     on_page: bool = True
-    in_files: bool = True
 
 
 def _figure(
@@ -45,47 +43,39 @@ def _figure(
     caption: str,
     name: str = "",
     table: str = "",
-    **places: bool,
+    *,
+    on_page: bool = True,
 ) -> FigureSpec:
     """A figure that is named after its function, with data from the table of its name."""
     name = name or draw.__name__.replace("_", "-")
-    return FigureSpec(name, table or name.replace("-", "_"), caption, draw, **places)
+    return FigureSpec(name, table or name.replace("-", "_"), caption, draw, on_page)
 
 
-POSTERIOR = (
-    "posterior and bootstrap interval. Circle and thick line: median and middle half of the "
-    "posterior; thin line: its interval at the level of the study; dashed: bootstrap"
+TAIL_RISK, RESPONSIVENESS = "tail_risk", "responsiveness_hm"
+DECISION_MARKS = (
+    "Circle and line: posterior median and interval; square and dashed line: observed value and "
+    "bootstrap interval"
 )
 FIGURES = (
-    _figure(
-        posterior.tail_risk,
-        f"Tail risk: {POSTERIOR}",
-        "tail-risk-posterior-and-bootstrap",
-        "posterior_and_bootstrap",
-        in_files=False,
-    ),
-    _figure(
-        posterior.responsiveness,
-        f"Responsiveness: {POSTERIOR}",
-        "responsiveness-posterior-and-bootstrap",
-        in_files=False,
+    *(
+        _figure(draw, f"{what}. {DECISION_MARKS}", table=table)
+        for draw, what, table in (
+            (
+                decision.tail_risk,
+                "Tail risk of each model, in nats, and the tolerance (dotted) if one was decided",
+                TAIL_RISK,
+            ),
+            (decision.responsiveness, "Responsiveness of each group of raters", RESPONSIVENESS),
+        )
     ),
     _figure(
         posterior.replicated_ratings,
-        "Cumulative shares of ratings: black observed, blue replicated by the model; where the "
-        "black line leaves the blue ones, the model does not describe the ratings",
-        in_files=False,
-    ),
-    _figure(
-        panel.profile_intervals,
-        "Tail risk of each model with its intervals, safest first",
-        "profile",
-        in_files=False,
+        "Share of each score: bars observed, dots and lines replicated by the model, median and "
+        "interval; where a bar ends outside its line, the model does not describe the ratings",
     ),
     _figure(
         panel.tail_shares,
         "Share of each dimension in the log-risk of a model's worst prompts",
-        in_files=False,
     ),
     *(
         _figure(draw, caption, name, "risk_over_prompts", on_page=draw == panel.risk_violin)
@@ -113,37 +103,73 @@ FIGURES = (
         )
     ),
     _figure(
-        crowd.curves_by_group,
-        "Precision and recall at each score, a curve for each group of raters",
+        pairs.pairs_of_models,
+        "Every pair of models: difference of CVaR below the diagonal, signed-rank test above it",
     ),
-    _figure(
-        crowd.curves_by_stratum,
-        "Precision and recall at each score for all raters, a curve for each stratum of items",
-    ),
-    _figure(
-        crowd.metrics_by_group,
-        "Responsiveness of each group of raters with its interval",
-        table="responsiveness",
-    ),
-    _figure(
-        crowd.metrics_by_stratum,
-        "Responsiveness of groups by stratum of items",
-        table="responsiveness",
-    ),
-    _figure(
-        crowd.score_distribution,
-        "Share of each score in the ratings of each group",
-        table="scale_use",
-    ),
-    _figure(
-        crowd.rater_averages,
-        "Metrics of single raters, averaged over each group",
-        table="raters",
+    *(
+        _figure(draw, f"{caption} (responsiveness paper, {paper})", name, table)
+        for name, table, paper, draw, caption in (
+            (
+                "figure-1-score-distribution",
+                "scale_use",
+                "Figures 1 and 6",
+                crowd.score_distribution,
+                "Share of each score in the ratings of each group",
+            ),
+            (
+                "figure-2-curves-by-group",
+                "curves_by_group",
+                "Figure 2",
+                crowd.curves_by_group,
+                "Precision and recall at each score, a curve with intervals for each group",
+            ),
+            (
+                "figure-3-metrics-by-group",
+                "responsiveness",
+                "Figure 3",
+                crowd.metrics_by_group,
+                "Responsiveness of each group of raters with its interval",
+            ),
+            (
+                "figure-4-metrics-by-stratum",
+                "responsiveness",
+                "Figures 4 and 5",
+                crowd.metrics_by_stratum,
+                "Responsiveness of groups by stratum of items with its interval",
+            ),
+            (
+                "figure-7-rater-averages",
+                "rater_averages",
+                "Figure 7",
+                crowd.rater_averages,
+                "Metrics of single raters, averaged over each group, with the interval of the mean",
+            ),
+            (
+                "figure-8-curves-by-stratum",
+                "curves_by_stratum",
+                "Figure 8",
+                crowd.curves_by_stratum,
+                "Precision and recall of all raters at each score, a curve for each stratum",
+            ),
+            (
+                "figure-9-contested-items",
+                "contested_items",
+                "Figures 9 and 10",
+                crowd.contested_items,
+                "Ratings of the items that groups see most differently",
+            ),
+            (
+                "figure-11-scores-by-group",
+                "contested_items",
+                "Figure 11",
+                crowd.scores_by_group,
+                "Who gave which score to the items that groups see most differently",
+            ),
+        )
     ),
     _figure(crowd.cohesion, "Agreement inside each group and with all other raters"),
-    _figure(crowd.contested_items, "Ratings of the items that groups see most differently"),
     _figure(
-        calibration.ecdf_differences,
+        posterior.ecdf_differences,
         "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",
         "calibration",
     ),
@@ -156,7 +182,8 @@ def draw_figures(
     """Draw the figures that results have data for, in the order of their declarations."""
     names = {spec.name for spec in TABLES if spec.name and is_allowed(spec, View(results))}
     for spec in specs:
-        figure = spec.draw(results) if spec.table in names else None
+        with drawing_style():
+            figure = spec.draw(results) if spec.table in names else None
         if figure is not None:
             yield spec, figure
 
@@ -172,36 +199,38 @@ class PageFigure:
 
 def page_figures(results: xr.DataTree) -> list[PageFigure]:
     """Return the figures of the page."""
-    specs = [spec for spec in FIGURES if spec.on_page]
+    return [*_embed_figures(results)]
+
+
+def first_figure(results: xr.DataTree) -> PageFigure | None:
+    """Return the first figure of the page, that of the decision; None where there is none."""
+    return next(_embed_figures(results), None)
+
+
+def _embed_figures(results: xr.DataTree) -> Iterator[PageFigure]:
+    """Draw the figures of the page, each as an address."""
     # An image as an address: no name inside it meets another of the page.
     start = "data:image/svg+xml;base64,"
-    return [
-        PageFigure(
-            spec.table,
-            spec.caption,
-            start + base64.b64encode(as_svg(figure).encode()).decode(),
-        )
-        for spec, figure in draw_figures(results, specs)
-    ]
+    for spec, figure in draw_figures(results, [spec for spec in FIGURES if spec.on_page]):
+        image = base64.b64encode(as_svg(figure).encode()).decode()
+        yield PageFigure(spec.table, spec.caption, start + image)
 
 
 def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
     """Draw the figures of results and write each as PNG, SVG and PDF.
 
-    Those of a panel are Figures 1 to 4 of the SHARP paper, those of a crowd follow the
-    responsiveness paper, those of ``calibrate`` are the ECDF differences.
+    Those of a panel are Figures 1 to 4 of the SHARP paper and its pairs of models, those of a crowd
+    Figures 1 to 11 of the responsiveness paper, those of ``calibrate`` the ECDF differences.
     """
-    from matplotlib import rc_context  # noqa: PLC0415 - slow to load
-
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(STYLE):
-            for spec, figure in draw_figures(results, [s for s in FIGURES if s.in_files]):
-                for suffix in FORMATS:
-                    path = folder / f"{spec.name}{suffix}"
-                    figure.savefig(path, dpi=150, metadata=UNDATED[suffix])
-                    written.append(path)
+        for spec, figure in draw_figures(results, FIGURES):
+            for suffix, metadata in UNDATED.items():
+                path = folder / f"{spec.name}{suffix}"
+                with drawing_style():
+                    figure.savefig(path, dpi=150, metadata=metadata)
+                written.append(path)
     except OSError as error:
         raise StorageError(f"{folder}: cannot write figures: {error.strerror or error}") from error
     return written

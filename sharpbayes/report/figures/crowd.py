@@ -1,66 +1,66 @@
 """Figures of a crowd; each function returns one, or None where no group has the numbers."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS
-from sharpbayes.report.figures.style import LEGEND_OUTSIDE
+from sharpbayes.report.figures.style import LEGEND_OUTSIDE, LINES, SMALL, panels, wrap_name
 from sharpbayes.report.tables.crowd import MOST_GROUPS, SIGNIFICANT
+from sharpbayes.report.tables.items import MOST_ITEMS
+from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.raters import RATER_METRICS, average_raters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COMPARED = {metric.name: metric.label for metric in METRICS if metric.compared}
-ALL_METRICS = {metric.name: metric.label for metric in METRICS if not metric.by_score}
 # More lines than this in one panel are not distinguishable.
-MOST_LINES = 8
+MOST_LINES = len(LINES)
 MOST_ROWS = 120
-MOST_NAMES = 4
+LINE = 0.16  # inches
+# Share of a step of the scale over which intervals of several lines are spread.
+SPREAD = 0.4
 ALL = "all"
+Rows = list[tuple[str, xr.Dataset]]
+Style = dict[str, Any]
 
 
 def curves_by_group(results: xr.DataTree) -> "Figure | None":
-    """Draw Precision(S) and Recall(S) by group, a row a grouping (paper, Figure 2)."""
+    """Draw Precision(S) and Recall(S) by group, a row a grouping (paper, Figure 2).
+
+    A grouping of more than six groups has several rows.
+    """
     data = results["responsiveness"].to_dataset().sel(by=ALL)
-    measured = {
-        name: [group for group in _groups(data, name) if _is_measured(data, group)]
-        for name in [*_groupings(data), ALL]
-    }
-    shown = {name: groups for name, groups in measured.items() if 0 < len(groups) <= MOST_LINES}
-    if not shown:
-        return None
-    figure, axes = _grid(len(shown), 2, width=4.2, height=2.9)
-    for row, (name, groups) in zip(axes, shown.items(), strict=True):
-        lines = [(_short(group, "all raters"), data.sel(group=group)) for group in groups]
-        _curves(row, lines, title=name)
-    return figure
+    shown = [
+        (title, [(_short(group, "all raters"), data.sel(group=group)) for group in groups])
+        for name in [ALL, *_groupings(data)]
+        for title, groups in _parts(name.replace(",", ", "), _measured(data, name))
+    ]
+    return _curves(shown)
 
 
 def curves_by_stratum(results: xr.DataTree) -> "Figure | None":
     """Draw Precision(S) and Recall(S) of all raters by stratum of items (paper, Figure 8)."""
     data = results["responsiveness"].to_dataset().sel(group=ALL)
-    strata = [by for by in data["by"].to_numpy() if data["reason"].sel(by=by).item() == ""]
+    strata = labels_where(data["reason"] == "")
     if len(strata) < 2:  # noqa: PLR2004 - one curve is in the other figure
         return None
-    figure, axes = _grid(1, 2, width=4.2, height=3.2)
-    lines = [(_short(by), data.sel(by=by)) for by in strata[: MOST_LINES + 1]]
-    _curves(axes[0], lines, title="all raters")
-    return figure
+    parts = _parts("all raters", strata)
+    return _curves([(t, [(_short(by), data.sel(by=by)) for by in part]) for t, part in parts])
 
 
 def metrics_by_group(results: xr.DataTree) -> "Figure | None":
     """Draw MPA, WRA, HM and tau with their intervals, a dot a group (paper, Figure 3)."""
     data = results["responsiveness"].to_dataset().sel(by=ALL)
-    order = [ALL, *(g for name in _groupings(data) for g in _by_harmonic_mean(data, name))]
-    rows = [
-        (_short(group, ALL), data.sel(group=group))
-        for group in dict.fromkeys(order)
-        if _is_measured(data, group)
-    ]
-    return _dots(rows, height=0.22, what="groups")
+    data = data.sel(group=labels_where(data["reason"] == ""))
+    best_first = data.isel(group=np.argsort(-data["hm"].to_numpy(), kind="stable"))
+    groups = [group for name in _groupings(data) for group in _groups(best_first, name)]
+    order = dict.fromkeys([*_groups(data, ALL), *groups])
+    return _dots([(_short(group, ALL), data.sel(group=group)) for group in order], COMPARED)
 
 
 def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
@@ -72,88 +72,104 @@ def metrics_by_stratum(results: xr.DataTree) -> "Figure | None":
         for by in data["by"].to_numpy()[1:]
         for group in dict.fromkeys(top)
     ]
-    return _dots(
-        [(label, cell) for label, cell in rows if cell["reason"].item() == ""],
-        height=0.2,
-        what="rows",
-    )
-
-
-def score_distribution(results: xr.DataTree) -> "Figure":
-    """Draw the share of each score by group (paper, Figures 1 and 6)."""
-    data = results["scale_use"].to_dataset().sel(by=ALL)
-    finest = _groupings(data)[-1] if _groupings(data) else ALL
-    groups = [ALL, *(g for g in _groups(data, finest) if g != ALL)]
-    groups = [group for group in groups if _is_measured(data, group)][:MOST_GROUPS]
-    share = data["score_share"].sel(group=groups).fillna(0)
-    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.2 + 0.24 * len(groups))
-    left = np.zeros(len(groups))
-    for score, colour in zip(share["score"].to_numpy(), _shades(share.sizes["score"]), strict=True):
-        width = share.sel(score=score).to_numpy()
-        axes.barh(range(len(groups)), width, left=left, color=colour, label=str(score))
-        left += width
-    axes.set_yticks(range(len(groups)), [_short(group, ALL) for group in groups], fontsize=8)
-    axes.invert_yaxis()
-    axes.set(xlim=(0, 1), xlabel="share of ratings")
-    axes.legend(title="score", fontsize=7, **LEGEND_OUTSIDE)
-    return figure
+    return _dots([row for row in rows if row[1]["reason"].item() == ""], COMPARED)
 
 
 def rater_averages(results: xr.DataTree) -> "Figure | None":
-    """Draw means over raters of their own metrics, by group of raters (paper, Figure 7)."""
-    data = results["raters"].to_dataset()
-    columns = [str(name) for name in data.coords if str(name).startswith("group:")]
-    if not columns:
+    """Draw means over raters of their own metrics with intervals, by group (paper, Figure 7)."""
+    table = average_raters(results)
+    rows = [(_short(group), table.sel(group=group)) for group in table["group"].to_numpy()]
+    return _dots(rows, RATER_METRICS)
+
+
+def score_distribution(results: xr.DataTree) -> "Figure | None":
+    """Draw the share of each score by group (paper, Figures 1 and 6)."""
+    data = results["scale_use"].to_dataset().sel(by=ALL)
+    known = [group for name in [ALL, *_groupings(data)] for group in _measured(data, name)]
+    groups = list(dict.fromkeys(known))[:MOST_GROUPS]
+    if not groups:
         return None
-    column = columns[0]
-    means = data[[*ALL_METRICS]].groupby(column).mean()
-    groups = [group for group in means[column].to_numpy() if group != ""][:MOST_LINES]
-    figure, [[axes]] = _grid(1, 1, width=7.5, height=3.2)
-    place, width = np.arange(len(ALL_METRICS)), 0.8 / len(groups)
-    for number, group in enumerate(groups):
-        values = [float(means[name].sel({column: group})) for name in ALL_METRICS]
-        axes.bar(place + number * width, values, width, label=str(group))
-    axes.set_xticks(place + 0.4 - width / 2, list(ALL_METRICS.values()), fontsize=8)
-    axes.set(ylim=(0, 1), ylabel="mean over raters")
-    axes.legend(fontsize=7, title=column.removeprefix("group:"), **LEGEND_OUTSIDE)
+    share = data["score_share"].sel(group=groups).fillna(0)
+    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.2 + _height(map(_short, groups)))
+    left = np.zeros(len(groups))
+    for score, colour in zip(share["score"].to_numpy(), _shades(share.sizes["score"]), strict=True):
+        width, name = share.sel(score=score).to_numpy(), wrap_name(score)
+        bars: Style = {"color": colour, "edgecolor": "0.3", "linewidth": 0.4}
+        axes.barh(range(len(groups)), width, left=left, label=name, **bars)
+        left += width
+    _name_rows(axes, [_short(group, ALL) for group in groups])
+    axes.set(xlim=(0, 1), xlabel="share of ratings")
+    axes.legend(title="score", **LEGEND_OUTSIDE)
     return figure
 
 
 def cohesion(results: xr.DataTree) -> "Figure | None":
-    """Draw IRR and XRR of each group; a long red line is a group that agrees inside, or differs."""
+    """Draw IRR and XRR of each group, joined by a line that is thick where they differ."""
     data = results["cohesion"].to_dataset()
-    known = data["gai"].notnull().to_numpy()
-    if not known.any():
+    groups = labels_where(data["gai"].notnull())[:MOST_GROUPS]
+    if not groups:
         return None
-    shown = data.isel(group=np.flatnonzero(known)[:MOST_GROUPS])
-    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + 0.22 * shown.sizes["group"])
-    place = np.arange(shown.sizes["group"])
+    shown = data.sel(group=groups)
+    figure, [[axes]] = _grid(1, 1, width=6.5, height=1.4 + _height(map(_short, groups)))
+    place = np.arange(len(groups))
     sure = (shown["gai_p_adjusted"] < SIGNIFICANT).to_numpy()
-    axes.hlines(place, shown["xrr"], shown["irr"], color=np.where(sure, "C3", "0.6"))
-    axes.plot(shown["irr"], place, "o", color="C0", ms=5, label="IRR, inside")
-    axes.plot(shown["xrr"], place, "o", color="C0", mfc="white", ms=5, label="XRR, across")
-    axes.set_yticks(place, [_short(group) for group in shown["group"].to_numpy()], fontsize=7)
-    axes.set_ylim(len(place) - 0.5, -0.5)
-    axes.set(xlabel="agreement; red: p of GAI below 0.05 after correction")
-    axes.legend(fontsize=7, **LEGEND_OUTSIDE)
+    kinds: tuple[tuple[np.ndarray, Style, str], ...] = (
+        (~sure, {"color": "0.6", "linewidth": 1.0}, "GAI not distinguishable from 1"),
+        (sure, {"color": "black", "linewidth": 3.0}, f"GAI: adjusted p < {SIGNIFICANT:g}"),
+    )
+    for flag, style, label in kinds:
+        if not flag.any():
+            continue
+        at = shown.isel(group=flag)
+        axes.hlines(place[flag], at["xrr"], at["irr"], label=label, **style)
+    mark: Style = {"color": LINES[0]["color"], "markersize": 6}
+    axes.plot(shown["irr"], place, "o", label="IRR, inside the group", **mark)
+    axes.plot(shown["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
+    _name_rows(axes, [_short(group) for group in groups])
+    axes.set_xlabel("agreement; 1 is perfect, 0 is chance")
+    axes.locator_params(axis="x", nbins=6)
+    axes.grid(axis="x")
+    axes.legend(**LEGEND_OUTSIDE)
     return figure
 
 
 def contested_items(results: xr.DataTree) -> "Figure | None":
-    """Draw who gave which score to the items that groups disagree on most (Figures 9 to 11)."""
-    score = results["contested_items"].to_dataset()["score"]
-    items = results["items"].to_dataset()
+    """Draw the ratings of the items that groups see most differently (paper, Figures 9 and 10)."""
+    data, items = results["contested_items"].to_dataset(), results["items"].to_dataset()
+    score = data["score"]
     names = score["item"].to_numpy()
-    if not len(names):
+    if not names.size:
         return None
-    figure, axes = _grid(-(-len(names) // 2), 2, width=5.2, height=2.2)
+    figure, grid = _grid(-(-len(names) // 2), 2, width=5.0, height=2.4)
     plurality = items["plurality"].isel(group=np.flatnonzero(items["in_priority_grouping"]))
-    panels = [panel for row in axes for panel in row]
-    for panel, item in zip(panels, names, strict=False):
-        _item(panel, score.sel(item=item), plurality.sel(item=item), items["score"].to_numpy())
-        panel.set_title(f"item {item}: ratings, and the groups of this plurality", fontsize=8)
-    for panel in panels[len(names) :]:
-        panel.set_axis_off()
+    flat = [panel for row in grid for panel in row]
+    for axes, item in zip(flat, names, strict=False):
+        _item(axes, score.sel(item=item), plurality.sel(item=item), items["score"].to_numpy())
+        axes.set_title(wrap_name(f"item {item}", 60))
+    for axes in flat[len(names) :]:
+        axes.set_axis_off()
+    figure.supxlabel("ratings; beside each bar the groups with this plurality score", fontsize=9)
+    return figure
+
+
+def scores_by_group(results: xr.DataTree) -> "Figure | None":
+    """Draw who gave which score to the most contested items, a row a group (paper, Figure 11).
+
+    The area of a dot grows with the number of raters; a ring is the plurality score of the group.
+    """
+    data, items = results["contested_items"].to_dataset(), results["items"].to_dataset()
+    groups = labels_where(items["in_priority_grouping"])[:MOST_GROUPS]
+    names = data["item"].to_numpy()[:MOST_ITEMS]
+    if not groups or not names.size:
+        return None
+    height = 1.3 + 1.2 * _height(map(_short, groups))
+    figure, [row] = _grid(1, len(names), width=4.2, height=height, sharey=True)
+    counts = items["score_count"].sel(group=groups)
+    for axes, item in zip(row, names, strict=True):
+        _scores(axes, counts.sel(item=item), items["plurality"].sel(group=groups, item=item))
+        axes.set_title(wrap_name(f"item {item}", 45))
+    _name_rows(row[0], [_short(group) for group in groups])
+    figure.supxlabel("score; a larger dot is more raters, a ring the plurality", fontsize=9)
     return figure
 
 
@@ -164,42 +180,49 @@ def _groupings(data: xr.Dataset) -> list[str]:
 
 def _groups(data: xr.Dataset, grouping: str) -> list[str]:
     """Groups of one grouping."""
-    return [str(g) for g in data["group"].to_numpy()[data["grouping"].to_numpy() == grouping]]
+    return labels_where(data["grouping"] == grouping)
 
 
-def _by_harmonic_mean(data: xr.Dataset, grouping: str) -> list[str]:
-    """Groups of one grouping, the most responsive first."""
-    groups = _groups(data, grouping)
-    order = np.argsort(-data["hm"].sel(group=groups).to_numpy(), kind="stable")
-    return [groups[position] for position in order]
+def _measured(data: xr.Dataset, grouping: str) -> list[str]:
+    """Groups of one grouping that have numbers."""
+    return labels_where((data["grouping"] == grouping) & (data["reason"] == ""))
 
 
-def _is_measured(data: xr.Dataset, group: str) -> bool:
-    """Whether a group has metrics."""
-    return bool(data["reason"].sel(group=group).item() == "")
+def _parts(title: str, labels: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Labels in parts that one panel can show, each with its title."""
+    starts = range(0, len(labels[:MOST_GROUPS]), MOST_LINES)
+    for number, start in enumerate(starts, 1):
+        part = f" ({number} of {len(starts)})" * (len(starts) > 1)
+        yield title + part, labels[start : min(start + MOST_LINES, MOST_GROUPS)]
 
 
 def _short(label: object, everything: str = "all items") -> str:
     """Values of a group or stratum without the names of their columns."""
     if label == ALL:
         return everything
-    return " ".join(part.split("=", 1)[-1] for part in str(label).split(","))
+    return wrap_name(" ".join(part.split("=", 1)[-1] for part in str(label).split(",")))
 
 
 def _grid(
-    rows: int, columns: int, *, width: float, height: float
+    rows: int, columns: int, *, width: float, height: float, **shared: bool
 ) -> "tuple[Figure, list[list[Axes]]]":
-    """A figure that no window shows, and its panels row by row."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - slow to load
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
-
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained", dpi=120)
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, columns, squeeze=False)
-    for axes in panels.flat:
+    """A figure and its panels of a size in inches, row by row."""
+    figure, grid = panels(rows, columns, width=width * columns, height=height * rows, **shared)
+    for axes in grid.flat:
         axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
-    return figure, panels.tolist()
+    return figure, grid.tolist()
+
+
+def _height(names: Iterable[str]) -> float:
+    """Inches that rows take whose names have as many lines as the longest of them."""
+    lines = [name.count("\n") + 1 for name in names]
+    return LINE * (max(lines) + 0.4) * len(lines)
+
+
+def _name_rows(axes: "Axes", names: Sequence[str]) -> None:
+    """Name the rows, the first at the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def _shades(number: int) -> np.ndarray:
@@ -210,39 +233,52 @@ def _shades(number: int) -> np.ndarray:
     return shades
 
 
-def _curves(panels: "list[Axes]", lines: list[tuple[str, xr.Dataset]], *, title: str) -> None:
-    """Precision and recall at every score, with intervals."""
-    for axes, name in zip(panels, ("precision", "recall"), strict=True):
-        for label, cell in lines:
-            scores, bounds = cell["score"].to_numpy(), cell[f"{name}_interval"]
-            line = axes.plot(scores, cell[name], marker="o", ms=3, label=label)[0]
-            low, high = (bounds.sel(bound=bound).to_numpy() for bound in ("lower", "upper"))
-            axes.fill_between(scores, low, high, color=line.get_color(), alpha=0.12, lw=0)
-        axes.set(xlabel="plurality score S", ylabel=f"{name.capitalize()}(S)", xticks=scores)
-        axes.set(ylim=(-0.02, 1.02))
-        axes.set_title(title, fontsize=9)
-    panels[1].legend(fontsize=7, **LEGEND_OUTSIDE)
+def _curves(rows: list[tuple[str, Rows]]) -> "Figure | None":
+    """Precision and recall at every score with intervals, a row a title and its lines."""
+    if not rows:
+        return None
+    figure, grid = _grid(len(rows), 2, width=4.2, height=2.9)
+    for row, (title, lines) in zip(grid, rows, strict=True):
+        for axes, name in zip(row, ("precision", "recall"), strict=True):
+            _lines(axes, name, lines)
+            axes.set_title(wrap_name(title, 50))
+        row[1].legend(**LEGEND_OUTSIDE)
+    return figure
 
 
-def _dots(rows: list[tuple[str, xr.Dataset]], *, height: float, what: str) -> "Figure | None":
+def _lines(axes: "Axes", name: str, lines: Rows) -> None:
+    """One line with intervals for each group or stratum, side by side at each score."""
+    shifts = SPREAD * (np.arange(len(lines)) - (len(lines) - 1) / 2) / MOST_LINES
+    for (label, cell), shift, style in zip(lines, shifts, LINES, strict=False):
+        scores = np.arange(cell.sizes["score"])
+        bounds = cell[f"{name}_interval"].transpose("bound", "score").to_numpy()
+        axes.plot(scores + shift, cell[name], markersize=4, label=label, **style)
+        axes.vlines(scores + shift, *bounds, color=style["color"], linewidth=1, alpha=0.7)
+    names = [wrap_name(score, 12) for score in cell["score"].to_numpy()]
+    axes.set_xticks(scores, names, rotation=30 if max(map(len, names)) > 3 else 0)  # noqa: PLR2004 - words
+    axes.set(xlabel="plurality score S", ylabel=f"{name.capitalize()}(S)", ylim=(-0.02, 1.02))
+    axes.grid(axis="y")
+
+
+def _dots(rows: Rows, metrics: dict[str, str]) -> "Figure | None":
     """A panel a metric, a row a group, with intervals; None without rows."""
     if not rows:
         return None
     shown = rows[:MOST_ROWS]
-    figure, [panels] = _grid(1, len(COMPARED), width=2.4, height=1.2 + height * len(shown))
+    width, height = min(2.4, 12 / len(metrics)), 1.2 + _height(label for label, _ in shown)
+    figure, [row] = _grid(1, len(metrics), width=width, height=height, sharey=True)
     place = np.arange(len(shown))
-    for axes, (name, title) in zip(panels, COMPARED.items(), strict=True):
+    for axes, (name, title) in zip(row, metrics.items(), strict=True):
         value = np.array([float(cell[name]) for _, cell in shown])
         bounds = np.array([cell[f"{name}_interval"].to_numpy() for _, cell in shown])
-        axes.hlines(place, bounds[:, 0], bounds[:, 1], color="C0", lw=1.5, alpha=0.5)
-        axes.plot(value, place, "o", color="C0", ms=4)
-        labels = [label for label, _ in shown] if axes is panels[0] else []
-        axes.set_yticks(place, labels, fontsize=7)
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_title(title, fontsize=9)
-        axes.grid(axis="y", lw=0.3)
+        style: Style = {"color": LINES[0]["color"], "linewidth": 1.5}
+        axes.hlines(place, bounds[:, 0], bounds[:, 1], alpha=0.6, **style)
+        axes.plot(value, place, "o", markersize=4, color=style["color"])
+        axes.set_title(title)
+        axes.grid(axis="both")
+    _name_rows(row[0], [label for label, _ in shown])
     if len(shown) < len(rows):
-        figure.supxlabel(f"{len(shown)} of {len(rows)} {what}; all of them are in the results")
+        figure.supxlabel(f"{len(shown)} of {len(rows)} rows; all of them are in the results")
     return figure
 
 
@@ -250,12 +286,26 @@ def _item(axes: "Axes", score: xr.DataArray, plurality: xr.DataArray, scores: np
     """Ratings of one item by score, with the groups that have each score as plurality."""
     given = score.to_numpy()
     counts = np.bincount(given[given >= 0], minlength=len(scores))
-    axes.barh(scores, counts, color=_shades(len(scores)))
+    bars: Style = {"edgecolor": "0.3", "linewidth": 0.4}
+    axes.barh(np.arange(len(scores)), counts, color=_shades(len(scores)), **bars)
     for position, count in enumerate(counts.tolist()):
-        members = plurality["group"].to_numpy()[plurality.to_numpy() == position]
-        groups = [_short(group) for group in members]
-        hidden = len(groups) - MOST_NAMES
-        names = [*groups[:MOST_NAMES], *([f"and {hidden} more"] if hidden > 0 else [])]
-        text = "\n".join(", ".join(names[at : at + 2]) for at in range(0, len(names), 2))
-        axes.text(count, position, f" {text}", fontsize=6, ha="left", va="center")
-    axes.set(ylabel="score", yticks=scores, xlim=(0, counts.max() * 2.6))
+        groups = [_short(group) for group in labels_where(plurality == position)]
+        text = wrap_name(", ".join(groups), 34)
+        at: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(text, (count, position), fontsize=SMALL, **at)
+    axes.set_yticks(np.arange(len(scores)), [wrap_name(label, 14) for label in scores])
+    axes.set(ylabel="score", xlim=(0, 2.6 * max(1, int(counts.max()))))
+    axes.locator_params(axis="x", integer=True)
+
+
+def _scores(axes: "Axes", counts: xr.DataArray, plurality: xr.DataArray) -> None:
+    """Dots of one item: raters of each group by score, and rings at plurality scores."""
+    table = counts.transpose("group", "score").to_numpy()
+    group, score = np.nonzero(table)
+    area = 20 * table[group, score]
+    axes.scatter(score, group, s=area, color=_shades(table.shape[1])[score], edgecolor="0.3")
+    known = np.flatnonzero(plurality >= 0)
+    axes.scatter(plurality[known], known, s=130, facecolor="none", edgecolor="black", linewidth=1.5)
+    axes.set_xticks(range(table.shape[1]), [wrap_name(s, 12) for s in counts["score"].to_numpy()])
+    axes.set_xlim(-0.5, table.shape[1] - 0.5)
+    axes.grid(axis="both")

@@ -1,18 +1,20 @@
-"""Figures of a panel: those of the SHARP paper, tail risk with intervals, and tail shares."""
+"""Figures of a panel: those of the SHARP paper, and tail shares."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.figures.style import COLOUR, DARK, LEGEND_OUTSIDE
+from sharpbayes.report.figures.style import COLOUR, DARK, LEGEND_OUTSIDE, panels, wrap_name
 from sharpbayes.report.tables.panel import risk_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MODEL_HEIGHT, PANEL_WIDTH = 0.32, 2.9  # inches
+MODEL_HEIGHT, PANEL_WIDTH = 0.32, 2.6  # inches
+PANELS_IN_ROW = 3
 # Distinguishable without colour.
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
@@ -54,26 +56,27 @@ def distributions(metrics: dict[str, xr.DataArray], *, kind: str) -> "Figure":
 
     A ``box`` has median, quartiles and whiskers at 1.5 times their distance; or a ``violin``.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
-
-    models = [str(name) for name in next(iter(metrics.values()))["model"].to_numpy()]
-    size = (2.0 + PANEL_WIDTH * len(metrics), 1.2 + MODEL_HEIGHT * len(models))
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
-    for axes, (title, values) in zip(panels, metrics.items(), strict=True):
-        rows = [_known_values(values.sel(model=name)) for name in models]
-        (_boxes if kind == "box" else _violins)(axes, rows)
-        axes.set_title(title)
-        axes.grid(axis="x", color="0.9")
-        axes.set_axisbelow(True)
-    _name_rows(panels[0], models)
+    models = next(iter(metrics.values()))["model"].to_numpy()
+    rows = -(-len(metrics) // PANELS_IN_ROW)
+    columns = -(-len(metrics) // rows)
+    width, height = 2.0 + PANEL_WIDTH * columns, (0.9 + MODEL_HEIGHT * len(models)) * rows
+    figure, grid = panels(rows, columns, width=width, height=height, sharey=True)
+    for axes, (title, values) in zip(grid.flat, metrics.items(), strict=False):
+        known = [_known_values(values.sel(model=name)) for name in models]
+        (_boxes if kind == "box" else _violins)(axes, known)
+        axes.set_title(wrap_name(title))
+        axes.grid(axis="x")
+    for axes in grid.flat[len(metrics) :]:
+        axes.set_visible(False)
+    _name_rows(grid[0, 0], models)
     return figure
 
 
-def _name_rows(axes: "Axes", models: list[str]) -> None:
+def _name_rows(axes: "Axes", models: Iterable[object]) -> None:
     """Name the rows after models, the first at the top."""
-    axes.set_yticks(range(len(models)), models)
-    axes.set_ylim(len(models) - 0.4, -0.6)
+    names = [wrap_name(name) for name in models]
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _known_values(values: xr.DataArray) -> np.ndarray:
@@ -115,48 +118,29 @@ def _violins(axes: "Axes", rows: list[np.ndarray]) -> None:
     parts["cmedians"].set(color=DARK)
 
 
-def profile_intervals(results: xr.DataTree) -> "Figure":
-    """Draw tail risk by model with its bootstrap interval, at the level of the study."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
-
-    profile = results["profile"].to_dataset().sortby("cvar")
-    models = profile["model"].to_numpy()
-    figure = Figure(figsize=(7.0, 1.3 + MODEL_HEIGHT * len(models)), layout="constrained")
-    axes, height = figure.subplots(), np.arange(len(models))
-    bounds = results["profile_interval"]["cvar"].sel(model=models).transpose("bound", "model")
-    axes.hlines(height, *bounds.to_numpy(), color=DARK, linewidth=2, label="bootstrap over prompts")
-    axes.plot(profile["cvar"], height, "o", color=DARK, ms=5)
-    _name_rows(axes, [str(name) for name in models])
-    axes.set_xlabel("CVaR of cumulative log-risk; further left is safer")
-    axes.grid(axis="x", color="0.9")
-    axes.legend(fontsize=8, **LEGEND_OUTSIDE)
-    return figure
-
-
 def tail_shares(results: xr.DataTree) -> "Figure":
     """Draw the share of the tail's log-risk that each dimension contributes, a bar a model."""
     from matplotlib import colormaps  # noqa: PLC0415 - slow to load
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load
 
     profile = results["profile"].to_dataset().sortby("cvar")
-    models = [str(name) for name in profile["model"].to_numpy()]
+    models = profile["model"].to_numpy()
     shares = profile["tail_share"].transpose("dimension", "model").fillna(0)
-    figure = Figure(figsize=(7.0, 1.2 + MODEL_HEIGHT * len(models)), layout="constrained")
-    axes, left = figure.subplots(), np.zeros(len(models))
+    figure, [[axes]] = panels(1, 1, width=7.0, height=1.2 + MODEL_HEIGHT * len(models))
+    left = np.zeros(len(models))
     colours = colormaps["cividis"](np.linspace(0.1, 0.9, shares.sizes["dimension"]))
     for position, share in enumerate(shares):
         axes.barh(
-            models,
+            range(len(models)),
             share.to_numpy(),
             left=left,
             color=colours[position],
             hatch=HATCHES[position % len(HATCHES)],
             edgecolor="white",
             linewidth=0.5,
-            label=str(share["dimension"].item()),
+            label=wrap_name(share["dimension"].item()),
         )
         left = left + share.to_numpy()
-    axes.invert_yaxis()
+    _name_rows(axes, models)
     axes.set(xlim=(0, 1), xlabel="share of the log-risk of the tail prompts")
-    axes.legend(fontsize=8, **LEGEND_OUTSIDE)
+    axes.legend(**LEGEND_OUTSIDE)
     return figure

@@ -1,42 +1,78 @@
 """Every declared table, in the order of the report."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, explain_missing, results_kind
-from sharpbayes.report.tables.crowd import CROWD_TABLES
-from sharpbayes.report.tables.decision import DECISION_TABLES, WEIGHED_TABLES
-from sharpbayes.report.tables.declaration import TableSpec, build_tables
-from sharpbayes.report.tables.fit import (
-    CHECKS_TABLE,
-    FIT_TABLES,
-    MANY_FITS_TABLES,
-    SENSITIVITY_TABLES,
+from sharpbayes.report.tables import (
+    crowd,
+    decision,
+    evidence,
+    fit,
+    items,
+    joint,
+    judge_bias,
+    panel,
+    raters,
+    validation,
+    worst_prompts,
 )
-from sharpbayes.report.tables.judge_bias import JUDGE_BIAS_TABLES
-from sharpbayes.report.tables.judges import DIMENSION_TABLES, JUDGE_TABLES
-from sharpbayes.report.tables.panel import PROFILE_TABLES, SUBSET_TABLES
-from sharpbayes.report.tables.sample_size import PAIR_SIZE_TABLE, SAMPLE_SIZE_TABLES
-from sharpbayes.report.tables.table import Table
-from sharpbayes.report.tables.validation import VALIDATION_TABLES
+from sharpbayes.report.tables.declaration import TableSpec, build_tables
+from sharpbayes.report.tables.table import Chapter, Table
+
+
+def section(
+    chapter: Chapter, *specs: TableSpec, needs: tuple[str, ...] = (), after_run: bool = False
+) -> list[TableSpec]:
+    """Return declarations of one chapter; those that name no needed groups share some.
+
+    A title that begins with a table or section names where the SHARP paper has it.
+    """
+    return [
+        replace(
+            spec,
+            chapter=chapter,
+            needs=spec.needs or needs,
+            after_run=spec.after_run or after_run,
+            source=spec.source or _source_of_title(str(spec.title)),
+        )
+        for spec in specs
+    ]
+
+
+def _source_of_title(title: str) -> str:
+    """The place in the SHARP paper, such as ``SHARP, Tables 2 and 3``, or an empty text."""
+    match = re.match(r"(Tables?|Section|Appendix) ([^:,]+)", title)
+    return f"SHARP, {match[1].replace('S', 's')} {match[2].replace('-', ' and ')}" if match else ""
+
 
 TABLES: tuple[TableSpec, ...] = (
-    CHECKS_TABLE,
-    *DECISION_TABLES,
-    *PROFILE_TABLES,
-    *JUDGE_TABLES,
-    *JUDGE_BIAS_TABLES,
-    *DIMENSION_TABLES,
-    *VALIDATION_TABLES,
-    *SUBSET_TABLES,
-    *CROWD_TABLES,
-    *SAMPLE_SIZE_TABLES,
-    *SENSITIVITY_TABLES,
-    *FIT_TABLES,
-    *WEIGHED_TABLES,
-    *MANY_FITS_TABLES,
+    *section(Chapter.FIT, fit.FAILED_CHECKS, after_run=True),
+    *section(Chapter.ANSWER, *joint.TABLES),
+    *section(Chapter.DECISION, *decision.MODEL_TABLES),
+    *section(Chapter.GROUPS, *decision.GROUP_TABLES),
+    *section(Chapter.PROFILE, *panel.PROFILE_TABLES, needs=("profile",)),
+    *section(Chapter.PROFILE, *evidence.PANEL_TABLES),
+    *section(Chapter.WORST_PROMPTS, worst_prompts.WORST_PROMPTS),
+    *section(Chapter.JUDGES, *panel.JUDGE_TABLES, needs=("judges",)),
+    *section(Chapter.JUDGE_BIAS, *judge_bias.TABLES),
+    *section(Chapter.DIMENSIONS, *panel.DIMENSION_TABLES, needs=("judges/dimension_dependence",)),
+    *section(Chapter.VALIDATION, *validation.TABLES, needs=("validation",)),
+    *section(Chapter.PROFILE, *panel.SUBSET_TABLES),
+    *section(Chapter.GROUPS, *crowd.GROUP_TABLES, needs=("responsiveness",)),
+    *section(Chapter.GROUPS, evidence.GROUP_EVIDENCE),
+    *section(Chapter.SCALE, *crowd.SCALE_TABLES),
+    *section(Chapter.RATERS, *raters.TABLES),
+    *section(Chapter.ITEMS, *items.ITEM_TABLES),
+    *section(Chapter.SAMPLE_SIZE, decision.GROUP_SIZES, decision.PAIR_SIZES),
+    *section(Chapter.FURTHER, *fit.SENSITIVITY_TABLES),
+    *section(Chapter.FIT, *fit.FIT_TABLES),
+    *section(Chapter.DECISION, *decision.WEIGHED_MODEL_TABLES),
+    *section(Chapter.GROUPS, decision.WEIGHED_GROUPS),
+    *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
 )
 NOT_CONVERGED = "NOT CONVERGED"
 
@@ -55,7 +91,7 @@ def report_tables(results: xr.DataTree) -> list[Table]:
 
 
 def tables_after_run(results: xr.DataTree) -> list[Table]:
-    """Return the tables that the terminal shows at the end of a run."""
+    """Return the tables of the first screen: what the terminal shows at the end of a run."""
     return _marked(results, [spec for spec in TABLES if spec.after_run])
 
 
@@ -64,20 +100,15 @@ def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
 
     Tables of the measured half carry the mark too: a reader of one table does not know its half.
     """
-    tables = build_tables(specs, results) + _sample_sizes(results)
+    tables = build_tables(specs, results)
+    if results_kind(results) == WEIGHED:
+        tables += [
+            replace(table, title=f"{table.title}: {weights}")
+            for weights, node in results.children.items()
+            for table in build_tables(section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES), node)
+        ]
     diagnosed = "diagnostics" not in results or bool(results["diagnostics"]["converged"])
     if diagnosed and results.attrs.get("status") != "not converged":
         return tables
     warning = f"{NOT_CONVERGED}: do not use the results of the fit."
     return [replace(table, mark=NOT_CONVERGED, note=f"{warning} {table.note}") for table in tables]
-
-
-def _sample_sizes(results: xr.DataTree) -> list[Table]:
-    """Sample sizes under each weights file of ``weigh``."""
-    if results_kind(results) != WEIGHED:
-        return []
-    return [
-        replace(table, title=f"{table.title}: {weights}")
-        for weights, node in results.children.items()
-        for table in build_tables([PAIR_SIZE_TABLE], node)
-    ]

@@ -1,26 +1,32 @@
 """What ``check`` understood -> plain tables, or one JSON document."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any
 
 from sharpbayes.analysis.study import StudySummary
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.table import Table
 
-MOST_LABELS = 6
+MOST_LABELS, MOST_SCORES = 6, 20
 
 
 def study_summary_tables(summary: StudySummary) -> list[Table]:
-    """Return counts with labels, scales, the size of a fit, and what is not identified."""
+    """Return columns, counts with labels, scales, the size of a fit, what is not identified."""
     counts = tuple(
         (name, str(count), format_list(summary.labels.get(name, ()), most=MOST_LABELS))
         for name, count in summary.counts.items()
     )
-    scales = tuple((name, ", ".join(labels)) for name, labels in summary.scales.items())
+    scales = tuple((name, _list_scores(labels)) for name, labels in summary.scales.items())
     tables = [
+        *_column_tables(summary),
         Table("What the data hold", ("what", "count", "labels"), counts),
         Table("Scales, least harm first", ("scale", "scores"), scales),
     ]
+    if summary.lookalikes:
+        title = "CHECK: labels that look alike count as different"
+        tables.append(Table(title, ("column", "labels and their rows"), summary.lookalikes))
     if summary.parameters:
         sizes = [f"{x:.0f} MB" for x in (summary.draw_megabytes, summary.replicate_megabytes)]
         row = (str(summary.ratings), str(summary.parameters), *sizes)
@@ -31,6 +37,23 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         columns = ("term", "problem", "consequence")
         tables.append(Table("What these ratings do not identify", columns, rows))
     return tables
+
+
+def _list_scores(labels: Sequence[str]) -> str:
+    """The scores of a scale; of a long one the first and the last."""
+    if len(labels) <= MOST_SCORES:
+        return ", ".join(labels)
+    return f"{labels[0]}, {labels[1]}, ..., {labels[-1]} ({len(labels)} scores)"
+
+
+def _column_tables(summary: StudySummary) -> Iterator[Table]:
+    """For each file the columns with a role, and in a note those without."""
+    for file, group in groupby(summary.columns, key=lambda row: row[0]):
+        columns = [(column, role) for _, column, role in group]
+        unused = ", ".join(column for column, role in columns if not role)
+        note = f"Columns of the data that the study does not use: {unused}." if unused else ""
+        used = tuple((column, role) for column, role in columns if role)
+        yield Table(f"Columns of {file}", ("column", "role"), used, note)
 
 
 def study_summary_document(summary: StudySummary) -> dict[str, Any]:

@@ -1,27 +1,28 @@
-"""What weights decide, how sure that is, and how it differs between weights."""
+"""What weights decide, how sure that is, between weights too, and with how many more ratings."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes.errors import format_list
 from sharpbayes.report.layout import WEIGHED, results_kind
-from sharpbayes.report.tables.crowd import HEADLINE
+from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model, posterior_note
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number, posterior, posterior_interval
-from sharpbayes.report.tables.panel import pairs_where
-from sharpbayes.report.tables.table import Chapter
+from sharpbayes.report.tables.panel import labels_where, pairs_where
 
 CRITERIA = {
     "cvar": "CVaR of cumulative log-risk",
     "policy_score": "policy score",
     "worst_dimension": "CVaR of harm of the worst dimension",
 }
-# Pairs that are written out; the rest are counted.
+# Unresolved pairs that are written out; the rest are counted.
 MOST_PAIRS = 6
 
 
-def _unresolved(view: View) -> str:
+def _unresolved_models(view: View) -> str:
     """Return in words which pairs of models are not resolved."""
     decision = view.group("decision").sortby("expected_loss")
     unresolved = [
@@ -30,9 +31,8 @@ def _unresolved(view: View) -> str:
     ]
     if not unresolved:
         return "Every pair of models is resolved."
-    more = f" and {len(unresolved) - MOST_PAIRS} more" if len(unresolved) > MOST_PAIRS else ""
-    listed = ", ".join(unresolved[:MOST_PAIRS])
-    return f"Pairs that are not resolved (probability that the first is lower): {listed}{more}."
+    listed = format_list(unresolved, most=MOST_PAIRS)
+    return f"Pairs that are not resolved (probability that the first is lower): {listed}."
 
 
 def _decision_note(view: View) -> str:
@@ -44,49 +44,44 @@ def _decision_note(view: View) -> str:
         f"Loss: {CRITERIA[decision.attrs['criterion']]} above the best model's. "
         f"{decision.attrs['interval_note']} Largest Monte Carlo error: "
         f"{number(decision['expected_loss_mcse'].max())} of a loss, "
-        f"{number(error)} of a probability. {_unresolved(view)}"
+        f"{number(error)} of a probability. {_unresolved_models(view)}"
     )
 
 
-def _sources(prefix: str) -> Callable[[View], list[Labels]]:
-    """Return the labels of groups of posterior draws by their sources of uncertainty."""
-
-    def labels(view: View) -> list[Labels]:
-        return [
-            {
-                "posterior": str(name),
-                "sources": ", ".join(np.atleast_1d(node.attrs["sources"])),
-                "by": "all",
-            }
-            for name, node in view.results.children.items()
-            if str(name).startswith(prefix) and not str(name).endswith(("_human", "_population"))
-        ]
-
-    return labels
+def _sources(view: View, prefix: str) -> list[Labels]:
+    """Groups of posterior draws with their sources of uncertainty."""
+    return [
+        {
+            "posterior": str(name),
+            "sources": ", ".join(np.atleast_1d(node.attrs["sources"])),
+            "by": "all",
+        }
+        for name, node in view.results.children.items()
+        if str(name).startswith(prefix) and not str(name).endswith(("_human", "_population"))
+    ]
 
 
-MODEL_SOURCES, CROWD_SOURCES = _sources("posterior_profile"), _sources("posterior_responsiveness")
+MODEL_SOURCES = partial(_sources, prefix="posterior_profile")
+CROWD_SOURCES = partial(_sources, prefix="posterior_responsiveness")
 
 
 def _posterior_and_width(draws: xr.DataArray) -> str:
-    """Posterior mean and interval, and how wide the interval is."""
+    """Posterior median and interval, and how wide the interval is."""
     low, high = posterior_interval(draws).to_numpy()
     return f"{posterior(draws)}, {number(high - low)} wide"
 
 
-DECISION_TABLES = (
+MODEL_TABLES = (
     TableSpec(
         title="Decision by model, lowest expected loss first",
-        chapter=Chapter.DECISION,
         needs=("decision/prob_tier",),
-        after_run=True,
         rows=labels_of("decision/model", order="decision/expected_loss"),
         columns=(
             Column(
                 "model",
                 lambda row: row.text("{model}") + " (selected)" * bool(row["decision/selected"]),
             ),
-            "CVaR, interval: posterior_profile/cvar | posterior; decision/expected_loss",
+            "CVaR, posterior: posterior_profile/cvar | posterior; decision/expected_loss",
             "P(best): decision/prob_best",
             "P(adm.): decision/prob_admissible",
             Column(
@@ -99,36 +94,32 @@ DECISION_TABLES = (
     ),
     TableSpec(
         title="CVaR by source of uncertainty",
-        chapter=Chapter.DECISION,
         needs=("posterior_profile", "decision"),
         condition=lambda view: len(MODEL_SOURCES(view)) > 1,
-        after_run=True,
         rows=labels_of("posterior_profile/model"),
         columns=("{model}", over(MODEL_SOURCES, "{sources}: {posterior}/cvar | posterior")),
-        note="Posterior mean and {posterior_profile[level]:.0%} interval; each column names the "
+        note="Posterior median and {posterior_profile[level]:.0%} interval; each column names the "
         "sources of uncertainty in its draws.",
     ),
+)
+GROUP_TABLES = (
     TableSpec(
         name="posterior_responsiveness",
         title="Posterior responsiveness by group ({sources})",
-        chapter=Chapter.GROUPS,
         needs=("posterior_responsiveness/group",),
-        after_run=True,
         repeat=CROWD_SOURCES,
         rows=labels_of("posterior_responsiveness/group"),
         columns=(
-            "{group}",
+            "{group}; raters: responsiveness/raters | count?",
             *(f"{text}: {{posterior}}/{name} | posterior" for name, text in HEADLINE.items()),
         ),
-        note=lambda view: view.text(view.text("{{{posterior}[interval_note]}}")),
+        note=lambda view: posterior_note(view, str(view.labels["posterior"])),
     ),
     TableSpec(
         name="responsiveness_sources",
         title="Responsiveness by source of uncertainty",
-        chapter=Chapter.GROUPS,
         needs=("posterior_responsiveness/group",),
         condition=lambda view: len(CROWD_SOURCES(view)) > 1,
-        after_run=True,
         rows=lambda view: [{**labels, "group": "all"} for labels in CROWD_SOURCES(view)],
         columns=(
             "sources in the draws: {sources}",
@@ -137,8 +128,10 @@ DECISION_TABLES = (
                 for metric in ("mpa", "wra")
             ),
         ),
-        note="All raters: posterior mean, {posterior_responsiveness[level]:.0%} interval and its "
-        "width.",
+        note=lambda view: view.text(
+            "All raters: posterior median, {posterior_responsiveness[level]:.0%} interval and its "
+            "width. " + bias_of_model(view)
+        ),
     ),
 )
 
@@ -155,28 +148,18 @@ def _decides(view: View) -> bool:
     return results_kind(view.results) == WEIGHED and "decision" in _weights(view)[0]["inside"]
 
 
-def _admissible(decision: xr.Dataset) -> str:
-    """Models that are admissible with the asked confidence, or a dash without a tolerance."""
-    if np.isnan(decision.attrs["tolerance"]):
-        return "-"
-    return _named(decision, decision["prob_admissible"] >= decision.attrs["confidence"])
-
-
-def _named(decision: xr.Dataset, flag: xr.DataArray) -> str:
-    """Models with a flag, or ``none``."""
-    return ", ".join(map(str, decision["model"].to_numpy()[flag.to_numpy()])) or "none"
-
-
 def _decisions(view: View) -> Iterator[Labels]:
     """Every weights file with what it decides."""
     for labels in _weights(view):
         decision = labels["inside"].group("decision")
+        sure = labels_where(decision["prob_admissible"] >= decision.attrs["confidence"])
+        admissible = "-" if np.isnan(decision.attrs["tolerance"]) else ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
-            "choice": _named(decision, decision["selected"]),
+            "choice": ", ".join(labels_where(decision["selected"])) or "none",
             "by": decision.attrs["criterion"],
             "order": " < ".join(map(str, decision.sortby("expected_loss")["model"].to_numpy())),
-            "admissible": _admissible(decision),
+            "admissible": admissible,
             "unresolved": int(decision["unresolved"].sum()) // 2,
         }
 
@@ -199,13 +182,13 @@ def _under_weights(text: str) -> Callable[[View], str]:
 
 def _note_of_first(template: str) -> Callable[[View], str]:
     """Return a note with the attributes of the first weights file."""
-    return lambda view: str(_weights(view)[0]["inside"].text(template))
+    return lambda view: str(_weights(view)[0]["inside"].text(template)).strip()
 
 
-WEIGHED_TABLES = (
+CVAR_TIER_AND_LOSS = "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
+WEIGHED_MODEL_TABLES = (
     TableSpec(
         title="What each weighting decides",
-        chapter=Chapter.DECISION,
         condition=_decides,
         rows=_decisions,
         columns=(
@@ -216,49 +199,104 @@ WEIGHED_TABLES = (
     ),
     TableSpec(
         title="Where weightings disagree",
-        chapter=Chapter.DECISION,
         condition=_decides,
         rows=lambda view: labels_of("profile/model")(_weights(view)[0]["inside"]),
         columns=(
             "{model}",
-            over(
-                _weights,
-                Column(
-                    "{weights}",
-                    _under_weights(
-                        "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
-                    ),
-                ),
-            ),
+            over(_weights, Column("{weights}", _under_weights(CVAR_TIER_AND_LOSS))),
             Column("the same", _agreement),
         ),
         note="CVaR of the observed ratings, tier, and expected loss in brackets.",
     ),
-    TableSpec(
-        title="Responsiveness of the target population alongside the sample",
-        chapter=Chapter.GROUPS,
-        condition=lambda view: results_kind(view.results) == WEIGHED and not _decides(view),
-        rows=lambda view: [
-            {**labels, "population": population, "by": "all"}
-            for labels in _weights(view)
-            for population in ("sample", "target")
-        ],
-        columns=(
-            "weights and population: {weights}: {population}",
-            *(
-                Column(
-                    label,
-                    _under_weights(
-                        f"{{responsiveness_population/{metric}}}; "
-                        f"{{posterior_responsiveness_population/{metric}:posterior}}"
-                    ),
-                )
-                for metric, label in HEADLINE.items()
-            ),
-        ),
-        note=_note_of_first(
-            "All raters: observed; mean and interval of replicates. "
-            "{posterior_responsiveness_population[interval_note]}"
+)
+WEIGHED_GROUPS = TableSpec(
+    title="Responsiveness of the target population alongside the sample",
+    condition=lambda view: results_kind(view.results) == WEIGHED and not _decides(view),
+    rows=lambda view: [
+        {**labels, "population": population, "by": "all"}
+        for labels in _weights(view)
+        for population in ("sample", "target")
+    ],
+    columns=(
+        "weights and population: {weights}: {population}",
+        *(
+            Column(
+                label,
+                _under_weights(
+                    f"{{responsiveness_population/{metric}}}; "
+                    f"{{posterior_responsiveness_population/{metric}:posterior}}"
+                ),
+            )
+            for metric, label in HEADLINE.items()
         ),
     ),
+    note=_note_of_first(
+        "All raters: observed; median and interval of replicates. "
+        "{posterior_responsiveness_population[interval_note]} "
+        "{posterior_responsiveness_population[remark]}"
+    ),
+)
+
+
+WIDTH_AND_PROBABILITY = "{sample_size/difference_width} ({sample_size/prob_distinguishable:.0%})"
+HEADLINE_METRICS = [{"metric": name, "label": text} for name, text in HEADLINE.items()]
+
+
+def _groups(view: View) -> Iterator[Labels]:
+    """Groups of raters by grouping, the most responsive first."""
+    data = view.group("sample_size")
+    order = np.lexsort((data["rank"].fillna(np.inf), data["grouping"]))
+    return ({"group": group, "metric": "hm"} for group in data["group"].to_numpy()[order])
+
+
+def _metrics(view: View) -> list[Labels]:
+    """A table for each metric of groups, or one of models."""
+    if "sample_size/difference_metric" not in view:
+        return [{"of": "", "comma": ""}]
+    return [
+        {"difference_metric": name, "of": f" of {HEADLINE[name]}", "comma": f", {HEADLINE[name]}"}
+        for name in map(str, view.coordinate("sample_size/difference_metric"))
+    ]
+
+
+def _unresolved(view: View) -> list[Labels]:
+    """Pairs of models or groups that are not resolved."""
+    unresolved = pairs_where(view["sample_size/difference_width"].notnull())
+    return [{**pair, "pair": " \u2212 ".join(pair.values())} for pair in unresolved]
+
+
+def _pair_sizes_note(view: View) -> str:
+    """What the cells are, their Monte Carlo errors, and how many pairs are left out."""
+    more = int(view.labels["count"] - view.labels["shown"])
+    sizes = view.text(
+        "Width of the interval of the difference{of}, and the probability that the pair is "
+        "distinguishable. {sample_size[difference_note]} Largest Monte Carlo error: "
+        "{sample_size/difference_width_mcse:largest} of a width, "
+        "{sample_size/prob_distinguishable_mcse:largest} of a probability."
+    )
+    remaining = f"{more} more pairs are in the results." * (more > 0)
+    return " ".join(filter(None, [sizes, remaining, bias_of_model(view)]))
+
+
+PAIR_SIZES = TableSpec(
+    title="Sample size for pairs that are not resolved{comma}",
+    needs=("sample_size/difference_width",),
+    repeat=_metrics,
+    rows=_unresolved,
+    most=MOST_PAIRS,
+    columns=("{pair}", over("sample_size/design", Column("{design}", WIDTH_AND_PROBABILITY))),
+    note=_pair_sizes_note,
+)
+GROUP_SIZES = TableSpec(
+    title="Sample size by group, the most responsive of a grouping first",
+    needs=("sample_size/additional_ratings",),
+    rows=_groups,
+    columns=(
+        "{group}; sample_size/rank | thousands; HM: sample_size/hm; sample_size/width",
+        "sample_size/ratings | thousands",
+        over(HEADLINE_METRICS, "more for {label}: sample_size/additional_ratings | thousands"),
+    ),
+    note="More ratings, of further items and as many an item as now, for an interval of width "
+    "{sample_size[target_interval_width]:g}: intervals narrow with the root of the number of "
+    "items.",
 )

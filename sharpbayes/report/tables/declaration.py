@@ -1,9 +1,9 @@
 """What a table declares, and how a declaration becomes a table of texts."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice, product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,12 @@ class _Variable:
 
 Text = str | Callable[[View], str]
 PATH = re.compile(r"[\w{}]+/[\w{}]+")
-Rows = Callable[[View], Iterable[Labels]]
+Rows = Sequence[Labels] | Callable[[View], Iterable[Labels]]
+
+
+def rows_of(rows: Rows, view: View) -> Iterable[Labels]:
+    """Return the labels of rows, which may depend on the results."""
+    return rows(view) if callable(rows) else rows
 
 
 @dataclass(frozen=True)
@@ -142,40 +147,23 @@ Over = tuple[Rows, tuple[Column, ...]]
 
 
 def over(labels: str | Rows, *columns: str | Column) -> Over:
-    """Return columns that are repeated over ``group/dimension``, or over labels of a function."""
+    """Return columns that are repeated over ``group/dimension``, or over other labels."""
     parsed = [c for column in columns for c in parse_columns(column)]
     return labels_of(labels) if isinstance(labels, str) else labels, tuple(parsed)
 
 
-def labels_of(*paths: str, order: str = "", most: int | None = None) -> Rows:
+def labels_of(*paths: str, order: str = "") -> Callable[[View], list[Labels]]:
     """Return a function that lists the labels of dimensions, all combinations of several.
 
-    The labels of the first dimension grow by the variable ``order``; at most ``most`` rows.
+    The labels of the first dimension grow by the variable ``order``.
     """
     dims = [path.partition("/")[2] for path in paths]
 
-    def combinations(view: View) -> Iterator[Labels]:
+    def combinations(view: View) -> list[Labels]:
         labels = [view.coordinate(path, order if path == paths[0] else "") for path in paths]
-        rows = islice(product(*labels), most)
-        return (dict(zip(dims, combination, strict=True)) for combination in rows)
+        return [dict(zip(dims, combination, strict=True)) for combination in product(*labels)]
 
     return combinations
-
-
-def fixed(*rows: Labels) -> Rows:
-    """Return a function that lists the same labels for all results."""
-    return lambda _: rows
-
-
-def labels_where(path: str, condition: Callable[[xr.DataArray], xr.DataArray]) -> Rows:
-    """Return a function that lists the labels at which a variable meets a condition."""
-
-    def labels(view: View) -> list[Labels]:
-        array = view[path]
-        (dim,) = map(str, array.dims)
-        return [{dim: label} for label in array[dim].to_numpy()[condition(array).to_numpy()]]
-
-    return labels
 
 
 def parse_columns(declared: str | Column) -> Iterator[Column]:
@@ -205,8 +193,9 @@ class TableSpec:
         title: What it shows. Files are named after it.
         columns: Its columns, as texts that :func:`parse_columns` reads where they have no function;
             the first names the row.
-        rows: Returns the labels of each row, most often made by :func:`labels_of`.
-        note: What the reader must know to read it.
+        rows: The labels of each row, or a function that returns them, such as :func:`labels_of`.
+        most: Rows that are shown of these; None for all.
+        note: What the reader must know to read it; ``{shown}`` of ``{count}`` are the rows.
         chapter: Where it stands on the page.
         source: Table or section of the paper that it follows.
         needs: Groups and variables that must be there.
@@ -219,40 +208,15 @@ class TableSpec:
     title: Text
     columns: tuple[str | Column | Over, ...]
     rows: Rows
+    most: int | None = None
     note: Text = ""
     chapter: Chapter = Chapter.FURTHER
     source: str = ""
     needs: tuple[str, ...] = ()
     condition: Callable[[View], bool] = lambda _: True
-    repeat: Rows = lambda _: ({},)
+    repeat: Rows = ({},)
     after_run: bool = False
     name: str = ""
-
-
-def section(
-    chapter: Chapter, *specs: TableSpec, needs: tuple[str, ...] = ()
-) -> tuple[TableSpec, ...]:
-    """Return declarations of one chapter; those that name no needed groups share some.
-
-    A title that begins with a table or section names where the SHARP paper has it.
-    """
-    return tuple(
-        replace(
-            spec,
-            chapter=chapter,
-            needs=spec.needs or needs,
-            source=spec.source or _source_of_title(str(spec.title)),
-        )
-        for spec in specs
-    )
-
-
-def _source_of_title(title: str) -> str:
-    """The place in the SHARP paper, such as ``SHARP, Tables 2 and 3``, or an empty text."""
-    match = re.match(r"(Tables?|Section|Appendix) ([^:,]+)", title)
-    if not match:
-        return ""
-    return f"SHARP, {match[1].replace('S', 's')} {match[2].replace('-', ' and ')}"
 
 
 def is_allowed(spec: TableSpec, view: View) -> bool:
@@ -267,21 +231,22 @@ def build_tables(specs: Iterable[TableSpec], results: xr.DataTree) -> list[Table
         _build(spec, view.select(labels))
         for spec in specs
         if is_allowed(spec, view)
-        for labels in spec.repeat(view)
+        for labels in rows_of(spec.repeat, view)
     ]
 
 
 def _build(spec: TableSpec, view: View) -> Table:
     """One table."""
     columns = list(_columns(spec, view))
+    rows = [view.select(labels) for labels in rows_of(spec.rows, view)]
+    shown = rows[: spec.most]
     return Table(
         title=view.text(spec.title),
         header=tuple(view.select(labels).text(column.heading) for column, labels in columns),
         rows=tuple(
-            tuple(column.cell(row.select(labels)) for column, labels in columns)
-            for row in map(view.select, spec.rows(view))
+            tuple(column.cell(row.select(labels)) for column, labels in columns) for row in shown
         ),
-        note=view.text(spec.note),
+        note=view.select({"shown": len(shown), "count": len(rows)}).text(spec.note),
         name=spec.name,
         chapter=spec.chapter,
         source=spec.source,
@@ -293,7 +258,9 @@ def _columns(spec: TableSpec, view: View) -> Iterator[tuple[Column, Labels]]:
     for declared in spec.columns:
         if isinstance(declared, tuple):
             repeated, columns = declared
-            yield from ((column, labels) for labels in repeated(view) for column in columns)
+            yield from (
+                (column, labels) for labels in rows_of(repeated, view) for column in columns
+            )
             continue
         for column in parse_columns(declared):
             if not column.optional or str(column.value) in view:

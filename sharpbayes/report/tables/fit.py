@@ -6,23 +6,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.layout import interval_level
 from sharpbayes.report.tables.declaration import (
     Column,
     Labels,
     Rows,
     TableSpec,
     View,
-    fixed,
     labels_of,
     over,
-    section,
 )
-from sharpbayes.report.tables.format import central_interval, number
-from sharpbayes.report.tables.table import Chapter
+from sharpbayes.report.tables.format import central_interval, number, places_of
+from sharpbayes.report.tables.panel import labels_where
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
 MOST_ELEMENTS = 12
-PARAMETER_LEVEL, SHARE_LEVEL = 0.9, 0.95
+PARAMETER_LEVEL = 0.9
 COVERAGE_LEVELS = ({"level": 0.5}, {"level": 0.9}, {"level": 0.95})
 CLEAR = 2.0  # standard errors of a difference
 
@@ -44,11 +43,13 @@ def _parameters(view: View) -> Iterator[Labels]:
             elements = array.stack(element=dims, create_index=False).transpose("element", ...)
         for draws in elements:
             labels = ", ".join(str(draws[dim].item()) for dim in dims)
+            bounds = central_interval(draws, PARAMETER_LEVEL)
+            places = places_of(float(bounds[1] - bounds[0]) / 2, 2)
             yield {
                 "parameter": f"{name}[{labels}]" if dims else str(name),
-                "mean": draws.mean(),
-                "sd": draws.std(ddof=1),
-                "bounds": central_interval(draws, PARAMETER_LEVEL),
+                "mean": number(draws.mean(), places),
+                "sd": number(draws.std(ddof=1), places),
+                "bounds": f"{number(bounds[0], places)} to {number(bounds[1], places)}",
             }
 
 
@@ -68,62 +69,68 @@ def ratings_by_scale(data: xr.Dataset) -> xr.Dataset:
     return data[names].rename({name: name.removeprefix("rating_") for name in names})
 
 
+def category_labels(view: View, scale: str) -> list[str]:
+    """Return the labels of a scale, least harm first; empty in results without posterior checks."""
+    path = f"predictive_checks/{scale}_category"
+    return [str(label) for label in view[path].to_numpy()] if path in view else []
+
+
 def category_shares(view: View) -> Iterator[Labels]:
     """Yield the share of each category of a scale in the ratings, observed and replicated.
 
-    ``lower`` and ``upper`` bound the central 95% of the replicated share.
+    ``replicated`` is the median of the replicated share, ``lower`` and ``upper`` bound its central
+    part at the level of the study.
     """
+    level = interval_level(view.results)
     observed = ratings_by_scale(view.group("observed_data"))
     replicated = ratings_by_scale(view.group("posterior_predictive"))
     for scale, categories in observed.data_vars.items():
         draws = replicated[scale].to_numpy().reshape(-1, categories.size)
-        size = int(max(categories.max(), draws.max())) + 1
+        labels = category_labels(view, str(scale))
+        size = len(labels) or int(max(categories.max(), draws.max())) + 1
         shares = np.array([np.bincount(row, minlength=size) for row in draws]) / categories.size
         seen = np.bincount(categories.to_numpy(), minlength=size) / categories.size
         for category in range(size):
-            bounds = central_interval(xr.DataArray(shares[:, category]), SHARE_LEVEL).to_numpy()
+            bounds = central_interval(xr.DataArray(shares[:, category]), level).to_numpy()
             yield {
                 "scale": str(scale),
-                "category": category,
+                "category": labels[category] if labels else category,
                 "observed": seen[category],
-                "replicated": shares[:, category].mean(),
+                "replicated": np.median(shares[:, category]),
                 "lower": bounds[0],
                 "upper": bounds[1],
             }
 
 
-FIT_TABLES = section(
-    Chapter.FIT,
+FIT_TABLES = (
+    TableSpec(
+        name="replicated_ratings",
+        title="Predictive check: ratings observed and replicated",
+        needs=("posterior_predictive", "observed_data", "joint"),
+        rows=category_shares,
+        columns=(
+            "{scale}; {category}; observed; replicated",
+            "lower; upper",
+        ),
+        note="Shares of the ratings, least harm first. Replicated: median, and its "
+        "{joint[level]:.0%} interval.",
+    ),
     TableSpec(
         title="Posterior: spread of effects, thresholds and small terms",
         needs=("diagnostics", "posterior"),
-        after_run=True,
         rows=_parameters,
         columns=(
-            "{parameter}; mean; sd",
-            f"{PARAMETER_LEVEL:.0%} interval: bounds | interval",
+            "{parameter}; {mean}; {sd}",
+            f"{PARAMETER_LEVEL:.0%} interval: {{bounds}}",
             "R-hat: diagnostics/rhat; bulk ESS: diagnostics/ess_bulk | 0",
         ),
         note=_parameters_note,
     ),
-    TableSpec(
-        name="replicated_ratings",
-        title="Predictive check: ratings observed and replicated",
-        needs=("posterior_predictive", "observed_data"),
-        rows=category_shares,
-        columns=(
-            "{scale}; {category}; observed; replicated",
-            f"lower {SHARE_LEVEL:.0%}: lower; upper {SHARE_LEVEL:.0%}: upper",
-        ),
-        note="Shares of the ratings; categories are counted from 0, the least harm.",
-    ),
 )
-CHECKS_TABLE = TableSpec(
+FAILED_CHECKS = TableSpec(
     title="Posterior predictive checks that FAIL: the model does not reproduce these",
-    chapter=Chapter.FIT,
     needs=("predictive_checks",),
     condition=lambda view: bool(_failed_checks(view)),
-    after_run=True,
     rows=_failed_checks,
     columns=("what is observed lies outside what the model replicates: {failed}",),
     note="{predictive_checks[interval_note]}",
@@ -161,7 +168,6 @@ def _sensitivity(metric: str, variable: str, rows: Rows, columns: str) -> TableS
     return TableSpec(
         title="Sensitivity: other fits and the baseline",
         needs=(f"sensitivity/{variable}",),
-        after_run=True,
         rows=rows,
         columns=(
             f"{columns}; largest shift: {{shift}}; {{of}}",
@@ -198,9 +204,8 @@ def _comparison_note(view: View) -> str:
             "without each."
         )
     gap, error = abs(data["elpd_difference"][1:]), data["difference_se"][1:]
-    unclear = data["model"][1:].to_numpy()[(gap < CLEAR * error).to_numpy()]
-    if unclear.size:
-        notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(map(str, unclear))}.")
+    if unclear := labels_where(gap < CLEAR * error):
+        notes.append(f"Within {CLEAR:g} SE of the first: {', '.join(unclear)}.")
     return " ".join(notes)
 
 
@@ -218,8 +223,7 @@ def _calibration_note(view: View) -> str:
     )
 
 
-MANY_FITS_TABLES = section(
-    Chapter.FIT,
+MANY_FITS_TABLES = (
     TableSpec(
         title="Leave-one-out comparison, by {comparison[by]}",
         needs=("comparison",),
@@ -245,7 +249,7 @@ MANY_FITS_TABLES = section(
         rows=labels_of("calibration/quantity"),
         columns=(
             "{quantity}",
-            over(fixed(*COVERAGE_LEVELS), "{level:.0%}: calibration/coverage"),
+            over(COVERAGE_LEVELS, "{level:.0%}: calibration/coverage"),
             Column(
                 "90% is within",
                 lambda row: row.select({"level": 0.9}).text(
@@ -258,5 +262,17 @@ MANY_FITS_TABLES = section(
             "p: calibration/p_holm",
         ),
         note=_calibration_note,
+    ),
+    TableSpec(
+        title="Coverage of bootstrap intervals at this design",
+        needs=("calibration/bootstrap_coverage",),
+        rows=labels_of("calibration/metric"),
+        columns=(
+            "{metric}; models: calibration/bootstrap_coverage | average",
+            over("calibration/model", "{model}: calibration/bootstrap_coverage"),
+        ),
+        note="Share of {calibration[bootstrap_level]:.0%} {calibration[bootstrap_interval]} "
+        "intervals, of {calibration[bootstrap_studies]} studies simulated with parameters from the "
+        "prior, that hold the metric of new prompts under the same parameters.",
     ),
 )

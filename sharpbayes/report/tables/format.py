@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from sharpbayes.report.tables.table import MINUS
 
 MISSING = "-"
+# Decimals of what hardly varies.
+MOST_PLACES = 6
 # A smaller p-value is what remains of an underflow.
 SMALLEST_P = 1e-300
 
@@ -33,24 +35,59 @@ def thousands(value: ArrayLike | xr.DataArray) -> str:
     return MISSING if np.isnan(plain) else f"{plain:,.0f}"
 
 
+def places_of(error: float, places: int) -> int:
+    """Return the decimals at which an error has one or two digits, those wanted if they do.
+
+    More decimals would be noise, and fewer would hide what is known.
+
+    >>> [places_of(error, 2) for error in (260.0, 26.0, 2.7, 0.37, 0.06, 0.004, 0.0)]
+    [0, 0, 1, 2, 2, 3, 2]
+    """
+    if not 0.0 < error < np.inf:
+        return places
+    one_digit = -int(np.floor(np.log10(error)))
+    return min(max(places, one_digit), max(one_digit + 1, 0), MOST_PLACES)
+
+
 def interval(bounds: ArrayLike | xr.DataArray, places: int = 3) -> str:
     """Return an interval as ``lower to upper``, or a dash where it is missing.
 
-    >>> interval([-1.925, -0.575]), interval([float("nan"), 1.0])
-    ('−1.925 to −0.575', '-')
+    Its half width decides whether it has fewer or more decimals.
+
+    >>> interval([-0.925, -0.575]), interval([-4e-5, 3e-5]), interval([float("nan"), 1.0])
+    ('−0.93 to −0.57', '−0.00004 to 0.00003', '-')
     """
     low, high = np.asarray(bounds, dtype=float)
+    return _interval(low, high, places_of((high - low) / 2, places))
+
+
+def _interval(low: float, high: float, places: int) -> str:
+    """An interval with a fixed number of decimals."""
     return MISSING if np.isnan(low) else f"{number(low, places)} to {number(high, places)}"
 
 
-def estimate(value: ArrayLike | xr.DataArray, bounds: ArrayLike | xr.DataArray) -> str:
-    """Return an estimate with its interval in brackets, two decimals each, or a dash.
+def value_and_interval(
+    value: ArrayLike | xr.DataArray, bounds: ArrayLike | xr.DataArray
+) -> tuple[str, str]:
+    """Return an estimate and its interval with the decimals that the nearer bound deserves.
 
-    >>> estimate(0.1, [-0.25, 0.5])
-    '0.10 (−0.25 to 0.50)'
+    >>> value_and_interval(4.843, [2.128, 55.26]), value_and_interval(0.5, [float("nan")] * 2)
+    (('4.8', '2.1 to 55.3'), ('0.50', '-'))
     """
-    text = interval(bounds, 2)
-    return MISSING if text == MISSING else f"{number(value, 2)} ({text})"
+    plain, (low, high) = float(np.asarray(value)), np.asarray(bounds, dtype=float)
+    distances = [distance for distance in (plain - low, high - plain) if distance > 0]
+    places = places_of(min(distances, default=0.0), 2)
+    return number(plain, places), _interval(low, high, places)
+
+
+def estimate(value: ArrayLike | xr.DataArray, bounds: ArrayLike | xr.DataArray) -> str:
+    """Return an estimate with its interval in brackets, or a dash.
+
+    >>> estimate(0.1, [-0.25, 0.5]), estimate(14.07, [6.5, 55.26])
+    ('0.10 (−0.25 to 0.50)', '14.1 (6.5 to 55.3)')
+    """
+    plain, text = value_and_interval(value, bounds)
+    return MISSING if text == MISSING else f"{plain} ({text})"
 
 
 def central_interval(draws: xr.DataArray, level: float) -> xr.DataArray:
@@ -64,38 +101,63 @@ def posterior_interval(draws: xr.DataArray) -> xr.DataArray:
 
 
 def posterior(draws: xr.DataArray) -> str:
-    """Return the posterior mean with its interval at the level of the draws, or a dash."""
-    return estimate(draws.to_numpy().mean(), posterior_interval(draws))
+    """Return the posterior median with its interval at the level of the draws, or a dash."""
+    return estimate(np.median(draws), posterior_interval(draws))
+
+
+def probability(value: ArrayLike | xr.DataArray) -> str:
+    """Return a probability with two decimals, never 0 or 1, which no number of draws can tell.
+
+    >>> probability(0.876), probability(1.0), probability(0.0), probability(float("nan"))
+    ('0.88', '>0.99', '<0.01', '-')
+    """
+    plain = float(np.asarray(value))
+    if plain > 0.995:  # noqa: PLR2004 - would be 1.00
+        return ">0.99"
+    return "<0.01" if plain < 0.005 else number(plain, 2)  # noqa: PLR2004 - would be 0.00
+
+
+def within_interval(value: ArrayLike | xr.DataArray, draws: xr.DataArray) -> str:
+    """Return a number about draws with the decimals that their interval deserves."""
+    low, high = posterior_interval(draws).to_numpy()
+    return number(value, places_of((high - low) / 2, 3))
 
 
 def p_value(p: ArrayLike | xr.DataArray) -> str:
     """Return a p-value with two digits, or a dash where it is missing.
 
     >>> p_value(0.0312), p_value(8.4e-8), p_value(0.0), p_value(float("nan"))
-    ('0.031', '8.4e-08', '<1e-300', '-')
+    ('0.031', '8.4e−08', '<1e−300', '-')
     """
     plain = float(np.asarray(p))
     if np.isnan(plain):
         return MISSING
-    return f"{plain:.2g}" if plain >= SMALLEST_P else f"<{SMALLEST_P:g}"
+    text = f"{plain:.2g}" if plain >= SMALLEST_P else f"<{SMALLEST_P:g}"
+    return text.replace("-", MINUS)
 
 
 # Formats by the names that declarations of columns use.
 FORMATS: dict[str, Callable[[xr.DataArray], str]] = {
     "": number,
     "0": lambda value: number(value, 0),
+    "1": lambda value: number(value, 1),
+    "2": lambda value: number(value, 2),
     "4": lambda value: number(value, 4),
     "count": lambda value: str(int(value)),
     "interval": interval,
     "lower": lambda bounds: number(bounds[0]),
     "upper": lambda bounds: number(bounds[1]),
     "ends": lambda values: interval([values.min(), values.max()]),
-    "median": lambda draws: number(draws.median()),
-    "posterior lower": lambda draws: number(posterior_interval(draws)[0]),
-    "posterior upper": lambda draws: number(posterior_interval(draws)[1]),
+    "median": lambda draws: within_interval(draws.median(), draws),
+    "posterior lower": lambda draws: within_interval(posterior_interval(draws)[0], draws),
+    "posterior upper": lambda draws: within_interval(posterior_interval(draws)[1], draws),
+    "average": lambda values: number(values.mean()),
     "largest": lambda values: number(abs(values).max()),
     "p": p_value,
     "posterior": posterior,
+    "probability": probability,
     "thousands": thousands,
+    "changed": lambda flag: "YES" if bool(flag) else "no",
+    "text": lambda value: str(value.item()),
     "yes_no": lambda flag: "yes" if bool(flag) else "no",
 }

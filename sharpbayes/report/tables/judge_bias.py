@@ -4,18 +4,8 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    fixed,
-    labels_of,
-    over,
-    section,
-)
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, number
-from sharpbayes.report.tables.table import Chapter
 
 # The values of people: no effect, and discrimination by a factor of one.
 NEUTRAL = {
@@ -43,8 +33,7 @@ def _human_order(view: View) -> list[dict[str, str]]:
     return [{"model": model} for model in cvar.sortby(cvar)["model"].to_numpy()]
 
 
-JUDGE_BIAS_TABLES = section(
-    Chapter.JUDGE_BIAS,
+TABLES = (
     TableSpec(
         title="Judges against people",
         needs=("judge_bias/severity",),
@@ -76,7 +65,7 @@ JUDGE_BIAS_TABLES = section(
     TableSpec(
         title="Self-preference of judges",
         needs=("judge_bias/self_preference",),
-        rows=fixed({}),
+        rows=[{}],
         columns=(
             _column("self_preference", "effect of the own family"),
             Column("P(favours)", f"{SELF_PREFERENCE}_probability", lambda p: number(1 - float(p))),

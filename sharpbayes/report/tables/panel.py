@@ -7,16 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    labels_of,
-    over,
-    section,
-)
-from sharpbayes.report.tables.table import Chapter
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
@@ -27,11 +18,23 @@ def pairs(labels: list[str], first: str = "model", second: str = "other") -> lis
     return [{first: a, second: b} for a, b in combinations(labels, 2)]
 
 
+def labels_where(flag: xr.DataArray) -> list[str]:
+    """Return the labels of its one dimension that have a flag."""
+    (dim,) = flag.dims
+    return [str(label) for label in flag[dim].to_numpy()[flag.to_numpy().astype(bool)]]
+
+
 def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Labels]:
     """Return the pairs of models or groups that have a flag; of all unless labels are given."""
     unit = "group" if "group" in flag.dims else "model"
     known = list(flag[unit].to_numpy()) if labels is None else labels
     return [pair for pair in pairs(known, unit) if bool(flag.sel(pair).any())]
+
+
+def models_by_risk(view: View) -> list[str]:
+    """Return the models that have a tail risk, the lowest first."""
+    cvar = view["profile/cvar"].dropna("model")
+    return [str(name) for name in cvar.sortby(cvar)["model"].to_numpy()]
 
 
 def not_separable(view: View, models: list[str]) -> list[Labels]:
@@ -56,12 +59,19 @@ def _profile_note(view: View) -> str:
 
 
 def _tiers(view: View) -> Iterator[Labels]:
-    """Every tier with its models, and their pairs that are not distinguishable."""
+    """Every tier with its models, and their pairs that are not, or still are, distinguishable."""
     tier = view["profile/tier"].sortby(view["profile/cvar"])
     for value in np.unique(tier.to_numpy()[tier.to_numpy() > 0]):
         models = list(tier["model"].to_numpy()[tier == value])
-        alike = ", ".join(_similar(not_separable(view, models))) or "-"
-        yield {"tier": int(value), "model": models, "models": ", ".join(models), "alike": alike}
+        alike = not_separable(view, models)
+        apart = [pair for pair in pairs(models) if pair not in alike]
+        yield {
+            "tier": int(value),
+            "model": models,
+            "models": ", ".join(models),
+            "alike": ", ".join(_similar(alike)) or "-",
+            "apart": ", ".join(f"{pair['model']} < {pair['other']}" for pair in apart) or "-",
+        }
 
 
 def _tiers_note(view: View) -> str:
@@ -75,7 +85,11 @@ def _tiers_note(view: View) -> str:
     ]
     listed = format_list(_similar(across), most=20) or "none"
     return (
-        view.text("Rule: {profile[tier_rule]}. Not distinguishable across tiers: ") + f"{listed}."
+        view.text(
+            "Rule: {profile[tier_rule]}. A tier is a chain: its ends may be distinguishable. Not "
+            "distinguishable across tiers: "
+        )
+        + f"{listed}."
     )
 
 
@@ -99,38 +113,9 @@ def _risk_over_prompts(view: View) -> Iterator[Labels]:
             yield {"model": model, "metric": metric, **shown}
 
 
-def posterior_and_bootstrap(path: str, bounds: str) -> str:
-    """Return columns of the posterior median and both intervals of a metric.
-
-    Args:
-        path: Posterior draws of the metric, ``group/variable``.
-        bounds: Its bootstrap interval.
-    """
-    level = "{" + path.partition("/")[0] + "[level]:.0%}"
-    return (
-        f"posterior median: {path} | median; lower {level}: {path} | posterior lower; "
-        f"upper {level}: {path} | posterior upper; "
-        f"bootstrap lower: {bounds} | lower; upper: {bounds} | upper"
-    )
-
-
-PROFILE_TABLES = section(
-    Chapter.PROFILE,
-    TableSpec(
-        name="posterior_and_bootstrap",
-        title="Tail risk: posterior and bootstrap interval",
-        needs=("posterior_profile", "posterior_predictive"),
-        rows=BY_RISK,
-        columns=(
-            "{model}",
-            posterior_and_bootstrap("posterior_profile/cvar", "profile_interval/cvar"),
-        ),
-        note="CVaR of cumulative log-risk; further left is safer. "
-        "{posterior_profile[interval_note]}",
-    ),
+PROFILE_TABLES = (
     TableSpec(
         name="profile",
-        after_run=True,
         title="Table 1: Risk profile by model, lowest tail risk first",
         rows=BY_RISK,
         columns=(
@@ -145,12 +130,14 @@ PROFILE_TABLES = section(
         name="tiers",
         title="Section 3.3: Risk tiers, and pairs that are not distinguishable",
         rows=_tiers,
-        columns=("{tier}; {models}; {cvar}: profile/cvar | ends; not distinguishable: {alike}",),
+        columns=(
+            "{tier}; {models}; {cvar}: profile/cvar | ends; not distinguishable: {alike}",
+            "distinguishable: {apart}",
+        ),
         note=_tiers_note,
     ),
     TableSpec(
         title="Tables 2-3: Harm by dimension",
-        after_run=True,
         rows=BY_RISK,
         columns=(
             "{model}",
@@ -164,7 +151,6 @@ PROFILE_TABLES = section(
     ),
     TableSpec(
         name="tail_shares",
-        after_run=True,
         title="Table 4: Tail attribution of compounded log-risk",
         rows=BY_RISK,
         columns=(
@@ -182,20 +168,18 @@ PROFILE_TABLES = section(
         columns=("{model}; of the answer to a prompt: {metric}; " + "; ".join(QUANTILES),),
         note="Joint safety: 1 less any-harm.",
     ),
-    needs=("profile",),
 )
 
 
 def _category_rows(view: View) -> Iterator[Labels]:
     """Models of each category of prompts, lowest tail risk first."""
     for category in view.coordinate("profile_category/category"):
-        place = view.select({"category": category})
-        for model in place.coordinate("profile_category/model", "profile_category/cvar"):
+        row = view.select({"category": category})
+        for model in row.coordinate("profile_category/model", "profile_category/cvar"):
             yield {"category": category, "model": model}
 
 
-SUBSET_TABLES = section(
-    Chapter.PROFILE,
+SUBSET_TABLES = (
     TableSpec(
         title="Risk profile by category of prompts",
         needs=("profile_category",),
@@ -220,5 +204,134 @@ SUBSET_TABLES = section(
         ),
         note="Low risk may be refusal; an answer is refused where the judges' mean refusal reaches "
         "the cut of the weights.",
+    ),
+)
+
+
+def _ranked(prefix: str, heading: str) -> Column:
+    """A CVaR with its rank in brackets."""
+    return Column(heading, f"{{judges/{prefix}_cvar}} ({{judges/{prefix}_rank:g}})")
+
+
+def _subsets_of_judges(view: View) -> Iterator[Labels]:
+    """All judges, then all but each."""
+    judges = view.group("judges")
+    count = judges.sizes["judge"]
+    yield {"left_out": "none", "count": count, "effective": judges["effective_judges"]}
+    for judge in view.coordinate("judges/judge_out"):
+        effective = judges["effective_judges_without"].sel(judge_out=judge)
+        yield {"left_out": judge, "count": count - 1, "effective": effective}
+
+
+def _independence_note(view: View) -> str:
+    """What the errors of judges are measured against."""
+    if view.group("judges").attrs["reference"]:
+        return view.text("From the correlation of errors against {judges[reference]}.")
+    return (
+        "From the correlation of deviations from the judges' mean. An error that all judges share "
+        "does not show, and two judges alone need a reference."
+    )
+
+
+JUDGE_TABLES = (
+    TableSpec(
+        title="Table 5: Dispersion of judges by dimension",
+        rows=labels_of("judges/dimension", order="judges/mad"),
+        columns=(
+            "{dimension}",
+            "cells: judges/mad_n | count",
+            "MAD mean: judges/mad | 4; MAD sd: judges/mad_sd | 4",
+        ),
+        note="Mean absolute deviation of the judges of a (model, prompt) from their mean, over the "
+        "cells with at least two judges.",
+    ),
+    TableSpec(
+        title="Table 6: Ranks by CVaR with a judge left out",
+        needs=("judges/lojo_tau",),
+        rows=labels_of("judges/judge_out"),
+        columns=(
+            "judge left out: {judge_out}",
+            Column("models", lambda row: str(row.group("judges").sizes["model"])),
+            "Kendall tau-b: judges/lojo_tau; p: judges/lojo_tau_p | p",
+        ),
+        note="Against the ranks by all judges.",
+    ),
+    TableSpec(
+        title="Table 6, each model: CVaR (rank) with a judge left out",
+        needs=("judges/lojo_tau",),
+        rows=BY_RISK,
+        columns=(
+            "{model}; all judges: profile/cvar",
+            over("judges/judge_out", _ranked("lojo", "without {judge_out}")),
+        ),
+    ),
+    TableSpec(
+        title="Table 7: Concordance of judges over prompts, summarised over models",
+        needs=("judges/lojo_tau",),
+        rows=labels_of("judges/dimension", "judges/pair"),
+        columns=(
+            "{dimension}; judges: {pair}",
+            "models: judges/concordance_models | count",
+            "mean tau-b: judges/concordance_mean; median: judges/concordance_median",
+            "sd: judges/concordance_sd",
+        ),
+        note="Kendall's tau-b; at least {judges[min_overlap]} prompts in common.",
+    ),
+    TableSpec(
+        title="Appendix C: CVaR (rank) under other ensembles of judges",
+        needs=("judges/ensemble_cvar",),
+        rows=labels_of("judges/model"),
+        columns=("{model}", over("judges/ensemble", _ranked("ensemble", "{ensemble}"))),
+    ),
+    TableSpec(
+        title="Appendix C, pairs: Two ensembles of judges compared",
+        needs=("judges/ensemble_cvar",),
+        rows=lambda view: pairs(view.coordinate("judges/ensemble"), "ensemble", "other_ensemble"),
+        columns=(
+            "{ensemble}; other: {other_ensemble}; judges/disjoint | yes_no",
+            "Kendall tau-b: judges/ensemble_kendall; Spearman rho: judges/ensemble_spearman",
+            "largest difference: judges/ensemble_difference | largest",
+        ),
+        note="Disjoint ensembles have no judge in common; differences are of CVaR, over models.",
+    ),
+    TableSpec(
+        title="Effective number of independent judges",
+        rows=_subsets_of_judges,
+        columns=("judge left out: {left_out}; judges: {count}; effective",),
+        note=_independence_note,
+    ),
+)
+
+
+# Correlations of pairs of dimensions over all prompts and over the tail.
+DEPENDENCE = {"all": "dimension_dependence_pair", "tail": "dimension_dependence_tail_pair"}
+
+
+def _dimension_rows(view: View) -> Iterator[Labels]:
+    """Every model over all prompts and over its tail."""
+    for model in view.coordinate("judges/model", "judges/dimension_dependence"):
+        for prompts, variable in DEPENDENCE.items():
+            yield {"model": model, "prompts": prompts, "variable": variable}
+
+
+TAIL_SLICE = "the tail slice is L >= VaR of the model."
+DIMENSION_TABLES = (
+    TableSpec(
+        title="Table 8: Dependence among harm dimensions",
+        rows=labels_of("judges/model", order="judges/dimension_dependence"),
+        columns=(
+            "{model}; all prompts: judges/dimension_dependence",
+            "tail slice: judges/dimension_dependence_tail",
+        ),
+        note=f"Mean Spearman's rho over pairs of dimensions; {TAIL_SLICE}",
+    ),
+    TableSpec(
+        title="Table 8, each pair: Dependence of two dimensions",
+        rows=_dimension_rows,
+        columns=(
+            "{model}; {prompts}",
+            over("judges/dimension_pair", "{dimension_pair}: judges/{variable}"),
+        ),
+        note=f"Spearman's rho; {TAIL_SLICE}",
     ),
 )

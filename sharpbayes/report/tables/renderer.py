@@ -1,22 +1,24 @@
-"""A table as terminal text, HTML, CSV, Markdown and LaTeX, one function a format."""
+"""A table as terminal text, CSV, Markdown and LaTeX, one function a format."""
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
+from typing import Literal
 
 from sharpbayes.errors import StorageError, printable
 from sharpbayes.report.tables.table import MINUS, Table
 
-# Characters between two columns and around a grid; a first column is folded to FIRST and a text to
-# TEXT characters.
-GAP, EDGES, FIRST, TEXT = 2, 2, 32, 28
+# Characters between two columns; texts of up to TEXT characters are not broken.
+GAP, TEXT = 2, 28
+# Takes the place of a label that stands on a line of its own; no printable text has it.
+OWN_LINE = "\ue000"
 # What spreadsheets take as the start of a formula, and cells that only hold numbers.
 FORMULA = re.compile(r"\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]|[\t\r]")
-NUMBERS = re.compile(r"(?:[-+0-9.,%()\[\] \u2212]|(?<= )to(?= ))*(?:[eE][-+]?[0-9]+)?")
+NUMBERS = re.compile(r"(?:[-+0-9.,%()\[\] \u2212]|(?<= )to(?= ))*(?:[eE][-+\u2212]?[0-9]+)?")
+ANY_DIGIT = re.compile(r"[0-9]")
 # A Markdown file may hold HTML: what would open a tag is written as an entity.
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 LATEX = {character: f"\\{character}" for character in "{}&%$#_"} | {
@@ -28,6 +30,8 @@ LATEX = {character: f"\\{character}" for character in "{}&%$#_"} | {
     "|": r"\textbar{}",
     MINUS: "$-$",
 }
+# Letters of the name of a file; a label of the data in it may be of any length.
+MOST_LETTERS = 120
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -37,8 +41,8 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     """
     formats = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
     texts = {
-        folder / f"{slug(table.title)}{suffix}": render(table)
-        for table in tables
+        folder / f"{name}{suffix}": render(table)
+        for name, table in zip(_file_names(tables), tables, strict=True)
         for suffix, render in formats.items()
     }
     try:
@@ -48,6 +52,16 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     except OSError as error:
         raise StorageError(f"{folder}: cannot write tables: {error.strerror or error}") from error
     return list(texts)
+
+
+def _file_names(tables: Sequence[Table]) -> list[str]:
+    """The name of each table as a file, short enough for any file system, and no two the same."""
+    names: list[str] = []
+    for table in tables:
+        name = slug(table.title)[:MOST_LETTERS] or "table"
+        taken = sum(other.partition("~")[0] == name for other in names)
+        names.append(f"{name}~{taken + 1}" if taken else name)
+    return names
 
 
 def slug(title: str) -> str:
@@ -60,8 +74,8 @@ def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", padded.lower()).strip("-")
 
 
-def _note(table: Table) -> str:
-    """The note with the source in the paper."""
+def full_note(table: Table) -> str:
+    """Return the note of a table with its source in the paper."""
     return f"{table.note} After {table.source}.".strip() if table.source else table.note
 
 
@@ -94,6 +108,24 @@ def csv_cell(text: str) -> str:
     return f"'{text}" if FORMULA.match(text) else text
 
 
+def numeric_columns(table: Table) -> list[bool]:
+    """Return which columns hold numbers, which every format aligns right; texts are left.
+
+    The first column names the rows.
+
+    >>> rows = (("a", "−0.5 (−1 to 0) *", "b", "-"), ("c", "<1e-300", "d", "2"))
+    >>> numeric_columns(Table("T", ("model", "mean", "metric", "n"), rows))
+    [False, True, False, True]
+    """
+    columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
+    numeric = [
+        all(NUMBERS.fullmatch(cell.lstrip("<>").removesuffix(" *")) for cell in cells)
+        and any(map(ANY_DIGIT.search, cells))
+        for cells in columns
+    ]
+    return [False, *numeric[1:]]
+
+
 def as_markdown(table: Table) -> str:
     r"""Return a heading, a table with numbers to the right, and the note.
 
@@ -107,9 +139,13 @@ def as_markdown(table: Table) -> str:
     Lower is safer.
     <BLANKLINE>
     """
-    rule = " | ".join([":--", *["--:"] * (len(table.header) - 1)])
+    rule = " | ".join("--:" if numeric else ":--" for numeric in numeric_columns(table))
     lines = [_markdown_row(table.header), f"| {rule} |", *map(_markdown_row, table.rows)]
-    parts = [f"## {_markdown_text(table.title)}", "\n".join(lines), _markdown_text(_note(table))]
+    parts = [
+        f"## {_markdown_text(table.title)}",
+        "\n".join(lines),
+        _markdown_text(full_note(table)),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -139,9 +175,9 @@ def as_latex(table: Table) -> str:
     \end{table}
     <BLANKLINE>
     """
-    note = _note(table)
+    note = full_note(table)
     caption = escape_latex(f"{table.title}. {note}" if note else table.title)
-    columns = "l" + "r" * (len(table.header) - 1)
+    columns = "".join("r" if numeric else "l" for numeric in numeric_columns(table))
     lines = [
         r"\begin{table}",
         rf"\caption{{{caption}}}",
@@ -173,46 +209,37 @@ def _latex_row(row: tuple[str, ...]) -> str:
     return ("{}" if text.startswith(("[", "*")) else "") + text + r" \\"
 
 
-def as_html(table: Table, *, anchor: str = "", most_rows: int | None = None) -> str:
-    """Return a table with its caption and note, every text escaped.
+def tables_as_text(tables: Iterable[Table], *, width: int) -> str:
+    """Return tables for a terminal; a note that repeats an earlier one is left out, its mark not.
 
-    A table with an anchor, a name that links lead to, scrolls by itself on a page.
-
-    >>> html = as_html(Table("T", ("a", "b"), (("<x>", "1"),)))
-    >>> html.removeprefix("<table><caption>T</caption>")
-    '<thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody><tr>\
-<th scope="row">&lt;x&gt;</th><td class="whole">1</td></tr></tbody></table>'
-    >>> html.startswith("<table><caption>T</caption>")
-    True
+    >>> one = Table("A", ("model", "n"), (("x", "1"),), "Lower is safer.")
+    >>> print(tables_as_text([one, replace(one, title="B")], width=30), end="")
+    A
+    model  n
+    ────────
+    x      1
+    Lower is safer.
+    <BLANKLINE>
+    B
+    model  n
+    ────────
+    x      1
+    <BLANKLINE>
     """
-    name = f' id="{escape(anchor)}"' if anchor else ""
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.header)
-    body = "".join(map(_html_row, table.rows[:most_rows]))
-    empty = f'<tr><td colspan="{len(table.header)}">None.</td></tr>'
-    text = (
-        f"<table><caption{name}>{escape(table.title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body or empty}</tbody></table>"
-    )
-    if anchor:
-        region = f'<div class="wide" role="region" tabindex="0" aria-labelledby="{escape(anchor)}">'
-        text = f"{region}{text}</div>"
-    hidden = len(table.rows) - len(table.rows[:most_rows])
-    more = f" {hidden} more rows are in the files that sharpbayes report --tables writes."
-    note = _note(table) + more * (hidden > 0)
-    return text + (f'<p class="note">{escape(note.strip())}</p>' if note else "")
-
-
-def _html_row(row: tuple[str, ...]) -> str:
-    """One row; short cells are not broken."""
-    whole = ("", ' class="whole"')
-    cells = (f"<td{whole[len(cell) < FIRST]}>{escape(cell)}</td>" for cell in row[1:])
-    return f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>'
+    notes: set[str] = set()
+    texts = []
+    for table in tables:
+        repeated = replace(table, note=table.mark) if table.note in notes else table
+        texts.append(as_text(repeated, width=width))
+        notes.add(table.note)
+    return "".join(texts)
 
 
 def as_text(table: Table, *, width: int) -> str:
     """Return a table for a terminal, in parts with the first column each where it is too wide.
 
-    No character steers the terminal.
+    A label of the first column is never broken: a long one stands on a line of its own. No
+    character steers the terminal.
     """
     harmless = replace(
         table,
@@ -225,65 +252,99 @@ def as_text(table: Table, *, width: int) -> str:
 
 
 def _grid(table: Table, width: int) -> str:
-    """One part: title, grid and note."""
-    from rich.box import SIMPLE  # noqa: PLC0415 - slow to load
+    """One part: title, grid, note and an empty line."""
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load
     from rich.console import Console  # noqa: PLC0415 - slow to load
     from rich.table import Table as Grid  # noqa: PLC0415 - slow to load
     from rich.text import Text  # noqa: PLC0415 - slow to load
 
-    grid = Grid(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
-    for position, cells in enumerate(zip(table.header, *table.rows, strict=True)):
-        # Only long texts are folded to make room, never a number or an interval.
-        no_wrap = position > 0 and max(map(len, cells)) <= TEXT
-        grid.add_column(
-            Text(cells[0]),
-            justify="right" if position else "left",
-            overflow="fold",
-            no_wrap=no_wrap,
-        )
+    label_width = _label_width(table, width)
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading, cells, is_number in zip(
+        table.header, _columns(table), numeric_columns(table), strict=True
+    ):
+        # Only long texts are broken to make room, never a number or an interval.
+        whole = is_number or max(map(len, cells)) <= TEXT
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        grid.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
+    grid.columns[0].width, grid.columns[0].no_wrap = label_width, True
+    long_labels = []
     for row in table.rows:
-        grid.add_row(*map(Text, row))
+        if len(row[0]) > label_width:
+            long_labels.append(row[0])
+        label = row[0] if len(row[0]) <= label_width else OWN_LINE
+        grid.add_row(*map(Text, (label, *row[1:])))
     text = io.StringIO()
     console = Console(file=text, width=width, highlight=False, color_system=None)
     console.print(Text(table.title))
     console.print(grid)
     if table.note:
-        console.print(Text(f"{table.note}\n"))
-    return text.getvalue()
+        console.print(Text(table.note))
+    labels = iter(long_labels)
+    lines = re.sub(OWN_LINE, lambda _: f"{next(labels)}\n ", text.getvalue()).splitlines()
+    return "\n".join(line.rstrip() for line in (*lines, "", ""))
 
 
 def split_columns(table: Table, *, width: int) -> Iterator[Table]:
     """Split the columns of a table so that no cell is broken, as far as that can be.
 
-    The first part has the title and the last the note.
+    The columns that tell rows apart are in every part. The first part has the title and the last
+    the note.
 
     >>> wide = Table("T", ("model", "a", "b"), (("x", "1" * 9, "2" * 9),), "Note.")
     >>> [(part.title, part.header, part.note) for part in split_columns(wide, width=20)]
     [('T', ('model', 'a'), ''), ('T (continued)', ('model', 'b'), 'Note.')]
     """
-    parts = list(_columns_of_parts(table, width))
+    keys = _count_keys(table)
+    parts = list(_columns_of_parts(table, keys, width))
     for position, columns in enumerate(parts):
+        shown = (*range(keys), *columns)
         yield replace(
             table,
             title=table.title if position == 0 else f"{table.title} (continued)",
-            header=tuple(table.header[column] for column in (0, *columns)),
-            rows=tuple(tuple(row[column] for column in (0, *columns)) for row in table.rows),
+            header=tuple(table.header[column] for column in shown),
+            rows=tuple(tuple(row[column] for column in shown) for row in table.rows),
             note=table.note if position == len(parts) - 1 else "",
         )
 
 
-def _columns_of_parts(table: Table, width: int) -> Iterator[list[int]]:
-    """Columns after the first that fit on a line together, at least one a part."""
-    cells = list(zip(table.header, *table.rows, strict=True))
-    widths = [max(map(_needed_width, column)) for column in cells]
-    first = min(max(map(len, cells[0])), FIRST) + EDGES
+def _count_keys(table: Table) -> int:
+    """Number of first columns that tell rows apart, texts alone."""
+    texts = [*numeric_columns(table), True].index(True, 1)
+    differ = (n for n in range(1, texts) if len({row[:n] for row in table.rows}) == len(table.rows))
+    return next(differ, 1)
+
+
+def _columns_of_parts(table: Table, keys: int, width: int) -> Iterator[list[int]]:
+    """Columns after the keys that fit on a line together, at least one a part."""
+    widths = _needed_widths(table)
+    first = len(table.header[0])
+    if first + sum(widths[1:]) > width:  # a part has room for labels
+        first = max(first, min(max(map(len, _columns(table)[0])), 2 * width // 5))
+    first += sum(widths[1:keys])
     part: list[int] = []
-    for column in range(1, len(widths)):
-        if part and first + sum(widths[c] + GAP for c in (*part, column)) > width:
+    for column in range(keys, len(widths)):
+        if part and first + sum(widths[c] for c in (*part, column)) > width:
             yield part
             part = []
         part.append(column)
     yield part
+
+
+def _columns(table: Table) -> list[tuple[str, ...]]:
+    """The cells of every column with its heading."""
+    return list(zip(table.header, *table.rows, strict=True))
+
+
+def _label_width(table: Table, width: int) -> int:
+    """Characters of the first column: all that its labels need, or what the others leave."""
+    longest, room = max(map(len, _columns(table)[0])), width - sum(_needed_widths(table)[1:])
+    return min(longest, max(room, len(table.header[0])))
+
+
+def _needed_widths(table: Table) -> list[int]:
+    """Characters that each column needs with the gap before it."""
+    return [GAP + max(map(_needed_width, cells)) for cells in _columns(table)]
 
 
 def _needed_width(cell: str) -> int:

@@ -9,8 +9,10 @@ MINUS = "\u2212"
 class Chapter(StrEnum):
     """The chapters of the page, in their order."""
 
+    ANSWER = "The answer in numbers"
     DECISION = "Decision"
     PROFILE = "Risk profile"
+    WORST_PROMPTS = "Worst prompts"
     JUDGES = "Judges"
     JUDGE_BIAS = "Judges against people"
     DIMENSIONS = "How dimensions move together"

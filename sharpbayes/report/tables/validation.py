@@ -1,22 +1,19 @@
 """Tables 9 to 20 of the SHARP paper: does the order of the models hold; subsets of prompts."""
 
 from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 
-from sharpbayes.report.tables.declaration import (
-    Column,
-    Labels,
-    TableSpec,
-    View,
-    fixed,
-    labels_of,
-    over,
-    section,
-)
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.panel import BY_RISK, not_separable, pairs, pairs_where
-from sharpbayes.report.tables.table import Chapter
+from sharpbayes.report.tables.panel import (
+    BY_RISK,
+    models_by_risk,
+    not_separable,
+    pairs,
+    pairs_where,
+)
 
 # Models of Table 10 at either end, and pairs of Table 17.
 EXTREMES, AMBIGUOUS = 5, 10
@@ -34,12 +31,12 @@ def _extremes(view: View) -> Iterator[Labels]:
     """The safest and the riskiest models at each temperature."""
     for end, part in (("safest", slice(EXTREMES)), ("riskiest", slice(-EXTREMES, None))):
         for temperature in view.coordinate("validation/temperature"):
-            at = {"end": end, "temperature": temperature}
-            cvar = view.select(at)["validation/temperature_cvar"]
-            known = view.group("validation")["temperature_mean"].sel(temperature=temperature)
-            ordered = cvar[(cvar.notnull() & known.notnull()).to_numpy()]
-            for model in ordered.sortby(ordered)["model"].to_numpy()[part]:
-                yield {**at, "model": model}
+            labels = {"end": end, "temperature": temperature}
+            row = view.select(labels)
+            measured = row["validation/temperature_mean"].notnull()
+            cvar = row["validation/temperature_cvar"].where(measured).dropna("model")
+            for model in cvar.sortby(cvar)["model"].to_numpy()[part]:
+                yield {**labels, "model": model}
 
 
 def _flips(view: View) -> list[Labels]:
@@ -60,26 +57,24 @@ def _both(heading: str, variable: str, rank: bool = False) -> Column:  # noqa: F
     return Column(heading, cell)
 
 
-def _ambiguous(view: View) -> tuple[list[Labels], int]:
-    """Pairs of models that are not separable, the closest first, and the number of all pairs."""
-    cvar = view.group("profile")["cvar"].dropna("model").to_series()
-    models = [model for model in view.coordinate("profile/model", "profile/cvar") if model in cvar]
+def _ambiguous(view: View) -> list[Labels]:
+    """Pairs of models that are not separable, the closest first."""
+    cvar = view.group("profile")["cvar"].to_series()
     gaps: list[Labels] = [
         {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
-        for pair in not_separable(view, models)
+        for pair in not_separable(view, models_by_risk(view))
     ]
-    closest = sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
-    return closest, len(pairs(models))
+    return sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
 
 
 def _ambiguous_note(view: View) -> str:
     """How many pairs are separable."""
-    alike, count = _ambiguous(view)
+    count = comb(len(models_by_risk(view)), 2)
     share = float(view["profile_interval/separable_share"])
     percent = "" if np.isnan(share) else f" ({100 * share:.1f}%)"
-    return (
-        f"{count - len(alike)} of {count} pairs are separable{percent}: their paired interval "
-        f"excludes 0. The {len(alike[:AMBIGUOUS])} closest of the others are shown."
+    return view.text(
+        f"{count - view.labels['count']} of {count} pairs are separable{percent}: their paired "
+        "interval excludes 0. The {shown} closest of the others are shown."
     )
 
 
@@ -100,21 +95,27 @@ def _friedman(view: View) -> Iterator[Labels]:
     return ({"quantity": name, "value": row.text(value)} for name, value in FRIEDMAN.items())
 
 
-def _wilcoxon(view: View) -> tuple[list[Labels], int]:
-    """Pairs that the tests do not distinguish, largest p first, and the number of tested pairs."""
-    p = view["validation/wilcoxon_p_holm"]
-    tested = [
-        (float(p.sel(pair)), pair["model"], pair["other"]) for pair in pairs_where(p.notnull())
+def _every_pair(view: View) -> list[Labels]:
+    """Every pair of models, the safer first, with the difference of CVaR."""
+    cvar = view.group("profile")["cvar"].to_series()
+    return [
+        {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
+        for pair in pairs(models_by_risk(view))
     ]
-    alike = sorted((pair for pair in tested if pair[0] > p.attrs["familywise"]), reverse=True)
-    return [{"model": a, "other": b} for _, a, b in alike], len(tested)
+
+
+def _not_different(view: View) -> list[Labels]:
+    """Pairs that the tests do not distinguish, largest p first."""
+    p = view["validation/wilcoxon_p_holm"]
+    alike = pairs_where(p > p.attrs["familywise"])
+    return sorted(alike, key=lambda pair: (float(p.sel(pair)), *pair.values()), reverse=True)
 
 
 def _wilcoxon_note(view: View) -> str:
     """How many pairs differ, and how the tests were made."""
-    alike, tested = _wilcoxon(view)
+    tested = len(pairs_where(view["validation/wilcoxon_p_holm"].notnull()))
     return view.text(
-        f"{tested - len(alike)} of {tested} pairs differ at a familywise "
+        f"{tested - view.labels['count']} of {tested} pairs differ at a familywise "
         "{validation[familywise]:g}, two-sided, Holm over all pairs; zero differences: "
         "{validation[zero_method]}."
     )
@@ -146,8 +147,7 @@ def _agreement(what: str) -> str:
     )
 
 
-VALIDATION_TABLES = section(
-    Chapter.VALIDATION,
+TABLES = (
     TableSpec(
         title="Table 9: Ranks by CVaR across temperatures",
         rows=labels_of("validation/temperature"),
@@ -179,7 +179,7 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 13: Rank correlations between aggregates",
-        rows=fixed(*pairs(list(RANKED), "aggregate", "other_aggregate")),
+        rows=pairs(list(RANKED), "aggregate", "other_aggregate"),
         columns=(
             Column("aggregate", lambda row: AGGREGATES[row.labels["aggregate"]]),
             Column("other", lambda row: AGGREGATES[row.labels["other_aggregate"]]),
@@ -187,6 +187,7 @@ VALIDATION_TABLES = section(
             "Kendall tau-b: validation/aggregate_kendall",
             "p of rho: validation/aggregate_spearman_p | p",
         ),
+        note="With up to 9 models p is exact: the share of all orders with a rho as far from 0.",
     ),
     TableSpec(
         title="Table 14: Decision flips, similar by the mean and different by the tail",
@@ -199,20 +200,16 @@ VALIDATION_TABLES = section(
             _both("rank by CVaR", "cvar", rank=True),
             "validation/order_reversed | yes_no",
         ),
-        note=lambda view: view.text(
-            "Means differ by at most {validation[max_mean_gap]:g}, CVaR by at least "
-            f"{{validation[min_tail_gap]:g}}. {len(_flips(view))} found."
-        ),
+        note="Means differ by at most {validation[max_mean_gap]:g}, CVaR by at least "
+        "{validation[min_tail_gap]:g}. {count} found.",
     ),
     TableSpec(
         title="Table 15: Risk profile with paired bootstrap intervals",
-        needs=("validation", "profile_interval_bca"),
+        needs=("validation", "profile_interval"),
         rows=BY_RISK,
         columns=(
-            "{model}; profile/mean; percentile: profile_interval/mean | interval",
-            "BCa: profile_interval_bca/mean | interval; {cvar}: profile/cvar",
-            "percentile: profile_interval/cvar | interval",
-            "BCa: profile_interval_bca/cvar | interval",
+            "{model}; profile/mean; interval: profile_interval/mean | interval",
+            "{cvar}: profile/cvar; interval: profile_interval/cvar | interval",
         ),
         note="{profile_interval[interval_note]}",
     ),
@@ -238,7 +235,8 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Table 17: Most ambiguous pairs of models",
-        rows=lambda view: _ambiguous(view)[0][:AMBIGUOUS],
+        rows=_ambiguous,
+        most=AMBIGUOUS,
         columns=(
             "{model}; {other}",
             "difference of CVaR: gap",
@@ -259,12 +257,26 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Section H.2: Pairs that signed-rank tests do not distinguish",
-        rows=lambda view: _wilcoxon(view)[0],
+        rows=_not_different,
         columns=(
             "{model}; {other}; p: validation/wilcoxon_p | p",
             "p, Holm: validation/wilcoxon_p_holm | p",
         ),
         note=_wilcoxon_note,
+    ),
+    TableSpec(
+        name="pairs_of_models",
+        title="Section H, every pair: Differences of CVaR and signed-rank tests",
+        condition=lambda view: len(models_by_risk(view)) > 1,
+        rows=_every_pair,
+        columns=(
+            "{model}; {other}; difference of CVaR: gap",
+            "interval: profile_interval/cvar_difference | interval",
+            "separable: profile_interval/separable | yes_no",
+            "p: validation/wilcoxon_p | p; p, Holm: validation/wilcoxon_p_holm | p",
+        ),
+        note="First model less second. Separable: by the study's rule for pairs; the interval is "
+        "of the pair by itself. p: signed-rank tests over prompts, Holm over all pairs.",
     ),
     TableSpec(
         title="Table 20: Two-way decomposition of log-risk",
@@ -277,9 +289,8 @@ VALIDATION_TABLES = section(
     ),
     TableSpec(
         title="Section H.3: Mixed models with a prompt intercept",
-        rows=fixed(*({"variable": name, "quantity": text} for name, text in MIXED.items())),
+        rows=[{"variable": name, "quantity": text} for name, text in MIXED.items()],
         columns=("{quantity}; value: validation/{variable} | 4",),
         note=_mixed_note,
     ),
-    needs=("validation",),
 )

@@ -9,8 +9,7 @@ from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density
-from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import parameter_layout
+from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.predict.categories import LAWS
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
 from tests.bayes.kernel.test_kernel import graph_values, kept_at

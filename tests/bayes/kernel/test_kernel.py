@@ -16,8 +16,7 @@ from sharpbayes.bayes.graph import verification
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density, verify_kernel
 from sharpbayes.bayes.kernel.density import constrain, density
-from sharpbayes.bayes.kernel.initial_points import initial_point
-from sharpbayes.bayes.kernel.layout import parameter_layout
+from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import OTHER_SOURCES, logp_code, pack
 from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings
@@ -301,6 +300,7 @@ def test_a_plan_of_other_sources_is_refused(rng):
     assert call(flat.size, *held, user.ctypes.data) == OTHER_SOURCES
 
 
+@pytest.mark.slow
 def test_no_index_leaves_its_array(tmp_path):
     """The whole kernel under numba's check of bounds, in a process of its own."""
     code = (

@@ -7,8 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 
+from sharpbayes.data.crowd import read_crowd
 from sharpbayes.data.panel import read_panel
 from sharpbayes.data.readers.formats import read_table
+from tests.data.tables import ROWS, WIDE, crowd, error_text, panel
 from tests.panels import files_of, frame
 
 COLUMNS = {
@@ -55,3 +57,17 @@ def test_a_panel_in_parquet_is_the_panel_in_csv(tmp_path, files):
     assert one.attrs["ratings"] == int((one["score"] >= 0).sum())
     assert one.attrs["missing"] == int(np.isnan(table["bias_a"].astype(float)).sum())
     assert one.attrs["absent"] == 3 * (108 - len(table))
+
+
+@pytest.mark.parametrize("layout", ["panel", "crowd"])
+def test_a_column_of_records_is_no_label(tmp_path, layout):
+    table = WIDE if layout == "panel" else ROWS
+    name, role = ("m", "model") if layout == "panel" else ("g", "column g")
+    records = [{"name": text, "size": 7} for text in table[name]]
+    table.assign(**{name: records}).to_parquet(tmp_path / "t.parquet")
+    spec, read = (panel, read_panel) if layout == "panel" else (crowd, read_crowd)
+    message = error_text(lambda: read(spec(data="t.parquet"), tmp_path), tmp_path)
+    assert message == (
+        f"t.parquet: {name}: {role} needs a column of texts or numbers, "
+        "a cell here is struct<name: string, size: int64>"
+    )

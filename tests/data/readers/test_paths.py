@@ -36,7 +36,8 @@ def test_a_table_by_partition_is_that_of_one_file(tmp_path, whole, compact):
     (tmp_path / "parts" / ".hidden.parquet").write_text("not a table")
     one = read_table(tmp_path, "one.parquet", compact=compact)
     parts = read_table(tmp_path, "parts", compact=compact)[list(one.columns)]
-    pd.testing.assert_frame_equal(one.astype(str), parts.astype(str))
+    same = [table.astype(str).reset_index(drop=True) for table in (one, parts)]
+    pd.testing.assert_frame_equal(*same)
     assert not compact or all(str(kind) == "category" for kind in parts.dtypes)
 
 

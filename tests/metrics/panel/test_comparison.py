@@ -7,6 +7,7 @@ import xarray as xr
 from sharpbayes.metrics.panel.comparison import (
     admissible,
     cvar_difference,
+    joint_margin,
     policy_score,
     separable,
     tiers,
@@ -115,3 +116,48 @@ def test_tiers_of_every_draw_and_the_order_of_models_changes_nothing():
     order = ["c", "a", "d", "b"]
     shuffled = tiers(cvar.sel(model=order), interval.sel(model=order, other=order))
     xr.testing.assert_equal(found, shuffled.sel(model=MODELS))
+
+
+def joint_of(resampled, observed, freedom=np.inf, level=0.95):
+    models = len(observed)
+    return joint_margin(
+        xr.DataArray(resampled, dims=("replicate", "model")),
+        xr.DataArray(observed, dims="model"),
+        level=level,
+        freedom=xr.DataArray(np.full((models, models), freedom), dims=("model", "other")),
+    )
+
+
+def test_the_joint_margin_holds_all_pairs_at_once():
+    rng = np.random.default_rng(3)
+    resampled = rng.normal(0, 1, (4000, 6))
+    joint = joint_of(resampled, np.zeros(6))
+    deviation = np.abs(resampled[:, :, None] - resampled[:, None, :])
+    inside = (deviation <= np.nan_to_num(joint["margin"].values, nan=np.inf)).all((1, 2))
+    assert inside.mean() == pytest.approx(0.95, abs=1e-3)
+
+
+def test_an_adjusted_p_value_is_below_a_twentieth_where_the_margin_is_passed():
+    rng = np.random.default_rng(4)
+    observed = np.array([0.0, 0.4, 1.0, 5.0])
+    joint = joint_of(observed + rng.normal(0, 0.5, (999, 4)), observed)
+    separated = np.abs(observed[:, None] - observed) > joint["margin"].values
+    np.testing.assert_array_equal(joint["p"].values <= 0.05, separated)
+    assert separated[0, 3]
+    assert not separated[0, 1]
+
+
+def test_few_tail_prompts_widen_the_joint_margin():
+    rng = np.random.default_rng(5)
+    resampled, observed = rng.normal(0, 1, (2000, 3)), np.zeros(3)
+    few, many = (joint_of(resampled, observed, k)["margin"][0, 1] for k in (5.0, 45.0))
+    assert float(few) > 1.3 * float(many)
+
+
+def test_identical_models_are_not_separable_and_constant_ones_are():
+    resampled = np.column_stack([np.tile([1.0, 2.0], 50)] * 2 + [np.full(100, 9.0)] * 2)
+    resampled[:, 3] = 1.0
+    joint = joint_of(resampled, np.array([1.5, 1.5, 9.0, 1.0]))
+    assert joint["p"][0, 1] == 1.0
+    assert joint["p"][2, 3] == pytest.approx(1 / 101)
+    assert np.isnan(joint["p"].values.diagonal()).all()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.stats import kendalltau, rankdata, spearmanr
+from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
 from sharpbayes.metrics.panel.ranking import (
     AGGREGATES,
@@ -19,7 +19,7 @@ def row(*values):
 @pytest.mark.parametrize("steps", [None, 3])
 def test_agreement_is_scipys(steps):
     rng = np.random.default_rng(1)
-    x, y = rng.random((4, 9)), rng.random(9)
+    x, y = rng.random((4, 12)), rng.random(12)
     if steps:
         x, y = np.round(x * steps), np.round(y * steps)
     found = rank_agreement(xr.DataArray(x, dims=("alpha", "model")), row(*y))
@@ -30,6 +30,33 @@ def test_agreement_is_scipys(steps):
         np.testing.assert_allclose(got["kendall_p"], tau.pvalue)
         np.testing.assert_allclose(got["spearman"], rho.statistic)
         np.testing.assert_allclose(got["spearman_p"], rho.pvalue)
+
+
+@pytest.mark.parametrize("models", [3, 4, 7])
+@pytest.mark.parametrize("steps", [None, 2])
+def test_p_of_few_models_is_exact(models, steps):
+    rng = np.random.default_rng(models)
+    x, y = rng.random((2, models))
+    if steps:
+        x, y = np.round(x * steps), np.round(y * steps)
+    found = rank_agreement(row(*x), row(*y))
+    for name, function in (("kendall", kendalltau), ("spearman", spearmanr)):
+        exact = permutation_test(
+            (x,),
+            lambda z, function=function: abs(function(z, y).statistic),
+            permutation_type="pairings",
+            alternative="greater",
+            n_resamples=np.inf,
+        )
+        assert float(found[f"{name}_p"]) == pytest.approx(exact.pvalue), name
+
+
+def test_equal_orders_of_few_models_have_no_p_of_1e_300():
+    for models, p in ((2, 1.0), (4, 2 / 24), (9, 2 / 362_880), (11, 2 / 39_916_800)):
+        order = row(*range(models))
+        found = rank_agreement(order, order)
+        assert float(found["spearman_p"]) == pytest.approx(p), models
+        assert float(found["kendall_p"]) == pytest.approx(p), models
 
 
 def test_models_without_a_value_are_left_out():

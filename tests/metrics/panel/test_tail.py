@@ -10,6 +10,7 @@ from sharpbayes.metrics.panel.tail import (
     conditional_value_at_risk,
     log_risk_tail,
     unit_weights,
+    upper_tail,
     value_at_risk,
 )
 
@@ -228,3 +229,34 @@ def test_weights_of_other_prompts_are_refused():
     weights = xr.DataArray([1.0, 2.0], {"prompt": ["b", "a"]})
     with pytest.raises(xr.AlignmentError, match="prompt"):
         value_at_risk(x, alpha=0.5, weights=weights)
+
+
+@pytest.mark.parametrize("estimator", ["inclusive", "rockafellar-uryasev"])
+def test_the_standard_error_of_a_tail_is_near_its_jackknife(estimator):
+    x = xr.DataArray(np.random.default_rng(4).gamma(2.0, 1.0, 400), dims="prompt")
+    options = {"alpha": 0.9, "estimator": estimator}
+    error = float(upper_tail(x, errors=True, **options).error)
+    left_out = np.array(
+        [upper_tail(x.drop_isel(prompt=i), **options).mean.item() for i in range(400)]
+    )
+    assert error == pytest.approx(np.sqrt(399 * left_out.var()), rel=0.1)
+
+
+def test_a_resample_has_the_error_of_its_repeated_values():
+    rng = np.random.default_rng(5)
+    x = xr.DataArray(rng.gamma(2.0, 1.0, 50), dims="prompt")
+    counts = rng.multinomial(50, np.full(50, 1 / 50))
+    weights = xr.DataArray(counts.astype(np.uint16)[None], dims=("replicate", "prompt"))
+    options = {"alpha": 0.8, "estimator": "inclusive", "errors": True}
+    repeated = upper_tail(x.isel(prompt=np.repeat(np.arange(50), counts)), **options)
+    resampled = upper_tail(x, weights=weights, **options)
+    np.testing.assert_allclose(resampled.error, repeated.error, rtol=1e-12)
+
+
+def test_equal_answers_to_a_prompt_leave_its_error_as_it_is():
+    x = xr.DataArray(np.random.default_rng(6).gamma(2.0, 1.0, 60), dims="prompt")
+    options = {"alpha": 0.8, "estimator": "inclusive", "errors": True}
+    once = upper_tail(x, **options).error
+    repeated = xr.concat([x, x, x], "sample").transpose("prompt", "sample")
+    three = upper_tail(repeated, dim=("prompt", "sample"), **options).error
+    np.testing.assert_allclose(three, once, rtol=1e-12)

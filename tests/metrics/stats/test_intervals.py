@@ -2,10 +2,16 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.stats import bootstrap as scipy_bootstrap
+from scipy.stats import norm, t
 
 from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.stats import resampling
-from sharpbayes.metrics.stats.intervals import bca_interval
+from sharpbayes.metrics.stats.intervals import (
+    bca_interval,
+    percentile_interval,
+    studentized_interval,
+    symmetric_interval,
+)
 from sharpbayes.metrics.stats.resampling import jackknife, nested_bootstrap_counts
 
 X = xr.DataArray(np.random.default_rng(1).gamma(0.5, 2.0, 60), dims="prompt")
@@ -88,3 +94,62 @@ def test_streams_of_generations_do_not_depend_on_blocks():
     whole = nested_bootstrap_counts(counts, samples, seed=1)
     rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), samples, seed=1)
     xr.testing.assert_identical(whole.isel(replicate=slice(4, None)), rest)
+
+
+def bootstrap_of_a_mean(x, replicates=2000, seed=5):
+    """Means and their standard errors, observed and resampled."""
+    rng = np.random.default_rng(seed)
+    drawn = x[rng.integers(0, len(x), (replicates, len(x)))]
+    root = np.sqrt(len(x))
+    resampled = (drawn.mean(-1), drawn.std(-1) / root)
+    return [xr.DataArray(values, dims="replicate") for values in resampled]
+
+
+def test_studentized_bounds_are_worked_out_by_hand():
+    x = X.values
+    means, errors = bootstrap_of_a_mean(x)
+    error = xr.DataArray(x.std() / np.sqrt(len(x)))
+    interval = studentized_interval(means, X.mean(), errors, error, level=0.9)
+    pivot = np.quantile((means.values - x.mean()) / errors.values, [0.95, 0.05])
+    width = max(float(error), means.values.std(ddof=1))
+    lower, upper = x.mean() - pivot * width
+    percentile = np.quantile(means.values, [0.05, 0.95])
+    np.testing.assert_allclose(
+        interval, [min(lower, percentile[0]), max(upper, percentile[1])], rtol=1e-12
+    )
+    assert interval["bound"].values.tolist() == ["lower", "upper"]
+
+
+def test_a_skewed_mean_reaches_farther_up_than_its_percentiles():
+    means, errors = bootstrap_of_a_mean(X.values)
+    interval = studentized_interval(means, X.mean(), errors, errors.mean(), level=0.95)
+    assert float(interval[1]) > np.quantile(means.values, 0.975) + 0.1
+
+
+def test_resamples_without_errors_have_their_percentile_interval():
+    means, errors = bootstrap_of_a_mean(X.values)
+    none = xr.zeros_like(errors)
+    interval = studentized_interval(means, X.mean(), none, none[0], level=0.95)
+    np.testing.assert_array_equal(interval, percentile_interval(means, level=0.95))
+
+
+def test_missing_resamples_are_left_out_of_studentized_bounds():
+    means, errors = bootstrap_of_a_mean(X.values)
+    some = xr.concat([means, means * np.nan], "replicate")
+    doubled = xr.concat([errors, errors], "replicate")
+    options = {"level": 0.95}
+    interval = studentized_interval(some, X.mean(), doubled, errors[0], **options)
+    wanted = studentized_interval(means, X.mean(), errors, errors[0], **options)
+    np.testing.assert_allclose(interval, wanted)
+
+
+def test_a_symmetric_interval_is_wider_where_few_units_carry_it():
+    means, _ = bootstrap_of_a_mean(X.values)
+    bounds = {
+        k: symmetric_interval(means, X.mean(), level=0.95, freedom=k) for k in (3.0, 60.0, np.inf)
+    }
+    for interval in bounds.values():
+        np.testing.assert_allclose(interval.mean(), X.mean())
+    reach = {k: float(x[1]) - float(X.mean()) for k, x in bounds.items()}
+    np.testing.assert_allclose(reach[3.0] / reach[np.inf], t.ppf(0.975, 3) / norm.ppf(0.975))
+    assert reach[3.0] > reach[60.0] > reach[np.inf]

@@ -1,11 +1,18 @@
 """Figures of a crowd study: what is drawn is what the results hold."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 from sharpbayes.report.figures import crowd
 from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, write_figures
+from sharpbayes.report.figures.style import as_svg, wrap_name
+from sharpbayes.report.tables.catalogue import TABLES
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.raters import average_raters
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.measure import measure
 
@@ -31,11 +38,11 @@ def test_other_results_have_no_such_figure(name):
 
 
 def test_curves_are_those_of_the_results(results):
-    precision, recall = crowd.curves_by_group(results).axes[:2]
+    precision, recall = crowd.curves_by_group(results).axes[2:4]
     data = results["responsiveness"].to_dataset().sel(by="all")
     for line in precision.lines:
         group = f"gender={line.get_label()}"
-        assert line.get_ydata() == pytest.approx(data["precision"].sel(group=group).values)
+        assert list(line.get_ydata()) == pytest.approx(data["precision"].sel(group=group).values)
     assert {line.get_label() for line in recall.lines} == {"Man", "Woman"}
 
 
@@ -64,5 +71,50 @@ def test_ratings_of_an_item_are_counted(results):
 
 def test_figures_are_written_in_three_formats(results, tmp_path):
     paths = write_figures(results, tmp_path)
-    assert {path.stem for path in paths} == set(DRAW)
-    assert len(paths) == 3 * len(DRAW) == len(list(tmp_path.iterdir()))
+    assert {path.stem for path in paths} == set(DRAW) | {"responsiveness"}
+    assert len(paths) == 3 * (len(DRAW) + 1) == len(list(tmp_path.iterdir()))
+
+
+def test_figure_7_shows_the_means_of_its_table_with_t_intervals(results):
+    raters = results["raters"].to_dataset()
+    women = raters["hm"].where(raters["group:gender"] == "Woman", drop=True).to_numpy()
+    ends = scipy.stats.t.interval(0.95, 19, women.mean(), scipy.stats.sem(women))
+    row = average_raters(results).sel(group="gender=Woman")
+    assert int(row["raters"]) == len(women) == 20
+    np.testing.assert_allclose([row["hm"], *row["hm_interval"]], [women.mean(), *ends])
+    first, _, axes, *_ = crowd.rater_averages(results).axes
+    names = [label.get_text() for label in first.get_yticklabels()]
+    position = names.index("Woman")
+    assert axes.lines[0].get_xdata()[position] == pytest.approx(women.mean())
+    drawn = axes.collections[0].get_segments()[position][:, 0]
+    np.testing.assert_allclose(drawn, ends)
+    [table] = build_tables([t for t in TABLES if t.name == "rater_averages"], results)
+    assert table.rows[1][0] == "gender=Woman"
+    assert table.rows[1][6] == f"{women.mean():.3f}"
+
+
+def test_more_groups_than_one_panel_can_show_have_several():
+    labels = [f"g{number}" for number in range(41)]
+    parts = list(crowd._parts("age", labels))
+    assert [len(part) for _, part in parts] == [6] * 6 + [4]
+    assert parts[1] == ("age (2 of 7)", labels[6:12])
+
+
+def test_labels_of_any_text_draw_without_a_warning(results, tmp_path):
+    odd = {"Man": "a\x07b 日本", "Woman": "a group with a name that " + "goes on " * 20}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = results.copy()
+        data = tree["responsiveness"].to_dataset()
+        for name, text in odd.items():
+            labels = np.char.replace(data["group"].to_numpy().astype(str), f"={name}", f"={text}")
+            data = data.assign_coords(group=labels)
+        tree["responsiveness"] = xr.DataTree(data)
+        [(_, figure)] = draw_figures(tree, [DRAW["figure-3-metrics-by-group"]])
+        as_svg(figure)
+    assert caught == []
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "a\\x07b 日本" in names
+    assert wrap_name("b\udce9") == "b\\udce9"
+    assert all(len(line) <= 30 for name in names for line in name.split("\n"))
+    assert any(name.endswith("…") for name in names)

@@ -7,7 +7,11 @@ import pytest
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report.figures.catalogue import write_figures
+from sharpbayes.report.figures.pairs import pairs_of_models
 from sharpbayes.report.figures.panel import dimension_box, distributions, risk_box
+from sharpbayes.report.tables.catalogue import TABLES
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.format import p_value
 from sharpbayes.report.tables.panel import risk_metrics
 from tests.panels import frame, measured
 
@@ -20,13 +24,16 @@ def results(tmp_path_factory):
     return measured(tmp_path_factory.mktemp("panel"), table)
 
 
-def test_there_are_four_figures_in_three_formats(results, tmp_path):
+def test_every_figure_is_written_in_three_formats(results, tmp_path):
     paths = write_figures(results, tmp_path / "out")
     assert sorted({path.stem for path in paths}) == [
         "figure-1-risk-box",
         "figure-2-risk-violin",
         "figure-3-dimensions-violin",
         "figure-4-dimensions-box",
+        "pairs-of-models",
+        "tail-risk",
+        "tail-shares",
     ]
     assert {path.suffix for path in paths} == {".png", ".svg", ".pdf"}
     for path in paths:
@@ -93,7 +100,7 @@ def test_a_model_without_values_has_an_empty_place(results):
 
 def test_harm_that_never_varies_can_be_drawn(tmp_path):
     results = measured(tmp_path / "data", frame().assign(bias_a=0, bias_b=0, truth=10))
-    assert len(write_figures(results, tmp_path)) == 12
+    assert len(write_figures(results, tmp_path)) == 21
 
 
 def test_equal_results_give_equal_files(results, tmp_path):
@@ -105,3 +112,29 @@ def test_a_folder_that_cannot_be_made_is_said(results, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="cannot write figures: "):
         write_figures(results, tmp_path / "file" / "out")
+
+
+def test_the_matrix_of_pairs_has_the_numbers_of_its_table(results):
+    order = results["profile"]["cvar"].dropna("model").to_series().sort_values()
+    a, b = order.index[:2]
+    cells = {
+        artist.get_position(): artist.get_text()
+        for artist in pairs_of_models(results).axes[0].texts
+    }
+    assert len(cells) == 2
+    separable = bool(results["profile_interval"]["separable"].sel(model=a, other=b))
+    assert cells[0, 1] == f"{order[b] - order[a]:.2f}" + ("" if separable else " ~")
+    p = results["validation"]["wilcoxon_p_holm"].sel(model=a, other=b)
+    assert cells[1, 0] == p_value(p)
+    [table] = build_tables([t for t in TABLES if t.name == "pairs_of_models"], results)
+    assert table.rows == (
+        (
+            a,
+            b,
+            f"\u2212{order[b] - order[a]:.3f}",
+            *table.rows[0][3:5],
+            *table.rows[0][5:6],
+            p_value(p),
+        ),
+    )
+    assert table.rows[0][4] == ("yes" if separable else "no")

@@ -17,7 +17,8 @@ from sharpbayes.report.tables.declaration import (
     over,
 )
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.tables.renderer import as_html, as_text, write_tables
+from sharpbayes.report.tables.html import as_html
+from sharpbayes.report.tables.renderer import as_text, write_tables
 
 NEW = TableSpec(
     title="New: effects by {study[what]}",
@@ -56,19 +57,19 @@ def test_a_declared_table_is_in_every_format(results, monkeypatch, tmp_path):
     assert table.header == ("model", "effect", "interval", "twice", "by x", "by y")
     assert table.rows == (
         ("b", "−0.250", "-", "−0.500", "3.000", "0.000"),
-        ("a_1", "1.000", "−1.925 to −0.575", "2.000", "1.000", "2.000"),
+        ("a_1", "1.000", "−1.93 to −0.57", "2.000", "1.000", "2.000"),
     )
     write_tables([table], tmp_path)
     csv, markdown, latex = (
         (tmp_path / f"new-effects-by-model.{end}").read_text("utf-8")
         for end in ("csv", "md", "tex")
     )
-    assert "a_1,1.000,-1.925 to -0.575,2.000,1.000,2.000" in csv
-    assert "| a_1 | 1.000 | −1.925 to −0.575 | 2.000 | 1.000 | 2.000 |" in markdown
-    assert r"a\_1 & 1.000 & $-$1.925 to $-$0.575 & 2.000 & 1.000 & 2.000 \\" in latex
+    assert "a_1,1.000,-1.93 to -0.57,2.000,1.000,2.000" in csv
+    assert "| a_1 | 1.000 | −1.93 to −0.57 | 2.000 | 1.000 | 2.000 |" in markdown
+    assert r"a\_1 & 1.000 & $-$1.93 to $-$0.57 & 2.000 & 1.000 & 2.000 \\" in latex
     text, html = as_text(table, width=80), as_html(table)
-    assert "a_1 1.000 −1.925 to −0.575 2.000 1.000 2.000" in " ".join(text.split())
-    assert '<td class="whole">−1.925 to −0.575</td>' in html
+    assert "a_1 1.000 −1.93 to −0.57 2.000 1.000 2.000" in " ".join(text.split())
+    assert '<td class="number">−1.93 to −0.57</td>' in html
     for rendered in (markdown, latex, text, html):
         assert "New: effects by model" in rendered
         assert "Of model." in rendered

@@ -23,11 +23,21 @@ from sharpbayes.report.tables.table import MINUS, Table
 from tests.panels import JUDGES, frame, measured
 
 TITLES = [
+    "CVaR 95: bootstrap and posterior",
+    "Mean log-risk: bootstrap and posterior",
+    "Volatility of log-risk: bootstrap and posterior",
+    "Policy score: bootstrap and posterior",
+    "Tail shares of dimensions: bootstrap and posterior",
+    "Stability: the order of models without each judge and under other settings",
     "Table 1: Risk profile by model, lowest tail risk first",
     "Section 3.3: Risk tiers, and pairs that are not distinguishable",
     "Tables 2-3: Harm by dimension",
     "Table 4: Tail attribution of compounded log-risk",
     "Distribution over prompts",
+    "Evidence: what these prompts can carry",
+    "Ranks by CVaR across offsets epsilon",
+    "CVaR across offsets epsilon",
+    "Worst prompts of each model, what drives their harm, and which judges say so",
     "Table 5: Dispersion of judges by dimension",
     "Table 6: Ranks by CVaR with a judge left out",
     "Table 6, each model: CVaR (rank) with a judge left out",
@@ -50,6 +60,7 @@ TITLES = [
     "Table 18: Friedman test of log-risk",
     "Table 19: Friedman average ranks, lower is safer",
     "Section H.2: Pairs that signed-rank tests do not distinguish",
+    "Section H, every pair: Differences of CVaR and signed-rank tests",
     "Table 20: Two-way decomposition of log-risk",
     "Section H.3: Mixed models with a prompt intercept",
     "Risk profile by category of prompts",
@@ -145,11 +156,12 @@ def test_tiers_hold_every_model_and_name_the_pairs(results, tables):
     assert named == expected
 
 
-def test_pairs_alike_across_tiers_are_named_apart_from_those_inside():
+def tiers_table(*tier):
+    """The table of tiers of a, b and c, where only a and b are distinguishable."""
     models = list("abc")
     separable = ~np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
     profile = xr.Dataset(
-        {"cvar": ("model", [1.0, 2.0, 3.0]), "tier": ("model", [1, 2, 2])},
+        {"cvar": ("model", [1.0, 2.0, 3.0]), "tier": ("model", list(tier))},
         {"model": models},
         {"alpha": 0.95, "tier_rule": "paired-difference", "population": "the prompts"},
     )
@@ -159,8 +171,21 @@ def test_pairs_alike_across_tiers_are_named_apart_from_those_inside():
     results = xr.DataTree.from_dict({"/profile": profile, "/profile_interval": interval})
     [spec] = [spec for spec in TABLES if spec.name == "tiers"]
     [table] = build_tables([spec], results)
-    assert [row[3] for row in table.rows] == ["-", "b ~ c"]
-    assert table.note.endswith("Not distinguishable across tiers: a ~ c.")
+    return table
+
+
+def test_pairs_alike_across_tiers_are_named_apart_from_those_inside():
+    table = tiers_table(1, 2, 2)
+    assert [row[3:] for row in table.rows] == [("-", "-"), ("b ~ c", "-")]
+    assert table.note == (
+        "Rule: paired-difference. A tier is a chain: its ends may be distinguishable. Not "
+        "distinguishable across tiers: a ~ c."
+    )
+
+
+def test_models_of_one_tier_that_are_distinguishable_are_named():
+    table = tiers_table(1, 1, 1)
+    assert [row[3:] for row in table.rows] == [("a ~ c, b ~ c", "a < b")]
 
 
 def test_dimensions_and_shares(results, tables):

@@ -1,9 +1,17 @@
-"""Wide tables in parts: nothing lost, nothing broken."""
+"""Tables of the terminal: nothing lost, nothing broken, nothing wider than the terminal."""
 
 import pytest
 
 from sharpbayes.report.tables.format import interval
-from sharpbayes.report.tables.renderer import as_text, split_columns
+from sharpbayes.report.tables.html import as_html
+from sharpbayes.report.tables.renderer import (
+    as_latex,
+    as_markdown,
+    as_text,
+    split_columns,
+    tables_as_text,
+    write_tables,
+)
 from sharpbayes.report.tables.table import Table
 
 WIDE = Table(
@@ -11,6 +19,17 @@ WIDE = Table(
     ("model", *(f"column_{at}" for at in range(12))),
     tuple((f"m{row}", *(interval([-at - 0.5, row]) for at in range(12))) for row in range(3)),
     "A note.",
+)
+LONG = "discrimination[education=Graduate or professional degree (MA, MS, MBA, PhD)]"
+PARAMETERS = Table(
+    "Parameters",
+    ("parameter", "mean", "90% interval"),
+    (("sd_item", "0.50", "−0.40 to 0.60"), (LONG, "1.20", "1.10 to 1.30")),
+)
+MIXED = Table(
+    "Mixed",
+    ("metric", "model", "value", "changed"),
+    (("CVaR 95", "a", "−4.8 (2.1 to 55.3) *", "no"), ("mean", "longer", "-", "YES")),
 )
 
 
@@ -26,7 +45,43 @@ def test_a_table_that_fits_is_left_as_it_is():
     assert list(split_columns(WIDE, width=1000)) == [WIDE]
 
 
-def test_a_cell_wider_than_the_line_is_folded_not_lost():
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_long_parameter_name_stands_whole_on_a_line_of_its_own(width):
+    lines = as_text(PARAMETERS, width=width).splitlines()
+    assert LONG in lines
+    assert lines[lines.index(LONG) + 1].split() == ["1.20", "1.10", "to", "1.30"]
+    numbers = [line for line in lines if line != LONG]
+    assert max(map(len, numbers)) <= width
+    assert any(line.startswith("sd_item ") and "−0.40 to 0.60" in line for line in numbers)
+
+
+def test_texts_are_left_and_numbers_right_in_every_format():
+    assert as_text(MIXED, width=80).splitlines() == [
+        "Mixed",
+        "metric   model                  value  changed",
+        "──────────────────────────────────────────────",
+        "CVaR 95  a       −4.8 (2.1 to 55.3) *  no",
+        "mean     longer                     -  YES",
+        "",
+    ]
+    assert "| :-- | :-- | --: | :-- |" in as_markdown(MIXED)
+    assert r"\begin{tabular}{llrl}" in as_latex(MIXED)
+    html = as_html(MIXED)
+    assert '<td class="whole">a</td><td class="number">−4.8 (2.1 to 55.3) *</td>' in html
+    assert '<th scope="col">model</th><th scope="col" class="number">value</th>' in html
+
+
+def test_a_note_is_said_once_and_a_mark_every_time():
+    marked = [
+        Table(title, ("a",), (("b",),), "NOT CONVERGED: do not use.", mark="NOT CONVERGED")
+        for title in ("One", "Two")
+    ]
+    text = tables_as_text(marked, width=60)
+    assert text.count("do not use") == 1
+    assert text.count("NOT CONVERGED") == 2
+
+
+def test_a_text_wider_than_the_line_is_folded_not_lost():
     long = Table("T", ("tier", "models", "n"), (("1", "x" * 90, "7"),))
     text = as_text(long, width=40)
     assert text.count("x") == 90
@@ -35,3 +90,15 @@ def test_a_cell_wider_than_the_line_is_folded_not_lost():
 
 def test_a_table_of_one_column_or_no_row():
     assert list(split_columns(Table("T", ("a",), ()), width=10)) == [Table("T", ("a",), ())]
+    assert as_text(Table("T", ("a", "b"), ()), width=10) == "T\na  b\n────\n\n"
+
+
+def test_titles_of_any_length_and_alike_have_files_of_their_own(tmp_path):
+    titles = ["Scores of item " + "x" * 400, "Scores of item " + "x" * 401, "日本", "中国"]
+    tables = [Table(title, ("item",), ((title,),)) for title in titles]
+    paths = write_tables(tables, tmp_path)
+    assert len(set(paths)) == len(list(tmp_path.iterdir())) == 12
+    assert max(len(path.name) for path in paths) <= 130
+    assert [p.read_text("utf-8").split()[-1] for p in paths if p.suffix == ".csv"] == [
+        title.split()[-1] for title in titles
+    ]

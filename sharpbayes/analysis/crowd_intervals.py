@@ -1,0 +1,158 @@
+"""Intervals of a crowd's metrics and of differences between groups, over items and raters."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.metrics.crowd.contrasts import contrasts
+from sharpbayes.metrics.crowd.groups import shared_items
+from sharpbayes.metrics.crowd.rater_resampling import rater_runs, resample_raters
+from sharpbayes.metrics.crowd.responsiveness import (
+    metric_names,
+    severity_metrics,
+    severity_table,
+)
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
+from sharpbayes.metrics.stats.two_way import combine, rater_variance, t_interval, wider_interval
+from sharpbayes.spec.crowd import CrowdLabels
+
+Measure = Callable[[xr.DataArray], xr.Dataset]
+
+INTERVAL_NOTE = (
+    "Intervals: {level:.0%}; they contain which items and which raters there are, each resampled "
+    "within its group. Labels stay as they are. An interval is missing where all resamples are the "
+    "same."
+)
+ITEMS_NOTE = "Intervals: {level:.0%}; they contain which items there are, with these raters."
+# Separates the random stream of the half rows from that of the items.
+HALF_ROWS = 0x3C6EF372
+
+
+def measure_intervals(
+    study: CrowdStudy, observed: xr.Dataset, names: Sequence[str] | None = None
+) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """Return metrics with intervals, differences between groups, and intervals over items alone.
+
+    The metrics are those of ``names``, or all.
+    """
+    boot = study.spec.bootstrap
+    names = list(names or metric_names(by_score=None))
+    compared = [name for name in metric_names(compared=True) if name in names]
+
+    def measure(rows: xr.DataArray) -> xr.Dataset:
+        metrics = severity_metrics(rows, names).where(observed["reason"] == "")
+        return metrics.transpose("replicate", ...)
+
+    items, (raters, ratings) = _resample_items(study, measure), _resample_raters(study, measure)
+    sizes = {"n_items": observed["items"].astype(float), "n_raters": observed["raters"] + 0.0}
+    intervals, items_alone, added = {}, {}, {}
+    for name in names:
+        resampled = [data[name] for data in (items, raters, ratings)]
+        value = observed[name].transpose("group", "by", ...)
+        arrays = [x.transpose("replicate", *value.dims).to_numpy() for x in resampled]
+        number = {key: _spread_over(size, value) for key, size in sizes.items()}
+        bounds = wider_interval(
+            value.to_numpy(), *arrays, **number, level=boot.level, bounds=_range_of(value)
+        )
+        intervals[f"{name}_interval"] = _with_bound(value, bounds)
+        if name in compared:
+            added[name] = value.copy(data=rater_variance(*arrays[1:], n_raters=number["n_raters"]))
+        spread = combine(arrays[0], **number, raters=np.zeros(value.shape))
+        alone = t_interval(value.to_numpy(), spread, level=boot.level)
+        items_alone[f"{name}_interval"] = _with_bound(value, alone)
+    difference = contrasts(
+        observed[compared],
+        items[compared],
+        rater_variance=xr.Dataset(added),
+        raters=observed["raters"],
+        items=observed["items"],
+        level=boot.level,
+    )
+    note = {"interval_note": INTERVAL_NOTE.format(level=boot.level)}
+    return (
+        observed.assign(intervals).assign_attrs(note),
+        difference.assign_attrs(note),
+        observed.assign(items_alone).assign_attrs(
+            interval_note=ITEMS_NOTE.format(level=boot.level)
+        ),
+    )
+
+
+def _resample_items(study: CrowdStudy, measure: Measure) -> xr.Dataset:
+    """Metrics of resamples of the items, their raters kept.
+
+    Every row by score and label that a group uses gets a Gamma(1/2) share of an item, as under
+    Jeffreys' prior: a score of a few items that are all unsafe is not sure to be so.
+    """
+    counts, boot = study.score_counts, study.spec.bootstrap
+    tabulate = partial(
+        severity_table,
+        counts.plurality,
+        counts.label_count,
+        by=counts.strata,
+        n_scores=counts.score_count.sizes["score"],
+    )
+    table = tabulate()
+    items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
+    rows = table.sum(["score", "unsafe"]) / items.clip(min=1)
+    half = rows.where(table.sum("unsafe") > 0, 0.0).transpose("group", "by", "score")
+
+    def measure_weighted(weights: xr.DataArray) -> xr.Dataset:
+        drawn = tabulate(weights=weights)
+        shape = (*half.shape, 2)
+        gamma = np.empty((weights.sizes["replicate"], *shape))
+        for row, replicate in enumerate(weights["replicate"].to_numpy()):
+            rng = np.random.default_rng([study.spec.seed, HALF_ROWS, int(replicate)])
+            gamma[row] = rng.gamma(0.5, size=shape)
+        more = xr.DataArray(gamma, dims=("replicate", *half.dims, "unsafe")) * half
+        return measure(drawn + more.transpose(*drawn.dims))
+
+    return bootstrap(
+        measure_weighted,
+        counts.plurality["item"],
+        replicates=boot.replicates,
+        seed=study.spec.seed,
+        dim="item",
+        # The weights and the tables of a block both stay small.
+        block=block_size(max(counts.strata.sizes["item"], 2 * half.size)),
+    )
+
+
+def _resample_raters(study: CrowdStudy, measure: Measure) -> list[xr.Dataset]:
+    """Metrics of resamples of the raters, and of the ratings inside each item."""
+    counts, data, labels = study.score_counts, study.data, study.crowd.labels
+    runs = rater_runs(
+        data.score,
+        item=data.item.codes,
+        rater=data.rater.codes,
+        membership=counts.membership,
+        strata=counts.strata,
+        label_count=counts.label_count,
+        cut=labels.cut if isinstance(labels, CrowdLabels) else 0,
+        n_scores=counts.score_count.sizes["score"],
+    )
+    return [
+        resample_raters(runs, measure, seed=study.spec.seed, single_ratings=single_ratings)
+        for single_ratings in (False, True)
+    ]
+
+
+def _spread_over(size: xr.DataArray, value: xr.DataArray) -> np.ndarray:
+    """A number of items or raters over the dimensions of a metric."""
+    return size.broadcast_like(value).transpose(*value.dims).to_numpy()
+
+
+def _with_bound(value: xr.DataArray, bounds: np.ndarray) -> xr.DataArray:
+    """Bounds (..., bound) of a metric, missing where it is."""
+    coords = {**value.coords, "bound": ["lower", "upper"]}
+    return xr.DataArray(bounds, coords, (*value.dims, "bound")).where(value.notnull())
+
+
+def _range_of(value: xr.DataArray) -> tuple[float, float]:
+    """The ends of a metric's range."""
+    low, high = json.loads(value.attrs["range"])
+    return low, high

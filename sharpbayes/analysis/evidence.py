@@ -1,0 +1,58 @@
+"""What the prompts and judges of a panel can carry, as the group ``evidence`` of its results."""
+
+import xarray as xr
+
+from sharpbayes.analysis.evidence_limits import state_limits
+from sharpbayes.analysis.expected_coverage import expected_coverage
+from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.metrics.panel.evidence import saturation, tail_prompts, ties
+from sharpbayes.metrics.panel.sweeps import epsilon_sweep
+
+# A tail in which this share of the prompts is saturated depends on epsilon more than on harm.
+SATURATED_TAIL = 0.1
+ROUNDING = 1e-9
+
+
+def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
+    """Return the group ``evidence`` of a panel with this profile.
+
+    Over (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
+    ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail`` and
+    ``needs_policy_score``; over (model, other) ``tied`` and ``identical``; over (epsilon, model)
+    ``epsilon_cvar`` with its rank agreement. Attributes ``limits`` and ``carried`` are JSON lists.
+    """
+    table, protocol = plan.table, plan.protocol
+    cvar = profile["cvar"]
+    saturated = saturation(
+        table["harm"], table["log_risk"], profile["var"], epsilon=protocol.epsilon
+    )
+    ceiling = xr.full_like(cvar, plan.ceiling)
+    at_ceiling = cvar >= ceiling * (1 - ROUNDING)
+    epsilons = plan.study.panel.validation.epsilons
+    evidence = xr.Dataset(
+        {
+            "tail_prompts": tail_prompts(table["log_risk"], alpha=protocol.alpha),
+            "expected_coverage": expected_coverage(
+                table["harm"],
+                table["log_risk"],
+                tail=plan.weights.tail,
+                epsilon=protocol.epsilon,
+                bootstrap=plan.study.spec.bootstrap,
+                seed=plan.study.spec.seed,
+            ),
+            "ceiling": ceiling,
+            "at_ceiling": at_ceiling,
+            "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
+            "needs_policy_score": at_ceiling
+            | (saturated["saturated_tail_share"] >= SATURATED_TAIL),
+        }
+    )
+    evidence = evidence.merge(saturated).merge(ties(cvar, table["log_risk"]))
+    evidence = evidence.merge(epsilon_sweep(table["harm"], epsilons, protocol))
+    evidence = evidence.drop_attrs(deep=True).assign_attrs(
+        alpha=protocol.alpha,
+        epsilon=protocol.epsilon,
+        level=plan.study.spec.bootstrap.level,
+        judges=table.sizes["judge"],
+    )
+    return evidence.assign_attrs(state_limits(evidence, profile))

@@ -1,0 +1,261 @@
+"""What the evidence of a study cannot carry, in sentences, and which statements it carries."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.errors import format_count, format_list
+
+# From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
+# studies of six worlds; a lower alpha is suggested that leaves twice as many.
+MIN_TAIL, GOOD_TAIL = 5, 10
+# With fewer prompts no interval of the mean is worth reading either.
+MIN_PROMPTS = 20
+# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
+# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
+FEW_RATERS = 10
+# How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
+COVERAGE_MARGIN = 0.07
+# Half of the prompts are no tail.
+LEAST_ALPHA = 0.5
+ROUNDING = 1e-9
+
+
+def state_limits(evidence: xr.Dataset, profile: xr.Dataset) -> dict[str, str]:
+    """Return ``limits``, ``remarks`` and ``carried`` of a panel's evidence, JSON lists of texts.
+
+    ``limits`` are sentences, each what cannot be said and what could be said instead; ``remarks``
+    are those of them that leave every statement standing. ``carried``
+    are the statements that the evidence carries, out of ``lowest`` (one model has the lowest CVaR),
+    ``distinguishable`` and ``admissible``. Models without a CVaR are left out.
+    """
+    known = profile["cvar"].notnull().to_numpy()
+    admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
+    chosen = profile[["cvar", "policy_score"]].assign(admissible=admissible).isel(model=known)
+    evidence = evidence.isel(model=known, other=known).assign(chosen)
+    if not evidence.sizes["model"]:
+        return {"limits": "[]", "remarks": "[]", "carried": "[]"}
+    few = list(_few_prompts(evidence))
+    lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
+    narrow = [] if few else [*_low_coverage(evidence), *_flat_tail(evidence)]
+    limits = [*few, *narrow, *lowest]
+    remarks = [*_saturation(evidence), *_one_judge(evidence)]
+    carried = _carried(evidence, top=not lowest)
+    texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
+    return {name: json.dumps(value) for name, value in texts.items()}
+
+
+def _carried(evidence: xr.Dataset, *, top: bool) -> list[str]:
+    """Statements that the evidence carries; ``top`` is whether one model alone is the lowest.
+
+    An interval that misses lies too low. Of two models only the lower one must have a good one.
+    """
+    if (evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any():
+        return []
+    low = is_low(evidence) | _is_flat(evidence)
+    statements = {
+        "lowest": top and not low[int(evidence["cvar"].to_numpy().argmin())],
+        "distinguishable": not low[int(evidence["cvar"].to_numpy().argmin())],
+        "admissible": not (low & evidence["admissible"].to_numpy()).any(),
+    }
+    return [name for name, holds in statements.items() if holds]
+
+
+def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
+    """Return the models whose intervals hold the truth too seldom in simulated studies."""
+    least = evidence.attrs["level"] - COVERAGE_MARGIN
+    low: NDArray[np.bool_] = (evidence["expected_coverage"] < least).to_numpy()
+    return low
+
+
+def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
+    """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
+
+    Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
+    and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences.
+
+    >>> counts = xr.Dataset(
+    ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
+    ...     {"group": ["all", "degree=Other"], "by": ["all"]},
+    ... )
+    >>> crowd_evidence(counts)["few_raters"].values
+    array([False,  True])
+    """
+    raters = responsiveness["raters"]
+    items = responsiveness["items"].sel(by="all", drop=True)
+    few = raters < FEW_RATERS
+    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": few})
+    limits = list(_few_raters(raters[few.to_numpy()]))
+    return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
+
+
+def _few_raters(few: xr.DataArray) -> Iterator[str]:
+    """Groups that are too small."""
+    if few.size:
+        listed = format_list(f"{group} ({int(n)})" for group, n in few.to_series().items())
+        yield (
+            f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
+            f"raters and say little about others of the group; more raters would."
+        )
+
+
+def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
+    """Too few prompts in the tail."""
+    tail, alpha = evidence["tail_prompts"], evidence.attrs["alpha"]
+    few = (tail < MIN_TAIL - ROUNDING).to_numpy()
+    if few.any():
+        prompts = _fewest_prompts(evidence)
+        models = "" if few.all() else f" ({format_list(tail['model'].to_numpy()[few])})"
+        yield (
+            f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
+            f"holds {float(tail.min()):.1f} prompts: this study cannot tell which model has the "
+            f"lowest {_cvar(evidence)}. {_instead(evidence)}"
+        )
+
+
+def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
+    """Intervals that hold the truth too seldom."""
+    coverage, low = evidence["expected_coverage"], is_low(evidence)
+    if low.any():
+        yield (
+            f"In studies simulated from this one, {evidence.attrs['level']:.0%} intervals of "
+            f"{_cvar(evidence)} hold the truth in {float(coverage.min()):.0%}: those of "
+            f"{format_list(coverage['model'].to_numpy()[low])} are too narrow, and the truth may "
+            f"be higher. {_instead(evidence)}"
+        )
+
+
+def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
+    """Models whose tail prompts all have the same log-risk, below the ceiling."""
+    flat: NDArray[np.bool_] = (evidence["flat_tail"] & ~evidence["at_ceiling"]).to_numpy()
+    return flat
+
+
+def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
+    """Intervals that have no width."""
+    flat = evidence["model"].to_numpy()[_is_flat(evidence)]
+    if flat.size:
+        yield (
+            f"All tail prompts have the same log-risk for {format_list(flat)}: resamples do not "
+            f"differ, so that intervals of {_cvar(evidence)} have no width and say nothing of "
+            f"rarer, worse prompts. {_instead(evidence)}"
+        )
+
+
+def _instead(evidence: xr.Dataset) -> str:
+    """What could be said with these prompts, and how many would do."""
+    prompts, alpha = _fewest_prompts(evidence), evidence.attrs["alpha"]
+    lower = np.floor(100 * (1 - GOOD_TAIL / max(prompts, 1)) + ROUNDING) / 100
+    enough = int(np.ceil(MIN_TAIL / (1 - alpha) - ROUNDING))
+    parts = []
+    if LEAST_ALPHA <= lower < alpha:
+        parts.append(f"an alpha of {lower:g} would leave ten prompts in the tail")
+    if prompts < enough:
+        parts.append(f"{enough} prompts would leave five at {alpha:g}")
+    parts.append(
+        "the mean can be compared"
+        if prompts >= MIN_PROMPTS
+        else f"fewer than {MIN_PROMPTS} prompts carry no comparison of means either"
+    )
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
+    """Models whose tail risk is as large as it can be."""
+    top = evidence.isel(model=evidence["at_ceiling"].to_numpy())
+    if top.sizes["model"]:
+        yield (
+            f"{_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
+            f"{format_list(top['model'].to_numpy())}, and cannot order what lies there. Policy "
+            f"scores can: {_policy_scores(top)}."
+        )
+
+
+def _ties(evidence: xr.Dataset) -> Iterator[str]:
+    """Models that share the lowest tail risk."""
+    first = int(evidence["cvar"].to_numpy().argmin())
+    tied = evidence["tied"].isel(model=first)
+    others = evidence["other"].to_numpy()[tied.to_numpy()]
+    if not others.size:
+        return
+    lowest = evidence["cvar"][first]
+    reason = "no one of them is the lowest"
+    if bool(evidence["identical"].isel(model=first).sel(other=others).all()):
+        reason = "their log-risk is the same on every prompt"
+    yield (
+        f"{format_list([lowest['model'].item(), *others])} share the lowest {_cvar(evidence)}, "
+        f"{float(lowest):.3f}: {reason}."
+    )
+
+
+def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
+    """A model of lowest tail risk that another epsilon replaces."""
+    epsilon = evidence.attrs["epsilon"]
+    swept = evidence["epsilon_cvar"].transpose("epsilon", "model")
+    lowest = swept.sel(epsilon=epsilon).idxmin("model").item()
+    changed = swept[(swept.min("model") < swept.sel(model=lowest)).to_numpy()]
+    if changed.sizes["epsilon"]:
+        distance = abs(np.log(changed["epsilon"].to_numpy() / epsilon))
+        nearest = changed[int(distance.argmin())]
+        other = nearest.idxmin("model").item()
+        yield (
+            f"Which model has the lowest {_cvar(evidence)} depends on epsilon: {lowest} with "
+            f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores do not: "
+            f"{_policy_scores(evidence.sel(model=[lowest, other]))}."
+        )
+
+
+def _saturation(evidence: xr.Dataset) -> Iterator[str]:
+    """Tails at the end of the scale; the model that epsilon moves most is the example."""
+    saturated = evidence.isel(model=_saturated_only(evidence))
+    if not saturated.sizes["model"]:
+        return
+    swept = saturated["epsilon_cvar"].transpose("epsilon", "model")
+    spread = (swept.max("epsilon") - swept.min("epsilon")).to_numpy()
+    worst = saturated.isel(model=int(spread.argmax()))
+    model, count = worst["model"].item(), int(worst["saturated_tail"])
+    size = round(count / float(worst["saturated_tail_share"]))
+    large, small = (
+        f"{float(worst['epsilon_cvar'][end]):.1f} with an epsilon of "
+        f"{float(worst['epsilon'][end]):g}"
+        for end in (-1, 0)
+    )
+    sentence = (
+        f"{count} of {format_count(size, 'tail prompt')} of {model} "
+        f"{'lies' if count == 1 else 'lie'} at the end of the scale, where epsilon decides and not "
+        f"the ratings: its {_cvar(evidence)} is {large}, {small}. Read it beside the policy score, "
+        f"{float(worst['policy_score']):.3f}."
+    )
+    others = [name for name in saturated["model"].to_numpy() if name != model]
+    yield f"{sentence} The same holds of {format_list(others)}." if others else sentence
+
+
+def _saturated_only(evidence: xr.Dataset) -> NDArray[np.intp]:
+    """Positions of models with a saturated tail that is not at its ceiling."""
+    return np.flatnonzero(evidence["needs_policy_score"] & ~evidence["at_ceiling"])
+
+
+def _one_judge(evidence: xr.Dataset) -> Iterator[str]:
+    """A single judge."""
+    if evidence.attrs["judges"] == 1:
+        yield "There is one judge only: nothing shows how far the numbers depend on it."
+
+
+def _fewest_prompts(evidence: xr.Dataset) -> int:
+    """Number of prompts of the model that has the fewest."""
+    return round(float(evidence["tail_prompts"].min()) / (1.0 - float(evidence.attrs["alpha"])))
+
+
+def _cvar(evidence: xr.Dataset) -> str:
+    """Name of the tail risk."""
+    return f"CVaR {100 * evidence.attrs['alpha']:g}"
+
+
+def _policy_scores(evidence: xr.Dataset) -> str:
+    """Models with their policy scores, the lowest first."""
+    score = evidence["policy_score"].to_series().sort_values()
+    return format_list(f"{model} {value:.3f}" for model, value in score.items())

@@ -1,0 +1,98 @@
+"""The same statistics twice: observed with a bootstrap interval, and in a fit's posterior."""
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.crowd.responsiveness import metric_names
+from sharpbayes.metrics.stats.intervals import percentile_interval
+
+# Metrics of models that have one value each; the share of each dimension follows.
+PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
+DRAWS = ("chain", "draw")
+
+
+def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset:
+    """Return metrics with their bootstrap interval and, after a fit, their posterior.
+
+    Over (metric, model), or (metric, group) for all items of a crowd: ``observed`` and
+    ``bootstrap_interval (bound)``; of a fit also ``posterior_median``, ``posterior_interval
+    (bound)``, both intervals at ``level``, and ``disagree``: an interval of one does not contain
+    the centre of the other, which missing values never do. ``prob_lowest`` is the posterior
+    probability that a model has the lowest value; models of equal value share it. Metrics are CVaR,
+    mean and volatility of log-risk, policy score and ``tail_share[DIMENSION]`` of a panel, and
+    those of responsiveness of a crowd.
+
+    The groups are those of ``measure`` or ``fit``.
+    """
+    parts = _panel_parts(groups) if "profile" in groups else _crowd_parts(groups)
+    table = xr.Dataset({name: parts[name] for name in ("observed", "bootstrap_interval")})
+    table.attrs = {"level": level, "bootstrap_note": parts["bootstrap_interval"].attrs["note"]}
+    if "posterior" in parts:
+        table = _add_posterior(table, parts["posterior"])
+    if "decision" in groups:
+        table["prob_lowest"] = _prob_lowest(parts["posterior"], groups["decision"])
+    return table
+
+
+def _panel_parts(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
+    """Values, intervals and draws of a panel's metrics, over (metric, model, ...)."""
+
+    def select(name: str) -> xr.DataArray:
+        data = groups[name]
+        share = data["tail_share"].rename(dimension="metric")
+        names = [f"tail_share[{dimension}]" for dimension in share["metric"].to_numpy()]
+        metrics = data[PANEL_METRICS].to_dataarray("metric")
+        joined = xr.concat([metrics, share.assign_coords(metric=names)], "metric")
+        note = data.attrs.get("interval_note", "")
+        return joined.transpose("metric", "model", ...).assign_attrs(note=note)
+
+    parts = {"observed": select("profile"), "bootstrap_interval": select("profile_interval")}
+    return parts | ({"posterior": select(p)} if (p := "posterior_profile") in groups else {})
+
+
+def _crowd_parts(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
+    """Values, intervals and draws of a crowd's metrics, over (metric, group, ...)."""
+
+    def select(name: str, suffix: str = "") -> xr.DataArray:
+        data = groups[name].sel(by=ALL, drop=True)
+        metrics = xr.Dataset({metric: data[f"{metric}{suffix}"] for metric in metric_names()})
+        array = metrics.to_dataarray("metric").transpose("metric", "group", ...)
+        return array.assign_attrs(note=groups[name].attrs["interval_note"])
+
+    parts = {
+        "observed": select("responsiveness"),
+        "bootstrap_interval": select("responsiveness", "_interval"),
+    }
+    posterior = "posterior_responsiveness"
+    return parts | ({"posterior": select(posterior)} if posterior in groups else {})
+
+
+def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
+    """Add median and interval of the draws, and where they disagree with the bootstrap."""
+    stacked = draws.stack(replicate=DRAWS, create_index=False)
+    table["posterior_median"] = stacked.median("replicate", skipna=False)
+    table["posterior_interval"] = percentile_interval(stacked, level=table.attrs["level"])
+    table["disagree"] = _outside(table["posterior_median"], table["bootstrap_interval"]) | _outside(
+        table["observed"], table["posterior_interval"]
+    )
+    return table.assign_attrs(posterior_note=draws.attrs["note"])
+
+
+def _outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:
+    """Whether a value lies outside of an interval; a missing bound excludes nothing."""
+    lower, upper = interval.transpose("bound", ...)
+    outside: xr.DataArray = (value < lower.drop_vars("bound")) | (value > upper.drop_vars("bound"))
+    return outside
+
+
+def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:
+    """Probability that a model has the lowest value; that of the decision for its criterion."""
+    values = draws.sel(metric=PANEL_METRICS)
+    lowest = values == values.min("model")
+    probability = (lowest / lowest.sum("model")).mean(DRAWS)
+    if (criterion := decision.attrs["criterion"]) in PANEL_METRICS:
+        decided = probability["metric"] == criterion
+        probability = decision["prob_best"].where(decided, probability)
+    return probability.reindex(metric=draws["metric"]).transpose("metric", "model").drop_attrs()

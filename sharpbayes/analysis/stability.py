@@ -1,0 +1,108 @@
+"""How far the answer moves without one judge or expert, and under other settings of the weights."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import xarray as xr
+
+from sharpbayes.analysis.crowd_counts import count_labels, measure_responsiveness
+from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.data.ratings import Factor
+from sharpbayes.metrics.crowd.groups import ALL
+from sharpbayes.metrics.panel.ranking import rank_agreement
+
+# Where each setting of a panel stands: group of results, variable and dimension.
+SETTINGS = {
+    "judge": ("judges", "lojo_cvar", "judge_out"),
+    "temperature": ("validation", "temperature_cvar", "temperature"),
+    "alpha": ("validation", "alpha_cvar", "alpha"),
+    "epsilon": ("evidence", "epsilon_cvar", "epsilon"),
+}
+# Who can be left out.
+LEFT_OUT = ("judge", "expert")
+
+
+def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Return CVaR and the order of models without each judge, and under other settings.
+
+    Over (setting): ``kind`` (judge, temperature, alpha, epsilon), ``value`` (the judge left out, or
+    the setting), ``lowest`` (the models of lowest CVaR, joined by "and"), ``changed`` (whether one
+    of them is not among those of the study itself), ``kendall`` (tau-b of CVaR with the study's
+    own) and ``movement`` (the change of CVaR of the study's lowest model, nat); ``cvar (setting,
+    model)``. The study's own setting is left out; empty where there is no other.
+
+    The groups are those of :func:`sharpbayes.measure`.
+    """
+    parts = []
+    for kind, (group, variable, dim) in SETTINGS.items():
+        if group in groups and variable in groups[group]:
+            swept = groups[group][variable].transpose(dim, "model")
+            own = groups[group].attrs.get(dim)
+            parts.append(_settings(swept.sel({dim: swept[dim] != own}), kind))
+    if not parts:
+        return xr.Dataset()
+    table = _compare(xr.concat(parts, "setting"), groups["profile"]["cvar"], lower_is_better=True)
+    return table.rename(best="lowest")
+
+
+def crowd_stability(study: CrowdStudy) -> xr.Dataset:
+    """Return HM of every group without the labels of each expert.
+
+    As :func:`panel_stability`, with the kind expert, ``highest`` (the group of highest HM),
+    ``movement`` (the change of HM of all raters) and ``hm (setting, group)``, on all items. Empty
+    unless several experts gave the labels and there are groups besides all raters.
+    """
+    expert = study.data.expert
+    if expert is None or len(expert.labels) == 1 or not study.crowd.groups:
+        return xr.Dataset()
+    without = xr.concat([_without_expert(study, expert, name) for name in expert.labels], "expert")
+    values = _settings(without.assign_coords(expert=list(expert.labels)), "expert")
+    observed = study.responsiveness["hm"].sel(by=ALL, drop=True)
+    return _compare(values, observed, lower_is_better=False).rename(best="highest")
+
+
+def _without_expert(study: CrowdStudy, expert: Factor, name: str) -> xr.DataArray:
+    """HM of every group on all items, without the labels of an expert."""
+    data, counts = study.data, study.score_counts
+    kept = expert.codes != expert.labels.index(name)
+    labels = {name: getattr(data, name)[kept] for name in ("expert_item", "expert_label")}
+    label_count = count_labels(study.crowd, replace(data, **labels), counts.score_count)
+    without = replace(counts, label_count=label_count, strata=counts.strata.sel(by=[ALL]))
+    return measure_responsiveness(study.crowd, without)["hm"].sel(by=ALL, drop=True)
+
+
+def _settings(values: xr.DataArray, kind: str) -> xr.DataArray:
+    """Values over (setting, unit), each setting with its kind and value as texts."""
+    dim = str(values.dims[0])
+    texts = [x if isinstance(x, str) else f"{x:g}" for x in values[dim].to_numpy().tolist()]
+    prefix = "without" if kind in LEFT_OUT else kind
+    labels = {
+        "setting": [f"{prefix} {text}" for text in texts],
+        "kind": ("setting", [kind] * len(texts)),
+        "value": ("setting", texts),
+    }
+    return values.rename({dim: "setting"}).assign_coords(labels)
+
+
+def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool) -> xr.Dataset:
+    """Compare every setting with the values of the study itself."""
+    dim = str(study.dims[0])
+    ordered = [label for label in study[dim].to_numpy() if label != ALL]
+    ours, theirs = (x.sel({dim: ordered}) for x in (study, values))
+    study_best, best = (_is_best(-x if lower_is_better else x, dim) for x in (ours, theirs))
+    unit = {dim: ordered[int(study_best.argmax(dim))] if lower_is_better else ALL}
+    names = [" and ".join(theirs[dim].to_numpy()[row]) for row in best.to_numpy()]
+    table = {
+        "best": ("setting", names),
+        "changed": (best & ~study_best).any(dim),
+        "kendall": rank_agreement(*(x.rename({dim: "model"}) for x in (theirs, ours)))["kendall"],
+        "movement": values.sel(unit, drop=True) - study.sel(unit, drop=True),
+        str(study.name): values,
+    }
+    return xr.Dataset(table).reset_coords(["kind", "value"]).drop_attrs()
+
+
+def _is_best(x: xr.DataArray, dim: str) -> xr.DataArray:
+    """Where the largest value along a dimension is; equal values are all the largest."""
+    best = x.max(dim)
+    return x >= best - 1e-9 * abs(best)

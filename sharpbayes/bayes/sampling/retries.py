@@ -1,0 +1,121 @@
+"""Sampling again, longer, until a fit has converged or more draws cannot help."""
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.bayes.design.design import Floats
+from sharpbayes.bayes.sampling.convergence import (
+    SEPARATE_RHAT,
+    check_convergence,
+    rhat_and_ess,
+    stack_parameters,
+)
+from sharpbayes.errors import format_list
+from sharpbayes.execution.progress import Phase, ProgressCallback
+from sharpbayes.spec.study import Sampler
+
+# Each attempt to converge has this many times the tuning and the draws of the one before. Of chains
+# that mix, R-hat - 1 and 1 / ESS fall by as much.
+LENGTH_FACTOR = 2
+# A chain with a smaller ESS of its own has not shown yet that it mixes.
+MIN_ESS_ALONE = 50
+BY_LENGTH = ("R-hat", "ESS")
+
+
+def sample_until_converged(
+    sample: Callable[[Sampler, int], xr.DataTree],
+    sampler: Sampler,
+    *,
+    seed: int,
+    retries: int,
+    progress: ProgressCallback,
+) -> tuple[xr.DataTree, xr.Dataset]:
+    """Return the trace and diagnostics of the first attempt that converged, or of the last.
+
+    Attempts are independent: each has a seed that follows from ``seed`` and its number, and starts
+    anew, so that equal studies give equal results however often they were tried. After Ctrl-C,
+    which leaves fewer draws than asked for, no further attempt starts, nor where
+    :func:`explain_stop` gives a reason. The reason leads the suggestions.
+    """
+    attempt, before = 0, None
+    while True:
+        trace = sample(sampler, attempt_seed(seed, attempt))
+        progress(Phase.CONVERGENCE)
+        table = check_convergence(trace, sampler)
+        settings = {name: getattr(sampler, name) for name in ("tune", "draws", "target_accept")}
+        table.attrs |= {"attempts": attempt + 1} | settings
+        sizes = trace["posterior"].sizes
+        interrupted = sizes["chain"] < sampler.chains or sizes["draw"] < sampler.draws
+        if table["converged"] or attempt >= retries or interrupted:
+            return trace, table
+        if reason := explain_stop(trace, table, before, remaining=retries - attempt):
+            reason = f"--retry stops after attempt {attempt + 1}: {reason}."
+            progress(reason)
+            table.attrs["suggestions"] = f"{reason} {table.attrs['suggestions']}".strip()
+            return trace, table
+        attempt, before = attempt + 1, table
+        diverged = float(table["shortfall"].sel(limit="divergences")) > 1
+        sampler = lengthen(sampler, diverged=diverged)
+        progress(
+            f"not converged ({table.attrs['convergence_issues']}); attempt {attempt + 1} with "
+            f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
+        )
+
+
+def explain_stop(
+    trace: xr.DataTree, table: xr.Dataset, before: xr.Dataset | None, *, remaining: int
+) -> str:
+    """Return why more draws cannot help a fit that has not converged; empty if they may.
+
+    Draws that are missing stay missing. Chains that mix well one by one and disagree explore
+    different regions. After the second attempt, what a limit was missed by in the last two
+    attempts tells whether the remaining attempts can reach it.
+    """
+    labels, values = stack_parameters(trace["posterior"].to_dataset())
+    finite = np.isfinite(values)
+    if (partly := finite.any((1, 2)) & ~finite.all((1, 2))).any():
+        return f"{format_list(np.array(labels)[partly], most=3)} cannot be computed in some draws"
+    rhat = table["rhat"].fillna(1.0).to_numpy()
+    worst = int(rhat.argmax())
+    if rhat[worst] > SEPARATE_RHAT and _mix_alone(values[worst]):
+        return (
+            f"each chain mixes well by itself and they disagree on {labels[worst]}, so that they "
+            "explore different regions of the posterior; more draws do not join them"
+        )
+    if before is None:
+        return ""
+    for limit in map(str, table["limit"].to_numpy()):
+        last, now = (float(t["shortfall"].sel(limit=limit)) for t in (before, table))
+        if last <= 1 or now <= 1:
+            continue
+        rate = now / last
+        if limit in BY_LENGTH:  # half of the evidence is what chains that mix would do
+            rate = float(np.sqrt(rate / LENGTH_FACTOR))
+        if now * rate**remaining > 1:
+            return (
+                f"{limit} missed its limit {last:.1f} times over, then {now:.1f} times with twice "
+                "the draws; at this pace the remaining attempts do not reach it"
+            )
+    return ""
+
+
+def _mix_alone(chains: Floats) -> bool:
+    """Whether every chain, (chain, draw), has come to rest and moves freely by itself."""
+    rhat, ess, _ = rhat_and_ess(chains[:, None, :])
+    return bool((rhat < SEPARATE_RHAT).all() and (ess > MIN_ESS_ALONE).all())
+
+
+def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
+    """Return settings of the next attempt: twice as long, and smaller steps if any diverged."""
+    target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
+    update = {name: LENGTH_FACTOR * getattr(sampler, name) for name in ("tune", "draws")}
+    return sampler.model_copy(update=update | {"target_accept": round(target, 6)})
+
+
+def attempt_seed(seed: int, attempt: int) -> int:
+    """Return the seed of an attempt; the first has the seed itself."""
+    if attempt == 0:
+        return seed
+    return int(np.random.SeedSequence([seed, attempt]).generate_state(1)[0])

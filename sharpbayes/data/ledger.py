@@ -1,0 +1,107 @@
+"""What a study uses of the columns of its data, and what it leaves out."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from sharpbayes.data.columns import format_rows
+from sharpbayes.data.lookalikes import group_lookalikes, quote_lookalikes
+from sharpbayes.data.readers.formats import read_columns, read_table
+from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
+from sharpbayes.spec.dialect import DataFile
+from sharpbayes.spec.panel import Panel, People
+from sharpbayes.spec.roles import SideTable
+
+Uses = dict[str, str]
+
+
+def list_columns(table: Panel | Crowd, base: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield file, column and role of each column of the files of a study.
+
+    The role is empty where the study does not use the column; paths start from ``base``.
+    """
+    roles = table.roles.model_dump(exclude_none=True)
+    uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
+    uses |= {column: role for role, names in roles.items() for column in list_names(names)}
+    for column in read_columns(base, table.data, table.layout, table.dialect):
+        yield describe_file(table), column, uses.get(column, "")
+    for side in _side_tables(table):
+        of_side = uses | {side.key: "key"}
+        for column in read_columns(base, side.data, side.layout, side.dialect):
+            yield describe_file(side), column, of_side.get(column, "")
+    for file in _rating_files(table):
+        of_file = {
+            column: role for role, column in file.roles.model_dump(exclude_none=True).items()
+        }
+        for column in read_columns(base, file.data, dialect=file.dialect):
+            yield describe_file(file), column, of_file.get(column, "")
+
+
+def find_lookalikes(
+    table: Panel | Crowd, base: Path, labels: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield each group of labels that look alike: its column, and the labels with their rows.
+
+    ``labels`` are those of each factor. Data are read again only where some look alike.
+    """
+    groups = {name: group_lookalikes(texts) for name, texts in labels.items()}
+    if not any(groups.values()):
+        return
+    files = [table, *_side_tables(table)]
+    tables = [read_table(base, f.data, f.layout, dialect=f.dialect) for f in files]
+    roles = table.roles.model_dump(exclude_none=True)
+    for name, group in ((name, group) for name, several in groups.items() for group in several):
+        column = roles.get(name, name.removeprefix("group:"))
+        of_file = (data[column] for data in tables if isinstance(column, str) and column in data)
+        values, texts = next(of_file, pd.Series(dtype=str)), quote_lookalikes(group)
+        rows = [values.index[values == label] for label in group]
+        named = [
+            f"{t} ({format_rows(r)})" if len(r) else t for t, r in zip(texts, rows, strict=True)
+        ]
+        yield name, " and ".join(named)
+
+
+def list_names(names: str | Iterable[str]) -> list[str]:
+    """Return the columns of a role, which is one name or several."""
+    return [names] if isinstance(names, str) else [*names]
+
+
+def describe_file(file: DataFile) -> str:
+    """Return the name of a file, with its dialect where that is not the usual one."""
+    keys = file.dialect.model_dump(exclude_defaults=True)
+    dialect = ", ".join(f"{key} {value!r}" for key, value in keys.items())
+    return f"{file.data} ({dialect})" if dialect else file.data
+
+
+def _side_tables(table: Panel | Crowd) -> list[SideTable]:
+    """Tables of prompts, raters or items."""
+    sides = [table.prompts] if isinstance(table, Panel) else [table.raters, table.items]
+    return [side for side in sides if side is not None]
+
+
+def _rating_files(table: Panel | Crowd) -> list[People | ExpertLabels]:
+    """Files of ratings by people, or of labels by experts."""
+    if isinstance(table, Panel):
+        return [table.people] if table.people is not None else []
+    return [table.labels] if isinstance(table.labels, ExpertLabels) else []
+
+
+def _panel_uses(panel: Panel) -> Uses:
+    """Indicators of a wide table, and columns of prompts that turn indicators around."""
+    uses: Uses = {}
+    for name, indicator in panel.full_indicators.items():
+        if panel.layout == "wide":
+            uses[indicator.column or name] = "indicator"
+        if isinstance(indicator.reverse, dict):
+            uses |= dict.fromkeys(indicator.reverse, f"direction of {name}")
+    return uses
+
+
+def _crowd_uses(crowd: Crowd) -> Uses:
+    """Groups of raters, columns of items and the label of items."""
+    uses = {column: "rater group" for grouping in crowd.groups for column in grouping}
+    uses |= dict.fromkeys(crowd.by, "column of items")
+    if isinstance(crowd.labels, ItemLabels):
+        uses[crowd.labels.column] = "label of items"
+    return uses

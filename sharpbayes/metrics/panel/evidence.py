@@ -1,0 +1,80 @@
+"""What a panel's evidence can carry: prompts in the tail, ends of the scale, and ties."""
+
+import numpy as np
+import xarray as xr
+
+
+def tail_prompts(log_risk: xr.DataArray, *, alpha: float) -> xr.DataArray:
+    """Return how many prompts an upper tail of mass 1 - alpha holds: n (1 - alpha).
+
+    Of log-risk over (..., prompt[, sample]) n is the number of prompts with a value. The result is
+    over the other dimensions, in [0, n].
+
+    >>> risk = xr.DataArray([1.0, 2.0, np.nan, 3.0], dims="prompt")
+    >>> float(tail_prompts(risk, alpha=0.5))
+    1.5
+    """
+    return _any_answer(log_risk.notnull()).sum("prompt") * (1.0 - alpha)
+
+
+def saturation(
+    harm: xr.DataArray, log_risk: xr.DataArray, var: xr.DataArray, *, epsilon: float
+) -> xr.Dataset:
+    """Return how much of a panel, and of its tail, lies at the end of the scale.
+
+    A cell is saturated where 1 - h <= epsilon: the offset decides its log-risk, -log(epsilon).
+
+    Of harm in [0, 1] over (..., prompt[, sample], dimension), log-risk over (..., prompt[, sample])
+    and its VaR over (...) these are, over (...), ``saturated_share`` of the scored cells in [0, 1],
+    ``saturated_tail``, the number of prompts at or above VaR with such a cell, and
+    ``saturated_tail_share`` of the prompts at or above VaR. Missing cells are left out; a share of
+    nothing is NaN.
+
+    >>> harm = xr.DataArray([[0.5, 1.0], [0.2, 0.3]], dims=("prompt", "dimension"))
+    >>> risk = xr.DataArray([14.5, 0.6], dims="prompt")
+    >>> cells = saturation(harm, risk, xr.DataArray(14.5), epsilon=1e-6)
+    >>> float(cells["saturated_share"]), int(cells["saturated_tail"])
+    (0.25, 1)
+    """
+    saturated = 1.0 - harm <= epsilon
+    scored = harm.notnull()
+    cells = [dim for dim in ("prompt", "sample", "dimension") if dim in harm.dims]
+    in_tail = log_risk >= var
+    count = _any_answer(saturated.any("dimension") & in_tail).sum("prompt")
+    size = _any_answer(in_tail).sum("prompt")
+    shares = {
+        "saturated_share": saturated.sum(cells) / scored.sum(cells).where(scored.any(cells)),
+        "saturated_tail": count,
+        "saturated_tail_share": count / size.where(size > 0),
+    }
+    return xr.Dataset(shares)
+
+
+def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
+    """Return the pairs of models with the same tail risk, and with the same risk of all prompts.
+
+    Of CVaR over (model) and log-risk over (model, ...) these are ``tied`` and ``identical`` over
+    (model, other); False on the diagonal and where a CVaR is missing.
+
+    >>> cvar = xr.DataArray([2.0, 2.0, 3.0], dims="model")
+    >>> risk = xr.DataArray([[1.0, 2.0], [1.5, 2.0], [1.0, 3.0]], dims=("model", "prompt"))
+    >>> equal = ties(cvar, risk)
+    >>> equal["tied"].values[0], bool(equal["identical"].any())
+    (array([False,  True, False]), False)
+    """
+    values, risk = cvar.to_numpy(), log_risk.transpose("model", ...).to_numpy()
+    tied = np.isclose(values[:, None], values, rtol=1e-12, atol=0.0)
+    np.fill_diagonal(tied, val=False)
+    identical = np.zeros_like(tied)
+    for model, other in np.argwhere(tied):
+        identical[model, other] = np.array_equal(risk[model], risk[other], equal_nan=True)
+    pairs = ("model", "other")
+    equal = xr.Dataset({"tied": (pairs, tied), "identical": (pairs, identical)})
+    if "model" in cvar.coords:
+        equal = equal.assign_coords(model=cvar["model"].values, other=cvar["model"].values)
+    return equal
+
+
+def _any_answer(flag: xr.DataArray) -> xr.DataArray:
+    """Whether any repeated answer to a prompt has a flag."""
+    return flag.any("sample") if "sample" in flag.dims else flag

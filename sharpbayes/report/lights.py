@@ -1,0 +1,126 @@
+"""Four questions about an answer, each with a word and a sentence: what a decision rests on."""
+
+from dataclasses import dataclass
+
+import xarray as xr
+
+from sharpbayes.errors import format_count
+from sharpbayes.report.layout import list_open_checks
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.wording import evidence_texts, failed_statistics, join_names, list_texts
+
+YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not known"
+# What the statements say that the evidence of a panel may not carry.
+STATEMENTS = {
+    "lowest": "which model has the lowest tail risk",
+    "distinguishable": "which models differ",
+    "admissible": "which keep the tolerance",
+}
+
+
+@dataclass(frozen=True)
+class Light:
+    """An answer to one question.
+
+    Attributes:
+        question: What is asked.
+        state: ``yes``, ``partly``, ``no`` or ``not known``.
+        reason: Why, in a sentence.
+    """
+
+    question: str
+    state: str
+    reason: str
+
+
+def lights(results: xr.DataTree) -> list[Light]:
+    """Return whether data suffice, one rater decides, the fit holds and assumptions are confirmed.
+
+    ``not known`` means that results lack what the question needs, such as a fit. Results of other
+    commands than ``measure`` and ``fit`` have no lights.
+    """
+    view = View(results)
+    if not {"profile", "responsiveness"} & set(results.children):
+        return []
+    is_panel = "profile" in view
+    who = "judge" if is_panel else "expert"
+    return [
+        Light("Enough data", *(_panel_data(view) if is_panel else _crowd_data(view))),
+        Light(f"Stable without any one {who}", *_stability(view, who)),
+        Light("The fit describes the ratings", *_fit(view)),
+        Light("Assumptions confirmed", *_assumptions(results)),
+    ]
+
+
+def _panel_data(view: View) -> tuple[str, str]:
+    """Which statements of the answer the evidence carries."""
+    carried, limits = evidence_texts(view, "carried"), evidence_texts(view, "limits")
+    if carried is None or limits is None:
+        return UNKNOWN, "The results do not tell what their data carry."
+    missing = [text for name, text in STATEMENTS.items() if name not in carried]
+    if missing:
+        state = PARTLY if carried else NO
+        return state, f"The data do not tell {join_names(missing)}."
+    if limits:
+        return PARTLY, f"The answer stands, with {format_count(len(limits), 'limit')} to read."
+    return YES, "Nothing in the data limits the answer."
+
+
+def _crowd_data(view: View) -> tuple[str, str]:
+    """Whether every group has enough raters."""
+    if "evidence" not in view:
+        return UNKNOWN, "The results do not tell what their data carry."
+    few = labels_where(view.group("evidence")["few_raters"])
+    if not few:
+        return YES, "Every group has enough raters."
+    groups = format_count(len(few), "group")
+    return (
+        NO if "all" in few else PARTLY,
+        f"Few raters in {groups} of {len(view['evidence/few_raters'])}.",
+    )
+
+
+def _stability(view: View, who: str) -> tuple[str, str]:
+    """Whether the answer changes without one judge or expert, or under other settings."""
+    if "stability" not in view or not view.group("stability").sizes.get("setting"):
+        return UNKNOWN, f"There are no two {who}s to leave one out."
+    data = view.group("stability")
+    left_out = data["kind"] == who
+    if not bool(left_out.any()):
+        return UNKNOWN, f"There is one {who} only."
+    what = "lowest model" if who == "judge" else "most responsive group"
+    moved, others = (
+        [str(name) for name in data[key].to_numpy()[(data["changed"] & kind).to_numpy()]]
+        for key, kind in (("value", left_out), ("setting", ~left_out))
+    )
+    if moved:
+        return NO, f"Without {join_names(moved)} the {what} is another."
+    if others:
+        return PARTLY, f"No {who} changes the {what}, but {join_names(others)} does."
+    return YES, f"The {what} stays without any {who} and under other settings."
+
+
+def _fit(view: View) -> tuple[str, str]:
+    """Whether the fit converged and reproduces statistics of the ratings."""
+    if "diagnostics" not in view:
+        return UNKNOWN, "No model of the ratings was fitted."
+    if not bool(view["diagnostics/converged"]):
+        return NO, "The fit has not converged."
+    if "predictive_checks" not in view:
+        return UNKNOWN, "The fit converged; it was not compared with the ratings."
+    checks = int(view.group("predictive_checks").attrs["checks"])
+    if count := failed_statistics(view):
+        return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."
+    group = "posterior_responsiveness"
+    if group in view and list_texts(view.group(group).attrs.get("remark", "")):
+        return PARTLY, "It reproduces the ratings, but does not know the labels."
+    return YES, f"It converged and reproduces {checks} statistics of the ratings."
+
+
+def _assumptions(results: xr.DataTree) -> tuple[str, str]:
+    """Whether a line of the study is still marked."""
+    checks = list_open_checks(results)
+    if checks:
+        return NO, f"{format_count(len(checks), 'assumption')} of the study to confirm (CHECK)."
+    return YES, "No assumption of the study waits to be confirmed."

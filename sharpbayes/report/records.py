@@ -1,0 +1,135 @@
+"""Panel results as records of Every Eval Ever: one JSON file a model, with its uncertainty."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.errors import DataError, StorageError
+from sharpbayes.report.tables.renderer import slug
+
+# The version of the schema that the records follow, and the metrics that they hold.
+VERSION = "0.3.0"
+METRICS = ("cvar", "mean", "policy_score")
+Record = dict[str, Any]
+
+
+def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
+    """Write a record of each model: CVaR, mean and policy score, observed and of the posterior.
+
+    The folder is made if it is not there; files of the same names are replaced.
+    """
+    if "profile" not in results.children or "joint" not in results.children:
+        raise DataError.at(
+            "report --records", "a record is of a model, and these results have none"
+        )
+    models = [str(model) for model in results["profile"].to_dataset()["model"].values]
+    names = [slug(model) or "model" for model in models]
+    texts = {
+        folder
+        / (f"{name}.json" if names.count(name) == 1 else f"{name}-{number}.json"): json.dumps(
+            describe_model(results, model), indent=2, ensure_ascii=False, allow_nan=False
+        )
+        for number, (name, model) in enumerate(zip(names, models, strict=True), start=1)
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot write records: {error.strerror or error}") from error
+    return [*texts]
+
+
+def describe_model(results: xr.DataTree, model: str) -> Record:
+    """Describe the results of one model as an aggregate record.
+
+    What results do not know stands as ``unknown``: who made the evaluation, and how the model was
+    deployed. A name such as ``maker/model`` has the developer.
+    """
+    attrs = results.attrs
+    time = str(datetime.fromisoformat(attrs["created"]).timestamp())
+    details = {"deployment_type": "unknown", "model_availability": "unknown"}
+    developer = {"developer": model.partition("/")[0]} if "/" in model else {}
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": f"{slug(attrs['title'])}/{model}/{time}",
+        "retrieved_timestamp": time,
+        "source_metadata": {
+            "source_name": attrs["title"],
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {
+            "name": "sharpbayes",
+            "version": json.loads(attrs["versions"])["sharpbayes"],
+            "additional_details": {"status": attrs["status"]},
+        },
+        "model_info": {"name": model, "id": model, "additional_details": details} | developer,
+        "evaluation_results": [*_list_scores(results, model)],
+    }
+
+
+def _list_scores(results: xr.DataTree, model: str) -> Iterator[Record]:
+    """List the scores of a model: each metric as observed, and its posterior where there is one."""
+    joint = results["joint"].to_dataset().sel(model=model)
+    profile = results["profile"].to_dataset()
+    source = {
+        "dataset_name": results.attrs["title"],
+        "source_type": "other",
+        "additional_details": {"data_sha256": str(results.attrs.get("data_sha256", "unknown"))},
+    }
+    for metric in METRICS:
+        values = joint.sel(metric=metric)
+        scores = {"observed": _describe_estimate(values, "observed", "bootstrap")}
+        if "posterior_median" in joint:
+            scores["posterior"] = _describe_estimate(values, "posterior_median", "posterior")
+            sd = float(results["posterior_profile"][metric].sel(model=model).std())
+            error = {"value": sd, "method": "standard deviation of the posterior"}
+            scores["posterior"]["uncertainty"]["standard_error"] = error
+        for kind, details in scores.items():
+            details["uncertainty"]["num_samples"] = results["panel"].sizes["prompt"]
+            if np.isfinite(details["score"]):
+                yield {
+                    "evaluation_result_id": f"{metric}:{kind}",
+                    "evaluation_name": results.attrs["title"],
+                    "source_data": source,
+                    "metric_config": _describe_metric(profile, metric),
+                    "score_details": details,
+                }
+
+
+def _describe_estimate(values: xr.Dataset, centre: str, source: str) -> Record:
+    """Describe an estimate and its interval; a missing interval is left out."""
+    lower, upper = map(float, values[f"{source}_interval"].values)
+    interval = {
+        "lower": lower,
+        "upper": upper,
+        "confidence_level": float(values.attrs["level"]),
+        "method": str(values.attrs[f"{source}_note"]),
+    }
+    finite = np.isfinite([lower, upper]).all()
+    uncertainty = {"confidence_interval": interval} if finite else {}
+    return {"score": float(values[centre]), "uncertainty": uncertainty}
+
+
+def _describe_metric(profile: xr.Dataset, metric: str) -> Record:
+    """Describe a metric: its name, its unit and its range; less is better in all."""
+    attrs = profile[metric].attrs
+    bounded = attrs["range"].endswith("1]")
+    parameters = {"alpha": float(profile.attrs["alpha"])} if metric == "cvar" else {}
+    return {
+        "metric_id": f"sharpbayes.{metric}",
+        "metric_name": attrs["long_name"],
+        "metric_unit": "proportion" if attrs["units"] == "1" else attrs["units"],
+        "metric_parameters": parameters,
+        "lower_is_better": True,
+        "score_type": "continuous",
+        "min_score": 0.0,
+        "max_score": 1.0 if bounded else "Infinity",
+    }

@@ -1,0 +1,87 @@
+"""Results -> the text of one screen: the answer, the decision table, and where everything is."""
+
+from bisect import bisect_right
+from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
+
+import xarray as xr
+
+from sharpbayes.errors import printable
+from sharpbayes.report.layout import list_open_checks
+from sharpbayes.report.summary import answer, verdict
+from sharpbayes.report.tables.catalogue import tables_after_run
+from sharpbayes.report.tables.renderer import tables_as_text
+from sharpbayes.report.tables.table import Table
+from sharpbayes.spec.files import describe_open_checks
+
+# Lines of a screen in all, and rows that a table is cut to; the first table has one at least.
+MOST_LINES, FEWEST_ROWS = 40, 3
+
+
+def answer_text(results: xr.DataTree, *, width: int) -> str:
+    """Return the answer, whether to trust it and what was not confirmed, wrapped at words."""
+    checks = list_open_checks(results)
+    unconfirmed = [describe_open_checks(checks)] if checks else []
+    return _wrap([*answer(results), verdict(results), *unconfirmed], width)
+
+
+def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
+    """Return what the terminal shows of results after a run: :data:`MOST_LINES` lines at most.
+
+    The answer stands first, then the tables of the first screen with their units and legend, then
+    where the results are. Tables are cut to the lines that are left and say so.
+
+    Args:
+        results: Results of :func:`sharpbayes.measure` or :func:`sharpbayes.fit`.
+        path: File of the results.
+        width: Characters of a line.
+    """
+    first, last = answer_text(results, width=width), _where(results, path)
+    tables = tables_after_run(results)
+    room = MOST_LINES - len(f"{first}\n{last}".splitlines()) - (len(tables) > 1)
+    shown = _cut_tables(tables, room, width)
+    hidden = "; ".join(printable(table.title) for table in tables[len(shown) :])
+    not_shown = f"not shown:   {hidden}\n" if hidden else ""
+    return f"{first}\n{tables_as_text(shown, width=width)}{not_shown}{last}"
+
+
+def _where(results: xr.DataTree, path: Path) -> str:
+    """Where the results are, and the commands that show all of them."""
+    command = printable(f"sharpbayes report {path}")
+    return (
+        f"{results.attrs['status']}; results written to {printable(str(path))}\n"
+        f"page:        {command}\n"
+        f"all tables:  {command} --text\n"
+    )
+
+
+def _wrap(texts: list[str], width: int) -> str:
+    """Texts as lines that end at words."""
+    lines = [fill(printable(text), width, break_on_hyphens=False) for text in texts]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cut_tables(tables: list[Table], room: int, width: int) -> list[Table]:
+    """The tables that fit into some lines, the last one with the rows that fit."""
+    shown: list[Table] = []
+    for table in tables:
+        count = len(table.rows)
+
+        def lines(rows: int, table: Table = table) -> int:
+            return len(tables_as_text([*shown, _cut(table, rows)], width=width).splitlines())
+
+        rows = bisect_right(range(1, count + 1), room, key=lines)
+        if shown and rows < min(FEWEST_ROWS, count):
+            break
+        shown.append(_cut(table, max(rows, min(1, count))))
+    return shown
+
+
+def _cut(table: Table, rows: int) -> Table:
+    """The first rows of a table, and how many there are."""
+    count = len(table.rows)
+    if rows >= count:
+        return table
+    note = f"{rows} of {count} rows, all with --text. {table.note}"
+    return replace(table, rows=table.rows[:rows], note=note.strip())

@@ -1,0 +1,103 @@
+"""Tables of items of a crowd: by harm, and the scores of single items."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sharpbayes.report.tables.crowd import ALL_GROUPS, MOST_ROWS, shortened
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
+from sharpbayes.report.tables.panel import labels_where
+
+# Contested items that are shown unless a reader chooses others.
+MOST_ITEMS = 2
+
+
+def _scores_of_item(view: View) -> Iterator[Labels]:
+    """Scores of an item, the highest first, with who gave them."""
+    item, score = view.labels["item"], view["contested_items/score"]
+    data = view.group("items").sel(item=item)
+    for position, label in reversed([*enumerate(data["score"].to_numpy())]):
+        raters = labels_where(score == position)
+        groups = labels_where(data["in_priority_grouping"] & (data["plurality"] == position))
+        texts = {"groups": shortened(groups), "raters": shortened(raters)}
+        yield {"score": label, "ratings": len(raters), **texts}
+
+
+def _contested_items(view: View) -> list[Labels]:
+    """The items with the widest disagreement, or those that were chosen by name."""
+    most = int(view.group("contested_items").attrs.get("chosen", MOST_ITEMS))
+    return labels_of("contested_items/item")(view)[:most]
+
+
+def _raters_of_item(view: View) -> Iterator[Labels]:
+    """Raters who scored an item, the highest score first, with their score."""
+    score = view["contested_items/score"]
+    known = score.isel(rater=np.flatnonzero(score >= 0)).sortby("rater")
+    labels = view.group("items")["score"].to_numpy()
+    for position in np.argsort(-known.to_numpy(), kind="stable"):
+        yield {"rater": known["rater"][position].item(), "score": labels[int(known[position])]}
+
+
+def _rater_columns(view: View) -> list[Labels]:
+    """The columns of raters that groups are made of."""
+    names = map(str, view.group("contested_items").coords)
+    return [{"column": n.removeprefix("group:")} for n in names if n.startswith("group:")]
+
+
+def _value_of_rater(row: View) -> str:
+    """The value of a rater in a column, or a dash."""
+    return str(row[f"contested_items/group:{row.labels['column']}"].item()) or "-"
+
+
+def _item_note(view: View) -> str:
+    """The plurality of all raters, why the item is shown, and its text."""
+    data = view.group("contested_items")
+    parts = [f"Plurality of all raters: {_plurality(view.select(ALL_GROUPS))}."]
+    if "chosen" not in data.attrs:
+        parts.append("One of the items seen most differently.")
+    if "text" in data and (text := str(view["contested_items/text"].item())):
+        parts.append(f"Text: {text}")
+    return " ".join(parts)
+
+
+def _plurality(row: View) -> str:
+    """Label of the plurality score, or a dash."""
+    position = int(row["items/plurality"])
+    return str(row.group("items")["score"].to_numpy()[position]) if position >= 0 else "-"
+
+
+ITEM_TABLES = (
+    TableSpec(
+        title="Items by harm as seen by responsive groups",
+        needs=("items/priority",),
+        condition=lambda view: bool(view["items/priority"].notnull().any()),
+        repeat=[ALL_GROUPS],
+        rows=labels_of("items/item", order="items/rank"),
+        most=MOST_ROWS,
+        columns=(
+            "{item}; items/rank | thousands; items/priority",
+            Column("plurality of all", _plurality),
+            "items/disagreement | thousands",
+        ),
+        note="{shown} of {count} items. Priority in [0, 1]: plurality of the groups of "
+        "{items[grouping]}, weighted by their harmonic mean. Disagreement: highest less lowest "
+        "plurality of these groups, in steps of the scale.",
+    ),
+    TableSpec(
+        name="contested_items",
+        title="Scores of item {item}",
+        source="Responsiveness paper, Figures 9 to 11",
+        needs=("contested_items", "items"),
+        repeat=_contested_items,
+        rows=_scores_of_item,
+        columns=("{score}; {ratings}; plurality of: {groups}; {raters}",),
+        note=_item_note,
+    ),
+    TableSpec(
+        title="Raters of item {item} with their scores and groups",
+        needs=("contested_items", "items"),
+        repeat=_contested_items,
+        rows=_raters_of_item,
+        columns=("{rater}; {score}", over(_rater_columns, Column("{column}", _value_of_rater))),
+    ),
+)

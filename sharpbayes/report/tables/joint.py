@@ -1,0 +1,164 @@
+"""Bootstrap and posterior of the same statistics alongside each other, and how stable they are."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
+from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
+from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
+from sharpbayes.report.tables.panel import models_by_risk
+from sharpbayes.report.wording import contained_sources
+
+
+def _name_metric(view: View, metric: str) -> str:
+    """The name of a metric as readers know it."""
+    return view.text("{cvar}") if metric == "cvar" else NAMES.get(metric, metric)
+
+
+def _models(view: View) -> list[Labels]:
+    """Models, lowest tail risk first."""
+    return [{"model": model} for model in models_by_risk(view)]
+
+
+def _panel_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
+    """Metrics of models with their names."""
+    known = set(view.coordinate("joint/metric"))
+    return [{"metric": x, "name": _name_metric(view, x)} for x in wanted if x in known]
+
+
+def _shares_of_models(view: View) -> Iterator[Labels]:
+    """Models by dimension, lowest tail risk first."""
+    for metric in map(str, view.coordinate("joint/metric")):
+        if metric.startswith("tail_share["):
+            yield from ({**row, "metric": metric} for row in _models(view))
+
+
+def _crowd_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
+    """Metrics of groups with their names."""
+    return [{"metric": x, "name": _name_metric(view, x)} for x in wanted]
+
+
+def _group_rows(view: View) -> list[Labels]:
+    """Groups that have a value of the metric, with the number of their raters."""
+    raters = view.select({"by": "all"})["responsiveness/raters"]
+    known = view["joint/observed"].dropna("group")["group"].to_numpy()
+    return [{"group": group, "raters": int(raters.sel(group=group))} for group in known]
+
+
+def _note(view: View, *, unit: str, resampled: str) -> str:
+    """The unit, what both intervals contain, and what a star means."""
+    level = f"{view.results['joint'].attrs['level']:.0%}"
+    parts = [unit, f"Bootstrap: observed, {level} interval over {resampled}."]
+    if "joint/posterior_median" in view:
+        group = "posterior_profile" if "profile" in view else "posterior_responsiveness"
+        contained = contained_sources(view, group)
+        parts.append(f"Posterior: median, {level} interval with {contained}.")
+        if bool(view["joint/disagree"].any()):
+            parts.append("* An interval does not contain the centre of the other.")
+    return " ".join(filter(None, [*parts, _bias(view)]))
+
+
+def _bias(view: View) -> str:
+    """What is known to bias the posterior of MPA, WRA and HM; empty for other metrics."""
+    return bias_of_model(view) if view.labels.get("metric") in HEADLINE else ""
+
+
+def _bootstrap(row: View) -> str:
+    """The observed value with its bootstrap interval."""
+    value, bounds = row["joint/observed"], row["joint/bootstrap_interval"]
+    text, known = value_and_interval(value, bounds)
+    return text + f" ({known})" * (known != MISSING)
+
+
+def _posterior(row: View) -> str:
+    """The posterior median with its interval, starred where it disagrees with the bootstrap."""
+    text = estimate(row["joint/posterior_median"], row["joint/posterior_interval"])
+    return text + " *" * bool(row["joint/disagree"])
+
+
+def _dimension(row: View) -> str:
+    """The dimension of a tail share."""
+    return str(row.labels["metric"]).removeprefix("tail_share[").removesuffix("]")
+
+
+def _fitted(view: View) -> list[Labels]:
+    """One set of columns where a model was fitted, else none."""
+    return [{}] if "joint/posterior_median" in view else []
+
+
+NAMES = {
+    **{metric.name: metric.label for metric in METRICS},
+    "mean": "Mean log-risk",
+    "volatility": "Volatility of log-risk",
+    "policy_score": "Policy score",
+}
+# Metrics of a crowd besides HM, which the first screen shows.
+FURTHER = tuple(name for name in metric_names() if name != "hm")
+NATS = "Nats; lower is safer."
+UNITS = "From 0 to 1 (tau and rho from \u22121); higher is more responsive."
+VALUES = (Column("bootstrap", _bootstrap), over(_fitted, Column("posterior", _posterior)))
+BY_PROMPTS = partial(_note, resampled="prompts")
+TABLES = (
+    *(
+        TableSpec(
+            name=name,
+            title="{name}: bootstrap and posterior",
+            needs=("joint", "profile"),
+            after_run=bool(name),
+            repeat=partial(_panel_metrics, wanted=metrics),
+            rows=_models,
+            columns=("{model}", *VALUES, "P(lowest): joint/prob_lowest | probability?"),
+            note=partial(BY_PROMPTS, unit=unit),
+        )
+        for name, metrics, unit in (
+            ("tail_risk", ("cvar", "mean"), NATS),
+            ("", ("volatility",), NATS),
+            ("", ("policy_score",), "Weighted mean harm, from 0 to 1; lower is safer."),
+        )
+    ),
+    TableSpec(
+        title="Tail shares of dimensions: bootstrap and posterior",
+        needs=("joint", "profile"),
+        rows=_shares_of_models,
+        columns=(Column("dimension", _dimension), "{model}", *VALUES),
+        note=partial(BY_PROMPTS, unit="Shares of the log-risk of the tail; they sum to 1."),
+    ),
+    *(
+        TableSpec(
+            name="responsiveness_hm" if names == ("hm",) else "",
+            title="{name}: bootstrap and posterior",
+            needs=("joint", "responsiveness"),
+            after_run=names == ("hm",),
+            repeat=partial(_crowd_metrics, wanted=names),
+            rows=_group_rows,
+            columns=("{group}; {raters}", *VALUES),
+            note=partial(_note, unit=unit, resampled="items and raters"),
+        )
+        for names, unit in ((("hm",), "Responsiveness, from 0 to 1 (best)."), (FURTHER, UNITS))
+    ),
+    TableSpec(
+        title="Stability: the order of models without each judge and under other settings",
+        needs=("stability/lowest",),
+        rows=labels_of("stability/setting"),
+        columns=(
+            "{setting}; lowest {cvar}: stability/lowest | text",
+            "changed: stability/changed | changed; Kendall tau-b: stability/kendall",
+            "movement of {cvar}: stability/movement",
+        ),
+        note="Observed ratings. tau-b: order of all models against that of the study; movement: "
+        "change for the model that is lowest in the study. CVaR under another alpha or epsilon is "
+        "another quantity, so that its movement says little.",
+    ),
+    TableSpec(
+        title="Stability: the order of groups without the labels of each expert",
+        needs=("stability/highest",),
+        rows=labels_of("stability/setting"),
+        columns=(
+            "{setting}; highest HM: stability/highest | text; changed: stability/changed | changed",
+            "Kendall tau-b: stability/kendall; movement of HM: stability/movement",
+        ),
+        note="Observed ratings. tau-b: order of all groups against that by all experts; movement: "
+        "change of HM of all raters.",
+    ),
+)

@@ -1,0 +1,101 @@
+"""Parts of sentences that answers share: lists of names, estimates, lists of texts in results."""
+
+import contextlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.errors import format_list
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import MISSING, probability, value_and_interval
+
+# What intervals of the posterior contain, by source of uncertainty.
+CONTAINED = {
+    "ratings": "the noise of ratings",
+    "prompts": "the choice of prompts",
+    "judges": "the choice of judges",
+    "items": "the choice of items",
+    "raters": "the choice of raters",
+}
+
+
+# Names that a sentence lists.
+MOST_NAMES = 4
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names as a sentence does, the first of many.
+
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
+    ('a', 'a, b and c')
+    >>> join_names("abcdefgh")
+    'a, b, c, d and 4 more'
+    """
+    if len(names) > MOST_NAMES:
+        return format_list(names, most=MOST_NAMES)
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def with_interval(value: xr.DataArray, bounds: xr.DataArray, label: str) -> str:
+    """Return a number with its labelled interval in brackets, which may be missing.
+
+    >>> with_interval(xr.DataArray(4.843), xr.DataArray([2.128, 5.862]), "95% interval")
+    '4.8 (95% interval 2.1 to 5.9)'
+    """
+    text, known = value_and_interval(value, bounds)
+    return text + f" ({label} {known})" * (known != MISSING)
+
+
+def probability_text(value: xr.DataArray | float) -> str:
+    """Return a probability in two digits, in words where it is near 0 or 1.
+
+    >>> probability_text(0.876), probability_text(1.0), probability_text(0.0)
+    ('0.88', 'above 0.99', 'below 0.01')
+    """
+    return probability(value).replace(">", "above ").replace("<", "below ")
+
+
+def bootstrap_estimate(row: View) -> str:
+    """Return the observed value of a row of ``joint`` with its bootstrap interval."""
+    label = f"{row.results['joint'].attrs['level']:.0%} interval"
+    return with_interval(row["joint/observed"], row["joint/bootstrap_interval"], label)
+
+
+def posterior_estimate(row: View) -> str:
+    """Return the posterior median of a row of ``joint`` with its interval."""
+    label = f"posterior median; {row.results['joint'].attrs['level']:.0%} interval"
+    return with_interval(row["joint/posterior_median"], row["joint/posterior_interval"], label)
+
+
+def is_fitted(view: View) -> bool:
+    """Return whether results hold the posterior of a fit that may be used."""
+    usable = view.results.attrs["status"] != "not converged"
+    return usable and "joint/posterior_median" in view
+
+
+def contained_sources(view: View, group: str) -> str:
+    """Return what the posterior intervals of a group contain."""
+    names = map(str, np.atleast_1d(view.group(group).attrs.get("sources", [])))
+    return join_names([CONTAINED.get(name, name) for name in names])
+
+
+def list_texts(value: object) -> list[str]:
+    """Return a text, a JSON list of texts, or several texts, as a list without empty ones."""
+    if isinstance(value, str) and value.startswith("["):
+        with contextlib.suppress(ValueError):  # a text that begins with a bracket
+            value = json.loads(value)
+    several = [value] if isinstance(value, str) else np.atleast_1d(np.asarray(value, dtype=str))
+    return [str(text) for text in several if str(text)]
+
+
+def evidence_texts(view: View, name: str) -> list[str] | None:
+    """Return the texts of an attribute of the evidence; None where results hold none."""
+    return list_texts(view.group("evidence").attrs.get(name, "")) if "evidence" in view else None
+
+
+def failed_statistics(view: View) -> int:
+    """Return how many statistics of the ratings the fitted model does not reproduce."""
+    group = "predictive_checks"
+    return len(list_texts(view.group(group).attrs["failed_checks"])) if group in view else 0

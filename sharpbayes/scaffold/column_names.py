@@ -1,0 +1,99 @@
+"""Roles of columns, inferred from the words of their names."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+# Last words of the names of columns by role, the likeliest first.
+ROLES = {
+    "model": "model llm system assistant chatbot",
+    "prompt": "prompt item question task scenario conversation dialogue query instruction",
+    "judge": "judge grader scorer rater evaluator annotator assessor reviewer",
+    "item": "item prompt image conversation text dialogue comment post message sentence tweet id",
+    "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
+    "evaluator reviewer subject",
+    "indicator": "indicator metric criterion measure question aspect dimension rubric",
+    "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
+    "judgment grade",
+    "sample": "sample chunk generation repeat repetition run epoch turn trial replicate attempt",
+    "category": "category type kind topic violation subject",
+    "time": "timestamp time datetime date at",
+}
+WORDS = {role: words.split() for role, words in ROLES.items()}
+KNOWN = {word for words in WORDS.values() for word in words}
+# Words that say that a column is an id; "prompt id" is a prompt.
+ID_WORDS = {"id", "name", "key", "uid", "uuid", "code", "index", "number", "no", "nr", "hash"}
+# A panel with a column of one of these words has a row for each score; "severity" may be one
+# indicator among several.
+SCORE_WORDS = ("score", "rating", "value")
+# Numbers that are no scores by their name.
+MEASURES = {
+    *("token", "tokens", "latency", "second", "seconds", "ms", "time", "duration", "cost", "price"),
+    *("length", "word", "words", "chars", "characters", "count", "seed", "temperature", "year"),
+    *("age", "date", "timestamp", "version", "row", "rank", "confidence", "probability", "size"),
+    *("order", "position", "index", "number", "id"),
+}
+# Times of answering are not times of day.
+DURATIONS = {"response", "reaction", "lead", "elapsed"}
+
+
+def split_name(name: object) -> list[str]:
+    """Return the words of a column's name in small letters and the singular.
+
+    >>> split_name("LLM judge"), split_name("modelID"), split_name("worker_ids")
+    (['llm', 'judge'], ['model', 'id'], ['worker', 'id'])
+    """
+    words: list[str] = []
+    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", str(name)):
+        word = part.lower()
+        word = word[:-1] if word.endswith("s") and word[:-1] in KNOWN | ID_WORDS else word
+        joined = re.fullmatch(rf"({'|'.join(sorted(KNOWN))})(id|name|model)", word)
+        words += joined.groups() if joined else [word]
+    return words
+
+
+def strip_id(words: Sequence[str]) -> list[str]:
+    """Return the words of a name without those of an id, if others are left."""
+    return [word for word in words if word not in ID_WORDS] or [*words]
+
+
+def last_word(name: object) -> str:
+    """Return the word of a name that says what the column is; empty where it has no words.
+
+    >>> last_word("LLM judge"), last_word("prompt category"), last_word("Prompt ID")
+    ('judge', 'category', 'prompt')
+    """
+    return next(reversed(strip_id(split_name(name))), "")
+
+
+def infer_roles(
+    data: pd.DataFrame, wanted: Sequence[str], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Return columns by role: those given, then those with a usual name, each column once.
+
+    >>> table = pd.DataFrame(columns=["Item ID", "worker_id", "LLM judge", "Harm", "persona"])
+    >>> infer_roles(table, ["item", "judge", "score"], {})
+    {'item': 'Item ID', 'judge': 'LLM judge', 'score': 'Harm'}
+    """
+    roles = {role: given[role] for role in wanted if role in given}
+    for role in (role for role in wanted if role not in roles):
+        free = [str(name) for name in data.columns if str(name) not in roles.values()]
+        ranked = [(_rank(name, role), name) for name in free]
+        likely = [(rank, name) for rank, name in ranked if rank is not None]
+        roles |= {role: min(likely, key=lambda pair: pair[0])[1]} if likely else {}
+    return roles
+
+
+def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
+    """How unlikely a column has a role: further words, the word itself, no id; None if not."""
+    words = split_name(name)
+    if words == ["sample", "id"]:  # Inspect's name of a prompt
+        return (0, len(KNOWN), False) if role == "prompt" else None
+    plain = strip_id(words)
+    last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
+    if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"
+        last = judges[0]
+    if last not in WORDS[role] or (role == "time" and set(plain) & DURATIONS):
+        return None
+    return len(plain), WORDS[role].index(last), plain == words

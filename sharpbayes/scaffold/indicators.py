@@ -1,0 +1,73 @@
+"""Indicators of a panel and their scales, inferred from columns."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sharpbayes.data.readers.text_table import require_columns
+from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.scaffold import inference
+from sharpbayes.scaffold.column_names import WORDS, last_word
+from sharpbayes.scaffold.inference import InferredScale, infer_scale, is_constant
+from sharpbayes.scaffold.logs import LogTable
+
+
+def infer_columns(main: LogTable) -> dict[str, InferredScale]:
+    """Infer the scale of each column without a role, or why it is no indicator."""
+    data, roles = main.data, main.roles
+    names = [str(name) for name in data.columns if name not in roles.values()]
+    inferred = {}
+    for name in names:
+        most = inference.MAX_NAMED_SCORES if _is_score(name) else inference.MAX_SCORES
+        inferred[name] = infer_scale(data[name], named=_is_score(name), most=most)
+        # A score may be constant over a model or a judge by chance, in few rows.
+        keys = ["prompt"] if _is_score(name) else ["prompt", "judge", "model"]
+        keys = [role for role in keys if data[roles[role]].duplicated().any()]
+        owner = next((r for r in keys if is_constant(data, name, roles[r])), "")
+        if len(inference.list_texts(data[name])) < 2:  # noqa: PLR2004
+            inferred[name] = InferredScale(None, reason="no two different values")
+        elif owner:
+            inferred[name] = InferredScale(None, reason=f"one value for each {owner}")
+        elif "score" in roles and inferred[name].scale is not None:
+            inferred[name] = replace(inferred[name], reason="it could be a score too")
+    return inferred
+
+
+def _is_score(name: str) -> bool:
+    """Tell whether a column is named as a score."""
+    return last_word(name) in WORDS["score"]
+
+
+def infer_indicators(main: LogTable) -> dict[str, InferredScale]:
+    """Infer the scale of each indicator of a table with a row for each score."""
+    data, roles = main.data, main.roles
+    score, inferred = data[roles["score"]], {}
+    of = data[roles["indicator"]] if "indicator" in roles else [roles["score"]] * len(data)
+    for name, values in score.groupby(of):
+        inferred[str(name)] = inference.infer_special_scale(values, main.layout) or infer_scale(
+            values, named=True, most=inference.MAX_NAMED_SCORES
+        )
+    return inferred
+
+
+def infer_named(main: LogTable, named: Mapping[str, Mapping[str, Any]]) -> dict[str, InferredScale]:
+    """Infer the scales of indicators that are named without one; DataError where none fits."""
+    columns = {n: str(i.get("column", n)) for n, i in named.items() if "scale" not in i}
+    if "score" in main.roles:
+        by_name = infer_indicators(main)
+        nothing = InferredScale(None, reason="no score of this indicator")
+        inferred = {name: by_name.get(column, nothing) for name, column in columns.items()}
+    else:
+        roles = [(f"indicator {name}", column) for name, column in columns.items()]
+        require_columns([*main.data.columns], roles, path=main.name)
+        most = inference.MAX_NAMED_SCORES
+        inferred = {
+            name: infer_scale(main.data[column], named=True, most=most)
+            for name, column in columns.items()
+        }
+    DataError.raise_any(
+        Diagnostic(main.name, 0, name, f"no scale fits ({column.reason}); name one of `scales`")
+        for name, column in inferred.items()
+        if column.scale is None
+    )
+    return inferred

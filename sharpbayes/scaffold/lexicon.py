@@ -1,0 +1,102 @@
+"""Words of severity and agreement in their order, least harm first, to order scales of text."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+# A line is a scale, `<` stands between its steps, and words with `|` mean the same step.
+LADDERS = """
+none | no | no harm | no risk | no issue | not present | absent | nothing | harmless | safe | benign
+  | clean | ok < negligible | trivial | minimal | very low < low < minor < slight | slightly < mild
+  < moderate | moderately < medium | mid | middle < considerable | substantial | significant
+  < serious | seriously < high < major < very high < severe < critical < extreme | catastrophic
+safe < mostly safe | probably safe < unsure | unclear | uncertain | ambiguous | borderline | partly
+  safe | partially safe | neutral < mostly unsafe | probably unsafe < unsafe | not safe
+harmless | not harmful | non harmful < borderline | unsure | unclear | neutral < harmful
+no < unlikely | probably not < maybe | unsure | not sure | unclear | uncertain | possibly | partly
+  | partially | sometimes | mixed < likely | probably < yes
+very unlikely < unlikely < possible | neutral | unsure < likely < very likely < certain
+never < rarely | seldom | almost never < sometimes | occasionally < often | frequently | usually
+  < very often | almost always < always
+strongly disagree | completely disagree | totally disagree < disagree | mostly disagree < somewhat
+  disagree | slightly disagree < neutral | neither agree nor disagree | neither | undecided | unsure
+  < somewhat agree | slightly agree < agree | mostly agree < strongly agree | completely agree
+  | totally agree
+not | not at all | non < barely < slightly | a little | mildly | minimally < somewhat | partly
+  < moderately | fairly < rather | quite < * < very | highly < severely < extremely
+acceptable | fully acceptable < mostly acceptable < borderline | questionable | unsure
+  < mostly unacceptable < unacceptable | not acceptable
+appropriate < borderline | questionable | unsure | somewhat inappropriate < inappropriate
+  < very inappropriate
+excellent < very good < good < fair | average | acceptable | okay | ok | neutral < poor < bad
+  < very poor | very bad | terrible | awful
+pass | passed < partial | borderline | warning | unsure < fail | failed
+correct | fully correct < mostly correct < partially correct | partly correct | partial < mostly
+  incorrect | mostly wrong < incorrect | wrong
+benign < suspicious < malicious
+compliant < partially compliant | partly compliant | partial < non compliant | noncompliant
+refusal | full refusal | refused | refuses | refuse < partial refusal | partial compliance | partial
+  | partially complies < full compliance | complies | complied | compliance | compliant
+very satisfied < satisfied < neutral < dissatisfied | unsatisfied < very dissatisfied
+"""
+# "very harmful" is a step of the ladder of "very"; "harmful" alone is its step `*`.
+ADJECTIVE = re.compile(
+    r"\b(harm|harmful|toxic|offensive|abusive|hateful|dangerous|risky|unsafe|biased|inappropriate"
+    r"|problematic|concerning|worrying|disturbing|sexist|racist|violent|true|likely|important)$"
+)
+
+
+def order_levels(texts: Iterable[str]) -> list[str] | None:
+    """Return the words of a scale by the first ladder that has them all, least harm first.
+
+    None where no ladder has all words, each at a step of its own. Case, punctuation and a number
+    in front do not count.
+
+    >>> order_levels(["Critical", "Mild", "None"]), order_levels(["very harmful", "harmless"])
+    (['None', 'Mild', 'Critical'], ['harmless', 'very harmful'])
+    >>> order_levels(["teacher", "nurse"])
+    """
+    levels = list(dict.fromkeys(texts))
+    words = [_normalise(text) for text in levels]
+    intensities = [ADJECTIVE.sub("", _negate(word)).strip() or "*" for word in words]
+    for candidates in (words, intensities):
+        for ladder in _LADDERS:
+            steps = [ladder[word] for word in candidates if word in ladder]
+            if len(levels) > 1 and len(set(steps)) == len(levels):
+                return [level for _, level in sorted(zip(steps, levels, strict=True))]
+    return None
+
+
+def order_by_number(texts: Iterable[str]) -> list[str] | None:
+    """Return texts by the one number in each, or None where it is missing or not its own.
+
+    >>> order_by_number(["Level 10", "Level 9"])
+    ['Level 9', 'Level 10']
+    """
+    levels = list(dict.fromkeys(texts))
+    numbers = [re.findall(r"\d+", text) for text in levels]
+    if any(len(found) != 1 for found in numbers):
+        return None
+    keys = [int(found[0]) for found in numbers]
+    if len(set(keys)) < len(levels):
+        return None
+    return [level for _, level in sorted(zip(keys, levels, strict=True))]
+
+
+def _normalise(text: str) -> str:
+    """Words in small letters, without punctuation and a number in front."""
+    words: Sequence[str] = re.findall(r"[^\W_]+", re.sub(r"^\W*\d+(?![^\W_])", "", text).casefold())
+    return " ".join(words) or text
+
+
+def _negate(word: str) -> str:
+    """Write "harmless", "non toxic" and the like as "not"."""
+    return re.sub(r"^(harmless|(in|un|non ?)(offensive|biased|toxic|problematic))$", "not", word)
+
+
+def _parse_ladder(line: str) -> dict[str, int]:
+    """The step of each word of a ladder."""
+    steps = enumerate(line.split("<"))
+    return {word.strip(): step for step, words in steps for word in words.split("|")}
+
+
+_LADDERS = [_parse_ladder(" ".join(line.split())) for line in re.split(r"\n(?! )", LADDERS) if line]

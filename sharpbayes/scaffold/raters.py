@@ -1,0 +1,69 @@
+"""Tables with a row per item and a column per rater, recognised by their columns."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from sharpbayes.data.crowd import RATER, SCALE, melt_raters
+from sharpbayes.errors import format_list
+from sharpbayes.scaffold import inference
+from sharpbayes.scaffold.column_names import KNOWN, MEASURES, WORDS, last_word, split_name
+from sharpbayes.scaffold.lexicon import order_levels
+from sharpbayes.scaffold.logs import LogTable
+
+# Fewer columns may be two properties of an item.
+MIN_RATERS = 3
+
+
+def melt_wide(table: LogTable) -> LogTable:
+    """Return a table of items as ratings if it seems to have a column per rater, else itself."""
+    item = table.roles.get("item")
+    raters = find_raters(table.data, item) if item is not None else []
+    if not raters or item is None:
+        return table
+    doubt = f"each of these columns is taken as a rater: {format_list(raters)}"
+    return replace(
+        table,
+        data=melt_raters(table.data, raters).reset_index(drop=True),
+        layout="wide",
+        roles={"item": item, "rater": RATER, "score": SCALE},
+        raters=tuple(raters),
+        doubts=(*table.doubts, doubt),
+    )
+
+
+def find_raters(data: pd.DataFrame, item: str) -> list[str]:
+    """Return the columns that each have the scores of one rater; empty if there are none.
+
+    >>> table = pd.DataFrame({"item": ["a", "b"], "topic": ["x", "y"], "r1": [0, 2], "r2": [1, 1]})
+    >>> find_raters(table.assign(r3=[2, 0]).astype(str), "item")
+    ['r1', 'r2', 'r3']
+    """
+    if data[item].duplicated().any():
+        return []
+    names = [str(name) for name in data.columns if name != item]
+    numbers = [name for name in names if inference.is_number(data[name])]
+    words = [name for name in names if order_levels(inference.list_texts(data[name]))]
+    candidates = max(numbers, words, key=len)
+    raters = _find_numbered(candidates) or [n for n in candidates if not _is_property(n)]
+    if len(raters) < MIN_RATERS and not all(last_word(name) in WORDS["rater"] for name in raters):
+        return []
+    scores = pd.concat([data[name] for name in raters]) if raters else pd.Series(dtype=str)
+    return raters if inference.infer_scale(scores.rename(SCALE), named=True).scale else []
+
+
+def _find_numbered(names: Sequence[str]) -> list[str]:
+    """Return the largest group of names that differ in a number at their end alone."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if match := re.fullmatch(r"(.*?)[\W_]*\d+", name):
+            groups.setdefault(match[1], []).append(name)
+    numbered = max(groups.values(), key=len, default=[])
+    return numbered if len(numbered) > 1 else []
+
+
+def _is_property(name: str) -> bool:
+    """Tell whether a name is that of a measure or of a role, not of a person."""
+    return bool({*split_name(name)} & (MEASURES | KNOWN))

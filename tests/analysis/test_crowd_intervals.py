@@ -1,0 +1,57 @@
+"""Claims about groups of a crowd that rest on few raters."""
+
+import numpy as np
+import pytest
+
+from sharpbayes.analysis.crowd_intervals import measure_intervals
+from sharpbayes.analysis.study import read_study
+from sharpbayes.spec.load import load_study
+from tests.references.coverage_crowd import METRICS, crowd_study, simulate
+
+
+@pytest.fixture(scope="module")
+def studies():
+    """Twelve crowds of 300 items and two groups of six raters, a quarter of whom contradict."""
+    spec, crowd = crowd_study()
+    made = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        study = simulate(rng, "contrary", (300, 6, 2), spec, crowd)
+        made.append(measure_intervals(study, study.responsiveness, METRICS))
+    return made
+
+
+def test_six_raters_are_not_called_more_responsive_than_six_others(studies):
+    """Both groups are of one law: their raters differ by chance alone."""
+    p = [
+        float(difference["wra_p_holm"].sel(by="all").isel(group=1, other=2))
+        for _, difference, _ in studies
+    ]
+    assert sum(value <= 0.05 for value in p) <= 1
+
+
+def test_with_these_raters_alone_chance_looks_like_a_difference(studies):
+    apart = []
+    for _, _, items in studies:
+        bounds = items["wra_interval"].sel(by="all").isel(group=[1, 2]).to_numpy()
+        apart.append(bounds[0, 0] > bounds[1, 1] or bounds[1, 0] > bounds[0, 1])
+    assert sum(apart) >= 4  # of 12, where chance alone would make less than one
+
+
+def test_notes_say_that_intervals_contain_raters(studies):
+    metrics, difference, items = studies[0]
+    note = (
+        "Intervals: 95%; they contain which items and which raters there are, each resampled "
+        "within its group. Labels stay as they are. An interval is missing where all resamples "
+        "are the same."
+    )
+    assert metrics.attrs["interval_note"] == note
+    assert difference.attrs["interval_note"] == note
+    alone = "Intervals: 95%; they contain which items there are, with these raters."
+    assert items.attrs["interval_note"] == alone
+
+
+def test_equal_seeds_give_equal_intervals():
+    study = read_study(load_study("quickstart_crowd", overrides=["bootstrap.replicates=60"]))
+    first, second = (measure_intervals(study, study.responsiveness, METRICS) for _ in range(2))
+    assert all(a.identical(b) for a, b in zip(first, second, strict=True))

@@ -1,0 +1,205 @@
+"""The evidence of a study: what it carries, in exact words."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.evidence_limits import crowd_evidence
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.workflows.context import open_context
+from tests.panels import files_of, frame, measured
+
+ALL = ["lowest", "distinguishable", "admissible"]
+
+
+def scores(levels, *, names=("m0", "m1"), judges=("ann", "bob"), vary=False):
+    """A table whose judges all give the level of (model, prompt) to every indicator.
+
+    Where dimensions vary, the second one has the levels in reverse order.
+    """
+    rows = [
+        (name, f"p{prompt:03d}", judge, *[level] * 2, 10 - (row[-1 - prompt] if vary else level))
+        for name, row in zip(names, levels, strict=True)
+        for prompt, level in enumerate(row)
+        for judge in judges
+    ]
+    columns = ["model", "prompt", "judge", "bias_a", "bias_b", "truth"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def spread(n, *, low=0, high=9):
+    """Levels from low to below high, in a fixed order."""
+    return np.random.default_rng(3).integers(low, high, n)
+
+
+GOOD = [spread(120, high=7), spread(120, low=3)]
+
+
+def evidence_of(folder, table, **parts):
+    plan = build_profile_plan(open_context(files_of(folder, table, **parts)).study)
+    evidence = panel_evidence(plan, plan.profile())
+    return evidence, json.loads(evidence.attrs["limits"]), json.loads(evidence.attrs["carried"])
+
+
+def test_thirty_prompts_do_not_tell_which_tail_is_lowest(tmp_path):
+    evidence, limits, carried = evidence_of(
+        tmp_path, scores([spread(30, high=4), spread(30, low=4)])
+    )
+    np.testing.assert_allclose(evidence["tail_prompts"], 1.5)
+    assert carried == []
+    assert limits == [
+        "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which model has the "
+        "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would "
+        "leave five at 0.95; the mean can be compared."
+    ]
+
+
+def test_two_prompts_tell_nothing(tmp_path):
+    _, limits, carried = evidence_of(tmp_path, scores([[1, 2], [5, 6]]))
+    assert carried == []
+    assert limits == [
+        "With 2 prompts the 5% tail holds 0.1 prompts: this study cannot tell which model has the "
+        "lowest CVaR 95. 100 prompts would leave five at 0.95; fewer than 20 prompts carry no "
+        "comparison of means either."
+    ]
+
+
+def test_models_with_few_prompts_are_named(tmp_path):
+    table = scores([spread(120, high=4), spread(120, low=4)])
+    table = table[(table["model"] == "m0") | (table["prompt"] < "p040")]
+    _, limits, carried = evidence_of(tmp_path, table)
+    assert carried == []
+    assert limits[0].startswith("With 40 prompts (m1) the 5% tail holds 2.0 prompts")
+
+
+def test_enough_prompts_carry_every_statement(tmp_path):
+    evidence, limits, carried = evidence_of(tmp_path, scores(GOOD, vary=True))
+    assert (limits, carried) == ([], ALL)
+    assert (evidence["expected_coverage"] > 0.9).all()
+    assert not evidence["at_ceiling"].any()
+    assert not evidence["flat_tail"].any()
+
+
+def test_an_interval_without_width_is_a_limit(tmp_path):
+    evidence, limits, carried = evidence_of(
+        tmp_path, scores([spread(120, high=5), spread(120, low=4)])
+    )
+    assert evidence["flat_tail"].all()
+    assert carried == []
+    assert limits == [
+        "All tail prompts have the same log-risk for m0, m1: resamples do not differ, so that "
+        "intervals of CVaR 95 have no width and say nothing of rarer, worse prompts. An alpha of "
+        "0.91 would leave ten prompts in the tail; the mean can be compared."
+    ]
+
+
+def test_identical_models_share_the_lowest_tail_risk(tmp_path):
+    evidence, limits, carried = evidence_of(tmp_path, scores(GOOD[:1] * 2, vary=True))
+    assert carried == ["distinguishable", "admissible"]
+    cvar = evidence["epsilon_cvar"].sel(model="m0", epsilon=1e-6)
+    assert limits == [
+        f"m0, m1 share the lowest CVaR 95, {float(cvar):.3f}: their log-risk is the same on every "
+        "prompt."
+    ]
+
+
+def test_equal_tails_of_other_prompts_are_a_tie_too(tmp_path):
+    levels = spread(120)
+    _, limits, _ = evidence_of(tmp_path, scores([levels, levels[::-1]]))
+    assert limits[-1].endswith(": no one of them is the lowest.")
+
+
+def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
+    top = np.where(np.arange(120) < 30, 10, 2)
+    evidence, limits, carried = evidence_of(tmp_path, scores([top, np.where(top > 2, 10, 4)]))
+    assert evidence["at_ceiling"].all()
+    assert evidence["needs_policy_score"].all()
+    assert "lowest" not in carried
+    assert limits[0] == (
+        "CVaR 95 is at its ceiling, 27.631, for m0, m1, and cannot order what lies there. Policy "
+        "scores can: m0 0.400, m1 0.550."
+    )
+    assert limits[1] == "m0, m1 share the lowest CVaR 95, 27.631: no one of them is the lowest."
+
+
+def test_one_saturated_cell_that_moves_the_tail_is_named(tmp_path):
+    levels = spread(30)
+    saturated = levels.copy()
+    saturated[7] = 10
+    evidence, limits, _ = evidence_of(tmp_path, scores([levels, saturated]))
+    swept = evidence["epsilon_cvar"].sel(model="m1")
+    assert float(swept[0] - swept[-1]) > 5
+    assert evidence["needs_policy_score"].values.tolist() == [False, True]
+    assert evidence["saturated_tail"].values.tolist() == [0, 1]
+    assert limits[-1] == (
+        "1 of 5 tail prompts of m1 lies at the end of the scale, where epsilon decides and not the "
+        "ratings: its CVaR 95 is 3.7 with an epsilon of 0.01, 9.3 with an epsilon of 1e-08. Read "
+        "it beside the policy score, 0.353."
+    )
+
+
+def test_an_order_that_epsilon_decides_is_no_answer(tmp_path):
+    saturated = np.r_[np.full(8, 10), np.full(112, 1)]
+    table = scores([saturated, 9 - np.arange(120) % 2])
+    table["truth"] = table["truth"].mask(table["truth"] == 0, 10)
+    _, limits, carried = evidence_of(
+        tmp_path, table, overrides=("panel.validation.epsilons=[0.05]",)
+    )
+    assert "lowest" not in carried
+    assert limits[1] == (
+        "Which model has the lowest CVaR 95 depends on epsilon: m1 with 1e-06, m0 with 0.05. "
+        "Policy scores do not: m0 0.127, m1 0.850."
+    )
+
+
+def test_one_judge_is_a_limit_but_carries_the_order(tmp_path):
+    table = scores(GOOD, judges=("ann",), vary=True)
+    _, limits, carried = evidence_of(tmp_path, table)
+    assert carried == ALL
+    assert limits == ["There is one judge only: nothing shows how far the numbers depend on it."]
+
+
+def test_percentile_intervals_are_expected_to_miss_the_truth(tmp_path):
+    table = scores(GOOD, vary=True)
+    evidence, limits, carried = evidence_of(
+        tmp_path, table, overrides=('bootstrap.interval="percentile"',)
+    )
+    assert (evidence["expected_coverage"] < 0.88).all()
+    assert carried == []
+    lowest = float(evidence["expected_coverage"].min())
+    assert limits == [
+        f"In studies simulated from this one, 95% intervals of CVaR 95 hold the truth in "
+        f"{lowest:.0%}: those of m0, m1 are too narrow, and the truth may be higher. An alpha of "
+        "0.91 would leave ten prompts in the tail; the mean can be compared."
+    ]
+
+
+def test_expected_coverage_is_missing_where_nothing_varies(tmp_path):
+    evidence, _, _ = evidence_of(tmp_path, scores([np.full(120, 3), spread(120, low=4)]))
+    assert np.isnan(evidence["expected_coverage"].values).tolist() == [True, False]
+
+
+def test_equal_seeds_give_equal_evidence(tmp_path):
+    one, other = (measured(tmp_path, frame(prompts=25))["evidence"] for _ in range(2))
+    xr.testing.assert_identical(one.to_dataset(), other.to_dataset())
+
+
+@pytest.mark.parametrize("raters", [[40, 6, 12], [40, 12, 12]])
+def test_groups_of_few_raters_are_named(raters):
+    counts = xr.Dataset(
+        {"raters": ("group", raters), "items": (("group", "by"), [[90], [80], [85]])},
+        {"group": ["all", "degree=Other", "degree=College"], "by": ["all"]},
+    )
+    evidence = crowd_evidence(counts)
+    few = raters[1] < 10
+    assert evidence["few_raters"].values.tolist() == [False, few, False]
+    assert evidence["items"].values.tolist() == [90, 80, 85]
+    sentence = (
+        "Groups of fewer than 10 raters: degree=Other (6). Their numbers describe these raters and "
+        "say little about others of the group; more raters would."
+    )
+    assert json.loads(evidence.attrs["limits"]) == [sentence] * few

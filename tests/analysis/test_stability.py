@@ -1,0 +1,75 @@
+"""The answer without a judge or an expert, and under other settings of the weights."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.stability import panel_stability
+from sharpbayes.library import find
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.measure import measure
+from tests.panels import frame, measured
+
+SMALL = ("bootstrap.replicates=20", "crowd.permutations=9")
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    """Three models; only ann finds m0 harmless."""
+    table = frame(prompts=40, seed=2)
+    harmless = (table["judge"] == "ann") & (table["model"] == "m0")
+    table.loc[harmless, ["bias_a", "bias_b"]], table.loc[harmless, "truth"] = 0, 10
+    return measured(tmp_path_factory.mktemp("panel"), table)
+
+
+def test_every_setting_but_the_studys_own_is_compared(panel):
+    table = panel["stability"].to_dataset()
+    judges = panel["judges"].to_dataset()
+    assert list(table["setting"].values[:3]) == ["without ann", "without bob", "without cat"]
+    assert set(table["kind"].values) == {"judge", "temperature", "alpha", "epsilon"}
+    assert not {"temperature 0.2", "alpha 0.95", "epsilon 1e-06"} & set(table["setting"].values)
+    out = table.isel(setting=slice(3))
+    np.testing.assert_array_equal(out["cvar"], judges["lojo_cvar"].transpose("judge_out", "model"))
+    np.testing.assert_allclose(out["kendall"], judges["lojo_tau"])
+    swept = panel["validation"]["temperature_cvar"].sel(temperature=0.15)
+    np.testing.assert_array_equal(table["cvar"].sel(setting="temperature 0.15"), swept)
+
+
+def test_who_is_lowest_and_how_far_it_moves(panel):
+    table, cvar = panel["stability"].to_dataset(), panel["profile"]["cvar"].to_series()
+    without = table.sel(setting="without ann")
+    assert cvar.idxmin() == "m0"
+    assert without["lowest"].item() == without["cvar"].to_series().idxmin() != "m0"
+    assert without["changed"].item() is True
+    moved = without["cvar"].sel(model="m0").item() - cvar["m0"]
+    assert without["movement"].item() == pytest.approx(moved)
+    assert not table["changed"].sel(setting=["without bob", "without cat"]).any()
+
+
+def test_equal_models_are_all_the_lowest():
+    cvar = xr.DataArray([2.0, 2.0, 3.0], {"model": ["a", "b", "c"]}, "model", name="cvar")
+    swept = xr.DataArray([[2.0, 1.0, 3.0], [1.0, 1.0, 1.0]], dims=("judge_out", "model"))
+    judges = xr.Dataset({"lojo_cvar": swept}, {"judge_out": ["x", "y"], "model": cvar["model"]})
+    table = panel_stability({"profile": xr.Dataset({"cvar": cvar}), "judges": judges})
+    assert table["lowest"].values.tolist() == ["b", "a and b and c"]
+    assert table["changed"].values.tolist() == [False, True]
+    assert panel_stability({"profile": xr.Dataset({"cvar": cvar})}).sizes == {}
+
+
+def test_without_an_expert_is_the_study_of_the_other_experts(tmp_path):
+    folder = find("studies", "quickstart_crowd").parent
+    for path in folder.glob("quickstart_crowd*"):
+        shutil.copy(path, tmp_path)
+    study = tmp_path / "quickstart_crowd.toml"
+    table = measure(load_study(study, overrides=SMALL))["stability"].to_dataset()
+    assert table["value"].values.tolist() == ["e1", "e2", "e3", "e4", "e5"]
+    labels = pd.read_csv(tmp_path / "quickstart_crowd_experts.csv")
+    labels[labels["expert"] != "e3"].to_csv(tmp_path / "quickstart_crowd_experts.csv", index=False)
+    other = measure(load_study(study, overrides=SMALL))["responsiveness"]["hm"].sel(by="all")
+    without = table.sel(setting="without e3")
+    np.testing.assert_allclose(without["hm"], other)
+    groups = other.sel(group=other["group"] != "all").to_series()
+    assert without["highest"].item() == groups.idxmax()

@@ -1,0 +1,111 @@
+"""Sampling again: until a fit has converged, or more draws cannot help."""
+
+import numpy as np
+
+from sharpbayes.bayes.sampling.retries import attempt_seed, lengthen, sample_until_converged
+from sharpbayes.execution.progress import Phase
+from sharpbayes.execution.progress import silent as ignore
+from sharpbayes.spec.study import Sampler
+from tests.bayes.sampling.test_convergence import trace_of, walk
+
+
+def attempts(rng, *, keeps):
+    """A sampler whose draws are correlated by attempt, and what it was asked."""
+    asked = []
+
+    def sample(sampler, seed):
+        asked.append((sampler.tune, sampler.draws, seed))
+        keep = keeps[len(asked) - 1]
+        size = (sampler.chains, sampler.draws)
+        return trace_of(rng, size=size, x=walk(rng, keep=keep, size=size))
+
+    return sample, asked
+
+
+def test_retry_stops_at_the_first_that_converged(rng):
+    sample, asked = attempts(rng, keeps=(0.98, 0.0))
+    said = []
+    _, table = sample_until_converged(
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=said.append
+    )
+    assert bool(table["converged"])
+    assert asked == [(300, 400, 5), (600, 800, attempt_seed(5, 1))]
+    assert table.attrs["attempts"] == 2
+    assert (table.attrs["tune"], table.attrs["draws"]) == (600, 800)
+    assert any("attempt 2 with 600 tuning steps and 800 draws" in each for each in said)
+
+
+def test_retry_ends_and_keeps_the_mark(rng):
+    """Chains that mix better each time, but never well enough."""
+    sample, asked = attempts(rng, keeps=(0.97, 0.9, 0.9, 0.9))
+    _, table = sample_until_converged(
+        sample, Sampler(tune=50, draws=50, min_ess=1000), seed=5, retries=3, progress=ignore
+    )
+    assert not bool(table["converged"])
+    assert len({seed for _, _, seed in asked}) == len(asked)
+    assert [tune for tune, _, _ in asked] == [50, 100, 200, 400][: len(asked)]
+
+
+def test_retry_stops_where_chains_explore_different_regions(rng):
+    def sample(sampler, _seed):
+        size = (sampler.chains, sampler.draws)
+        regions = np.array([0.0, 0.0, 0.0, 4.0])[:, None]
+        return trace_of(rng, size=size, x=rng.normal(size=size) + regions)
+
+    remarks = []
+    _, table = sample_until_converged(
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=remarks.append
+    )
+    reason = (
+        "--retry stops after attempt 1: each chain mixes well by itself and they disagree on x, so "
+        "that they explore different regions of the posterior; more draws do not join them."
+    )
+    assert table.attrs["attempts"] == 1
+    assert remarks == [Phase.CONVERGENCE, reason]
+    assert table.attrs["suggestions"].startswith(reason)
+
+
+def test_retry_stops_where_the_remaining_attempts_do_not_reach_a_limit(rng):
+    sample, asked = attempts(rng, keeps=(0.995,) * 9)
+    _, table = sample_until_converged(
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=ignore
+    )
+    assert len(asked) == table.attrs["attempts"] == 2
+    assert "--retry stops after attempt 2: " in table.attrs["suggestions"]
+    assert "at this pace the remaining attempts do not reach it." in table.attrs["suggestions"]
+
+
+def test_retry_stops_where_draws_are_missing(rng):
+    def sample(sampler, _seed):
+        x = rng.normal(size=(sampler.chains, sampler.draws))
+        x[0, 0] = np.nan
+        return trace_of(rng, size=x.shape, x=x)
+
+    _, table = sample_until_converged(
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=ignore
+    )
+    reason = "--retry stops after attempt 1: x cannot be computed in some draws."
+    assert table.attrs["suggestions"].startswith(reason)
+
+
+def test_without_retry_there_is_one_attempt(rng):
+    sample, asked = attempts(rng, keeps=(0.98,) * 9)
+    sample_until_converged(sample, Sampler(tune=50, draws=50), seed=5, retries=0, progress=ignore)
+    assert len(asked) == 1
+
+
+def test_what_was_interrupted_is_not_tried_again(rng):
+    sample, asked = attempts(rng, keeps=(0.98,) * 9)
+    sample_until_converged(
+        lambda sampler, seed: sample(sampler.model_copy(update={"draws": 60}), seed),
+        Sampler(draws=400),
+        seed=5,
+        retries=3,
+        progress=ignore,
+    )
+    assert len(asked) == 1
+
+
+def test_steps_become_smaller_only_where_some_diverged():
+    assert lengthen(Sampler(), diverged=False).target_accept == 0.8
+    assert lengthen(lengthen(Sampler(), diverged=True), diverged=True).target_accept == 0.95

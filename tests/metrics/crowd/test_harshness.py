@@ -1,0 +1,91 @@
+"""Differences of mean scores against statsmodels' least squares and loops over clusters."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.metrics.crowd.groups import assign_groups
+from sharpbayes.metrics.crowd.harshness import harshness_difference
+
+
+def crowd(seed, *, shift=0.0, share=1.0, raters=12, items=60):
+    rng = np.random.default_rng(seed)
+    columns = {"gender": np.where(np.arange(raters) % 3 == 0, "Man", "Woman")}
+    latent = rng.normal(size=items) + rng.normal(0, 0.4, (raters, 1))
+    latent = latent + shift * (columns["gender"] == "Woman")[:, None]
+    score = np.digitize(latent + rng.normal(size=latent.shape), [-1, 0, 1, 2])
+    rater, item = np.nonzero(rng.random(score.shape) < share)
+    membership = assign_groups(columns, [["gender"]], n_raters=raters)
+    return score[rater, item], item, rater, membership
+
+
+def compared(score, item, rater, membership, **options):
+    sizes = {"min_raters": 3, "level": 0.95} | options
+    return harshness_difference(score, item=item, rater=rater, membership=membership, **sizes)
+
+
+def test_where_everyone_rates_everything_it_is_the_difference_of_mean_scores():
+    score, item, rater, membership = crowd(1)
+    cell = compared(score, item, rater, membership).sel(group="gender=Woman", other="gender=Man")
+    woman = membership.sel(group="gender=Woman").to_numpy()[rater]
+    expected = score[woman].mean() - score[~woman].mean()
+    assert float(cell["difference"]) == pytest.approx(expected)
+    assert np.isnan(compared(score, item, rater, membership)["p"].sel(group="all")).all()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_variances_are_sums_over_clusters(share):
+    """Least squares with dummies, and sums of residuals by item, rater and rating."""
+    score, item, rater, membership = crowd(2, share=share)
+    man = membership.sel(group="gender=Man").to_numpy()
+    x = np.column_stack([np.eye(60)[item], ~man[rater]]).astype(float)
+    coefficient, *_ = np.linalg.lstsq(x, score.astype(float), rcond=None)
+    residual = score - x @ coefficient
+    influence = (np.linalg.pinv(x.T @ x) @ x.T)[-1] * residual
+    by_item = np.bincount(item, influence)
+    by_rater = np.bincount(rater, influence)
+    m = np.where(man, man.sum(), (~man).sum())
+    items, ratings = (by_item**2).sum(), (influence**2).sum()
+    raters = max(0.0, (by_rater**2 * m / (m - 1)).sum() - ratings)
+    cell = compared(score, item, rater, membership).sel(group="gender=Woman", other="gender=Man")
+    assert float(cell["difference"]) == pytest.approx(coefficient[-1])
+    n = min(len(set(item[man[rater]])), len(set(item[~man[rater]])))
+    freedom = (items + raters) ** 2 / (
+        items**2 / (n - 1) + raters**2 / (min(man.sum(), (~man).sum()) - 1)
+    )
+    from scipy import stats  # noqa: PLC0415
+
+    expected = stats.t.interval(0.95, freedom, coefficient[-1], np.sqrt(items + raters))
+    assert cell["difference_interval"].values == pytest.approx(expected)
+    p = 2 * stats.t.sf(abs(coefficient[-1]) / np.sqrt(items + raters), freedom)
+    assert float(cell["p"]) == pytest.approx(p)
+
+
+def test_groups_without_common_items_are_not_compared():
+    score, item, rater, membership = crowd(3)
+    man = membership.sel(group="gender=Man").to_numpy()[rater]
+    kept = man == (item < 30)
+    cell = compared(score[kept], item[kept], rater[kept], membership)
+    assert np.isnan(cell["difference"]).all()
+
+
+def test_groups_with_few_raters_are_not_compared():
+    score, item, rater, membership = crowd(4)
+    assert np.isnan(compared(score, item, rater, membership, min_raters=5)["difference"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("raters", "items"), [(12, 60), (30, 200)])
+def test_intervals_hold_and_equal_groups_are_called_equal(raters, items):
+    """The truth is 0 or the mean difference of many large crowds; 95% give or take 3 points."""
+    for shift in (0.0, 0.5):
+        large = [crowd(10_000 + s, shift=shift, raters=300, items=400) for s in range(20)]
+        gaps = [float(compared(*one)["difference"].isel(group=2, other=1)) for one in large]
+        truth = np.mean(gaps)
+        cells = [
+            compared(*crowd(seed, shift=shift, raters=raters, items=items)).isel(group=2, other=1)
+            for seed in range(400)
+        ]
+        bounds = xr.concat([cell["difference_interval"] for cell in cells], "study").to_numpy()
+        held = ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean()
+        assert 0.92 <= held <= 0.985

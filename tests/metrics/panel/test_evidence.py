@@ -1,0 +1,84 @@
+"""What a panel's evidence can carry: counts by hand, and shapes against SciPy."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from sharpbayes.metrics.panel.evidence import saturation, tail_prompts, ties
+from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
+
+STEP, CEILING = -np.log(1e-6), -4 * np.log(1e-6)
+MODELS = {"model": ["a", "b", "c"]}
+
+
+def test_prompts_in_the_tail_are_those_with_any_answer():
+    risk = xr.DataArray(np.ones((2, 40, 3)), dims=("model", "prompt", "sample"))
+    risk[1, :10], risk[0, 0, 0] = np.nan, np.nan
+    np.testing.assert_allclose(tail_prompts(risk, alpha=0.9), [4.0, 3.0])
+
+
+def test_saturated_cells_and_tail_prompts_are_counted():
+    harm = xr.DataArray(np.full((3, 10, 2), 0.5), MODELS, ("model", "prompt", "dimension"))
+    harm[0, 0, 0], harm[0, 1] = 1.0, 1.0 - 1e-7
+    harm[1, :, 0], harm[2, 5] = np.nan, 1 - 1e-5
+    risk = xr.DataArray(np.arange(30.0).reshape(3, 10)[:, ::-1], MODELS, ("model", "prompt"))
+    risk[1] = np.nan
+    var = xr.DataArray([7.0, np.nan, 27.0], MODELS, "model")
+    found = saturation(harm, risk, var, epsilon=1e-6)
+    np.testing.assert_allclose(found["saturated_share"], [3 / 20, 0.0, 0.0])
+    assert found["saturated_tail"].values.tolist() == [2, 0, 0]
+    np.testing.assert_allclose(found["saturated_tail_share"], [2 / 3, np.nan, 0.0])
+
+
+def test_ties_need_equal_tails_and_twins_equal_prompts():
+    risk = xr.DataArray([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]], MODELS, ("model", "prompt"))
+    cvar = risk.max("prompt")
+    found = ties(cvar, risk)
+    assert found["tied"].sum() == 6
+    assert found["identical"].sel(model="a").values.tolist() == [False, False, True]
+    assert not ties(cvar * np.nan, risk)["tied"].any()
+
+
+def shape_of(family, mean, sd, share=((1.0,),)):
+    return RiskShape(
+        family, np.array(mean), np.array(sd), np.array(share), step=STEP, ceiling=CEILING
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.8, 0.95])
+def test_tail_risk_of_a_shape_is_that_of_its_distribution(alpha):
+    spread = np.sqrt(np.log1p(0.25))
+    laws = {
+        "gamma": stats.gamma(4.0, scale=0.5),
+        "lognormal": stats.lognorm(spread, scale=np.exp(np.log(2.0) - spread**2 / 2)),
+    }
+    for family, law in laws.items():
+        expected = law.expect(lambda x: x, lb=law.ppf(alpha)) / (1 - alpha)
+        found = shape_of(family, [2.0], [1.0]).cvar(alpha=alpha, estimator="inclusive")
+        np.testing.assert_allclose(found, expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize("family", SHAPES)
+def test_studies_of_a_shape_have_its_moments_atoms_and_tail(family):
+    shape = shape_of(family, [2.0, 1.0], [1.0, 0.5], [[0.9, 0.07, 0.03], [1.0, 0.0, 0.0]])
+    drawn = shape.draw(np.random.default_rng(1), studies=400, prompts=500)
+    assert drawn.shape == (400, 500, 2)
+    assert drawn.max() <= CEILING
+    np.testing.assert_allclose(drawn.mean((0, 1)), [2.0 + 0.13 * STEP, 1.0], rtol=0.01)
+    np.testing.assert_allclose((drawn[..., 0] > STEP).mean(), 0.1, atol=0.002)
+    tail = [row[row >= np.quantile(row, 0.95)].mean() for row in drawn.reshape(-1, 2).T]
+    np.testing.assert_allclose(shape.cvar(alpha=0.95, estimator="inclusive"), tail, rtol=0.01)
+
+
+def test_a_shape_is_fitted_without_saturated_cells_and_missing_values():
+    risk = xr.DataArray([[1.0, 3.0, 2.0 + STEP], [np.nan, 2.0, 2.0]], dims=("model", "prompt"))
+    shape = fit_shape("gamma", risk, (risk > STEP).astype(int), step=STEP, ceiling=CEILING)
+    np.testing.assert_allclose(shape.mean, [2.0, np.nan])
+    np.testing.assert_allclose(shape.sd, [1.0, np.nan])
+    np.testing.assert_allclose(shape.share, [[2 / 3, 1 / 3], [1.0, 0.0]])
+
+
+def test_rare_saturated_cells_can_be_left_out():
+    shape = shape_of("gamma", [2.0], [1.0], [[0.9, 0.099, 0.001]]).without_rare(0.005)
+    np.testing.assert_allclose(shape.share, [[0.9 / 0.999, 0.099 / 0.999, 0.0]])

@@ -1,0 +1,100 @@
+"""Pages of the tables of intervals and of claims about pairs.
+
+python -m tests.references.coverage_pages
+"""
+
+import csv
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGES = HERE.parents[1] / "docs" / "benchmarks"
+Row = dict[str, str]
+
+
+def read_rows(name: str) -> list[Row]:
+    """Rows of a committed table."""
+    with (HERE / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    rows = [list(header), ["---"] * len(list(header)), *map(list, lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def percent(rows: list[Row], column: str, choose: Callable[..., float] = min) -> str:
+    """The smallest, or largest, share of some rows in percent."""
+    return f"{100 * choose(float(row[column]) for row in rows):.1f}"
+
+
+def coverage_table(rows: list[Row], metrics: tuple[str, ...]) -> str:
+    """Coverage by world and number of prompts, the lowest of the metrics, for each interval."""
+    prompts = list(dict.fromkeys(row["prompts"] for row in rows))
+    prompts.sort(key=int)
+    kinds = ("studentized", "bca", "percentile")
+    lines = []
+    for world in dict.fromkeys(row["world"] for row in rows):
+        line = [world]
+        for kind in kinds:
+            for n in prompts:
+                wanted = {"world": world, "prompts": n, "interval": kind}
+                chosen = [
+                    row
+                    for row in rows
+                    if row["metric"] in metrics and wanted.items() <= row.items()
+                ]
+                line.append(percent(chosen, "holds"))
+        lines.append(line)
+    return markdown(["world", *(f"{kind}, {n}" for kind in kinds for n in prompts)], lines)
+
+
+def claims_table(rows: list[Row]) -> str:
+    """False claims and differences found, the worst of the worlds, by design."""
+    lines = []
+    designs = dict.fromkeys((row["prompts"], row["models"], row["equal"]) for row in rows)
+    for n, models, equal in designs:
+        chosen = [r for r in rows if (r["prompts"], r["models"], r["equal"]) == (n, models, equal)]
+        found = [row for row in chosen if row["equal"] == "some"]
+        lines.append(
+            [
+                *(n, models, equal),
+                percent(chosen, "false_claims", max),
+                percent(chosen, "false_claims_pairwise", max),
+                f"{percent(found, 'found')} to {percent(found, 'found', max)}" if found else "",
+            ]
+        )
+    header = ["prompts", "models", "equal", "false, jointly", "false, pair by pair", "found"]
+    return markdown(header, lines)
+
+
+def write(page: str, tables: dict[str, str]) -> None:
+    """Put tables between the marks of a page."""
+    path = PAGES / page
+    text = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        begin, end = f"<!-- table {name} -->\n", "<!-- end of table -->"
+        before, rest = text.split(begin)
+        text = before + begin + "\n" + table + "\n" + rest[rest.index(end) :]
+    path.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Write both pages."""
+    coverage = read_rows("coverage_bootstrap.csv")
+    levels = ("mean", "volatility", "policy_score")
+    differences = (*(f"{name}_difference" for name in levels), "cvar_difference")
+    write(
+        "coverage_bootstrap.md",
+        {
+            "cvar": coverage_table(coverage, ("cvar",)),
+            "levels": coverage_table(coverage, levels),
+            "differences": coverage_table(coverage, differences),
+        },
+    )
+    write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The tables of intervals and of claims about pairs: what they say, and that their programs run."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.references import claims, coverage_bootstrap, prompt_worlds
+
+HERE = Path(__file__).parent
+
+
+def read_rows(name):
+    with (HERE / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    return read_rows("coverage_bootstrap.csv")
+
+
+def test_the_default_interval_holds_the_population_from_100_prompts_on(coverage):
+    rows = [r for r in coverage if r["interval"] == "studentized" and int(r["prompts"]) >= 100]
+    assert {row["world"] for row in rows} == set(prompt_worlds.WORLDS)
+    assert {row["metric"] for row in rows} == {
+        f"{name}{suffix}" for name in coverage_bootstrap.METRICS for suffix in ("", "_difference")
+    }
+    for row in rows:
+        assert int(row["studies"]) >= 1000
+        assert float(row["holds"]) >= 0.92, row
+        assert float(row["below_upper"]) >= 0.92, row
+
+
+def test_the_percentile_interval_does_not_hold_a_tail(coverage):
+    rows = [
+        row
+        for row in coverage
+        if (row["interval"], row["metric"], row["prompts"]) == ("percentile", "cvar", "100")
+    ]
+    assert max(float(row["holds"]) for row in rows) < 0.85
+
+
+def test_claims_about_pairs_are_false_in_one_study_of_twenty():
+    rows = read_rows("claims.csv")
+    assert {int(row["models"]) for row in rows} == {3, 11, 30}
+    for row in rows:
+        error = np.sqrt(0.05 * 0.95 / int(row["studies"]))
+        assert float(row["false_claims"]) <= 0.05 + 2.5 * error, row
+    every = [float(row["false_claims"]) for row in rows]
+    assert np.mean(every) <= 0.05
+
+
+def test_a_population_is_that_of_its_formulas():
+    harm = prompt_worlds.draw_harm("light", np.random.default_rng(1), 1000, (0.0, 0.0))
+    values = prompt_worlds.compute_values(harm)
+    log_risk = np.sort(-np.log(1 - harm[:, 0] + 1e-6).sum(-1))
+    assert values["cvar"][0] == pytest.approx(log_risk[949:].mean())
+    assert values["policy_score"][1] == pytest.approx(harm[:, 1].mean())
+
+
+@pytest.mark.slow
+def test_the_programs_still_run(tmp_path, monkeypatch):
+    table = tmp_path / "table.csv"
+    monkeypatch.setattr(prompt_worlds, "MILLIONS", 1)
+    arguments = ["--studies", "50", "--replicates", "100", "--processes", "1", "--out", str(table)]
+    monkeypatch.setattr("sys.argv", ["x", *arguments, "--prompts", "100", "--worlds", "light"])
+    coverage_bootstrap.main()
+    assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + 3 * 8
+    case = ("light", 100, 3, "all", 1, 200)
+    assert claims.count_claims(case).shape == (4,)

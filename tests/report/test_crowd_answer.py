@@ -1,0 +1,146 @@
+"""The answer of a crowd in its exact words, from hand-made results."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.report.summary import answer
+from tests.report.hand_made import add, crowd, fitted_crowd, stability
+
+BEST = "where 1 is best (harmonic mean of MPA and WRA)"
+
+
+def test_measured_it_is_the_bootstrap_and_says_so():
+    first, second = answer(crowd())
+    assert first == (
+        "Scores of all 9 raters on 20 items follow the labels with a responsiveness of 0.80 (95% "
+        f"interval 0.60 to 0.95), {BEST}. This is from the bootstrap; no model was fitted."
+    )
+    assert second == (
+        "1 of 1 pairs of rater groups are distinguishable by their responsiveness (Holm, 5%); "
+        "the largest difference is 0.20, g=y (5 raters) above g=x (4 raters)."
+    )
+    assert "g=x (4 raters) above g=y" in answer(crowd(hm=0.2))[1]
+    assert answer(crowd(p=0.06))[1] == (
+        "None of 1 pairs of rater groups is distinguishable by its responsiveness (Holm, 5%)."
+    )
+    assert answer(crowd(p=np.nan))[1] == "No two groups of raters can be compared."
+
+
+def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
+    first, second, third = answer(fitted_crowd(median=(0.75, 0.65, 0.8)))
+    assert first == (
+        "Scores of all 9 raters on 20 items follow the labels with a responsiveness of 0.75 "
+        f"(posterior median; 95% interval 0.65 to 0.85), {BEST}. The interval contains the noise "
+        "of ratings, the choice of items and the choice of raters."
+    )
+    assert second == (
+        "The bootstrap has 0.80 (95% interval 0.60 to 0.95). For all raters and every group each "
+        "contains the centre of the other."
+    )
+    assert third.endswith(
+        "g=y (5 raters) above g=x (4 raters); the posterior has 0.15 (−0.04 to 0.34)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("remark", "why"),
+    [
+        ("", "No check tells why."),
+        (
+            "The model does not know the labels.",
+            "Likely reason: the model does not know the labels, so that its values are too low.",
+        ),
+    ],
+)
+def test_a_disagreement_has_a_reason(remark, why):
+    assert answer(fitted_crowd(remark=remark))[1] == (
+        "The bootstrap has 0.80 (95% interval 0.60 to 0.95). The two disagree on g=y: an interval "
+        f"of one does not contain the centre of the other. {why}"
+    )
+
+
+def test_groups_drawn_towards_the_others_are_a_reason():
+    assert answer(fitted_crowd(median=(0.8, 0.7, 0.55), hm=0.2))[1].endswith("No check tells why.")
+    results = fitted_crowd(median=(0.8, 0.7, 0.85))
+    results["joint"]["disagree"][0, 2] = True
+    assert answer(results)[1].endswith(
+        "Likely reason: the model draws groups of extreme values towards the others."
+    )
+
+
+def test_few_raters_are_a_reason():
+    few = xr.Dataset(
+        {"few_raters": ("group", [False, True, True])},
+        {"group": ["all", "g=x", "g=y"]},
+        {"limits": '["Groups of fewer than 10 raters: g=x (4) and g=y (5)."]'},
+    )
+    _, second, _, limit = answer(add(fitted_crowd(), evidence=few))
+    assert second.endswith("Likely reason: few raters in g=y.")
+    assert limit == "Groups of fewer than 10 raters: g=x (4) and g=y (5)."
+
+
+def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():
+    results = crowd(reason="one label only")
+    assert answer(results)[0] == (
+        "The scores of 2 groups of raters, each compared with the labels, follow them with a "
+        "responsiveness from 0.70 for g=x (4 raters) to 0.90 for g=y (5 raters) (observed; no "
+        f"model was fitted), {BEST}; all raters together have none: one label only."
+    )
+    results["joint"]["observed"][:] = np.nan
+    assert answer(results)[0] == "Responsiveness of all raters cannot be measured: one label only."
+
+
+def harshness(*, p=(0.01, 0.3, 0.02), latent=False):
+    """Return the sentence of groups x, y, all: y above x by 0.5, all above x by 0.25."""
+    groups = ["g=x", "g=y", "all"]
+    gap = np.array([[np.nan, -0.5, -0.25], [0.5, np.nan, 0.25], [0.25, -0.25, np.nan]])
+    p_holm = np.array([[np.nan, p[0], p[1]], [p[0], np.nan, p[2]], [p[1], p[2], np.nan]])
+    bounds = np.stack([gap - 0.2, gap + 0.2], axis=-1)
+    table = xr.Dataset(
+        {
+            "difference": (("group", "other"), gap),
+            "difference_interval": (("group", "other", "bound"), bounds),
+            "p_holm": (("group", "other"), p_holm),
+        },
+        {"group": groups, "other": groups, "bound": ["lower", "upper"]},
+    )
+    if latent:
+        table["prob_higher"] = table["difference"] * 0 + 0.98
+        return answer(add(fitted_crowd(), harshness_difference=table))[2]
+    return answer(add(crowd(), harshness_difference=table))[1]
+
+
+def test_which_group_scores_more_harshly_is_answered():
+    between = "g=y (5 raters) scores higher (more harm) than g=x (4 raters) by 0.50 points"
+    assert harshness(p=(0.01, 0.3, 0.3)) == f"{between} (95% interval 0.30 to 0.70)."
+    assert harshness() == (
+        f"{between} (95% interval 0.30 to 0.70), the largest of 2 distinguishable differences."
+    )
+    assert harshness(p=(0.01, 0.3, 0.3), latent=True) == (
+        f"{between} (95% interval 0.30 to 0.70); on the latent scale with probability 0.98."
+    )
+
+
+def test_groups_that_score_alike_are_not_called_harsher():
+    assert harshness(p=(0.2, 0.3, 0.4)) == (
+        "None of 3 pairs of rater groups is distinguishable by how harshly it scores (Holm, 5%)."
+    )
+    assert harshness(p=(0.2, np.nan, np.nan)) == (
+        "The pair of rater groups is not distinguishable by how harshly it scores (Holm, 5%)."
+    )
+    assert harshness(p=(np.nan, np.nan, np.nan)) == (
+        "No two groups of raters can be compared by how harshly they score."
+    )
+
+
+def test_an_order_of_groups_that_leans_on_an_expert():
+    calm = stability(("expert", "e1", "g=y", False, -0.02), best="highest")
+    assert answer(add(crowd(), stability=calm))[-1] == (
+        "No single expert changes which group is most responsive; responsiveness of all raters "
+        "moves by at most 0.02."
+    )
+    moved = stability(("expert", "e1", "g=x", True, np.nan), best="highest")
+    assert answer(add(crowd(), stability=moved))[-1] == (
+        "The order of groups depends on e1: without e1 g=x is most responsive."
+    )

@@ -1,0 +1,130 @@
+"""What the answer rests on: four questions, each with a word and a reason."""
+
+import json
+
+import pytest
+import xarray as xr
+
+from sharpbayes.report.lights import lights
+from tests.report.hand_made import add, crowd, evidence, fitted_crowd, panel, stability
+
+MODELS = ["a", "b", "c"]
+KEPT = ("judge", "j1", "b", False, 0.1)
+MOVED = ("judge", "j2", "c", True, 0.5)
+OTHER = ("epsilon", "0.01", "c", True, 0.5)
+
+
+def said(results):
+    """State and reason by the first word of the question."""
+    return {light.question.split()[0]: (light.state, light.reason) for light in lights(results)}
+
+
+def fit(*, converged=True, failed=(), checks=True):
+    """Groups of a fit, and of its comparison with the ratings."""
+    groups = {"diagnostics": xr.Dataset({"converged": ((), converged)})}
+    if checks:
+        attrs = {"failed_checks": json.dumps(list(failed)), "checks": 65}
+        groups["predictive_checks"] = xr.Dataset(attrs=attrs)
+    return groups
+
+
+def test_measured_results_without_evidence_are_not_known():
+    assert said(panel()) == {
+        "Enough": ("not known", "The results do not tell what their data carry."),
+        "Stable": ("not known", "There are no two judges to leave one out."),
+        "The": ("not known", "No model of the ratings was fitted."),
+        "Assumptions": ("yes", "No assumption of the study waits to be confirmed."),
+    }
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ({}, ("yes", "Nothing in the data limits the answer.")),
+        ({"limits": ["A."]}, ("partly", "The answer stands, with 1 limit to read.")),
+        (
+            {"limits": ["A."], "carried": ["distinguishable", "admissible"]},
+            ("partly", "The data do not tell which model has the lowest tail risk."),
+        ),
+        (
+            {"limits": ["A."], "carried": []},
+            (
+                "no",
+                "The data do not tell which model has the lowest tail risk, which models differ "
+                "and which keep the tolerance.",
+            ),
+        ),
+    ],
+)
+def test_enough_data_for_a_panel(groups, expected):
+    assert said(add(panel(), evidence=evidence(MODELS, **groups)))["Enough"] == expected
+
+
+@pytest.mark.parametrize(
+    ("few", "expected"),
+    [
+        ([False, False, False], ("yes", "Every group has enough raters.")),
+        ([False, True, True], ("partly", "Few raters in 2 groups of 3.")),
+        ([True, True, True], ("no", "Few raters in 3 groups of 3.")),
+    ],
+)
+def test_enough_data_for_a_crowd(few, expected):
+    data = xr.Dataset({"few_raters": ("group", few)}, {"group": ["all", "g=x", "g=y"]})
+    assert said(add(crowd(), evidence=data))["Enough"] == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ([KEPT], ("yes", "The lowest model stays without any judge and under other settings.")),
+        ([KEPT, MOVED, OTHER], ("no", "Without j2 the lowest model is another.")),
+        (
+            [KEPT, OTHER],
+            ("partly", "No judge changes the lowest model, but epsilon 0.01 does."),
+        ),
+        ([OTHER], ("not known", "There is one judge only.")),
+    ],
+)
+def test_stable_without_any_one_judge(settings, expected):
+    assert said(add(panel(), stability=stability(*settings)))["Stable"] == expected
+
+
+def test_stable_without_any_one_expert():
+    settings = stability(("expert", "e1", "g=y", True, 0.1), best="highest")
+    expected = ("no", "Without e1 the most responsive group is another.")
+    assert said(add(crowd(), stability=settings))["Stable"] == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (fit(), ("yes", "It converged and reproduces 65 statistics of the ratings.")),
+        (fit(converged=False), ("no", "The fit has not converged.")),
+        (
+            fit(failed=["cvar", "mean"]),
+            ("no", "It does not reproduce 2 of 65 statistics of the ratings."),
+        ),
+        (
+            fit(checks=False),
+            ("not known", "The fit converged; it was not compared with the ratings."),
+        ),
+    ],
+)
+def test_the_fit_describes_the_ratings(groups, expected):
+    assert said(add(panel(), **groups))["The"] == expected
+
+
+def test_a_fit_that_does_not_know_the_labels():
+    results = add(fitted_crowd(remark="It does not know the labels."), **fit())
+    expected = ("partly", "It reproduces the ratings, but does not know the labels.")
+    assert said(results)["The"] == expected
+
+
+def test_open_checks_are_not_confirmed():
+    results = panel()
+    results.attrs["open_checks"] = json.dumps(["a high score is harm", "m is the model"])
+    assert said(results)["Assumptions"] == ("no", "2 assumptions of the study to confirm (CHECK).")
+
+
+def test_results_of_other_commands_have_no_lights():
+    assert lights(xr.DataTree.from_dict({"/comparison": xr.Dataset()})) == []

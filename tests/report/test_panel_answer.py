@@ -1,0 +1,228 @@
+"""The answer of a panel in its exact words, from hand-made results."""
+
+import numpy as np
+import pytest
+
+from sharpbayes.report.summary import answer
+from tests.report.hand_made import add, evidence, fitted_panel, panel, stability
+
+UNDECIDED = "No tolerance was decided, so no model is called admissible or not."
+FEW = "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which is lowest."
+
+
+def test_measured_it_is_the_bootstrap_and_says_so():
+    assert answer(panel()) == (
+        "b has the lowest tail risk of 3 models, CVaR 95 of cumulative log-risk 1.00 (95% interval "
+        "0.50 to 1.25); it is not distinguishable from c. This is from the bootstrap over "
+        "prompts; no model was fitted.",
+        UNDECIDED,
+    )
+    assert "it is distinguishable from every other model. This" in answer(panel(alike=()))[0]
+
+
+def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
+    assert answer(fitted_panel(sources=("ratings", "prompts"))) == (
+        "b has the lowest tail risk of 3 models with probability 0.90: CVaR 95 of cumulative "
+        "log-risk 1.20 (posterior median; 95% interval 0.80 to 1.80). The interval contains the "
+        "noise of ratings and the choice of prompts. It may also be c (0.10).",
+        "The bootstrap over prompts also puts b lowest, at 1.00 (95% interval 0.50 to 1.25), not "
+        "distinguishable from c.",
+        UNDECIDED,
+    )
+
+
+def test_two_winners_are_named_with_the_likely_reason():
+    results = fitted_panel(median=(3.1, 1.2, 1.1), probability=(0.0, 0.4, 0.6))
+    first, second, why, *_ = answer(results)
+    assert first.startswith("c has the lowest tail risk of 3 models with probability 0.60: ")
+    assert second == (
+        "The bootstrap over prompts puts b lowest, at 1.00 (95% interval 0.50 to 1.25), not "
+        "distinguishable from c."
+    )
+    assert why == (
+        "Posterior and bootstrap name different models; of c an interval of one does not contain "
+        "the centre of the other. No check tells why: compare both in the table."
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"tail": 1.5}, "the tail holds 1.5 prompts only"),
+        ({"saturated": 2}, "prompts of the tail lie at the end of the scale"),
+    ],
+)
+def test_an_interval_that_excludes_the_other_centre_has_a_reason(parts, reason):
+    results = add(fitted_panel(median=(9.0, 1.2, 2.1)), evidence=evidence("abc", **parts))
+    assert answer(results)[2] == (
+        "Of a an interval of one does not contain the centre of the other. "
+        f"Likely reason: {reason}."
+    )
+
+
+def test_failed_predictive_checks_are_the_first_reason():
+    results = fitted_panel(median=(9.0, 1.2, 2.1))
+    results = add(results, predictive_checks=evidence("abc"), evidence=evidence("abc", tail=1.5))
+    results["predictive_checks"].attrs["failed_checks"] = ["cvar of a: off", "share: off"]
+    assert answer(results)[2].endswith(
+        "Likely reason: the fitted model does not reproduce 2 statistics of the ratings and the "
+        "tail holds 1.5 prompts only."
+    )
+
+
+def test_close_models_are_a_reason():
+    results = fitted_panel(median=(3.1, 1.1, 1.9), probability=(0.0, 0.45, 0.55))
+    assert answer(results)[2] == (
+        "Posterior and bootstrap name different models. Likely reason: the models are close, and "
+        "neither is sure."
+    )
+
+
+def test_few_prompts_name_no_lowest_and_nobody_distinguishable():
+    limited = evidence("abc", tail=1.5, limits=[FEW], carried=[])
+    assert answer(add(panel(), evidence=limited)) == (
+        FEW,
+        "What can be compared: b has the lowest mean log-risk, 0.50 (95% interval 0.00 to 0.75).",
+        "What these prompts give, within that limit: b is lowest, CVaR 95 of cumulative log-risk "
+        "1.00 (95% interval 0.50 to 1.25). This is from the bootstrap over prompts; no model was "
+        "fitted.",
+        UNDECIDED,
+    )
+    assert answer(add(fitted_panel(), evidence=limited)) == (
+        FEW,
+        "What can be compared: b has the lowest mean log-risk with probability 0.90, 0.70 "
+        "(posterior median; 95% interval 0.30 to 1.30).",
+        "What the posterior gives, within that limit: b is lowest with probability 0.90, CVaR 95 "
+        "of cumulative log-risk 1.20 (posterior median; 95% interval 0.80 to 1.80). The interval "
+        "contains the noise of ratings. It may also be c (0.10).",
+        "The bootstrap over prompts also puts b lowest, at 1.00 (95% interval 0.50 to 1.25).",
+        UNDECIDED,
+    )
+
+
+def test_two_prompts_compare_nothing():
+    limited = evidence("abc", tail=0.1, limits=[FEW], carried=[])
+    assert answer(add(panel(), evidence=limited))[1].startswith("What these prompts give, within")
+
+
+def test_a_ceiling_names_the_policy_score():
+    limited = evidence("abc", limits=["At its ceiling."], carried=[], companion=True)
+    assert answer(add(panel(), evidence=limited))[:2] == (
+        "At its ceiling.",
+        "What can be compared: b has the lowest policy score, 0.05 (95% interval −0.45 to 0.30).",
+    )
+
+
+def test_limits_that_leave_the_lowest_stand_after_it():
+    limited = evidence("abc", limits=["There is one judge only."], carried=["lowest"])
+    first, second, third = answer(add(panel(), evidence=limited))
+    assert "from which other models it differs is not known" in first
+    assert (second, third) == ("There is one judge only.", UNDECIDED)
+
+
+def test_equal_models_are_both_named():
+    first = answer(panel(cvar=(13.816, 13.816), alike=(("a", "b"),)))[0]
+    assert first == (
+        "a and b share the lowest tail risk of 2 models, CVaR 95 of cumulative log-risk 13.82 "
+        "(95% interval 13.32 to 14.07). This is from the bootstrap over prompts; no model was "
+        "fitted."
+    )
+
+
+def test_a_model_that_stands_alone():
+    assert answer(panel(cvar=(3.0,)))[0] == (
+        "a, the only model, has a tail risk of CVaR 95 of cumulative log-risk 3.00 (95% interval "
+        "2.50 to 3.25), from the bootstrap; no model was fitted."
+    )
+
+
+def test_a_model_without_ratings_is_not_the_safest():
+    first = answer(panel(cvar=(np.nan, 2.0, 1.5)))[0]
+    assert first.startswith("c has the lowest tail risk of 2 models")
+    assert answer(panel(cvar=(np.nan, np.nan, np.nan))) == (
+        "No model has a tail risk: every one lacks ratings.",
+    )
+
+
+def test_a_fit_that_has_not_converged_gives_no_answer():
+    results = fitted_panel()
+    results.attrs["status"] = "not converged"
+    assert answer(results)[0].endswith("over prompts; the fit has not converged.")
+    assert "probability" not in " ".join(answer(results))
+
+
+def test_who_keeps_the_tolerance():
+    results = panel(admissible=(False, True, True))
+    assert answer(results)[1] == "2 of 3 models keep the tolerance decided: b and c."
+    none = answer(panel(admissible=(False, False, False)))[1]
+    assert none == "No model keeps the tolerance that was decided."
+    unknown = add(panel(admissible=(False, True, True)), evidence=evidence("abc", carried=[]))
+    assert answer(unknown)[-1] == (
+        "The evidence does not tell which models keep the tolerance decided."
+    )
+
+
+def decided(*, kept=(0.0, 0.99, 0.4), selected=(False, True, False), criterion="cvar"):
+    results = fitted_panel(admissible=(False, True, True))
+    decision = results["decision"].to_dataset()
+    decision["prob_admissible"] = ("model", list(kept))
+    decision["selected"] = ("model", list(selected))
+    decision.attrs |= {"confidence": 0.9, "tolerance": 2.0, "criterion": criterion}
+    return add(results, decision=decision)
+
+
+def test_after_a_fit_the_tolerance_is_kept_with_a_probability():
+    assert answer(decided())[2] == (
+        "1 of 3 models keep the tolerance decided with the probability asked for, 0.90: b "
+        "(probability 0.99)."
+    )
+    results = add(decided(), evidence=evidence("abc", carried=["lowest"]))
+    assert answer(results)[2] == (
+        "The evidence does not tell which models keep the tolerance decided. The posterior gives b "
+        "(probability 0.99), c (probability 0.40) and a (probability below 0.01)."
+    )
+
+
+def test_another_model_is_selected_for_a_stated_reason():
+    other = (False, False, True)
+    assert answer(decided())[-1].startswith("1 of 3 models keep")
+    assert answer(decided(kept=(0.0, 0.3, 0.95), selected=other))[-1] == (
+        "The decision selects c, not b, which keeps the tolerance with probability 0.30 only (0.90 "
+        "is asked for)."
+    )
+    assert answer(decided(selected=other, criterion="policy_score"))[-1] == (
+        "The decision selects c, not b: it goes by policy score."
+    )
+    assert answer(decided(selected=other))[-1] == (
+        "The decision selects c, not b: its expected loss is lower, although it is less often the "
+        "lowest."
+    )
+    assert answer(decided(kept=(0.0, 0.3, 0.2), selected=(False,) * 3))[-1] == (
+        "The decision selects no model: none keeps the tolerance surely enough."
+    )
+
+
+def test_an_answer_that_leans_on_a_judge():
+    one = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "b", False, 0.1))
+    assert answer(add(panel(), stability=one))[-1] == (
+        "The answer depends on j1: without it the lowest observed tail risk is that of c."
+    )
+    two = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a and c", True, 0.1))
+    assert answer(add(panel(), stability=two))[-1] == (
+        "The answer depends on j1 and j2: without j1 the lowest observed tail risk is that of c, "
+        "without j2 that of a and c."
+    )
+
+
+def test_an_answer_that_no_judge_changes():
+    small = stability(("judge", "j1", "b", False, 0.05), ("judge", "j2", "b", False, -0.1))
+    assert answer(add(panel(), stability=small))[-1] == (
+        "No single judge changes which model is lowest; without j2 the observed CVaR 95 of b falls "
+        "by 0.10, which is the largest change."
+    )
+    large = stability(("judge", "j1", "b", False, 5.0), ("alpha", "0.9", "c", True, 0.0))
+    assert answer(add(panel(), stability=large))[-2:] == (
+        "No single judge changes which model is lowest, but without j1 the observed CVaR 95 of b "
+        "rises by 5.00, beyond its interval.",
+        "Other settings of the weights have another lowest model: alpha 0.9 (c).",
+    )

@@ -1,0 +1,123 @@
+"""One screen of the terminal: the answer first, 40 lines at most, cut with a word."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.report.screen import MOST_LINES, answer_text, screen_text
+from tests.report.hand_made import add, evidence, fitted_crowd, fitted_panel, panel
+
+PATH = Path("study.results.nc")
+SCREEN = """\
+b has the lowest tail risk of 3 models with probability 0.90: CVaR 95 of
+cumulative log-risk 1.20 (posterior median; 95% interval 0.80 to 1.80). The
+interval contains the noise of ratings. It may also be c (0.10).
+The bootstrap over prompts also puts b lowest, at 1.00 (95% interval 0.50 to
+1.25), not distinguishable from c.
+No tolerance was decided, so no model is called admissible or not.
+No model of the ratings was fitted: intervals contain the sampling of prompts
+only.
+
+CVaR 95: bootstrap and posterior
+model            bootstrap            posterior  P(lowest)
+──────────────────────────────────────────────────────────
+b      1.00 (0.50 to 1.25)  1.20 (0.80 to 1.80)       0.90
+c      2.00 (1.50 to 2.25)  2.10 (1.70 to 2.70)       0.10
+a      3.00 (2.50 to 3.25)  3.10 (2.70 to 3.70)      <0.01
+Nats; lower is safer. Bootstrap: observed, 95% interval over prompts. Posterior:
+median, 95% interval with the noise of ratings.
+
+Mean log-risk: bootstrap and posterior
+model            bootstrap            posterior  P(lowest)
+──────────────────────────────────────────────────────────
+b      0.50 (0.00 to 0.75)  0.70 (0.30 to 1.30)       0.90
+c      1.00 (0.50 to 1.25)  1.10 (0.70 to 1.70)       0.10
+a      1.50 (1.00 to 1.75)  1.60 (1.20 to 2.20)      <0.01
+
+fitted; results written to study.results.nc
+page:        sharpbayes report study.results.nc
+all tables:  sharpbayes report study.results.nc --text
+"""
+
+
+def many_models(count):
+    """A fit of many models with long names, under a limit of the evidence."""
+    names = [f"organisation/a-model-{n:02d}-instruct" for n in range(count)]
+    tree = fitted_panel(
+        cvar=tuple(range(1, 4)), median=(1.1, 2.1, 3.1), probability=(0.8, 0.1, 0.1), alike=()
+    )
+    rank, wide = xr.DataArray(np.arange(count) / 10, dims="model"), {}
+    for group in ("profile", "profile_interval", "joint", "decision"):
+        data = tree[group].to_dataset().isel(model=[0] * count)
+        if "other" in data.dims:
+            data = data.isel(other=[0] * count).assign_coords(other=names)
+        if group in ("profile", "joint"):
+            data = data + rank
+        wide[group] = data.assign_coords(model=names).assign_attrs(tree[group].attrs)
+    wide["joint"]["prob_lowest"] = wide["joint"]["prob_lowest"].where(rank == 0, 0.02)
+    limits = evidence(names, tail=1.0, limits=["A limit of the evidence. " * 6], carried=[])
+    return add(tree, **wide, evidence=limits)
+
+
+def many_groups(count):
+    """A fit of a crowd with many groups of raters, one in three of them in disagreement."""
+    tree = fitted_crowd()
+    groups = ["all", *(f"education=Some college, but no degree {n}" for n in range(count))]
+    rows = {"group": [min(n, 2) for n in range(count + 1)]}
+    responsiveness = tree["responsiveness"].to_dataset().isel(rows).assign_coords(group=groups)
+    joint = tree["joint"].to_dataset().isel(rows).assign_coords(group=groups)
+    difference = xr.Dataset(
+        {
+            name: (("group", "other", "by"), np.full((count + 1, count + 1, 1), np.nan))
+            for name in ("hm", "hm_p_holm")
+        },
+        {"group": groups, "other": groups, "by": ["all"]},
+    )
+    posterior = tree["posterior_responsiveness"].to_dataset().isel(rows).assign_coords(group=groups)
+    return add(
+        tree,
+        responsiveness=responsiveness,
+        joint=joint,
+        responsiveness_difference=difference,
+        posterior_responsiveness=posterior,
+    )
+
+
+def test_a_screen_at_80_columns():
+    assert screen_text(fitted_panel(), path=PATH, width=80) == SCREEN
+
+
+def test_a_screen_begins_with_the_answer():
+    results = panel()
+    text = screen_text(results, path=PATH, width=60)
+    assert text.startswith(answer_text(results, width=60))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize(
+    "make",
+    [panel, fitted_panel, fitted_crowd, lambda: many_models(11), lambda: many_groups(48)],
+    ids=["panel", "fitted_panel", "crowd", "11_models", "48_groups"],
+)
+def test_a_screen_has_40_lines_at_most_and_fits_the_terminal(make, width):
+    lines = screen_text(make(), path=PATH, width=width).splitlines()
+    assert len(lines) <= MOST_LINES
+    names = ("organisation/", "education=")
+    assert max(len(line) for line in lines if not line.startswith(names)) <= width
+    assert lines[-1] == "all tables:  sharpbayes report study.results.nc --text"
+
+
+def test_a_table_without_room_is_named():
+    text = screen_text(many_models(11), path=PATH, width=80)
+    assert "not shown:   Mean log-risk: bootstrap and posterior\n" in text
+    assert "not shown" not in screen_text(fitted_panel(), path=PATH, width=80)
+
+
+def test_a_cut_table_says_so_and_breaks_no_label():
+    text = screen_text(many_groups(48), path=PATH, width=60)
+    assert "of 49 rows, all with --text." in " ".join(text.split())
+    assert "\neducation=Some college, but no degree 0\n" in text
+    text = screen_text(many_models(11), path=PATH, width=60)
+    assert "\norganisation/a-model-00-instruct\n" in text

@@ -1,0 +1,158 @@
+"""Files as people have them: init writes how each is read, with a CHECK, and check shows it."""
+
+import tomllib
+
+import pandas as pd
+import pytest
+
+from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
+
+WORDS = ["Not harmful", "Slightly harmful", "Very harmful"]
+
+
+def judged(**more):
+    rows = [(m, p, j) for m in ("Modèle A", "Größe") for p in range(8) for j in ("Jürgen", "gpt")]
+    table = pd.DataFrame(rows, columns=["model", "prompt", "judge"])
+    return table.assign(severity=[row % 9 / 2 + 1 for row in range(len(table))], **more)
+
+
+def rated():
+    rows = [
+        (item, f"R{rater}", (item * 2 + rater * 3) % 5) for item in range(12) for rater in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows, columns=["item", "rater", "score"])
+
+
+def start(folder, name="data.csv"):
+    draft = write_study(folder / name, folder / "study.toml")
+    written = tomllib.loads(draft.text)
+    return draft, written.get("panel") or written["crowd"], check(load_study(folder / "study.toml"))
+
+
+def test_a_european_file_of_excel(tmp_path):
+    judged().to_csv(tmp_path / "data.csv", sep=";", decimal=",", index=False, encoding="cp1252")
+    draft, panel, summary = start(tmp_path)
+    assert panel["dialect"] == {"delimiter": ";", "decimal": ",", "encoding": "windows-1252"}
+    assert panel["scales"]["scale_1"] == {"kind": "ordinal", "min": 1, "max": 5, "step": 0.5}
+    assert draft.doubts[0] == (
+        "cells are separated by ';'; the text is read as windows-1252, such as 'Modèle A'; "
+        "'1,0' is read as 1.0"
+    )
+    assert f"# CHECK: {draft.doubts[0]}" in draft.text.splitlines()
+    file = "data.csv (delimiter ';', decimal ',', encoding 'windows-1252')"
+    assert {row[0] for row in summary.columns} == {file}
+    assert summary.labels["model"] == ("Größe", "Modèle A")
+    assert summary.counts["ratings"] == 32
+
+
+def test_the_missing_values_of_r(tmp_path):
+    rated().assign(score=lambda t: t["score"].where(t.index != 5)).to_csv(
+        tmp_path / "data.csv", sep=";", na_rep="NA", index_label="", quoting=2
+    )
+    draft, crowd, summary = start(tmp_path)
+    assert crowd["dialect"] == {"delimiter": ";", "missing": ["NA"]}
+    assert crowd["scale"] == {"kind": "ordinal", "min": 0, "max": 4}
+    assert draft.doubts[0] == (
+        "cells are separated by ';'; "
+        "'NA' is read as an empty cell in every column: \"score\", row 7: 'NA'"
+    )
+    assert summary.counts["missing"] == 1
+
+
+def test_other_texts_among_the_numbers_of_a_score_are_named_with_their_rows(tmp_path):
+    table = rated().astype({"score": object})
+    table.loc[[4, 8], "score"] = "3?"
+    table.to_csv(tmp_path / "data.csv", index=False)
+    draft, crowd, _ = start(tmp_path)
+    assert crowd["dialect"] == {"missing": ["3?"]}
+    assert draft.doubts[0] == (
+        "'3?' is read as an empty cell in every column: \"score\", rows 6, 10: '3?'"
+    )
+
+
+def test_words_that_look_alike_are_one_level(tmp_path):
+    words = [WORDS[row % 3] for row in range(32)]
+    words[5:8] = ["not harmful", "Very  harmful ", "N/A"]
+    judged().assign(severity=words).to_csv(tmp_path / "data.csv", index=False)
+    _, panel, summary = start(tmp_path)
+    assert panel["scales"]["scale_1"]["levels"] == WORDS
+    assert panel["dialect"] == {"missing": ["N/A"]}
+    assert (summary.counts["ratings"], summary.counts["missing"]) == (31, 1)
+
+
+def test_none_is_a_severity_where_the_words_have_an_order(tmp_path):
+    words = [("none", "mild", "severe")[row % 3] for row in range(32)]
+    judged().assign(severity=words).to_csv(tmp_path / "data.csv", index=False)
+    _, panel, _ = start(tmp_path)
+    assert "dialect" not in panel
+    assert panel["scales"]["scale_1"]["levels"] == ["none", "mild", "severe"]
+
+
+def test_a_copy_with_added_columns_is_plain_csv(tmp_path):
+    judged().drop(columns="judge").iloc[::2].to_csv(
+        tmp_path / "data.csv", sep=";", decimal=",", index=False, encoding="utf-16"
+    )
+    _, panel, summary = start(tmp_path)
+    assert (panel["data"], "dialect" in panel) == ("study.data.csv", False)
+    assert summary.labels["model"] == ("Größe", "Modèle A")
+
+
+def test_a_neighbour_that_cannot_be_read_is_left_out_and_told(tmp_path):
+    rated().to_csv(tmp_path / "x_ratings.csv", index=False)
+    (tmp_path / "x_old.csv").write_bytes(b"a,b\n1\n")
+    (tmp_path / "x_book.xlsx").write_bytes(b"no zip")
+    (tmp_path / "~$x_book.xlsx").write_bytes(b"a lock")
+    draft, _, _ = start(tmp_path, "x_ratings.csv")
+    told = [doubt for doubt in draft.doubts if "left out" in doubt]
+    assert [doubt.split(": ")[1] for doubt in told] == [
+        str(tmp_path / "x_book.xlsx"),
+        str(tmp_path / "x_old.csv"),
+    ]
+
+
+def test_the_sheets_of_a_workbook_are_its_tables(tmp_path):
+    raters = pd.DataFrame({"rater": ["R1", "R2", "R3"], "gender": ["f", "m", "f"]})
+    with pd.ExcelWriter(tmp_path / "data.xlsx") as book:
+        raters.to_excel(book, sheet_name="Raters", index=False)
+        rated().to_excel(book, sheet_name="Ratings", index=False)
+        pd.DataFrame().to_excel(book, sheet_name="Empty", index=False)
+    draft, crowd, summary = start(tmp_path, "data.xlsx")
+    assert (crowd["data"], crowd["dialect"]) == ("data.xlsx", {"sheet": "Ratings"})
+    side = {"data": "data.xlsx", "dialect": {"sheet": "Raters"}, "key": "rater"}
+    assert (crowd["raters"], crowd["groups"]) == (side, [["gender"]])
+    assert '"data.xlsx: Raters" holds no ratings; they are in "data.xlsx: Ratings"' in draft.doubts
+    assert summary.counts["group:gender"] == 2
+
+
+WIDE_NAMES = {
+    "numbered": {"R1": "R1", "R2": "R2", "R3": "R3"},
+    "two raters": {"R1": "rater 1", "R2": "rater 2"},
+    "people": {"R1": "Ann", "R2": "Bob", "R3": "Eve"},
+}
+
+
+@pytest.mark.parametrize("name", WIDE_NAMES)
+def test_a_column_per_rater(tmp_path, name):
+    names = WIDE_NAMES[name]
+    ratings = rated()[lambda t: t["rater"].isin(names)].assign(
+        rater=lambda t: t["rater"].map(names)
+    )
+    wide = ratings.pivot_table("score", "item", "rater").reset_index()
+    wide.insert(1, "topic", ["one", "two"] * 6)
+    wide.loc[3, names["R1"]] = None
+    wide.to_csv(tmp_path / "data.csv", index=False)
+    draft, crowd, summary = start(tmp_path)
+    raters = [*names.values()]
+    assert (crowd["layout"], crowd["roles"]) == ("wide", {"item": "item", "rater": raters})
+    assert (crowd["scale"]["kind"], crowd["by"]) == ("ordinal", ["topic"])
+    assert f"each of these columns is taken as a rater: {', '.join(raters)}" in draft.doubts
+    assert {row.column: row.role for row in draft.ledger} == {
+        "item": "item",
+        "topic": "column of items",
+    } | dict.fromkeys(raters, "rater")
+    assert summary.labels["rater"] == tuple(raters)
+    assert summary.counts["missing"] == 1
+    roles = {column: role for _, column, role in summary.columns}
+    assert roles[raters[0]] == "rater"

@@ -1,0 +1,203 @@
+"""What ``init`` tells: every column with its role, and assumptions that are open."""
+
+import json
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import DataError
+from sharpbayes.report.document import document
+from sharpbayes.report.page import page_text
+from sharpbayes.report.summary import remarks
+from sharpbayes.scaffold.study_file import write_study
+from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.check import check
+from sharpbayes.workflows.measure import measure
+
+
+def judged():
+    rows = [
+        (model, prompt, judge, persona)
+        for model in ("alpha", "beta")
+        for prompt in range(12)
+        for judge in ("gpt", "claude")
+        for persona in ("teacher", "nurse")
+    ]
+    table = pd.DataFrame(rows, columns=["Model", "Prompt ID", "LLM judge", "persona"])
+    table["Harm score"] = [7 * row % 101 for row in range(len(table))]
+    return table.assign(reasoning=[f"because {row}" for row in range(len(table))])
+
+
+def crowd(words):
+    rows = [(item, rater) for item in range(12) for rater in range(6)]
+    table = pd.DataFrame(rows, columns=["item", "rater"])
+    table["severity"] = [words[(item + rater) % len(words)] for item, rater in rows]
+    return table.assign(age=table["rater"] + 20, gender=np.where(table["rater"] % 2, "f", "m"))
+
+
+def start(folder, table):
+    table.to_csv(folder / "data.csv", index=False)
+    draft = write_study(folder / "data.csv", folder / "study.toml")
+    return draft, tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+
+
+def test_a_judge_and_a_persona_are_no_harm(tmp_path):
+    draft, study = start(tmp_path, judged())
+    assert study["panel"]["roles"]["judge"] == "LLM judge"
+    assert study["panel"]["scales"] == {"scale_1": {"kind": "ordinal", "min": 0, "max": 100}}
+    assert study["panel"]["indicators"] == {"Harm score": "scale_1"}
+    assert draft.doubts == [
+        'some cells are rated more than once, once for each "persona"; the repeats are numbered',
+        "numbers run over those in the data, 0 to 100; write the ends of a longer scale",
+        "a high score is taken as harm; where it is good, write { scale = ..., reverse = true }",
+        "all indicators are one dimension of harm; split it into those you mean",
+    ]
+
+
+def test_words_of_a_wide_panel_are_harm_only_in_a_list_of_severities(tmp_path):
+    table = judged().drop(columns=["Harm score", "reasoning"]).query("persona == 'nurse'")
+    table["persona"] = ["teacher", "nurse", "pilot"] * 16
+    table["verdict"] = ["Severe", "none", "Mild"] * 16
+    draft, study = start(tmp_path, table)
+    assert study["panel"]["indicators"] == {"verdict": "scale_1"}
+    assert study["panel"]["scales"]["scale_1"]["levels"] == ["none", "Mild", "Severe"]
+    assert 'words are harm only where you name them; left out: "persona"' in draft.doubts
+
+
+@pytest.mark.parametrize(
+    ("words", "levels", "doubt"),
+    [
+        (
+            ["Critical", "High", "Low", "Medium"],
+            ["Low", "Medium", "High", "Critical"],
+            'the order of "severity" is taken from the words, least harm first: '
+            "Low, Medium, High, Critical",
+        ),
+        (
+            ["Tier 2", "Tier 10", "Tier 1"],
+            ["Tier 1", "Tier 2", "Tier 10"],
+            'the order of "severity" is taken from the numbers in the words, least harm first: '
+            "Tier 1, Tier 2, Tier 10",
+        ),
+        (
+            ["spicy", "hot", "fine"],
+            ["spicy", "hot", "fine"],
+            'the order of "severity" is not known: spicy, hot, fine is how they first appear; put '
+            "the least harm first",
+        ),
+    ],
+)
+def test_a_scale_of_words_never_stands_in_the_order_of_the_alphabet(tmp_path, words, levels, doubt):
+    draft, study = start(tmp_path, crowd(words))
+    assert study["crowd"]["scale"]["levels"] == levels
+    assert draft.doubts[0] == doubt
+    assert f"# CHECK: {doubt}\n" in (tmp_path / "study.toml").read_text(encoding="utf-8")
+
+
+def test_every_column_stands_in_the_ledger(tmp_path):
+    draft, _ = start(tmp_path, judged())
+    assert [(row.column, row.role, row.content) for row in draft.ledger] == [
+        ("Model", "model", "alpha, beta"),
+        ("Prompt ID", "prompt", "12 numbers from 0 to 11"),
+        ("LLM judge", "judge", "claude, gpt"),
+        ("persona", "not used", "words of no known severity: nurse, teacher"),
+        ("Harm score", "score", "96 numbers from 0 to 100"),
+        ("reasoning", "not used", "no scale: 96 texts: because 0, because 1 and 94 more"),
+        ("sample", "sample", "1, 2"),
+    ]
+    lines = (tmp_path / "study.toml").read_text(encoding="utf-8").splitlines()
+    assert '# Columns of "study.data.csv":' in lines
+    assert "#   LLM judge   judge     claude, gpt" in lines
+
+
+def test_groups_of_raters_and_unused_columns_stand_in_the_ledger(tmp_path):
+    draft, _ = start(tmp_path, crowd(["Low", "High"]))
+    assert [(row.column, row.role) for row in draft.ledger] == [
+        ("item", "item"),
+        ("rater", "rater"),
+        ("severity", "score"),
+        ("age", "not used"),
+        ("gender", "rater group"),
+    ]
+
+
+def test_check_tells_what_is_left_out_and_what_is_open(tmp_path):
+    start(tmp_path, judged())
+    done = CliRunner().invoke(app, ["check", str(tmp_path / "study.toml")])
+    assert done.exit_code == 0
+    assert "Columns of the data that the study does not use: persona, reasoning." in done.stdout
+    assert done.stdout.endswith(
+        "study.toml: no error found\n"
+        "4 assumptions of the study are not confirmed (lines marked CHECK): (1) some cells are "
+        'rated more than once, once for each "persona"; the repeats are numbered (2) numbers run '
+        "over those in the data, 0 to 100; write the ends of a longer scale (3) a high score is "
+        "taken as harm; where it is good, write { scale = ..., reverse = true } (4) all indicators "
+        "are one dimension of harm; split it into those you mean.\n"
+    )
+
+
+def test_open_assumptions_stand_with_the_answer_until_their_comment_goes(tmp_path):
+    start(tmp_path, crowd(["Critical", "High", "Low"]))
+    path = tmp_path / "study.toml"
+    few = ("bootstrap.replicates=20", "crowd.permutations=0")
+    results = measure(load_study(path, overrides=few))
+    sentence = (
+        "2 assumptions of the study are not confirmed (lines marked CHECK): (1) the order of "
+        '"severity" is taken from the words, least harm first: Low, High, Critical (2) no column '
+        "says which items are unsafe: the other raters do, by a score of High or above; experts' "
+        "labels are better."
+    )
+    assert len(json.loads(results.attrs["open_checks"])) == 2
+    assert sentence in remarks(results)
+    assert sentence in document(results, path=path)["remarks"]
+    assert "2 assumptions of the study are not confirmed" in page_text(results)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "# CHECK" not in line), encoding="utf-8")
+    assert check(load_study(path)).open_checks == ()
+    assert remarks(measure(load_study(path, overrides=few)))[1:] == remarks(results)[2:]
+
+
+def test_measure_counts_open_assumptions_on_the_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path, crowd(["safe", "unsafe"]))
+    options = ["--set", "bootstrap.replicates=20", "--set", "crowd.permutations=0"]
+    done = CliRunner().invoke(app, ["measure", "study.toml", *options])
+    printed = " ".join(done.stdout.split())
+    assert "2 assumptions of the study are not confirmed (lines marked CHECK): (1) " in printed
+
+
+def test_labels_beside_the_ratings_are_used_with_the_model_that_knows_them(tmp_path):
+    table = crowd(["Low", "High"])
+    table.to_csv(tmp_path / "x_ratings.csv", index=False)
+    rows = [{"item": item, "gold_unsafe": item % 2} for item in range(12)]
+    items = pd.DataFrame(rows)
+    items.to_csv(tmp_path / "x_items.csv", index=False)
+    write_study(tmp_path / "x_ratings.csv", tmp_path / "items.toml")
+    text = (tmp_path / "items.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text)["crowd"]["labels"] == {"from": "item", "column": "gold_unsafe"}
+    assert '# fit = "crowd_and_labels"' in text.splitlines()
+    experts = pd.concat([items.assign(expert=name) for name in "ab"])
+    experts.to_csv(tmp_path / "x_experts.csv", index=False)
+    draft = write_study(tmp_path / "x_ratings.csv", tmp_path / "experts.toml")
+    text = (tmp_path / "experts.toml").read_text(encoding="utf-8")
+    roles = {"item": "item", "expert": "expert", "label": "gold_unsafe"}
+    labels = {"from": "experts", "data": "x_experts.csv", "roles": roles}
+    assert tomllib.loads(text)["crowd"]["labels"] == labels
+    assert '# fit = "crowd_and_experts"' in text.splitlines()
+    doubt = '"gold_unsafe" of "x_experts.csv" is taken as what each expert says: 1 is unsafe'
+    assert doubt in draft.doubts
+    assert check(load_study(tmp_path / "experts.toml")).counts["labels"] == 24
+
+
+def test_scores_that_no_scale_takes_are_refused_with_the_reason(tmp_path):
+    table = judged().assign(**{"Harm score": lambda data: data["Harm score"] / 137})
+    with pytest.raises(DataError) as raised:
+        start(tmp_path, table)
+    assert str(raised.value) == (
+        "data.csv: no column of scores found: Harm score (numbers with decimals, which no scale "
+        "has)"
+    )

@@ -1,0 +1,90 @@
+"""The public names: listed, documented, typed, and nothing else."""
+
+import ast
+import inspect
+import pydoc
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sharpbayes
+
+PUBLIC = [
+    *("check", "crowd", "fit", "load_study", "load_weights", "measure", "open_results"),
+    *("save_results", "study", "summary", "weigh"),
+]
+CLASSES = ["Results", "RunnableStudy"]
+SCRIPT = """
+import pandas as pd
+import xarray as xr
+import sharpbayes
+
+study = sharpbayes.study(pd.DataFrame(), model="m", indicators=["harm"], sampler={"draws": 50})
+reveal_type(study)
+reveal_type(sharpbayes.crowd([], groups=[["age"]]).check())
+reveal_type(study.fit(retries=1))
+reveal_type(study.measure().weigh("equal").report("page.html"))
+tree: xr.DataTree = sharpbayes.open_results("mine.results.nc")
+sharpbayes.save_results(sharpbayes.fit(sharpbayes.load_study("quickstart")), "x")
+sharpbayes.study(frame=1, model=2)
+sharpbayes.studi
+"""
+
+
+def test_public_names_are_listed_and_nothing_else():
+    assert dir(sharpbayes) == sharpbayes.__all__
+    assert sorted(sharpbayes.__all__) == PUBLIC
+    with pytest.raises(AttributeError, match="module 'sharpbayes' has no attribute 'studi'"):
+        sharpbayes.studi  # noqa: B018
+
+
+def test_type_checkers_see_the_names_that_are_imported_on_first_use():
+    tree = ast.parse(Path(sharpbayes.__file__).read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    typed = {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+    assert sorted(typed) == sorted([*PUBLIC, *CLASSES])
+    for name, (module, original) in typed.items():
+        assert name == original
+        assert getattr(sharpbayes, name) is getattr(sys.modules[module], name)
+
+
+def test_help_says_what_each_function_takes_and_returns():
+    text = pydoc.render_doc(sharpbayes, renderer=pydoc.plaintext)
+    listed = text[text.index("\nFUNCTIONS\n") : text.index("\nVERSION\n")]
+    names = [line.split("(")[0].strip() for line in listed.splitlines() if line[4:5].isalpha()]
+    assert sorted(name for name in names if name in PUBLIC) == PUBLIC
+    assert not {"CLASSES", "DATA", "SUBMODULES"} & {*text.splitlines()}
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "RunnableStudy.fit", "Results.report", "Results.weigh"])
+def test_a_docstring_names_every_argument(name):
+    value = sharpbayes
+    for part in name.split("."):
+        value = getattr(value, part)
+    doc = inspect.getdoc(value)
+    arguments = [argument for argument in inspect.signature(value).parameters if argument != "self"]
+    assert "Args:" in doc or not arguments
+    assert [argument for argument in arguments if f"\n    {argument}: " not in doc] == []
+
+
+@pytest.mark.slow
+def test_a_script_of_a_user_is_typed(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    call = [sys.executable, "-m", "mypy", "--strict", str(tmp_path / "script.py")]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = [line.partition(".py:")[2].split(": ", 1) for line in done.stdout.splitlines()[:-1]]
+    assert [tuple(line) for line in said] == [
+        ("7", 'note: Revealed type is "sharpbayes.workflows.study.RunnableStudy"'),
+        ("8", 'note: Revealed type is "sharpbayes.analysis.study.StudySummary"'),
+        ("9", 'note: Revealed type is "sharpbayes.workflows.results.Results"'),
+        ("10", 'note: Revealed type is "list[pathlib.Path]"'),
+        (
+            "13",
+            'error: Argument "model" to "study" has incompatible type "int"; expected "str | None"'
+            "  [arg-type]",
+        ),
+        ("14", 'error: Module has no attribute "studi"  [attr-defined]'),
+    ]
