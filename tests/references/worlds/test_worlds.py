@@ -1,0 +1,71 @@
+"""The generator of worlds: it stands alone, and its formulas are those of the papers."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sharpbayes.workflows.measure import measure
+from tests.references.worlds import crowd, panel
+from tests.references.worlds.catalogue import WORLDS
+from tests.references.worlds.crowd import CrowdWorld
+from tests.references.worlds.files import write_study
+from tests.references.worlds.panel import PanelWorld
+
+HERE = Path(__file__).parent
+# Files that hand studies to the program; no other file here may import it.
+JOINED = {"files.py", "__main__.py", "study.py", "test_worlds.py"}
+
+
+def imports_of(path):
+    """Modules that a file imports."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    yield from (node.module for node in nodes if isinstance(node, ast.ImportFrom))
+    yield from (a.name for node in nodes if isinstance(node, ast.Import) for a in node.names)
+
+
+def test_no_world_imports_the_program():
+    paths = [path for path in HERE.glob("*.py") if path.name not in JOINED]
+    assert len(paths) > len(WORLDS) / 2
+    assert not [(p.name, m) for p in paths for m in imports_of(p) if m.startswith("sharpbayes")]
+
+
+def test_a_panel_is_profiled_by_the_formulas_of_the_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(panel, "POPULATION", panel.PROMPTS)
+    world = WORLDS["blocks of judges"]
+    files, _ = write_study(world, tmp_path, seed=3)
+    profile = measure(files)["profile"]
+    table = world.simulate(np.random.default_rng(3)).ratings
+    index = [table[name].str[1:].astype(int) for name in ("model", "prompt", "judge")]
+    indicator = table["indicator"].map({name: i for i, name in enumerate(panel.INDICATORS)})
+    scores = np.full((panel.MODELS, panel.PROMPTS, panel.JUDGES, 4), -1)
+    scores[*index, indicator] = table["score"]
+    for name, value in panel.profile(scores).items():
+        metric, model = name.split()
+        assert float(profile[metric].sel(model=model)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("name", ["camps of raters", "blocks of raters"])
+def test_a_crowd_is_measured_by_the_formulas_of_the_program(name, tmp_path):
+    world = WORLDS[name]
+    files, _ = write_study(world, tmp_path, seed=4)
+    metrics = measure(files)["responsiveness"].sel(group="all", by="all")
+    drawn = world.simulate(np.random.default_rng(4))
+    item, rater = (drawn.ratings[name].str[1:].astype(int) for name in ("item", "rater"))
+    scores = np.full((crowd.ITEMS, crowd.RATERS), -1)
+    scores[item, rater] = drawn.ratings["score"]
+    truth = crowd.responsiveness(scores, drawn.items["unsafe"].to_numpy())
+    assert {m: float(metrics[m]) for m in truth} == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_has_ratings_and_truths_that_vary(name, monkeypatch):
+    for module in (panel, crowd):
+        monkeypatch.setattr(module, "POPULATION", 500)
+    world = WORLDS[name]
+    first, same, other = (world.simulate(np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first.truth == same.truth != other.truth
+    assert set(first.ratings["score"]) == set(range(5))
+    assert isinstance(world, PanelWorld | CrowdWorld)
+    assert np.isfinite(list(first.truth.values())).all()
