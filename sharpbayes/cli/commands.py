@@ -273,16 +273,16 @@ def weigh(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Put other weights over a stored fit, without the data and without a new fit."""
+    """Put other weights over stored results, without the data and without a new fit."""
     from sharpbayes.report.document import weighed_document  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
 
     target = out and console.results_path(results, out)
-    fitted = sharpbayes.open_results(results, whole=False)
-    weighed = sharpbayes.weigh(fitted, named_weights(weights))
+    opened = sharpbayes.open_results(results, whole=False)
+    weighed = sharpbayes.weigh(opened, named_weights(weights))
     status = weighed.attrs["status"]
-    if not quiet and status != "fitted":
+    if not quiet and status not in ("fitted", "measured"):
         say(f"{results}: status is {status}; do not decide by these numbers")
     if target is not None:
         sharpbayes.save_results(weighed, target)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.data.ratings import Factor, Scores
 from sharpbayes.data.readers.formats import PLAIN, read_table
+from sharpbayes.data.readers.prompt_text import clip_text
 from sharpbayes.data.readers.text_table import DECIMAL_COMMA
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
 from sharpbayes.spec.dialect import Dialect
@@ -31,8 +32,6 @@ MISSING, OFF_SCALE = -1, -2
 ROWS = 1 << 20
 # An error shows at most so many scores of a scale, and rows or texts that are wrong.
 MAX_SHOWN_SCORES, MAX_SHOWN = 10, 5
-# Characters of a text of a prompt or an item that results keep.
-TEXT_LENGTH = 500
 FINER_STEPS = (0.5, 0.25, 0.2, 0.1, 0.05, 0.01)
 # Texts by which programs and people mean an empty cell.
 MISSING_TEXTS = {
@@ -300,16 +299,6 @@ def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source
         table = table.assign(**{name: table[name].astype(str).map(clip_text)})
     texts = join_columns([name], owner=owner, table=table, **source)[name]
     return np.array([clip_text(text) for text in texts], np.str_)
-
-
-def clip_text(text: str) -> str:
-    r"""Return the first characters of a text on one line.
-
-    >>> clip_text("How do\n I?"), len(clip_text("x" * 900))
-    ('How do I?', 500)
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= TEXT_LENGTH else f"{line[: TEXT_LENGTH - 1]}\u2026"
 
 
 def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> dict[str, Texts]:

@@ -1,7 +1,4 @@
-"""Metrics of a crowd's replicated ratings: each draw's scores take the observed ones' place.
-
-Raters count once each, or are weighted to the shares of a target population.
-"""
+"""Metrics of a crowd's replicated ratings: each draw's scores take the observed ones' place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +6,6 @@ from functools import reduce
 from operator import add
 from typing import ClassVar
 
-import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import (
@@ -19,13 +15,16 @@ from sharpbayes.analysis.crowd_counts import (
     measure_responsiveness,
 )
 from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.analysis.target_population import (
+    population_counts,
+    population_responsiveness,
+    population_weights,
+)
 from sharpbayes.bayes.design.design import Floats
-from sharpbayes.data.crowd import ITEM_LABEL, SCALE, CrowdData
-from sharpbayes.errors import Diagnostic, SpecError, format_list
+from sharpbayes.data.crowd import ITEM_LABEL, SCALE
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics, severity_table
-from sharpbayes.metrics.crowd.scores import plurality, score_counts
-from sharpbayes.metrics.stats.population import rater_weights
+from sharpbayes.metrics.crowd.responsiveness import severity_metrics, severity_table
+from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
@@ -35,7 +34,6 @@ from sharpbayes.posterior.replicates import (
 )
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, Crowd
 from sharpbayes.spec.model import Model
-from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.precision import round_draws
 
 # Counts of a crowd that are over items.
@@ -190,109 +188,28 @@ def unknown_labels_note(crowd: Crowd, model: Model) -> str:
     return "" if known[source] else LABELS_UNKNOWN.format(model=MODEL_OF_LABELS[source])
 
 
-def population_weights(data: CrowdData, weights: Weights, *, path: str) -> Floats:
-    """Return the weight of every rater in the target population; 1 without shares of its groups.
-
-    SpecError lists labels of raters without a share, shares without a rater, and shares that cannot
-    all hold.
-    """
-    shares = {name: x for name, x in weights.population.items() if name in data.rater_columns}
-    if not shares:
-        return np.ones(len(data.rater.labels))
-    problems = []
-    for name, by_label in shares.items():
-        odd = sorted(set(data.rater_columns[name].tolist()) ^ set(by_label))
-        if odd:
-            message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
-            problems.append(Diagnostic(path, 0, f"population.{name}", message))
-    if problems:
-        raise SpecError(problems)
-    try:
-        return rater_weights(data.rater_columns, shares)
-    except ValueError as error:
-        raise SpecError.at(path, str(error), key="population") from None
-
-
-def reweight_raters(
-    data: CrowdData, counts: CrowdCounts, scores: xr.DataArray, rater: Floats
-) -> CrowdCounts:
-    """Return the counts of the group ``all`` with a weight for each rater.
-
-    The plurality score of an item is the one with the most weight.
-    """
-    weights, kind = np.unique(rater, return_inverse=True)
-    membership = xr.DataArray(kind == np.arange(len(weights))[:, None], dims=("group", "rater"))
-    by_weight = score_counts(
-        scores,
-        item=data.item.codes,
-        rater=data.rater.codes,
-        membership=membership,
-        n_scores=len(data.score_labels),
-        n_items=len(data.item.labels),
-    )
-    # Rounded, so that a tie of weights is a tie of scores.
-    weighted = xr.dot(by_weight.astype(float), xr.DataArray(weights, dims="group"), dim="group")
-    weighted = weighted.round(9).expand_dims(group=[ALL]).transpose(..., "group", "item", "score")
-    weighted = weighted.assign_coords(item=counts.plurality["item"])
-    return replace(counts, score_count=weighted, plurality=plurality(weighted))
-
-
-def population_responsiveness(
-    study: CrowdStudy,
-    rater: Floats,
-    *,
-    scores: xr.DataArray,
-    n_replicates: int = 1,
-    weights: xr.DataArray | None = None,
-) -> xr.Dataset:
-    """Return the responsiveness of all raters over (..., population, by).
-
-    The first population is the sample; ``rater`` has the weight of every rater in the target
-    population. Replicates of observed scores (..., rating) stand one after the other; ``weights``
-    are those of the items of all replicates.
-    """
-    counts = count_crowd(study.crowd, study.data, scores)
-    by_group = {name: array for name, array in vars(counts).items() if "group" in array.dims}
-    sample = replace(counts, **{name: x.sel(group=[ALL]) for name, x in by_group.items()})
-    target = reweight_raters(study.data, sample, scores, rater)
-    reason = study.responsiveness["reason"].sel(group=[ALL])
-    tables = []
-    for counts in (sample, target):
-        pooled = pool_counts(counts, n_replicates)
-        metrics = measure_responsiveness(study.crowd, pooled, weights=weights, reason=reason)
-        tables.append(metrics[metric_names()].sel(group=ALL, drop=True))
-    joined = xr.concat(tables, "population").assign_coords(population=["sample", "target"])
-    return joined.transpose(..., "population", "by")
-
-
-def population_groups(
+def posterior_population(
     study: CrowdStudy, draws: ReplicateDraws, model: Model
 ) -> dict[str, xr.Dataset]:
-    """Return ``responsiveness_population`` and its posterior under the weights of a study."""
+    """Return the posterior of ``responsiveness_population`` under the weights of a study."""
     if study.weights is None:
         return {}
     data, sources = study.data, study.spec.uncertainties[0]
-    rater = population_weights(data, study.weights.spec, path=str(study.weights.path))
+    rater = population_weights(data, study.weights)
     items = study.score_counts.plurality["item"]
 
     def measure_block(block: Block) -> list[xr.Dataset]:
-        return [
-            population_responsiveness(
-                study,
-                rater,
-                scores=replicate_scores(block, sources),
-                n_replicates=block.draws.n_replicates,
-                weights=block.population_weights(items, "item", sources),
-            )
-        ]
+        sample, target = population_counts(study, rater, replicate_scores(block, sources))
+        n_replicates = block.draws.n_replicates
+        pooled = pool_counts(sample, n_replicates), pool_counts(target, n_replicates)
+        weights = block.population_weights(items, "item", sources)
+        return [population_responsiveness(study, pooled, weights=weights)]
 
     copies = -(-len(data.item.labels) * len(data.score_labels) * 4 // len(data.score))
     draws = draws.replicated_for(sources, items.size)
     [posterior] = measure_draws(draws, measure_block, copies=copies)
     level = study.spec.bootstrap.level
-    observed = xr.DataArray(data.score, dims="rating")
     return {
-        "responsiveness_population": population_responsiveness(study, rater, scores=observed),
         "posterior_responsiveness_population": posterior.assign_attrs(
             remark=unknown_labels_note(study.crowd, model),
             interval_note=interval_note(sources, level=level),

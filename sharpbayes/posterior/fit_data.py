@@ -1,27 +1,20 @@
-"""What a fit stores of its ratings and draws, from which other weights are computed."""
+"""What a fit stores of its draws, from which other weights are computed."""
 
-import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from sharpbayes.analysis.study import CrowdStudy, PanelStudy, crowd_study
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.data.crowd import CrowdData
-from sharpbayes.data.ratings import Factor, PanelRatings
-from sharpbayes.errors import StorageError
 from sharpbayes.posterior.replicates import ReplicateDraws
-from sharpbayes.spec.files import StudyFiles
 
 Groups = dict[str, xr.Dataset]
 
 
-def read_fit_groups(results: xr.DataTree) -> Groups:
-    """Return what :func:`replicate_draws` needs of results; StorageError where they lack it."""
-    if "ratings" not in results or "posterior_predictive" not in results:
-        raise StorageError(
-            "these results hold no fit with replicated ratings; run `sharpbayes fit` "
-            "(with sampler.predictive_draws above 0)"
-        )
+def read_fit_groups(results: xr.DataTree) -> Groups | None:
+    """Return what :func:`replicate_draws` needs of results; None where no ratings are replicated.
+
+    Those are results of a measurement, and of a fit with ``sampler.predictive_draws`` of 0.
+    """
+    if "posterior_predictive" not in results:
+        return None
     groups = {name: results[name].to_dataset() for name in ("posterior", "posterior_predictive")}
     return groups | {"posterior_predictive": _without_labels(groups["posterior_predictive"]).load()}
 
@@ -36,76 +29,3 @@ def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDr
 def _without_labels(predictive: xr.Dataset) -> xr.Dataset:
     """Drop the labels of hundreds of thousands of ratings, which nothing needs."""
     return predictive.drop_vars(set(predictive.coords) - {"chain", "draw"})
-
-
-def ratings_group(study: PanelStudy | CrowdStudy) -> xr.Dataset:
-    """Return the observed ratings as results store them, panels with a byte a score if enough."""
-    if isinstance(study, CrowdStudy):
-        return _pack_crowd(study.data)
-    score = study.scores["score"]
-    small = int(score.max()) <= np.iinfo(np.int8).max
-    return study.scores.assign(score=score.astype(np.int8) if small else score)
-
-
-def stored_study(files: StudyFiles, ratings: xr.Dataset) -> PanelStudy | CrowdStudy:
-    """Return the study of stored results: the inverse of :func:`ratings_group`."""
-    spec = files.study.spec
-    # Labels are text of NumPy, as they were before they were stored.
-    texts = {name: coord for name, coord in ratings.coords.items() if coord.dtype.kind == "O"}
-    ratings = ratings.assign_coords(
-        {name: (coord.dims, coord.to_numpy().astype(str)) for name, coord in texts.items()}
-    )
-    if spec.panel is not None and files.weights is not None:
-        return PanelStudy(
-            spec, spec.panel, PanelRatings.from_dataset(ratings), files.weights, files.study.path
-        )
-    if spec.crowd is not None:
-        return crowd_study(files, spec.crowd, _unpack_crowd(ratings))
-    raise ValueError("a study has a panel with weights, or a crowd")
-
-
-def _pack_crowd(data: CrowdData) -> xr.Dataset:
-    """Return the ratings, labels and columns of a crowd as results store them."""
-    variables: dict[str, tuple[str, NDArray[np.generic]]] = {
-        "score": ("rating", data.score),
-        "item_code": ("rating", data.item.codes),
-        "rater_code": ("rating", data.rater.codes),
-        "expert_item": ("label", data.expert_item),
-        "expert_label": ("label", data.expert_label),
-    }
-    variables |= {f"item:{name}": ("item", values) for name, values in data.item_columns.items()}
-    variables |= {f"rater:{name}": ("rater", values) for name, values in data.rater_columns.items()}
-    if data.item_label.size:
-        variables["item_label"] = ("item", data.item_label)
-    coords = {"item": list(data.item.labels), "rater": list(data.rater.labels)}
-    if data.expert is not None:
-        variables["expert_code"] = ("label", data.expert.codes)
-        coords["expert"] = list(data.expert.labels)
-    return xr.Dataset(variables, coords).assign_attrs(score_labels=list(data.score_labels))
-
-
-def _unpack_crowd(group: xr.Dataset) -> CrowdData:
-    """Return the crowd that :func:`_pack_crowd` stored."""
-
-    def columns_of(kind: str) -> dict[str, NDArray[np.str_]]:
-        names = [str(name) for name in group if str(name).startswith(f"{kind}:")]
-        return {name.removeprefix(f"{kind}:"): group[name].to_numpy().astype(str) for name in names}
-
-    def column(name: str) -> Factor:
-        return Factor(tuple(map(str, group[name].to_numpy())), group[f"{name}_code"].to_numpy())
-
-    no_labels = np.empty(0, np.int16)
-    return CrowdData(
-        score=group["score"].to_numpy(),
-        item=column("item"),
-        rater=column("rater"),
-        score_labels=tuple(map(str, np.atleast_1d(group.attrs["score_labels"]))),
-        item_columns=columns_of("item"),
-        rater_columns=columns_of("rater"),
-        expert_item=group["expert_item"].to_numpy(),
-        expert=column("expert") if "expert_code" in group else None,
-        expert_label=group["expert_label"].to_numpy(),
-        item_label=group["item_label"].to_numpy() if "item_label" in group else no_labels,
-        time=None,
-        counts={},
-    )

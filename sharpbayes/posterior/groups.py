@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
-from sharpbayes.posterior.crowd import CrowdMetrics, population_groups, unknown_labels_note
+from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
-from sharpbayes.posterior.fit_data import Groups, ratings_group
+from sharpbayes.posterior.fit_data import Groups
 from sharpbayes.posterior.harshness import latent_harshness
 from sharpbayes.posterior.judge_bias import has_people, human_draws, human_interval_note
 from sharpbayes.posterior.panel import PanelMetrics
@@ -37,7 +37,7 @@ def posterior_groups(
         groups["predictive_checks"] = check_replicates(
             metrics, draws, study.ratings, groups["posterior_profile"]
         )
-    return groups | {"ratings": ratings_group(study)}
+    return groups
 
 
 def panel_groups(
@@ -105,4 +105,4 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
         metrics, draws, study.ratings, groups["posterior_responsiveness"]
     )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
-    return label_scores(groups | population_groups(study, draws, model), study.data)
+    return label_scores(groups | posterior_population(study, draws, model), study.data)

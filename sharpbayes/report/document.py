@@ -16,7 +16,10 @@ GROUPS = (
     "diagnostics",
 )
 # Attributes that a document of weigh repeats.
-WEIGHED_ATTRIBUTES = ("title", "status", "data_sha256", "study_sha256", "posterior_sha256")
+WEIGHED_ATTRIBUTES = (
+    *("title", "status", "left_out"),
+    *("data_sha256", "study_sha256", "posterior_sha256"),
+)
 
 
 def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
     """Return ``{"weights": {name: {"profile": {variable: {model: value}}, ...}}}`` for JSON.
 
     Posterior draws are given as ``mean``, ``lower`` and ``upper``, in ``posterior_profile`` for
-    example.
+    example. ``left_out`` says what results without draws lack.
     """
     attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
     weights = {

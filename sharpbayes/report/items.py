@@ -14,8 +14,8 @@ OPTION = "report --item"
 def choose_items(results: xr.DataTree, names: Sequence[str]) -> xr.DataTree:
     """Return results whose ``/contested_items`` are the named ones, in this order.
 
-    The scores are those of ``/ratings``, which results of a fit hold; results of a measurement hold
-    the contested items alone. Without names the results are returned as they are.
+    The scores and texts are those of ``/ratings``. Without names the results are returned as they
+    are.
 
     Raises:
         SpecError: There is no item of a name, or none at all; all such names at once.
@@ -25,25 +25,22 @@ def choose_items(results: xr.DataTree, names: Sequence[str]) -> xr.DataTree:
     names = list(dict.fromkeys(names))
     if GROUP not in results:
         raise SpecError.at(OPTION, "results without raters have no items")
-    contested = results[GROUP].to_dataset()
-    ratings = results["ratings"].to_dataset() if "ratings" in results else None
-    known = [str(label) for label in (contested if ratings is None else ratings)["item"].values]
-    if unknown := [name for name in names if name not in known]:
-        raise SpecError.at(OPTION, "; ".join(_explain(results, name, known) for name in unknown))
-    chosen = contested.reindex(item=list(names), fill_value={"score": -1, "text": ""})
-    if ratings is not None:
-        chosen["score"] = _scores(ratings, names, contested["rater"])
+    contested, ratings = results[GROUP].to_dataset(), results["ratings"].to_dataset()
+    known = [str(label) for label in ratings["item"].to_numpy()]
+    unknown = [
+        f"no item {name!r}, there are {format_list(known)}{did_you_mean(name, known)}"
+        for name in names
+        if name not in known
+    ]
+    if unknown:
+        raise SpecError.at(OPTION, "; ".join(unknown))
+    chosen = contested.drop_dims("item")
+    chosen["score"] = _scores(ratings, names, contested["rater"])
+    if "item_text" in ratings:
+        chosen["text"] = ratings["item_text"].sel(item=names)
     shown = results.copy()
     shown[GROUP] = xr.DataTree(chosen.assign_attrs(chosen=len(names)))
     return shown
-
-
-def _explain(results: xr.DataTree, name: str, known: list[str]) -> str:
-    """Why an item cannot be shown."""
-    if name in map(str, results["items"]["item"].to_numpy()):
-        kept = f"those of {format_list(known)} are"
-        return f"single scores of {name!r} are not kept without a fit, {kept}"
-    return f"no item {name!r}, there are {format_list(known)}{did_you_mean(name, known)}"
 
 
 def _scores(ratings: xr.Dataset, names: Sequence[str], raters: xr.DataArray) -> xr.DataArray:

@@ -15,8 +15,9 @@ from sharpbayes.report.tables.renderer import tables_as_text
 from sharpbayes.report.tables.table import Table
 from sharpbayes.spec.files import describe_open_checks
 
-# Lines of a screen in all, and rows that a table is cut to; the first table has one at least.
+# Lines of a screen in all, and rows that a table is cut to; for the first table one is enough.
 MOST_LINES, FEWEST_ROWS = 40, 3
+NOT_SHOWN = "not shown:   "
 
 
 def answer_text(results: xr.DataTree, *, width: int) -> str:
@@ -29,8 +30,8 @@ def answer_text(results: xr.DataTree, *, width: int) -> str:
 def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
     """Return what the terminal shows of results after a run: :data:`MOST_LINES` lines at most.
 
-    The answer stands first, then the tables of the first screen with their units and legend, then
-    where the results are. Tables are cut to the lines that are left and say so.
+    The answer stands first and is never cut, then the tables of the first screen with their units
+    and legend, then where the results are. Tables are cut to the lines that are left and say so.
 
     Args:
         results: Results of :func:`sharpbayes.measure` or :func:`sharpbayes.fit`.
@@ -39,11 +40,30 @@ def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
     """
     first, last = answer_text(results, width=width), _where(results, path)
     tables = tables_after_run(results)
-    room = MOST_LINES - len(f"{first}\n{last}".splitlines()) - (len(tables) > 1)
+    others = _name_hidden(tables[1:], width)
+    room = MOST_LINES - sum(count_lines(text, width) for text in (first, last, others)) - 1
     shown = _cut_tables(tables, room, width)
-    hidden = "; ".join(printable(table.title) for table in tables[len(shown) :])
-    not_shown = f"not shown:   {hidden}\n" if hidden else ""
-    return f"{first}\n{tables_as_text(shown, width=width)}{not_shown}{last}"
+    hidden = _name_hidden(tables[len(shown) :], width)
+    return f"{first}\n{tables_as_text(shown, width=width)}{hidden}{last}"
+
+
+def count_lines(text: str, width: int) -> int:
+    r"""Return the lines of a text on a terminal, which breaks those that are too long.
+
+    >>> count_lines("a line\nshort\n\n", width=5)
+    4
+    """
+    return sum(max(1, -(-len(line) // width)) for line in text.splitlines())
+
+
+def _name_hidden(tables: list[Table], width: int) -> str:
+    """The titles of tables that are not shown, in lines."""
+    titles = "; ".join(printable(table.title) for table in tables)
+    if not titles:
+        return ""
+    indent = " " * len(NOT_SHOWN)
+    named = fill(NOT_SHOWN + titles, width, subsequent_indent=indent, break_on_hyphens=False)
+    return f"{named}\n"
 
 
 def _where(results: xr.DataTree, path: Path) -> str:
@@ -69,12 +89,12 @@ def _cut_tables(tables: list[Table], room: int, width: int) -> list[Table]:
         count = len(table.rows)
 
         def lines(rows: int, table: Table = table) -> int:
-            return len(tables_as_text([*shown, _cut(table, rows)], width=width).splitlines())
+            return count_lines(tables_as_text([*shown, _cut(table, rows)], width=width), width)
 
         rows = bisect_right(range(1, count + 1), room, key=lines)
-        if shown and rows < min(FEWEST_ROWS, count):
+        if rows < (min(FEWEST_ROWS, count) if shown else 1):
             break
-        shown.append(_cut(table, max(rows, min(1, count))))
+        shown.append(_cut(table, rows))
     return shown
 
 

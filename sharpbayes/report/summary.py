@@ -127,7 +127,7 @@ def summary(results: xr.DataTree) -> Summary:
 # What results of other commands than `measure` and `fit` are.
 OTHER_COMMANDS = {
     "weigh": (
-        "These are results of `sharpbayes weigh`: a stored fit under other weights.",
+        "These are results of `sharpbayes weigh`: stored results under other weights.",
         "Their tables compare the weights.",
     ),
     "compare": (
@@ -216,6 +216,8 @@ def verdict(results: xr.DataTree) -> str:
     if failures:
         count = "A check" if len(failures) == 1 else f"{len(failures)} checks"
         return f"{count} failed: {failures[0]}"
+    if "left_out" in results.attrs:
+        return f"{str(results.attrs['left_out']).capitalize()}."
     if results_kind(results) in OTHER_COMMANDS:
         return "Whether a fit converged and passed its checks is in the results of the fit."
     if not_fitted:

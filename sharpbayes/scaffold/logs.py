@@ -9,6 +9,7 @@ import pandas as pd
 from sharpbayes.data.readers.formats import detect_format, read_table
 from sharpbayes.data.readers.label_studio import FACTS
 from sharpbayes.data.readers.paths import find_files
+from sharpbayes.data.readers.prompt_text import TEXT
 from sharpbayes.errors import DataError, format_list
 from sharpbayes.scaffold.column_names import infer_roles
 from sharpbayes.scaffold.inference import infer_scale, is_constant
@@ -94,6 +95,7 @@ def _choose_score(table: LogTable) -> LogTable:
     others = [name for name in tags if name != score]
     doubts = (f"the score is {score!r}; there is also {format_list(others)}",) if others else ()
     roles = {**CROWD_LOGS["label-studio"], "score": score, "time": "created_at"}
+    roles |= {TEXT: TEXT} if TEXT in data and is_constant(data, TEXT, "id") else {}
     return replace(table, roles=roles, doubts=doubts)
 
 

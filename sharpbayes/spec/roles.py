@@ -17,7 +17,7 @@ OneOrSeveral = Annotated[
 Logs = Mapping[str, Mapping[str, str]]
 
 # Roles by layout: the columns into which the readers turn logs. A study may name other columns.
-LONG = {name: name for name in ("model", "prompt", "judge", "indicator", "score")}
+LONG = {name: name for name in ("model", "prompt", "judge", "indicator", "score", "text")}
 SAMPLED = LONG | {"sample": "sample"}
 PANEL_LOGS: Logs = {
     "inspect": SAMPLED,
@@ -41,7 +41,11 @@ class RatingTable(DataFile):
         roles = value.get("roles", {}) if isinstance(value, dict) else None
         if not isinstance(layout, str) or layout not in cls.LOGS or not isinstance(roles, dict):
             return value
-        return value | {"roles": dict(cls.LOGS[layout]) | roles}
+        known = dict(cls.LOGS[layout])
+        # The text is that of the reader's prompts, and says nothing of others.
+        if roles.get("prompt", known.get("prompt")) != known.get("prompt"):
+            known.pop("text", None)
+        return value | {"roles": known | roles}
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -74,7 +78,7 @@ class PanelRoles(Spec):
     """Column with the category of the prompt, to report profiles by category and to weight them."""
     text: Name | None = None
     """Column with the text of the prompt, in the data or in the table of prompts. Results keep the
-    first 500 characters, of the worst prompts only."""
+    first 500 characters, of the worst prompts only. Logs of other programs have it."""
     indicator: Name | None = None
     """Column with the name of the indicator, in a table with a row per score."""
     score: Name | None = None
@@ -92,7 +96,7 @@ class CrowdRoles(Spec):
     """Column with the score. Needed unless `layout = "wide"`."""
     text: Name | None = None
     """Column with the text of the item, in the data or in the table of items. Results keep the
-    first 500 characters, of the contested items only."""
+    first 500 characters."""
     time: Name | None = None
     """Column with the time or the rank of a rating, to test whether a rater drifts."""
 

@@ -16,7 +16,7 @@ def measure(study: StudyFiles | RunContext) -> xr.DataTree:
 
     Returns:
         The groups ``panel``, ``profile`` and ``profile_interval`` for a panel, ``responsiveness``
-        and ``items`` for a crowd; provenance in the root attributes.
+        and ``items`` for a crowd; the observed ``ratings``; provenance in the root attributes.
 
     Raises:
         DataError: Errors in the data.
@@ -26,6 +26,7 @@ def measure(study: StudyFiles | RunContext) -> xr.DataTree:
         context.require_model()
     from sharpbayes.analysis.joint import joint_table  # noqa: PLC0415 - loads every metric
     from sharpbayes.analysis.stability import crowd_stability, panel_stability  # noqa: PLC0415 - loads every metric
+    from sharpbayes.analysis.stored_ratings import ratings_group  # noqa: PLC0415 - loads xarray
 
     loaded = context.study  # read before the next phase begins
     context.execution.progress(Phase.METRICS)
@@ -39,6 +40,7 @@ def measure(study: StudyFiles | RunContext) -> xr.DataTree:
 
         groups = measure_panel(loaded)
         stability = panel_stability(groups)
+    groups["ratings"] = ratings_group(loaded)
     groups["joint"] = joint_table(groups, level=loaded.spec.bootstrap.level)
     if stability:
         groups["stability"] = stability

@@ -73,7 +73,7 @@ class Results(xr.DataTree):
             A child for each weights file, by its name.
 
         Raises:
-            StorageError: The results are no fit, or one without replicated ratings.
+            StorageError: The results hold no ratings.
             SpecError: Errors in a weights file, or weights that do not suit the study.
         """
         from sharpbayes.workflows.weigh import named_weights, weigh  # noqa: PLC0415 - start-up

@@ -1,4 +1,4 @@
-"""Weigh: other weights over the stored results of a fit, without a refit or source data."""
+"""Weigh: other weights over stored results, without a refit or source data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,57 +7,67 @@ import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.panel import profile_panel
-from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.stored_ratings import stored_study
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.analysis.target_population import population_group
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.errors import SpecError
-from sharpbayes.posterior.crowd import population_groups
-from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws, stored_study
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.posterior.crowd import posterior_population
+from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.consistency import check_files
-from sharpbayes.spec.files import SpecFile
+from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import load_weights, reload_study
 from sharpbayes.spec.weights import Weights
 from sharpbayes.workflows.context import Groups, RunContext
 
+NO_RATINGS = (
+    "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study again"
+)
+NO_DRAWS = (
+    "these results have no replicated ratings: probabilities, expected losses and posterior "
+    "intervals are left out; `sharpbayes fit` gives them"
+)
+
 
 def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.DataTree:
-    """Return the results of a stored fit under other weights, without a refit or source data.
+    """Return stored results under other weights, without a refit or source data.
 
     Args:
-        results: A fit, from :func:`sharpbayes.open_results`.
+        results: Of a fit or of a measurement, from :func:`sharpbayes.open_results`.
         weights: Weights files by name.
 
     Returns:
         A child for each name: of a panel ``profile``, its intervals, ``posterior_profile`` for each
         list of sources of uncertainty, ``decision`` and ``joint``; of a crowd
-        ``responsiveness_population`` and its posterior. They equal bit for bit those of a new fit
-        with these weights. Root attributes are those of the fit, attributes of a child are those of
-        its weights.
+        ``responsiveness_population`` and its posterior. They equal bit for bit those of a new run
+        with these weights. Results without replicated ratings, as those of a measurement, have no
+        posterior and no decision, and the root attribute ``left_out`` says so. Other root
+        attributes are those of the results, attributes of a child are those of its weights.
 
     Raises:
-        StorageError: The results are no fit, or one without replicated ratings.
+        StorageError: The results hold no ratings.
         SpecError: Weights that do not suit the study.
     """
-    fitted = read_fit_groups(results)
+    if "ratings" not in results:
+        raise StorageError(NO_RATINGS)
     files = reload_study(results.attrs)
     for name, file in weights.items():
         spec = files.study.spec.model_copy(update={"weights": name})
         check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
     study = stored_study(files, results["ratings"].to_dataset().load())
-    model = RunContext(files).model
-    design = build_design(study.ratings, model.spec, path=str(model.path))
-    draws = replicate_draws(fitted, design, seed=study.spec.seed)
+    draws = _read_draws(results, files, study)
     if isinstance(study, PanelStudy):
         groups = _weigh_panel(study, draws, weights)
     else:
-        populations = {name: replace(study, weights=file) for name, file in weights.items()}
-        groups = {name: population_groups(x, draws, model.spec) for name, x in populations.items()}
+        groups = _weigh_crowd(study, files, draws, weights)
     tree = xr.DataTree.from_dict(
         {f"/{name}/{group}": data for name in weights for group, data in groups[name].items()}
     )
     tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
+    tree.attrs |= {"left_out": NO_DRAWS} if draws is None else {}
     for name, file in weights.items():
         about = {key: getattr(file.spec, key) for key in ("title", "rationale", "source")}
         text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
@@ -65,20 +75,48 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
     return tree
 
 
+def _read_draws(
+    results: xr.DataTree, files: StudyFiles, study: PanelStudy | CrowdStudy
+) -> ReplicateDraws | None:
+    """Return the draws of results that have replicated ratings, None without any."""
+    groups = read_fit_groups(results)
+    if groups is None:
+        return None
+    model = RunContext(files).model
+    design = build_design(study.ratings, model.spec, path=str(model.path))
+    return replicate_draws(groups, design, seed=study.spec.seed)
+
+
 def _weigh_panel(
-    study: PanelStudy, draws: ReplicateDraws, weights: Mapping[str, SpecFile[Weights]]
+    study: PanelStudy, draws: ReplicateDraws | None, weights: Mapping[str, SpecFile[Weights]]
 ) -> dict[str, Groups]:
     """Return profiles, their posterior and the decision under each weights file."""
-    plans, measured = [], {}
+    plans, groups = [], {}
     for name, file in weights.items():
         spec = study.spec.model_copy(update={"weights": name})
-        plan, measured[name] = profile_panel(replace(study, spec=spec, weights=file))
+        plan, groups[name] = profile_panel(replace(study, spec=spec, weights=file))
         plans.append(plan)
-    metrics = PanelMetrics(plans, rating_positions(study))
-    posterior = panel_groups(metrics, draws, measured)
-    groups = {name: measured[name] | posterior[name] for name in weights}
+    if draws is not None:
+        posterior = panel_groups(PanelMetrics(plans, rating_positions(study)), draws, groups)
+        groups = {name: groups[name] | posterior[name] for name in weights}
     level = study.spec.bootstrap.level
     return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
+
+
+def _weigh_crowd(
+    study: CrowdStudy,
+    files: StudyFiles,
+    draws: ReplicateDraws | None,
+    weights: Mapping[str, SpecFile[Weights]],
+) -> dict[str, Groups]:
+    """Return the responsiveness of each target population, and its posterior."""
+    groups = {}
+    for name, file in weights.items():
+        weighed = replace(study, weights=file)
+        groups[name] = population_group(weighed)
+        if draws is not None:
+            groups[name] |= posterior_population(weighed, draws, RunContext(files).model.spec)
+    return groups
 
 
 def named_weights(names: Sequence[str]) -> dict[str, SpecFile[Weights]]:

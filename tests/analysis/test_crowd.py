@@ -64,6 +64,7 @@ def test_groups_and_names(made):
         "items",
         "contested_items",
         "sample_size",
+        "ratings",
         "joint",
     ]
     names = {"irr", "xrr", "gai"}

@@ -21,10 +21,11 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.analysis.stored_ratings import ratings_group
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.design import rating_dim
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.posterior.fit_data import ratings_group, replicate_draws
+from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.spec.load import load_study

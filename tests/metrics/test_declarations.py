@@ -7,12 +7,12 @@ import xarray as xr
 from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.panel import measure_panel
 from sharpbayes.analysis.study import read_study
+from sharpbayes.analysis.target_population import population_counts, population_responsiveness
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
 from sharpbayes.metrics.crowd import responsiveness
 from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.stats.metric import Metric
-from sharpbayes.posterior.crowd import population_responsiveness
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.study_metrics import study_metrics
 from sharpbayes.spec.load import load_study
@@ -62,7 +62,8 @@ def test_a_new_metric_of_a_crowd_is_one_entry(monkeypatch):
     np.testing.assert_allclose(posterior, measured["top_recall"])
     scores = xr.DataArray(study.data.score, dims="rating")
     weight = np.ones(len(study.data.rater.labels))
-    assert "top_recall" in population_responsiveness(study, weight, scores=scores)
+    counts = population_counts(study, weight, scores)
+    assert "top_recall" in population_responsiveness(study, counts)
 
 
 def test_a_new_metric_of_a_panel_is_one_entry(monkeypatch):

@@ -10,17 +10,11 @@ from sharpbayes.analysis.crowd_counts import measure_responsiveness
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
-from sharpbayes.errors import SpecError
-from sharpbayes.posterior.crowd import (
-    CrowdMetrics,
-    population_responsiveness,
-    population_weights,
-)
+from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.replicates import Block, ReplicateDraws
 from sharpbayes.report.document import weighed_document
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.spec.load import load_study
-from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.weigh import named_weights, weigh
@@ -176,54 +170,6 @@ def test_a_fit_of_a_crowd_has_posterior_metrics_for_every_list_of_sources(fitted
     middle = float(metrics["wra"].sel(every).median())
     assert first.rows[0][3].startswith(f"{middle:.2f} (")
     assert "items, raters" in second.title
-
-
-def test_rater_shares_are_weighed_as_by_plain_loops(crowd):
-    """Weighted plurality, and WRA from it, item by item."""
-    study, data, _ = crowd
-    gender = data.rater_columns["gender"]
-    shares = {"Woman": 0.9, "Man": 0.1}
-    rater = population_weights(data, weights_of(gender=shares), path="w")
-    for label, share in shares.items():
-        assert rater[gender == label].sum() / rater.sum() == pytest.approx(share)
-    level = xr.DataArray(data.score, dims="rating")
-    metrics = population_responsiveness(study, rater, scores=level)
-    pairs = []
-    for item in range(len(data.item.labels)):
-        rows = np.flatnonzero(data.item.codes == item)
-        weight = [
-            sum(rater[data.rater.codes[r]] for r in rows if data.score[r] == s) for s in range(5)
-        ]
-        score = max(s for s in range(5) if weight[s] > max(weight) - 1e-9)
-        pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]
-    unsafe, safe = ([s for s, label in pairs if label == u] for u in (1, 0))
-    wanted = np.mean([[a > b for b in safe] for a in unsafe])
-    assert float(metrics["wra"].sel(population="target", by="all")) == pytest.approx(wanted)
-    direct = study.responsiveness
-    raw = metrics["wra"].sel(population="sample", by="all")
-    assert float(raw) == float(direct["wra"].sel(group="all", by="all"))
-    assert float(raw) != pytest.approx(wanted)
-
-
-def test_equal_weights_are_the_raw_sample(crowd):
-    study, data, _ = crowd
-    level = xr.DataArray(data.score, dims="rating")
-    metrics = population_responsiveness(study, np.full(len(data.rater.labels), 0.1), scores=level)
-    same = metrics.sel(population="sample", drop=True)
-    xr.testing.assert_allclose(metrics.sel(population="target", drop=True), same)
-
-
-def test_shares_of_labels_that_are_not_there_are_refused(crowd):
-    _, data, _ = crowd
-    shares = {"Woman": 0.5, "Man": 0.4, "Other": 0.1}
-    with pytest.raises(SpecError, match="not in both: Other"):
-        population_weights(data, weights_of(gender=shares), path="w")
-
-
-def weights_of(**population):
-    return Weights.model_validate(
-        {"schema": "sharpbayes/weights/2", "title": "t", "population": population}
-    )
 
 
 # The model, and what varies: new raters are drawn with those experts who are raters of the model.

@@ -9,7 +9,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
-from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.errors import SpecError
 from sharpbayes.library import names
 from sharpbayes.posterior.decision import add_tiers, criterion, decision, monte_carlo_error
 from sharpbayes.spec.load import load_study, load_weights
@@ -17,7 +17,6 @@ from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
-from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import named_weights, weigh
 
 FEW = (
@@ -239,12 +238,6 @@ def test_two_files_of_one_name_are_refused(altered, tmp_path):
     other.write_text(ALTERED, encoding="utf-8")
     with pytest.raises(SpecError, match="'altered' names two files"):
         named_weights([str(altered), str(other)])
-
-
-def test_results_without_a_fit_are_refused():
-    results = measure(load_study("quickstart", overrides=FEW))
-    with pytest.raises(StorageError, match="hold no fit"):
-        weigh(results, named_weights(["sharp"]))
 
 
 def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_path):

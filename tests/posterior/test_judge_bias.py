@@ -5,11 +5,12 @@ import pytest
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import latent_ratings
 from sharpbayes.data.ratings import Ratings
-from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws, stored_study
+from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.judge_bias import human_design, human_draws, judge_bias
 from sharpbayes.posterior.replicates import ReplicateDraws

@@ -13,7 +13,7 @@ from tests.report.hand_made import add, crowd, panel
 RATERS = ["r1", "r2", "r3"]
 
 
-def results(*, fitted=True):
+def results():
     """A crowd of three raters and three items, of which one is contested."""
     contested = xr.Dataset(
         {"score": (("item", "rater"), [[0, 2, -1]]), "text": ("item", ["How?"])},
@@ -30,17 +30,16 @@ def results(*, fitted=True):
             "score": ["low", "mid", "top"],
         },
     )
-    groups = {"contested_items": contested, "items": items}
-    if fitted:
-        groups["ratings"] = xr.Dataset(
-            {
-                "score": ("rating", [1, 0, 2, 2]),
-                "item_code": ("rating", [0, 1, 1, 2]),
-                "rater_code": ("rating", [2, 0, 1, 1]),
-            },
-            {"item": ["i1", "i2", "i3"], "rater": RATERS},
-        )
-    return add(crowd(), **groups)
+    ratings = xr.Dataset(
+        {
+            "score": ("rating", [1, 0, 2, 2]),
+            "item_code": ("rating", [0, 1, 1, 2]),
+            "rater_code": ("rating", [2, 0, 1, 1]),
+            "item_text": ("item", ["Who?", "How?", ""]),
+        },
+        {"item": ["i1", "i2", "i3"], "rater": RATERS},
+    )
+    return add(crowd(), contested_items=contested, items=items, ratings=ratings)
 
 
 def tables(tree):
@@ -69,6 +68,7 @@ def test_items_are_chosen_by_name_in_the_order_given():
     ]
     assert shown["Raters of item i1 with their scores and groups"].rows == (("r3", "mid", "PhD"),)
     assert shown["Scores of item i3"].note == "Plurality of all raters: low."
+    assert shown["Scores of item i1"].note == "Plurality of all raters: low. Text: Who?"
 
 
 def test_without_names_results_stay_as_they_are():
@@ -86,11 +86,6 @@ def test_without_names_results_stay_as_they_are():
             ["i22", "x"],
             "report --item: no item 'i22', there are i1, i2, i3; did you mean 'i2'?; no item 'x', "
             "there are i1, i2, i3",
-        ),
-        (
-            results(fitted=False),
-            ["i1"],
-            "report --item: single scores of 'i1' are not kept without a fit, those of i2 are",
         ),
         (panel(), ["p1"], "report --item: results without raters have no items"),
     ],

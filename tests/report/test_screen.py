@@ -1,12 +1,13 @@
 """One screen of the terminal: the answer first, 40 lines at most, cut with a word."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.report.screen import MOST_LINES, answer_text, screen_text
+from sharpbayes.report.screen import MOST_LINES, answer_text, count_lines, screen_text
 from tests.report.hand_made import add, evidence, fitted_crowd, fitted_panel, panel
 
 PATH = Path("study.results.nc")
@@ -107,6 +108,26 @@ def test_a_screen_has_40_lines_at_most_and_fits_the_terminal(make, width):
     names = ("organisation/", "education=")
     assert max(len(line) for line in lines if not line.startswith(names)) <= width
     assert lines[-1] == "all tables:  sharpbayes report study.results.nc --text"
+
+
+@pytest.mark.parametrize("make", [fitted_panel, fitted_crowd, lambda: many_models(11)])
+def test_lines_that_the_terminal_breaks_count_as_it_shows_them(make):
+    path = Path("/home/someone/studies/of-this-year/a-panel-of-judges.results.nc")
+    text = screen_text(make(), path=path, width=60)
+    assert count_lines(text, 60) > len(text.splitlines())
+    assert count_lines(text, 60) <= MOST_LINES
+
+
+def test_an_answer_that_leaves_no_room_is_whole_and_names_the_tables():
+    tree = many_models(11)
+    limits = json.dumps(["A limit of the evidence. " * 35])
+    results = add(tree, evidence=tree["evidence"].to_dataset().assign_attrs(limits=limits))
+    text = screen_text(results, path=PATH, width=60)
+    assert text.startswith(answer_text(results, width=60))
+    assert "organisation/a-model-01-instruct\n" not in text
+    lines = text.splitlines()
+    named = lines.index("not shown:   CVaR 95: bootstrap and posterior; Mean")
+    assert lines[named + 1] == "             log-risk: bootstrap and posterior"
 
 
 def test_a_table_without_room_is_named():

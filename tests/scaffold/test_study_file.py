@@ -219,7 +219,7 @@ def test_logs_of_petri_get_the_dimensions_of_the_shipped_study(tmp_path):
 def test_an_export_of_label_studio(tmp_path, name):
     written, unsure, counts = of_logs(tmp_path, f"label_studio/{name}")
     study = written["crowd"]
-    assert study["roles"] == {"score": "severity", "time": "created_at"}
+    assert study["roles"] == {"score": "severity", "time": "created_at", "text": "text"}
     assert study["scale"] == {"kind": "ordinal", "min": 1, "max": 5}
     assert study["by"] == ["topic"]
     assert unsure[0] == "the score is 'severity'; there is also unsafe"

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, to_cell
+from sharpbayes.data.readers.prompt_text import clip_log_text
 from sharpbayes.data.readers.scored_answers import CODE, Rows, shorten_text, tabulate_runs
 from sharpbayes.errors import DataError
 
@@ -39,8 +40,8 @@ def _list_scores(cases: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
     for number, case in enumerate(cases, start=1):
         if not isinstance(case, dict) or not isinstance(case.get("name"), str):
             raise DataError.at(path, f"test case {number} has no `name`, no test run of DeepEval")
-        asked = case.get("input") or case.get("scenario") or case["name"]
-        start = {"answer": number, "prompt": shorten_text(str(to_cell(asked)))}
+        asked = str(to_cell(case.get("input") or case.get("scenario") or case["name"]))
+        start = {"answer": number, "prompt": shorten_text(asked), "text": clip_log_text(asked)}
         start |= {"case": case["name"]} | pick_scalars(case.get("metadata"), "metadata.")
         metrics = case.get("metricsData")
         for metric in metrics if isinstance(metrics, list) else []:

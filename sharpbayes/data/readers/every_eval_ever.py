@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, read_objects, to_cell
+from sharpbayes.data.readers.prompt_text import clip_log_text, keep_one_text
 from sharpbayes.errors import DataError
 
 Rows = list[dict[str, Any]]
@@ -27,11 +28,13 @@ def read_instances(path: Path) -> Rows:
         broken, result = record.get("error") is not None, record.get("evaluation_result_id")
         if not (broken and result is None):
             evaluation = record["evaluation"] if not broken else {}
+            asked = record.get("input")
             rows.append(
                 {
                     "log": path.stem,
                     "model": str(to_cell(record["model_id"])),
                     "prompt": str(to_cell(record["sample_id"])),
+                    "text": clip_log_text(asked.get("raw") if isinstance(asked, dict) else None),
                     "evaluation": str(to_cell(record["evaluation_name"])),
                     "judge": _name_method(record.get("answer_attribution")),
                     "indicator": str(to_cell(result or record["evaluation_name"])),
@@ -74,5 +77,6 @@ def tabulate_instances(files: Sequence[Rows]) -> pd.DataFrame:
         return table
     if len(set(table["evaluation"])) > 1:
         table["prompt"] = table["evaluation"] + "/" + table["prompt"]
+    table = keep_one_text(table)
     cell = ["log", "model", "prompt", "judge", "indicator"]
     return table.assign(sample=table.groupby(cell).cumcount() + 1)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from sharpbayes.data.readers.archive import Archive, open_archive
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, to_cell
+from sharpbayes.data.readers.prompt_text import clip_log_text, join_messages, keep_one_text
 from sharpbayes.errors import DataError
 
 # Scorers that ask a model start with these, and the role of that model where no other is named:
@@ -20,6 +21,8 @@ ROLES = {"model_graded": "grader", "audit_judge": "judge"}
 # An audit by Petri evaluates no model but the one in the role of the target.
 NO_MODEL, TARGET = "none/none", "target"
 VALUE, METADATA = "value", "metadata."
+# A text that Inspect wrote among the attachments of its sample.
+ATTACHMENT = "attachment://"
 # The member that describes the evaluation; a run that was cut short has only the second.
 HEADERS = ("header.json", "_journal/start.json")
 # A sample is one member, or a folder with its parts.
@@ -30,9 +33,13 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """One answer of the model: a sample in an epoch, with its values by scorer and indicator."""
+    """One answer of the model: a sample in an epoch, with its values by scorer and indicator.
+
+    ``text`` is what was asked, shortened.
+    """
 
     id: str
+    text: str
     epoch: str
     scores: dict[str, Values]
     columns: Values
@@ -155,7 +162,17 @@ def _parse_sample(content: Any, path: Path) -> Sample:
         scores = {}
     values = {str(name): _parse_score(score) for name, score in scores.items()}
     columns = pick_scalars(content.get("metadata"), METADATA)
-    return Sample(str(to_cell(content["id"])), str(to_cell(content["epoch"])), values, columns)
+    name, epoch = (str(to_cell(content[key])) for key in ("id", "epoch"))
+    return Sample(name, _read_question(content), epoch, values, columns)
+
+
+def _read_question(sample: Values) -> str:
+    """Return the text of the input of a sample, a text or the messages of a chat."""
+    text, attachments = join_messages(sample.get("input")), sample.get("attachments")
+    if text.startswith(ATTACHMENT):
+        known = attachments if isinstance(attachments, dict) else {}
+        text = known.get(text.removeprefix(ATTACHMENT))
+    return clip_log_text(text)
 
 
 def _parse_score(score: Any) -> Values:
@@ -193,6 +210,7 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
             "task": log.task,
             "model": log.model,
             "prompt": f"{log.task}/{sample.id}" if several else sample.id,
+            "text": sample.text,
             "sample": sample.epoch,
             "scorer": scorer,
             "judge": judge,
@@ -206,6 +224,6 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
         for scorer, judge in log.judges.items()
         for indicator in indicators.get((log.task, scorer), ())
     ]
-    table = pd.DataFrame(rows, dtype=object)
+    table = keep_one_text(pd.DataFrame(rows, dtype=object))
     table.attrs["unscored_samples"] = sum(not s.scores for log in logs for s in log.samples)
     return table

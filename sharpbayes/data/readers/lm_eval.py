@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import pick_scalars, read_objects, to_cell
+from sharpbayes.data.readers.prompt_text import clip_log_text, keep_one_text
 from sharpbayes.errors import DataError
 
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
@@ -34,6 +35,7 @@ def read_samples(path: Path) -> tuple[str, Rows]:
             "task": name["task"],
             "model": path.resolve().parent.name,
             "prompt": str(to_cell(document["doc_id"])),
+            "text": _read_question(document.get("arguments")),
             "judge": to_cell(document.get("filter", "none")),
         }
         columns = pick_scalars(document.get("doc"), "doc.")
@@ -41,6 +43,18 @@ def read_samples(path: Path) -> tuple[str, Rows]:
             score = to_cell(document.get(metric))
             rows.append(start | {"indicator": metric, "score": score} | columns)
     return name["task"], rows
+
+
+def _read_question(arguments: Any) -> str:
+    """Return the end of the first text that the model was given, after examples if there are any.
+
+    The arguments of a request are an object, ``arg_0`` first; older files have lists.
+    """
+    for _ in range(2):
+        if isinstance(arguments, dict):
+            arguments = [*arguments.values()]
+        arguments = arguments[0] if isinstance(arguments, list) and arguments else arguments
+    return clip_log_text(arguments, keep_end=True)
 
 
 def tabulate_samples(files: Sequence[tuple[str, Rows]]) -> pd.DataFrame:
@@ -52,4 +66,4 @@ def tabulate_samples(files: Sequence[tuple[str, Rows]]) -> pd.DataFrame:
     table = pd.DataFrame([row for _, rows in files for row in rows], dtype=object)
     if len(table) and len({task for task, _ in files}) > 1:
         table["prompt"] = table["task"] + "/" + table["prompt"]
-    return table
+    return keep_one_text(table)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, read_objects, to_cell
+from sharpbayes.data.readers.prompt_text import clip_log_text
 from sharpbayes.data.readers.scored_answers import CODE, UNNAMED, Rows, shorten_text, tabulate_runs
 from sharpbayes.errors import DataError
 
@@ -55,11 +56,13 @@ def _list_scores(results: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]
             for part in map(result.get, ("testCase", "prompt", "gradingResult"))
         )
         variables = test.get("vars") or result.get("vars")
+        asked = _read_question(variables, prompt)
         start = {
             "log": path.stem,
             "answer": number,
             "model": model,
-            "prompt": _name_prompt(variables, prompt),
+            "prompt": shorten_text(asked),
+            "text": clip_log_text(asked),
             "template": shorten_text(str(prompt.get("label", ""))),
         }
         start |= pick_scalars(variables, "vars.") | pick_scalars(test.get("metadata"), "metadata.")
@@ -81,13 +84,13 @@ def _name_provider(provider: Any) -> str:
     return provider if isinstance(provider, str) else ""
 
 
-def _name_prompt(variables: Any, prompt: dict[str, Any]) -> str:
-    """Name what was asked: the value of the only variable, all variables, or the text itself."""
+def _read_question(variables: Any, prompt: dict[str, Any]) -> str:
+    """Return what was asked: the value of the only variable, all variables, or the text itself."""
     if isinstance(variables, dict) and variables:
         only = to_cell(next(iter(variables.values())))
         ordered = dict(sorted(variables.items()))
-        return shorten_text(str(only if len(variables) == 1 else to_cell(ordered)))
-    return shorten_text(str(to_cell(prompt.get("raw", ""))))
+        return str(only if len(variables) == 1 else to_cell(ordered))
+    return str(to_cell(prompt.get("raw", "")))
 
 
 def _parse_score(component: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

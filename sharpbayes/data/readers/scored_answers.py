@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from sharpbayes.data.readers.prompt_text import keep_one_text
+
 Rows = list[dict[str, Any]]
 
 # Who scores where a program does, and where the log does not name the model that does.
@@ -32,8 +34,8 @@ def tabulate_runs(runs: Sequence[Rows], program: str) -> pd.DataFrame:
     """Join runs to one table, and number what is repeated.
 
     Rows need the columns ``log``, ``answer`` (the number of the answer in its log), ``model``,
-    ``prompt``, ``judge`` and ``indicator``. The ``sample`` numbers the answers of a model to a
-    prompt in a log. A judge's second score of one name gets a number: ``agrees.2``.
+    ``prompt``, ``text``, ``judge`` and ``indicator``. The ``sample`` numbers the answers of a model
+    to a prompt in a log. A judge's second score of one name gets a number: ``agrees.2``.
     """
     table = pd.DataFrame([row for rows in runs for row in rows], dtype=object)
     if table.empty:
@@ -45,4 +47,4 @@ def tabulate_runs(runs: Sequence[Rows], program: str) -> pd.DataFrame:
     table["indicator"] = [name if n == 1 else f"{name}.{n}" for name, n in names]
     table["measure"] = table["judge"] + "." + table["indicator"]
     table["program"] = program
-    return table.drop(columns="answer")
+    return keep_one_text(table.drop(columns="answer"))

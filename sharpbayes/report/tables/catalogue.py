@@ -18,6 +18,7 @@ from sharpbayes.report.tables import (
     panel,
     raters,
     validation,
+    weighed,
     worst_prompts,
 )
 from sharpbayes.report.tables.declaration import TableSpec, build_tables
@@ -70,8 +71,8 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.SAMPLE_SIZE, decision.GROUP_SIZES, decision.PAIR_SIZES),
     *section(Chapter.FURTHER, *fit.SENSITIVITY_TABLES),
     *section(Chapter.FIT, *fit.FIT_TABLES),
-    *section(Chapter.DECISION, *decision.WEIGHED_MODEL_TABLES),
-    *section(Chapter.GROUPS, decision.WEIGHED_GROUPS),
+    *section(Chapter.DECISION, *weighed.MODEL_TABLES),
+    *section(Chapter.GROUPS, *weighed.GROUP_TABLES),
     *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
 )
 NOT_CONVERGED = "NOT CONVERGED"

@@ -1,17 +1,16 @@
-"""What weights decide, how sure that is, between weights too, and with how many more ratings."""
+"""What weights decide, how sure that is, and with how many more ratings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
-from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model, posterior_note
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import number, posterior, posterior_interval
-from sharpbayes.report.tables.panel import labels_where, pairs_where
+from sharpbayes.report.tables.panel import pairs_where
 
 CRITERIA = {
     "cvar": "CVaR of cumulative log-risk",
@@ -132,108 +131,6 @@ GROUP_TABLES = (
             "All raters: posterior median, {posterior_responsiveness[level]:.0%} interval and its "
             "width. " + bias_of_model(view)
         ),
-    ),
-)
-
-
-def _weights(view: View) -> list[Labels]:
-    """Every weights file with the view of its results."""
-    return [
-        {"weights": str(name), "inside": View(node)} for name, node in view.results.children.items()
-    ]
-
-
-def _decides(view: View) -> bool:
-    """Whether these are models under several weights."""
-    return results_kind(view.results) == WEIGHED and "decision" in _weights(view)[0]["inside"]
-
-
-def _decisions(view: View) -> Iterator[Labels]:
-    """Every weights file with what it decides."""
-    for labels in _weights(view):
-        decision = labels["inside"].group("decision")
-        sure = labels_where(decision["prob_admissible"] >= decision.attrs["confidence"])
-        admissible = "-" if np.isnan(decision.attrs["tolerance"]) else ", ".join(sure) or "none"
-        yield {
-            "weights": labels["weights"],
-            "choice": ", ".join(labels_where(decision["selected"])) or "none",
-            "by": decision.attrs["criterion"],
-            "order": " < ".join(map(str, decision.sortby("expected_loss")["model"].to_numpy())),
-            "admissible": admissible,
-            "unresolved": int(decision["unresolved"].sum()) // 2,
-        }
-
-
-def _agreement(row: View) -> str:
-    """Whether a model has one tier, and is selected or not, under every weights file."""
-    views = [labels["inside"].select({"model": row.labels["model"]}) for labels in _weights(row)]
-    differs = [
-        what
-        for what, path in (("tier", "profile/tier"), ("choice", "decision/selected"))
-        if len({int(view[path]) for view in views}) > 1
-    ]
-    return f"no: {', '.join(differs)}" if differs else "yes"
-
-
-def _under_weights(text: str) -> Callable[[View], str]:
-    """Return the cell of a text with fields of the results under the weights of a row."""
-    return lambda row: row.labels["inside"].select(row.labels).text(text)
-
-
-def _note_of_first(template: str) -> Callable[[View], str]:
-    """Return a note with the attributes of the first weights file."""
-    return lambda view: str(_weights(view)[0]["inside"].text(template)).strip()
-
-
-CVAR_TIER_AND_LOSS = "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
-WEIGHED_MODEL_TABLES = (
-    TableSpec(
-        title="What each weighting decides",
-        condition=_decides,
-        rows=_decisions,
-        columns=(
-            "{weights}; {choice}; {by}; models by expected loss: {order}; {admissible}",
-            "not resolved: {unresolved}",
-        ),
-        note=_note_of_first("{decision[interval_note]}"),
-    ),
-    TableSpec(
-        title="Where weightings disagree",
-        condition=_decides,
-        rows=lambda view: labels_of("profile/model")(_weights(view)[0]["inside"]),
-        columns=(
-            "{model}",
-            over(_weights, Column("{weights}", _under_weights(CVAR_TIER_AND_LOSS))),
-            Column("the same", _agreement),
-        ),
-        note="CVaR of the observed ratings, tier, and expected loss in brackets.",
-    ),
-)
-WEIGHED_GROUPS = TableSpec(
-    title="Responsiveness of the target population alongside the sample",
-    condition=lambda view: results_kind(view.results) == WEIGHED and not _decides(view),
-    rows=lambda view: [
-        {**labels, "population": population, "by": "all"}
-        for labels in _weights(view)
-        for population in ("sample", "target")
-    ],
-    columns=(
-        "weights and population: {weights}: {population}",
-        *(
-            Column(
-                label,
-                _under_weights(
-                    f"{{responsiveness_population/{metric}}}; "
-                    f"{{posterior_responsiveness_population/{metric}:posterior}}"
-                ),
-            )
-            for metric, label in HEADLINE.items()
-        ),
-    ),
-    note=_note_of_first(
-        "All raters: observed; median and interval of replicates. "
-        "{posterior_responsiveness_population[interval_note]} "
-        "{posterior_responsiveness_population[remark]}"
     ),
 )
 

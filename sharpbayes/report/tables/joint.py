@@ -1,6 +1,6 @@
 """Bootstrap and posterior of the same statistics alongside each other, and how stable they are."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
@@ -14,6 +14,11 @@ from sharpbayes.report.wording import contained_sources
 def _name_metric(view: View, metric: str) -> str:
     """The name of a metric as readers know it."""
     return view.text("{cvar}") if metric == "cvar" else NAMES.get(metric, metric)
+
+
+def _titled(text: str) -> Callable[[View], str]:
+    """Return the title of a table, with the estimates that it has."""
+    return lambda view: f"{view.text(text)}: bootstrap{' and posterior' * len(_fitted(view))}"
 
 
 def _models(view: View) -> list[Labels]:
@@ -103,7 +108,7 @@ TABLES = (
     *(
         TableSpec(
             name=name,
-            title="{name}: bootstrap and posterior",
+            title=_titled("{name}"),
             needs=("joint", "profile"),
             after_run=bool(name),
             repeat=partial(_panel_metrics, wanted=metrics),
@@ -118,7 +123,7 @@ TABLES = (
         )
     ),
     TableSpec(
-        title="Tail shares of dimensions: bootstrap and posterior",
+        title=_titled("Tail shares of dimensions"),
         needs=("joint", "profile"),
         rows=_shares_of_models,
         columns=(Column("dimension", _dimension), "{model}", *VALUES),
@@ -127,7 +132,7 @@ TABLES = (
     *(
         TableSpec(
             name="responsiveness_hm" if names == ("hm",) else "",
-            title="{name}: bootstrap and posterior",
+            title=_titled("{name}"),
             needs=("joint", "responsiveness"),
             after_run=names == ("hm",),
             repeat=partial(_crowd_metrics, wanted=names),

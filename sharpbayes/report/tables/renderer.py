@@ -309,9 +309,11 @@ def split_columns(table: Table, *, width: int) -> Iterator[Table]:
 
 
 def _count_keys(table: Table) -> int:
-    """Number of first columns that tell rows apart, texts alone."""
-    texts = [*numeric_columns(table), True].index(True, 1)
-    differ = (n for n in range(1, texts) if len({row[:n] for row in table.rows}) == len(table.rows))
+    """Number of first columns that tell rows apart, texts alone; one column is left for parts."""
+    texts = min([*numeric_columns(table), True].index(True, 1), len(table.header) - 1)
+    differ = (
+        n for n in range(1, texts + 1) if len({row[:n] for row in table.rows}) == len(table.rows)
+    )
     return next(differ, 1)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sharpbayes.report.tables.declaration import Labels, TableSpec, View, over
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.panel import models_by_risk
 
 
@@ -15,6 +15,17 @@ def _prompts(view: View) -> Iterator[Labels]:
                 yield {"model": model, "rank": rank}
 
 
+def _with_texts(view: View) -> list[Labels]:
+    """One column where the results have texts, else none."""
+    return [{}] if "worst_prompts/text" in view else []
+
+
+def _text_of_prompt(row: View) -> str:
+    """The text of a prompt, unless the prompt is named by it."""
+    text = str(row["worst_prompts/text"].item())
+    return "" if text == str(row["worst_prompts/prompt"].item()) else text
+
+
 WORST_PROMPTS = TableSpec(
     name="worst_prompts",
     title="Worst prompts of each model, what drives their harm, and which judges say so",
@@ -25,7 +36,7 @@ WORST_PROMPTS = TableSpec(
         "dimension: worst_prompts/dimension | text; share: worst_prompts/share | 2",
         "indicator: worst_prompts/indicator | text; its mean: worst_prompts/level | 2",
         over("worst_prompts/judge", "{judge}: worst_prompts/sub_index | 2"),
-        "text: worst_prompts/text | text?",
+        over(_with_texts, Column("text", _text_of_prompt)),
     ),
     note="Log-risk in nats. Dimension: the largest part of it, with its share. Indicator: the "
     "highest of that dimension, mean over judges from 0 to 1. Under each judge: the sub-index of "

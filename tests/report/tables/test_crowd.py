@@ -124,7 +124,7 @@ def test_harshness_is_a_table_of_pairs(results, made):
 
 def test_the_first_screen_shows_hm_alone(results):
     titles = [table.title for table in tables_after_run(results)]
-    assert titles == ["HM: bootstrap and posterior"]
+    assert titles == ["HM: bootstrap"]
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ from sharpbayes.report.tables.table import MINUS, Table
 from tests.panels import JUDGES, frame, measured
 
 TITLES = [
-    "CVaR 95: bootstrap and posterior",
-    "Mean log-risk: bootstrap and posterior",
-    "Volatility of log-risk: bootstrap and posterior",
-    "Policy score: bootstrap and posterior",
-    "Tail shares of dimensions: bootstrap and posterior",
+    "CVaR 95: bootstrap",
+    "Mean log-risk: bootstrap",
+    "Volatility of log-risk: bootstrap",
+    "Policy score: bootstrap",
+    "Tail shares of dimensions: bootstrap",
     "Stability: the order of models without each judge and under other settings",
     "Table 1: Risk profile by model, lowest tail risk first",
     "Section 3.3: Risk tiers, and pairs that are not distinguishable",

@@ -102,3 +102,13 @@ def test_titles_of_any_length_and_alike_have_files_of_their_own(tmp_path):
     assert [p.read_text("utf-8").split()[-1] for p in paths if p.suffix == ".csv"] == [
         title.split()[-1] for title in titles
     ]
+
+
+def test_every_part_has_the_texts_that_tell_its_rows_apart():
+    rows = (("x", "p", "1" * 9, "2" * 9), ("x", "q", "3" * 9, "4" * 9), ("y", "p", "5", "6"))
+    table = Table("T", ("model", "prompt", "a", "b"), rows)
+    parts = list(split_columns(table, width=30))
+    assert [part.header for part in parts] == [("model", "prompt", "a"), ("model", "prompt", "b")]
+    # A table of texts alone keeps a column for its parts.
+    texts = Table("T", ("model", "prompt"), (("x", "p"), ("x", "q")))
+    assert [part.header for part in split_columns(texts, width=2)] == [("model", "prompt")]

@@ -1,0 +1,130 @@
+"""Other weights over the results of a measurement, which has no draws."""
+
+import json
+
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import StorageError
+from sharpbayes.report.items import choose_items
+from sharpbayes.report.summary import verdict
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.weigh import named_weights, weigh
+
+QUICK = ("bootstrap.replicates=60",)
+CROWD = (*QUICK, "crowd.permutations=0")
+LEFT_OUT = (
+    "these results have no replicated ratings: probabilities, expected losses and posterior "
+    "intervals are left out; `sharpbayes fit` gives them"
+)
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    """A measured panel, on disk."""
+    path = tmp_path_factory.mktemp("measured") / "panel.nc"
+    save_results(measure(load_study("quickstart", overrides=QUICK)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """A measured crowd, on disk."""
+    path = tmp_path_factory.mktemp("measured") / "crowd.nc"
+    save_results(measure(load_study("quickstart_crowd", overrides=CROWD)), path)
+    return path
+
+
+def test_a_weighed_panel_equals_a_fresh_measurement_bit_for_bit(panel):
+    weighed = weigh(open_results(panel, whole=False), named_weights(["precautionary", "equal"]))
+    assert weighed.attrs["left_out"] == LEFT_OUT
+    assert verdict(weighed) == f"T{LEFT_OUT[1:]}."
+    for name, node in weighed.children.items():
+        assert set(node.children) == {"profile", "profile_interval", "joint"}
+        fresh = measure(load_study("quickstart", overrides=(*QUICK, f'weights="{name}"')))
+        for group, data in node.children.items():
+            xr.testing.assert_identical(data.to_dataset(), fresh[group].to_dataset())
+
+
+def test_a_weighed_crowd_equals_a_fresh_measurement_bit_for_bit(crowd):
+    weighed = weigh(open_results(crowd), named_weights(["population_us"]))["population_us"]
+    assert list(weighed.children) == ["responsiveness_population"]
+    fresh = measure(load_study("quickstart_crowd", overrides=(*CROWD, 'weights="population_us"')))
+    group = "responsiveness_population"
+    xr.testing.assert_equal(weighed[group].to_dataset(), fresh[group].to_dataset())
+    assert group not in open_results(crowd)
+
+
+def test_several_weights_are_compared_in_tables(panel, crowd):
+    weights = named_weights(["sharp", "precautionary"])
+    order, profiles = report_tables(weigh(open_results(panel), weights))
+    assert order.header == ("weights", "lowest", "by", "models, lowest first", "admissible")
+    first, second = order.rows
+    assert first == ("sharp", "aster", "cvar", "aster < briar < cedar < dahlia", "-")
+    assert second == ("precautionary", "aster", "cvar", "aster < briar < cedar < dahlia", "none")
+    assert order.note == f"T{LEFT_OUT[1:]}."
+    assert profiles.header == ("model", "sharp", "precautionary", "the same")
+    assert profiles.rows[0][1].startswith("4.8 (")
+    assert profiles.rows[0][1].endswith(") T1")
+    [populations] = report_tables(weigh(open_results(crowd), weights))
+    assert [row[0] for row in populations.rows] == [
+        *("sharp: sample", "sharp: target"),
+        *("precautionary: sample", "precautionary: target"),
+    ]
+    assert populations.note == f"All raters. T{LEFT_OUT[1:]}."
+
+
+@pytest.mark.parametrize(
+    ("decision", "by"),
+    [("policy_score", "policy_score"), ("worst_dimension", "worst_dimension")],
+)
+def test_models_are_ordered_by_the_criterion_of_the_weights(panel, tmp_path, decision, by):
+    opened, path = open_results(panel), tmp_path / "mine.toml"
+    path.write_text(f'{opened.attrs["weights"]}\n[decision]\nby = "{decision}"\n', "utf-8")
+    weighed = weigh(opened, named_weights([str(path)]))
+    profile = weighed["mine/profile"].to_dataset()
+    value = profile["policy_score"]
+    if by == "worst_dimension":
+        value = profile["dimension_cvar"].max("dimension")
+    order = " < ".join(map(str, value.sortby(value)["model"].to_numpy()))
+    assert report_tables(weighed)[0].rows[0][2:4] == (by, order)
+
+
+def test_the_command_prints_tables_or_one_document(panel, tmp_path):
+    out = tmp_path / "weighed.nc"
+    asked = ["weigh", str(panel), "--weights", "equal"]
+    printed = CliRunner().invoke(app, [*asked, "--out", str(out)])
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    assert "The observed order under each weighting" in printed.stdout
+    assert max(map(len, printed.stdout.splitlines())) <= 80
+    assert set(open_results(out).children) == {"equal"}
+    done = CliRunner().invoke(app, [*asked, "--json"])
+    document = json.loads(done.stdout)
+    assert document["left_out"] == LEFT_OUT
+    assert set(document["weights"]["equal"]) == {
+        *("title", "sha256", "profile", "profile_interval", "joint")
+    }
+
+
+def test_results_without_ratings_are_refused(panel):
+    results = open_results(panel)
+    del results["ratings"]
+    with pytest.raises(StorageError) as error:
+        weigh(results, named_weights(["sharp"]))
+    assert str(error.value) == (
+        "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study "
+        "again"
+    )
+
+
+def test_every_item_of_a_measured_crowd_can_be_shown(crowd):
+    results = open_results(crowd)
+    contested = set(map(str, results["contested_items"]["item"].to_numpy()))
+    other = next(str(x) for x in results["items"]["item"].to_numpy() if str(x) not in contested)
+    chosen = choose_items(results, [other])["contested_items"].to_dataset()
+    assert int((chosen["score"] >= 0).sum()) == 40
