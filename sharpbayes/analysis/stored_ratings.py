@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy, crowd_study
+from sharpbayes.data.covariates import pack_numbers, unpack_numbers
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.data.ratings import Factor, PanelRatings
 from sharpbayes.spec.files import StudyFiles
@@ -16,7 +17,8 @@ def ratings_group(study: PanelStudy | CrowdStudy) -> xr.Dataset:
         return _pack_crowd(study.data)
     score = study.scores["score"]
     small = int(score.max()) <= np.iinfo(np.int8).max
-    return study.scores.assign(score=score.astype(np.int8) if small else score)
+    packed = study.scores.assign(score=score.astype(np.int8) if small else score)
+    return packed.assign(pack_numbers(study.data.numbers))
 
 
 def stored_study(files: StudyFiles, ratings: xr.Dataset) -> PanelStudy | CrowdStudy:
@@ -38,12 +40,13 @@ def stored_study(files: StudyFiles, ratings: xr.Dataset) -> PanelStudy | CrowdSt
 
 def _pack_crowd(data: CrowdData) -> xr.Dataset:
     """Return the ratings, labels and columns of a crowd as results store them."""
-    variables: dict[str, tuple[str, NDArray[np.generic]]] = {
+    variables: dict[str, tuple[str | tuple[str, ...], NDArray[np.generic]]] = {
         "score": ("rating", data.score),
         "item_code": ("rating", data.item.codes),
         "rater_code": ("rating", data.rater.codes),
         "expert_item": ("label", data.expert_item),
         "expert_label": ("label", data.expert_label),
+        **pack_numbers(data.numbers),
     }
     variables |= {f"item:{name}": ("item", values) for name, values in data.item_columns.items()}
     variables |= {f"rater:{name}": ("rater", values) for name, values in data.rater_columns.items()}
@@ -80,4 +83,5 @@ def _unpack_crowd(group: xr.Dataset) -> CrowdData:
         item_label=group["item_label"].to_numpy() if "item_label" in group else no_labels,
         time=None,
         counts={},
+        numbers=unpack_numbers(group),
     )

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sharpbayes.bayes.design.design import ScaledCovariate
 from sharpbayes.bayes.design.identifiability import Issue
 from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
 from sharpbayes.data.panel import melt_panel, read_panel
@@ -90,11 +91,13 @@ class CrowdStudy:
 def read_study(files: StudyFiles) -> PanelStudy | CrowdStudy:
     """Read the ratings that a study is about, and the tables alongside them."""
     spec, path = files.study.spec, files.study.path
+    numeric = files.model.spec.numeric_columns if files.model is not None else ()
     if spec.panel is not None and files.weights is not None:
-        data = read_panel(spec.panel, path.parent)
+        data = read_panel(spec.panel, path.parent, numeric=numeric)
         return PanelStudy(spec, spec.panel, data, files.weights, path)
     if spec.crowd is not None:
-        return crowd_study(files, spec.crowd, read_crowd(spec.crowd, path.parent))
+        crowd = read_crowd(spec.crowd, path.parent, numeric=numeric)
+        return crowd_study(files, spec.crowd, crowd)
     raise ValueError("a study has a panel with weights, or a crowd")
 
 
@@ -113,8 +116,8 @@ class StudySummary:
     of the study that nobody confirmed. ``lookalikes`` are labels that differ only in what the eye
     does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
     would use. What follows is about its model, and 0 without one: free parameters, megabytes of
-    their stored draws and of the replicated ratings with their log-likelihood, and parameters that
-    the ratings do not identify.
+    their stored draws and of the replicated ratings with their log-likelihood, parameters that the
+    ratings do not identify, and numeric columns of slopes.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -128,3 +131,4 @@ class StudySummary:
     draw_megabytes: float
     replicate_megabytes: float
     issues: tuple[Issue, ...]
+    covariates: tuple[ScaledCovariate, ...] = ()

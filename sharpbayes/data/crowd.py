@@ -17,7 +17,9 @@ from sharpbayes.data.columns import (
     make_factor,
     take_chunked,
 )
+from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
 from sharpbayes.data.ledger import list_names
+from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
@@ -27,6 +29,8 @@ from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 
 SCALE, LABEL, ITEM_LABEL, RATER = "score", "label", "item_label", "rater"
 LABELS = ("safe", "unsafe")
+# What may have a number; single ratings are last.
+UNITS = (("item",), ("rater",))
 # From this number of ratings on, a compiled sort is worth its start.
 COMPILED_FROM = 1 << 20
 
@@ -47,6 +51,7 @@ class CrowdData:
         expert_label: Each expert label, 0 or 1; empty without experts.
         item_label: Label 0 or 1 of every item, -1 where missing; empty unless it is a column.
         item_text: Text of every item, shortened; empty without a column of texts.
+        numbers: Numeric columns that a model names, of items, raters or ratings.
         time: Time of each rating; None where no column has it.
         counts: Numbers of ``ratings``, ``missing`` and ``repeated`` ones, and expert ``labels``.
     """
@@ -64,12 +69,16 @@ class CrowdData:
     time: NDArray[np.float64] | None
     counts: dict[str, int]
     item_text: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+    numbers: dict[str, UnitNumbers] = field(default_factory=dict)
 
 
-def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
-    """Read the crowd of a study, its side tables and its labels; paths start from ``base``."""
+def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> CrowdData:
+    """Read the crowd of a study, its side tables and its labels; paths start from ``base``.
+
+    ``numeric`` are columns that are read as numbers.
+    """
     parser = ColumnParser(base / crowd.data, crowd.dialect)
-    table = _read_ratings_table(crowd, base)
+    table = _read_ratings_table(crowd, base, numeric)
     roles = crowd.roles
     keys, of_score = [roles.item, str(roles.rater)], str(roles.score)
     if crowd.layout == "wide":
@@ -81,8 +90,7 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
     item, rater = (make_factor(table[column]) for column in keys)
     rows, repeated = _order_by_item(item.codes, rater.codes, last=crowd.duplicates == "last")
     if crowd.duplicates == "error" and repeated.any():
-        what = "a rating of an item by a rater"
-        parser.check_duplicates(table[keys].astype(str), what=what)
+        parser.check_duplicates(table[keys].astype(str), what="a rating of an item by a rater")
     parser.raise_problems()
     join = partial(join_columns, table=table, base=base, parser=parser)
     item_columns = join(list(crowd.by), owner=item, side=crowd.items, what="item")
@@ -91,9 +99,12 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
         roles.text, owner=item, table=table, side=crowd.items, base=base, parser=parser, what="item"
     )
     item_label = _read_item_label(crowd, item, table, join, parser)
-    del table, join
     missing = int((score < 0).sum())
     kept = rows if not missing and not repeated.any() else rows[(score[rows] >= 0) & ~repeated]
+    read = partial(read_numbers, numeric, table, base=base, parser=parser, rows=kept)
+    sides = {"item": crowd.items, "rater": crowd.raters}
+    numbers = read({"item": item, "rater": rater}, UNITS, sides=sides)
+    del table, join, read
     expert_item, expert, expert_label = _read_expert_labels(crowd, base, item)
     return CrowdData(
         score=take_chunked(score, kept),
@@ -114,6 +125,7 @@ def read_crowd(crowd: Crowd, base: Path) -> CrowdData:
             "labels": int(expert_label.size),
         },
         item_text=item_text,
+        numbers=numbers,
     )
 
 
@@ -135,7 +147,7 @@ def _read_item_label(
     return label
 
 
-def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
+def _read_ratings_table(crowd: Crowd, base: Path, numeric: Sequence[str]) -> pd.DataFrame:
     """Read the table of ratings; of Parquet only the columns of the study, batch by batch."""
     named = crowd.roles.model_dump(exclude_none=True, exclude={"text"})
     roles = [(role, name) for role, names in named.items() for name in list_names(names)]
@@ -143,7 +155,7 @@ def _read_ratings_table(crowd: Crowd, base: Path) -> pd.DataFrame:
     if crowd.layout == "table" and all(path.suffix == PARQUET for path in paths):
         labels = [crowd.labels.column] if isinstance(crowd.labels, ItemLabels) else []
         texts = [crowd.roles.text] if crowd.roles.text is not None else []
-        columns = [*_list_group_columns(crowd), *crowd.by, *labels, *texts]
+        columns = [*_list_group_columns(crowd), *crowd.by, *labels, *texts, *numeric]
         table = read_selected(base, crowd.data, paths, roles=roles, columns=columns)
         return apply_dialect(table, crowd.dialect)
     return read_table(base, crowd.data, crowd.layout, dialect=crowd.dialect, roles=roles)
@@ -256,7 +268,8 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
         factors[ITEM_LABEL] = _SpreadFactor(of_item, data.item)
     zeros = np.broadcast_to(np.zeros(1, dtype=np.int32), data.score.shape)
     factors["scale"] = Factor((SCALE,), zeros)
-    ratings = Ratings(data.score, factors, {SCALE: data.score_labels})
+    covariates = _spread_numbers(data, experts=0)
+    ratings = Ratings(data.score, factors, {SCALE: data.score_labels}, covariates)
     if not experts or data.expert is None:
         return ratings
     count = data.expert_label.size
@@ -271,4 +284,19 @@ def melt_crowd(data: CrowdData, crowd: Crowd, *, experts: bool = False) -> Ratin
     }
     factors = append_codes(ratings.factors, codes, count, labels)
     score = np.concatenate([ratings.score, data.expert_label])
-    return Ratings(score, factors, ratings.scales | {LABEL: LABELS})
+    covariates = _spread_numbers(data, experts=count)
+    return Ratings(score, factors, ratings.scales | {LABEL: LABELS}, covariates)
+
+
+def _spread_numbers(data: CrowdData, *, experts: int) -> dict[str, Covariate]:
+    """Spread numeric columns over ratings and expert labels; experts have only those of items."""
+    if not data.numbers:
+        return {}
+    none = np.full(experts, -1)
+    codes = {
+        "item": np.concatenate([data.item.codes, data.expert_item[:experts]]),
+        "rater": np.concatenate([data.rater.codes, none]),
+        "rating": np.concatenate([np.arange(data.score.size), none]),
+    }
+    count = data.score.size + experts
+    return {name: spread_numbers(x, codes, count=count) for name, x in data.numbers.items()}

@@ -16,14 +16,18 @@ from sharpbayes.spec.roles import SideTable
 Uses = dict[str, str]
 
 
-def list_columns(table: Panel | Crowd, base: Path) -> Iterator[tuple[str, str, str]]:
+def list_columns(
+    table: Panel | Crowd, base: Path, *, numeric: Sequence[str] = ()
+) -> Iterator[tuple[str, str, str]]:
     """Yield file, column and role of each column of the files of a study.
 
     The role is empty where the study does not use the column; paths start from ``base``.
+    ``numeric`` are columns that its model reads as numbers.
     """
     roles = table.roles.model_dump(exclude_none=True)
     uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
     uses |= {column: role for role, names in roles.items() for column in list_names(names)}
+    uses |= {name: ", ".join(filter(None, [uses.get(name), "slope"])) for name in numeric}
     for column in read_columns(base, table.data, table.layout, table.dialect):
         yield describe_file(table), column, uses.get(column, "")
     for side in _side_tables(table):

@@ -17,6 +17,8 @@ from sharpbayes.data.columns import (
     join_texts,
     make_factor,
 )
+from sharpbayes.data.covariates import Covariate, spread_numbers
+from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.people import add_people, check_families, code_own_family
 from sharpbayes.data.ratings import (
     Factor,
@@ -35,11 +37,19 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEYS = ("model", "prompt", "judge", "sample")
+# What may have a number, the coarsest first; rows of the table are last.
+UNITS = (
+    *(("prompt",), ("model",), ("judge",)),
+    *(("model", "prompt"), ("model", "prompt", "sample"), ("model", "prompt", "judge")),
+)
 Flags = NDArray[np.bool_]
 
 
-def read_panel(panel: Panel, base: Path) -> PanelRatings:
-    """Read the panel of a study; its paths start from the folder ``base``."""
+def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> PanelRatings:
+    """Read the panel of a study; its paths start from the folder ``base``.
+
+    ``numeric`` are columns that are read as numbers.
+    """
     parser = ColumnParser(base / panel.data, panel.dialect)
     named = panel.roles.model_dump(exclude_none=True)
     keys = {role: named[role] for role in KEYS if role in named}
@@ -75,7 +85,17 @@ def read_panel(panel: Panel, base: Path) -> PanelRatings:
     }
     prompt_text = join_texts(panel.roles.text, **of_prompts)
     prompt_columns = _read_prompts(panel, of_prompts)
-    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text)
+    rows, of_rows = _factorize_rows(table, panel, factors) if numeric else (table, factors)
+    numbers = read_numbers(
+        numeric,
+        rows,
+        of_rows,
+        [*(unit for unit in UNITS if set(unit) <= set(of_rows)), tuple(of_rows)],
+        sides={"prompt": panel.prompts},
+        parser=parser,
+        base=base,
+    )
+    return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
 
 
 def _keep_judges(table: pd.DataFrame, panel: Panel, parser: ColumnParser) -> pd.DataFrame:
@@ -127,6 +147,19 @@ def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray
             wanted |= {name: name for name in indicator.reverse}
     values = join_columns(list(wanted.values()), **of_prompts)
     return {name: values[column] for name, column in wanted.items()}
+
+
+def _factorize_rows(
+    table: pd.DataFrame, panel: Panel, factors: dict[str, Factor]
+) -> tuple[pd.DataFrame, dict[str, Factor]]:
+    """Return the rows of indicators that the study has, and what they are about."""
+    if panel.roles.indicator is None:
+        return table, factors
+    names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+    code = pd.Index(names).get_indexer(pd.Index(table[panel.roles.indicator])).astype(np.int32)
+    kept = code >= 0
+    rows = {name: factor.of(kept) for name, factor in factors.items()}
+    return table[kept], rows | {"indicator": Factor(tuple(names), code[kept])}
 
 
 def list_pooled_judges(panel: Panel, judges: Sequence[str]) -> list[str]:
@@ -215,7 +248,21 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     factors["scale"] = scale
     if panel.families:
         factors["own_family"] = code_own_family(factors["model"], factors["judge"], panel)
-    return Ratings(np.where(is_reversed, top - score, score).astype(np.int16), factors, scales)
+    score = np.where(is_reversed, top - score, score).astype(np.int16)
+    return Ratings(score, factors, scales, _spread_numbers(pooled, positions, factors))
+
+
+def _spread_numbers(
+    pooled: PanelRatings, positions: tuple[NDArray[np.intp], ...], factors: Mapping[str, Factor]
+) -> dict[str, Covariate]:
+    """Spread numeric columns over the ratings; people have those of prompts, models and answers."""
+    codes: dict[str, NDArray[np.integer]] = {}
+    for dim, of_judges in zip(pooled.labels, positions, strict=True):
+        of_people = np.full(len(factors["judge"].codes) - len(of_judges), -1)
+        known = factors[dim].codes[len(of_judges) :] if dim in factors else of_people
+        codes[dim] = np.concatenate([of_judges, known])
+    count = len(factors["judge"].codes)
+    return {name: spread_numbers(x, codes, count=count) for name, x in pooled.numbers.items()}
 
 
 def _append_people(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sharpbayes.data.covariates import Covariate, UnitNumbers, unpack_numbers
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -46,16 +48,19 @@ class Ratings:
             and ``group:<column>``; columns of items are under their own name, labels from a column
             of items under ``item_label``.
         scales: Labels of the scores of each scale, by its name in ``factors["scale"]``.
+        covariates: Columns of numbers that a model names.
     """
 
     score: Scores
     factors: dict[str, Factor]
     scales: dict[str, tuple[str, ...]]
+    covariates: dict[str, Covariate] = field(default_factory=dict)
 
     def of(self, rows: Rows) -> "Ratings":
         """Return some of the ratings: their positions, or true for each one that is kept."""
         factors = {name: factor.of(rows) for name, factor in self.factors.items()}
-        return Ratings(self.score[rows], factors, self.scales)
+        covariates = {name: numbers.of(rows) for name, numbers in self.covariates.items()}
+        return Ratings(self.score[rows], factors, self.scales, covariates)
 
 
 def append_codes(
@@ -94,6 +99,7 @@ class PanelRatings:
         persons: Labels of the people.
         counts: ``ratings``, ``missing`` (empty cells), ``absent`` (cells without a row), and counts
             that the reader of the table adds, such as ``unscored_samples``.
+        numbers: Numeric columns that a model names, by name. They stay out of :meth:`to_dataset`.
     """
 
     score: Scores
@@ -104,12 +110,15 @@ class PanelRatings:
     people: dict[str, Codes] = field(default_factory=dict)
     persons: tuple[str, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, UnitNumbers] = field(default_factory=dict)
 
     def select(self, dim: str, labels: Sequence[str]) -> "PanelRatings":
         """Return the cells of some labels of a dimension, in the order given."""
         positions = [self.labels[dim].index(label) for label in labels]
         score = self.score.take(positions, axis=list(self.labels).index(dim))
-        return replace(self, score=score, labels=self.labels | {dim: tuple(labels)})
+        numbers = {name: column.take(dim, positions) for name, column in self.numbers.items()}
+        selected = self.labels | {dim: tuple(labels)}
+        return replace(self, score=score, labels=selected, numbers=numbers)
 
     def to_dataset(self) -> "xr.Dataset":
         """Return ``score (model, prompt, judge, [sample,] indicator)`` with its labels.
@@ -145,6 +154,7 @@ class PanelRatings:
             score=score.to_numpy(),
             labels={str(dim): tuple(map(str, dataset[dim].to_numpy())) for dim in score.dims},
             prompt_columns=read_prompt_columns(dataset),
+            numbers=unpack_numbers(dataset),
             **by_people,
         )
 

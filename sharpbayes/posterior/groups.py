@@ -1,10 +1,12 @@
 """Groups of results that follow from a fit's draws: posterior metrics, decision and checks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
+from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import Groups
@@ -14,8 +16,11 @@ from sharpbayes.posterior.panel import PanelMetrics
 from sharpbayes.posterior.predictive_checks import check_replicates
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 from sharpbayes.posterior.sample_size import crowd_sample_size, panel_sample_size
+from sharpbayes.posterior.slopes import equal_columns, equal_draws, equal_facts
 from sharpbayes.posterior.study_metrics import StudyMetrics
 from sharpbayes.spec.model import Model
+
+Facts = dict[str, Any]
 
 
 def posterior_groups(
@@ -50,14 +55,16 @@ def panel_groups(
     for each further list of sources, such as ``posterior_profile_ratings_prompts``, ``decision``
     and, where a pair is unresolved, ``sample_size``. ``posterior_tail_levels`` has CVaR at every
     tail level that the study tries, from the draws of the first list. Where people scored too,
-    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges.
+    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges. With
+    slopes of other columns than those of prompts, ``posterior_profile_equal`` and
+    ``decision_equal`` have every answer at the centre of these columns.
     """
     study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
     spec, level = study.spec, study.spec.bootstrap.level
     groups: dict[str, Groups] = {name: {} for name in plans}
 
-    def add(group: str, draws: ReplicateDraws, sources: Sequence[str], note: str) -> None:
-        facts = {"interval_note": note, "sources": list(sources), "level": level}
+    def add(group: str, draws: ReplicateDraws, sources: Sequence[str], about: Facts) -> None:
+        facts = {"sources": list(sources), "level": level, **about}
         first = group == "posterior_profile"
         profiles = metrics.measure(draws, sources, tail_levels=first)
         for (name, plan), profile in zip(plans.items(), profiles, strict=True):
@@ -69,14 +76,13 @@ def panel_groups(
             ).assign_attrs(facts, alpha=plan.weights.tail.alpha)
 
     for number, sources in enumerate(spec.uncertainties):
-        note = interval_note(sources, level=level)
-        add("_".join(("posterior_profile", *(sources if number else ()))), draws, sources, note)
-    if has_people(study.ratings):
-        sources = spec.uncertainties[0]
-        note = human_interval_note(sources, level=level)
-        add("posterior_profile_human", human_draws(draws, study.ratings), sources, note)
+        about = {"interval_note": interval_note(sources, level=level)}
+        add("_".join(("posterior_profile", *(sources if number else ()))), draws, sources, about)
+    sources = spec.uncertainties[0]
+    for suffix, other_draws, about in _other_ratings(study, draws, sources):
+        add(f"posterior_profile_{suffix}", other_draws, sources, about)
     for name, plan in plans.items():
-        for suffix in ("", "_human"):
+        for suffix in ("", "_human", "_equal"):
             profile = groups[name].get(f"posterior_profile{suffix}")
             if profile is not None:
                 groups[name][f"decision{suffix}"] = decision(profile, plan.weights, level=level)
@@ -87,8 +93,24 @@ def panel_groups(
     return groups
 
 
+def _other_ratings(
+    study: PanelStudy, draws: ReplicateDraws, sources: Sequence[str]
+) -> Iterator[tuple[str, ReplicateDraws, Facts]]:
+    """Yield name, draws and facts of other ratings: by people, and at equal numbers."""
+    level = study.spec.bootstrap.level
+    if has_people(study.ratings):
+        note = human_interval_note(sources, level=level)
+        yield "human", human_draws(draws, study.ratings), {"interval_note": note}
+    if equal_columns(draws.design):
+        yield "equal", equal_draws(draws), equal_facts(draws.design, sources, level=level)
+
+
 def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> Groups:
-    """Return the posterior responsiveness for each list of sources, checks and the sample size."""
+    """Return the posterior responsiveness for each list of sources, checks and the sample size.
+
+    With slopes of raters or ratings, ``posterior_responsiveness_equal`` has all of them at the
+    centre of their columns.
+    """
     study, spec = metrics.study, metrics.study.spec
     level = spec.bootstrap.level
     groups: Groups = {}
@@ -100,6 +122,12 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
             interval_note=interval_note(sources, level=level),
             sources=list(sources),
             level=level,
+        )
+    if equal_columns(draws.design):
+        sources = spec.uncertainties[0]
+        [responsiveness] = metrics.measure(equal_draws(draws), sources)
+        groups["posterior_responsiveness_equal"] = responsiveness.assign_attrs(
+            equal_facts(draws.design, sources, level=level), sources=list(sources), level=level
         )
     groups["predictive_checks"] = check_replicates(
         metrics, draws, study.ratings, groups["posterior_responsiveness"]

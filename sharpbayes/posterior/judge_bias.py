@@ -154,14 +154,14 @@ def _human_term(
 ) -> Term:
     """Return a term on the cells of judges, with people in their place."""
     if "rater" not in term.dims:
-        return replace(term, index=term.index[judged])
+        return term.of(judged)
     if term.kind == "gap":
         rater, rows = factors["rater"], scales[term.scale].rows
         codes = np.full(len(judged), -1, dtype=np.int64)
         codes[rows] = rater.codes[rows]
         return replace(term, index=codes, shape=(len(rater.labels), *term.shape[1:]))
     index, shape = cross([factors[dim] for dim in term.dims])
-    return replace(term, index=index, shape=shape)
+    return replace(term.of(judged), index=index, shape=shape)
 
 
 def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> dict[str, xr.DataArray]:

@@ -45,6 +45,9 @@ def simulate_model(
         if name != "dimension"
     }
     table = pd.DataFrame(columns)
+    for name, covariate in study.ratings.covariates.items():
+        if name not in table:
+            table[name] = np.append(covariate.values, np.nan)[covariate.codes]
     content = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     content["title"] = f"{spec.title}: simulated from its model"
     if isinstance(study, PanelStudy):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import Name, Names, Number, PlainOr, Positive, Spec
+from sharpbayes.spec.base import AnyNames, Name, Names, Number, PlainOr, Positive, Spec
 from sharpbayes.spec.lines import KeyPath
 
 Likelihood = Literal["cumulative", "adjacent", "continuation"]
@@ -135,6 +135,36 @@ class Location(Spec):
         return self
 
 
+class Slope(Spec):
+    """A number as a covariate of severity: so much more for each sd of a numeric column.
+
+    The column is one of prompts, answers, items, raters, judges or single ratings. It is centred at
+    its mean and divided by its sd over those that have it, and results keep both. A slope with `by`
+    varies about the common slope of the column.
+    """
+
+    column: Name
+    """Numeric column, such as the length of an answer or the time of a rating. A date counts in
+    days."""
+    by: AnyNames = ()
+    """Columns with a slope for each value, or each crossing of their values, pooled towards the
+    common slope. Default: one common slope."""
+    transform: Literal["none", "log"] = "none"
+    """`log`: the natural logarithm is taken first, of numbers above 0."""
+    prior: Normal = Normal(sd=1.0)
+    """Prior of the common slope, by sd of the column."""
+    deviation: Normal = Normal(sd=HalfNormal(scale=0.5))
+    """Prior of what each value of `by` adds to the common slope."""
+
+    @model_validator(mode="after")
+    def _check_deviation(self) -> Self:
+        if len(set(self.by)) < len(self.by):
+            raise ValueError("by names a column twice")
+        if not self.by and "deviation" in self.model_fields_set:
+            raise ValueError("deviation needs by: a common slope has none")
+        return self
+
+
 class Discrimination(Spec):
     """How sharply ratings follow severity: a factor for each value of a column or crossing."""
 
@@ -173,6 +203,8 @@ class Model(Spec):
     """Terms of the latent severity, which add up."""
     discrimination: Annotated[tuple[Discrimination, ...], Field(strict=False)] = ()
     """Factors of the discrimination, which multiply. Default: 1 for all ratings."""
+    slope: Annotated[tuple[Slope, ...], Field(strict=False)] = ()
+    """Numeric columns as covariates of the latent severity. Default: none."""
     experts: bool = False
     """Whether the labels of a crowd's experts are ratings too, on the scale `label`."""
 
@@ -183,6 +215,22 @@ class Model(Spec):
             repeated = [" x ".join(by) for by in terms if terms.count(by) > 1]
             if repeated:
                 raise ValueError(f"{name} has two terms by {repeated[0]}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_slopes(self) -> Self:
+        first: dict[str, Slope] = {}
+        terms: set[tuple[str, tuple[str, ...]]] = set()
+        for slope in self.slope:
+            common = first.setdefault(slope.column, slope)
+            if (common.transform, common.prior) != (slope.transform, slope.prior):
+                message = f"slopes of {slope.column!r} share one common slope: "
+                raise ValueError(message + "transform and prior have to be the same in all")
+            term = (slope.column, tuple(sorted(slope.by)))
+            if term in terms:
+                by = f" by {' x '.join(slope.by)}" if slope.by else ""
+                raise ValueError(f"slope has {slope.column!r}{by} twice")
+            terms.add(term)
         return self
 
     @model_validator(mode="after")
@@ -208,6 +256,11 @@ class Model(Spec):
     def columns(self) -> tuple[tuple[KeyPath, str], ...]:
         """Path of each place that names a column, and the column, in the order of the file."""
         terms: list[tuple[KeyPath, Names]] = [(("thresholds",), self.thresholds.by)]
-        for table in ("location", "discrimination"):
+        for table in ("location", "discrimination", "slope"):
             terms += [((table, index), term.by) for index, term in enumerate(getattr(self, table))]
         return tuple(((*path, "by"), column) for path, by in terms for column in by)
+
+    @property
+    def numeric_columns(self) -> tuple[str, ...]:
+        """Columns that are read as numbers, in the order of the file."""
+        return tuple(dict.fromkeys(slope.column for slope in self.slope))

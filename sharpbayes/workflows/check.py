@@ -34,9 +34,10 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
     replicates = len(ratings.score) * sampler.predictive_draws if design else 0
     files = context.files.study
     table, base = files.spec.table, files.path.parent
+    numeric = context.model.spec.numeric_columns if design else ()
     labels = {name: x.labels for name, x in columns.items()}
     return StudySummary(
-        columns=tuple(list_columns(table, base)),
+        columns=tuple(list_columns(table, base, numeric=numeric)),
         open_checks=tuple(files.open_checks),
         lookalikes=tuple(find_lookalikes(table, base, labels)),
         counts={name: len(x.labels) for name, x in columns.items()} | context.study.counts,
@@ -47,4 +48,5 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         draw_megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
         replicate_megabytes=replicates * REPLICATE_BYTES / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
+        covariates=design.covariates if design else (),
     )

@@ -8,6 +8,7 @@ from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
+from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.workflows.context import Groups, RunContext, join_groups, open_context
@@ -67,7 +68,7 @@ def fit(
 
 
 def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
-    """Return the bias of judges, posterior metrics, checks, the decision, and observed ratings."""
+    """Return bias of judges, slopes, posterior metrics, checks, decision, and observed ratings."""
     study = context.study
     derived: Groups = {}
     # Against people, and for models of the judge's own family, where they are known.
@@ -75,6 +76,9 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
         level = study.spec.bootstrap.level
         table = judge_bias(groups["posterior"], context.design, study.ratings, level=level)
         derived |= {"judge_bias": table} if table.data_vars else {}
+    if context.design.covariates:
+        level = study.spec.bootstrap.level
+        derived["slopes"] = slopes_table(groups["posterior"], context.design, level=level)
     if "posterior_predictive" in groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)

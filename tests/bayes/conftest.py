@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from sharpbayes.data.covariates import Covariate
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.spec.model import Model
 
@@ -113,6 +116,19 @@ def with_people(ratings, rng, *, people=2, share=0.4):
     columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
     level = rng.permutation(ratings.score)[rows] % 2
     return Ratings(np.concatenate([ratings.score, level]).astype(np.int16), columns, ratings.scales)
+
+
+def with_numbers(ratings, rng, **columns):
+    """Add numbers above 0: a column's name, and the factors whose crossing has one each."""
+    covariates = {}
+    for name, by in columns.items():
+        codes = [ratings.factors[factor].codes for factor in by]
+        shape = tuple(len(ratings.factors[factor].labels) for factor in by)
+        unit = np.full(len(ratings.score), -1)
+        known = np.all([code >= 0 for code in codes], axis=0)
+        unit[known] = np.ravel_multi_index([code[known] for code in codes], shape)
+        covariates[name] = Covariate(name, rng.gamma(2.0, 50.0, np.prod(shape)), unit)
+    return replace(ratings, covariates=covariates)
 
 
 @pytest.fixture

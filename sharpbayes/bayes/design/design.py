@@ -2,11 +2,12 @@
 
 Rating n on a scale with K categories comes from
 
-    eta_n = sum_t effect_t[index_t[n]],      severity,
+    eta_n = sum_t x_t[n] effect_t[index_t[n]],      severity,
     log a_n = sum_u effect_u[index_u[n]],    discrimination,
     c_{n,k} = c_{k} with gaps changed by the gap effects of the rating's levels,
 
-where t runs over the location terms and u over the discrimination terms; index -1 is no effect.
+where t runs over the location terms, with x = 1, and the slopes, and u over the discrimination
+terms; index -1 is no effect.
 Three facts about terms make sampling quicker and leave the posterior as it is: ratings show only
 the sum of a mean effect and a cutpoint, so the mean of a group of effects is swept into the
 cutpoints or a finer term (*mean groups*); a term is the centre of the effects of a finer,
@@ -16,7 +17,7 @@ well-informed term that is nested in it (*parents*); effects are sampled as effe
 Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -27,7 +28,7 @@ from sharpbayes.bayes.design.likelihoods import TRAITS, LikelihoodTraits
 from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
 
 Floats = NDArray[np.float64]
-TermKind = Literal["location", "gap", "discrimination"]
+TermKind = Literal["location", "slope", "gap", "discrimination"]
 # How the effects of a term are distributed together; the kernel has machine code for these.
 Structure = Literal["independent", "zero_sum", "correlated"]
 KERNEL_STRUCTURES: tuple[Structure, ...] = get_args(Structure)
@@ -40,7 +41,8 @@ class Term:
     """Effects of one kind: one for each level of a factor, or of a crossing of factors."""
 
     name: str  # variable: ``location_item``, ``gap_score_gender``, ``discrimination_judge``
-    kind: TermKind  # what the effects act on: severity, gaps between cutpoints, discrimination
+    # What the effects act on: severity, severity by sd of a column, gaps, discrimination.
+    kind: TermKind
     dims: tuple[str, ...]
     shape: tuple[int, ...]  # number of levels along each dimension
     # For each rating the flat position of its effect (of a gap term: its level), -1 for none.
@@ -55,6 +57,13 @@ class Term:
     mean_holder: str | None = None  # finer term that absorbs the means in place of cutpoints
     child_term: str | None = None  # finer term whose effects are centred at these
     scale: int = -1  # position of the scale of a gap term
+    covariate: Floats | None = None  # of a slope: the scaled number of each rating
+    column: str = ""  # of a slope: its numeric column
+
+    def of(self, rows: Index) -> "Term":
+        """Return the term of some of the ratings, with all its effects."""
+        covariate = None if self.covariate is None else self.covariate[rows]
+        return replace(self, index=self.index[rows], covariate=covariate)
 
     @property
     def size(self) -> int:
@@ -170,6 +179,20 @@ class ScaleRatings:
         return int(np.argmin(np.abs(share / len(self.category) - 0.5)))
 
 
+@dataclass(frozen=True)
+class ScaledCovariate:
+    """A numeric column of slopes, with the constants that centre and scale it."""
+
+    column: str
+    unit: str  # what has one number each, such as ``answer``
+    transform: str  # ``none`` or ``log``
+    centre: float  # mean over the units, after the transform
+    scale: float  # sd over the units, after the transform
+    lowest: float  # smallest and largest number, as they were read
+    highest: float
+    n_units: int
+
+
 class Parent(NamedTuple):
     """A term that another term's effects are centred at."""
 
@@ -182,7 +205,8 @@ class Parent(NamedTuple):
 class Design:
     """Terms, scales, priors, and the labels of every dimension."""
 
-    terms: tuple[Term, ...]  # location terms as in the model file, gap, then discrimination terms
+    # Location terms as in the model file, slopes, gap terms, discrimination terms.
+    terms: tuple[Term, ...]
     scales: tuple[ScaleRatings, ...]
     thresholds: ThresholdPrior
     likelihood: Likelihood
@@ -191,6 +215,7 @@ class Design:
     coords: dict[str, tuple[str, ...]]
     n_ratings: int
     omitted_terms: tuple[str, ...]  # stems of terms with one level: cutpoints hold their effect
+    covariates: tuple[ScaledCovariate, ...] = ()  # numeric columns of the slopes
 
     @property
     def n_parameters(self) -> int:
@@ -230,6 +255,11 @@ class Design:
     def terms_of(self, kind: TermKind) -> tuple[Term, ...]:
         """Return the terms of one kind."""
         return tuple(term for term in self.terms if term.kind == kind)
+
+    @property
+    def severity_terms(self) -> tuple[Term, ...]:
+        """Return the terms that add up to the severity: location terms and slopes."""
+        return self.terms_of("location") + self.terms_of("slope")
 
     def parents(self, term: Term) -> list[Parent]:
         """Return the terms that a term's effects are centred at."""

@@ -13,10 +13,14 @@ import numpy as np
 from sharpbayes.bayes.design.crossing import parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_count, format_list
 
 # The prior of an sd decides much of it where there are fewer effects than this.
 MIN_EFFECTS = 3
+# The prior of a slope decides much of it where fewer units have a number.
+MIN_UNITS = 5
+# Two columns that correlate more are one to the ratings.
+MAX_CORRELATION = 0.95
 # Who gives ratings: a rater who always gives the same one has a large effect of unknown size.
 RATER_COLUMNS = ("rater", "judge")
 # With fewer ratings of a scale than this, always the same one is no surprise.
@@ -43,6 +47,7 @@ class Issue:
 def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     """Return the parameters that ratings do not identify, in the order of the model's terms."""
     issues = [_omitted(name, ratings) for name in design.omitted_terms]
+    issues += find_slope_issues(design)
     for term in design.terms:
         issues += _few_ratings(term, design)
     for pair in combinations(design.terms_of("location"), 2):
@@ -57,10 +62,54 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
 
 def _omitted(name: str, ratings: Ratings) -> Issue:
     """A term that cutpoints absorb, or that applies to no rating."""
+    if name.startswith("slope_"):
+        problem = "one level only has ratings, and the common slope is its slope"
+        return Issue(name, problem, "the term is omitted")
     factor = ratings.factors.get(name)
     absent = factor is not None and not (factor.codes >= 0).any()
     absorbed = "each scale has one level of it, and the thresholds absorb its effect"
     return Issue(name, "no rating has a level of it" if absent else absorbed, "the term is omitted")
+
+
+def find_slope_issues(design: Design) -> Iterator[Issue]:
+    """Slopes that few units inform, that follow another slope, or that a level shows nothing of."""
+    common = {term.column: term for term in design.terms_of("slope") if not term.dims}
+    for covariate in design.covariates:
+        if covariate.n_units < MIN_UNITS:
+            count = format_count(covariate.n_units, covariate.unit)
+            problem = f"{count} say little about a slope of {covariate.column}"
+            yield Issue(common[covariate.column].name, problem, "its prior decides much of it")
+    for first, second in combinations(common.values(), 2):
+        correlation = _correlate(first, second)
+        if abs(correlation) > MAX_CORRELATION:
+            problem = f"its numbers follow those of {second.column} (r = {correlation:.2f})"
+            yield Issue(first.name, problem, "the ratings identify a sum of both: leave one out")
+    for term in design.terms_of("slope"):
+        if term.dims:
+            yield from _constant_levels(term, design)
+
+
+def _correlate(first: Term, second: Term) -> float:
+    """Correlation of the numbers of two slopes over the ratings that have both; 0 without any."""
+    known = (first.index >= 0) & (second.index >= 0)
+    x, y = (np.asarray(term.covariate)[known] for term in (first, second))
+    if not known.any() or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _constant_levels(term: Term, design: Design) -> Iterator[Issue]:
+    """Levels of which all ratings have the same number."""
+    used = term.index >= 0
+    numbers = np.asarray(term.covariate)[used]
+    low, high = np.full(term.size, np.inf), np.full(term.size, -np.inf)
+    np.minimum.at(low, term.index[used], numbers)
+    np.maximum.at(high, term.index[used], numbers)
+    constant = [level for level in term.used_levels if low[level] == high[level]]
+    if constant:
+        names = format_list([_label(term, level, design) for level in constant], most=3)
+        problem = f"one number of {term.column} only in {names}"
+        yield Issue(term.name, problem, "their slopes are drawn towards the common one")
 
 
 def _few_ratings(term: Term, design: Design) -> Iterator[Issue]:

@@ -14,10 +14,11 @@ from sharpbayes.bayes.design.design import (
     TermKind,
     dim_name,
 )
+from sharpbayes.bayes.design.slopes import find_slope_errors, index_slopes
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.lines import dotted
-from sharpbayes.spec.model import Discrimination, Location, Model
+from sharpbayes.spec.model import Discrimination, Location, Model, Slope
 
 # An effect with this many ratings or more is sampled centred: its ratings say more than its prior.
 CENTRED_FROM = 8
@@ -50,13 +51,16 @@ def build_design(
     parents = {t.name: parent_of(scale_of, t.index, size=len(scales)) for t in candidates}
     free = [term for term in candidates if parents[term.name] is None]
     location_terms = _set_weights([_guess_weight(term, free) for term in free], non_centring)
+    slopes, omitted_slopes, covariates = index_slopes(ratings, model.slope, non_centring)
     shape_terms = [*_index_gaps(ratings, model, scales), *_index_discriminations(ratings, model)]
     columns = {column for term in locations for column in term.by}
     columns |= {column for term in model.discrimination for column in term.by}
+    columns |= {column for slope in model.slope for column in slope.by}
     columns |= set(model.thresholds.by) - {"scale"}
     return Design(
         terms=(
             *_add_children(_assign_mean_holder(location_terms, ratings)),
+            *slopes,
             *_set_weights(shape_terms, non_centring),
         ),
         scales=scales,
@@ -68,12 +72,16 @@ def build_design(
         | {scale.cutpoint_dim: scale.cutpoint_labels for scale in scales}
         | {scale.gap_dim: scale.labels[1:-1] for scale in scales},
         n_ratings=len(ratings.score),
-        omitted_terms=tuple(t.stem for t in candidates if parents[t.name] is not None),
+        omitted_terms=(
+            *(t.stem for t in candidates if parents[t.name] is not None),
+            *omitted_slopes,
+        ),
+        covariates=covariates,
     )
 
 
 def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
-    """Raise a SpecError of all terms over columns that a study lacks; ratings are not read."""
+    """Raise a SpecError of all terms over columns that a study lacks, or without variation."""
     known = sorted(set(ratings.factors) - {"scale"})
     diagnostics = [
         Diagnostic(
@@ -85,6 +93,10 @@ def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
         )
         for key, column in model.columns
         if column not in {*known, "scale", ANY_GROUP, OPTIONAL}
+    ]
+    diagnostics += [
+        Diagnostic(path, 0, dotted(key), message)
+        for key, message in find_slope_errors(ratings, model)
     ]
     if diagnostics:
         raise SpecError(diagnostics)
@@ -99,7 +111,7 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
             for group in groups if ANY_GROUP in by else [""]:
                 yield tuple(group if column == ANY_GROUP else column for column in by)
 
-    def copies[T: (Location, Discrimination)](terms: Iterable[T]) -> tuple[T, ...]:
+    def copies[T: (Location, Discrimination, Slope)](terms: Iterable[T]) -> tuple[T, ...]:
         return tuple(
             term.model_copy(update={"by": by}) for term in terms for by in resolve(term.by)
         )
@@ -109,6 +121,12 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
         update={
             "location": copies(model.location),
             "discrimination": copies(model.discrimination),
+            # A slope by a column that is missing is still the common slope.
+            "slope": tuple(
+                slope
+                for term in model.slope
+                for slope in copies([term]) or (term.model_copy(update={"by": ()}),)
+            ),
             "thresholds": model.thresholds.model_copy(update={"by": by}),
         }
     )

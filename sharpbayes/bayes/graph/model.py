@@ -12,7 +12,7 @@ from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
 from sharpbayes.bayes.graph.likelihoods import DEFINITIONS
 from sharpbayes.bayes.graph.priors import add_cutpoints, from_gaps, restore_cutpoints
-from sharpbayes.bayes.graph.terms import GraphTerm, add_terms, take_effects
+from sharpbayes.bayes.graph.terms import GraphTerm, add_terms, take_effects, take_severities
 from sharpbayes.bayes.kernel.data import KernelData
 from sharpbayes.bayes.kernel.layout import parameter_layout
 
@@ -20,17 +20,18 @@ Tensor = Any
 # Ends of the names of coordinates of the sampler; see sharpbayes.bayes.graph.terms.
 COORDINATES = ("_unit", "_offset", "_log")
 # The order in which PyMC gives variables their streams of random numbers, last first.
-KINDS = ("correlation", "discrimination", "rating", "location", "sd", "gap", "threshold")
+KINDS = ("correlation", "discrimination", "rating", "location", "sd", "gap", "threshold", "slope")
 
 
 def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.Model:
     """Return the PyMC model of a design, its dimensions labelled as in the study.
 
-    eta_n = sum_t effect_t[n];  P(y_n) from a_n (c_{n,k} - eta_n), by the model's likelihood (see
-    :mod:`sharpbayes.bayes.graph.likelihoods`). With ``kernel_data``, the design as flat arrays, the
-    likelihood is one node, ``ratings``, equal and quicker, and no rating is observed.
+    eta_n = sum_t x_t[n] effect_t[n];  P(y_n) from a_n (c_{n,k} - eta_n), by the model's likelihood
+    (see :mod:`sharpbayes.bayes.graph.likelihoods`). With ``kernel_data``, the design as flat
+    arrays, the likelihood is one node, ``ratings``, equal and quicker, and no rating is observed.
 
-    Variables: ``location_<term>`` and ``sd_<term>`` for each term, ``threshold_<scale>`` for each
+    Variables: ``location_<term>``, ``slope_<column>``, ``slope_<column>_by_<columns>`` and
+    ``sd_<term>`` for each term, ``threshold_<scale>`` for each
     scale, ``gap_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
     thresholds of its own, ``discrimination_<term>``, and the observed ``rating_<scale>``.
     """
@@ -49,8 +50,8 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
             return model
         for scale, cutpoints in zip(design.scales, sets, strict=True):
             eta = sum(
-                take_effects(terms[term.name].effects, term.index[scale.rows])
-                for term in design.terms_of("location")
+                take_severities(terms[term.name].effects, term.of(scale.rows))
+                for term in design.severity_terms
                 if term.child_term is None
             )
             _add_ratings(design, scale, eta, discrimination[scale.rows], cutpoints)

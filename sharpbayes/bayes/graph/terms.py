@@ -2,7 +2,9 @@
 
 The model file declares the plain density
 
-    effect_t ~ Normal(0, sd_t),  eta = sum_t effect_t,  P(y <= k) = F(a (c_k - eta)).
+    effect_t ~ Normal(0, sd_t),  eta = sum_t x_t effect_t,  P(y <= k) = F(a (c_k - eta)),
+
+where x_t is the scaled number of a slope, and 1 for a location.
 
 Three changes of variables leave that density as it is (each has a Jacobian of 1, or one that the
 prior cancels) and make it well conditioned:
@@ -93,6 +95,12 @@ def take_effects(effects: Tensor, index: Index) -> Tensor:
     if (index >= 0).all():
         return effects[index]
     return pt.concatenate([effects, np.zeros(1)])[index]
+
+
+def take_severities(effects: Tensor, term: Term) -> Tensor:
+    """Return what a term adds to the severity of each rating: its effect, or number x slope."""
+    taken = take_effects(effects, term.index)
+    return taken if term.covariate is None else taken * term.covariate
 
 
 def add_terms(design: Design) -> dict[str, GraphTerm]:

@@ -1,6 +1,8 @@
 """The kernel against its definition: one point, PyMC's graph evaluated without compiling it."""
 
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -61,7 +63,8 @@ def kernel_density(layout: ParameterLayout, point: Floats) -> Density:
 
 def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> Density:
     """Return log density and gradient of PyMC's graph, its coordinates in the kernel's order."""
-    logp = model.logp()
+    # One by one: where it is not compiled, PyTensor adds at most 32 terms at once.
+    logp = reduce(add, (factor.sum() for factor in model.logp(sum=False)))
     gradients = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
     mode = Mode(linker="py", optimizer=None)
     function = pytensor.function(
@@ -83,7 +86,7 @@ def _sample_ratings(design: Design, rng: np.random.Generator) -> Design:
     per_scale = max(1, MAX_RATINGS // len(design.scales))
     chosen = [rng.permutation(scale.rows)[:per_scale] for scale in design.scales]
     rows = np.sort(np.concatenate(chosen))
-    terms = tuple(replace(term, index=term.index[rows]) for term in design.terms)
+    terms = tuple(term.of(rows) for term in design.terms)
     scales = []
     for scale in design.scales:
         category = scale.category[np.isin(scale.rows, rows)]

@@ -8,9 +8,10 @@ The kernel evaluates log p(z), the log density of the sampler's coordinates z, i
 2. *Cutpoints.* Ratings with the same levels of all gap terms share a set of cutpoints.
 3. *Ratings.* Rating n has severity eta_n = v_l + g_n and discrimination a_q, where v_l is the sum
    of the effects of its *location* (terms that vary within blocks) and g_n is the sum of the
-   effects of its *group* (the other terms). A *cell* is a location and a discrimination that meet:
-   a_q v_l is computed once a cell. A *block* is a run of ratings that share group, set of
-   cutpoints, discrimination and category, so that only their cells differ.
+   effects of its *group* (the other terms). A slope counts times the number of the location or
+   group. A *cell* is a location and a discrimination that meet: a_q v_l is computed once a cell. A
+   *block* is a run of ratings that share group, set of cutpoints, discrimination and category, so
+   that only their cells differ.
 
 "Links" are positions in ``U`` that are added up.
 """
@@ -128,6 +129,12 @@ class KernelData(NamedTuple):
     # Cell of each rating, blocks one after the other; a rating of a stepwise likelihood is in a
     # block for each cutpoint that it was compared with.
     rating_cell: NDArray[np.uint32]
+    # For each location and each group the slopes that act on it, and the numbers that multiply
+    # them; shape (slope, location) and (slope, group).
+    location_slopes: Index
+    location_numbers: Floats
+    group_slopes: Index
+    group_numbers: Floats
 
 
 def build_kernel_data(
@@ -251,6 +258,39 @@ def _combine(
     return number, np.stack(links or [np.zeros(len(levels), dtype=np.int64)])
 
 
+def _combine_severities(
+    design: Design, terms: Sequence[Term], rows: dict[str, TermRow]
+) -> tuple[Index, Index, Index, Floats]:
+    """Each rating's combination; positions in ``U`` of its locations and slopes, its numbers."""
+    slopes = [term for term in terms if term.covariate is not None]
+    if not slopes:
+        number, links = _combine(design, terms, rows)
+        return number, links, np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))
+    locations = [term for term in terms if term.covariate is None]
+    number, _ = find_combinations([code for term in (*locations, *slopes) for code in _codes(term)])
+    rating = np.zeros(int(number.max()) + 1, dtype=np.int64)
+    rating[number] = np.arange(len(number))
+
+    def link(term: Term) -> Index:
+        return _links(rows[term.name].u, term.index[rating].astype(np.int64))
+
+    none = [np.zeros(len(rating), dtype=np.int64)]
+    numbers = np.stack([np.asarray(term.of(rating).covariate) for term in slopes])
+    return (
+        number,
+        np.stack([*map(link, locations)] or none),
+        np.stack([*map(link, slopes)]),
+        numbers,
+    )
+
+
+def _codes(term: Term) -> list[Index]:
+    """Codes that determine what a term adds to the severity: its level, and its number."""
+    if term.covariate is None:
+        return [term.index]
+    return [term.index, np.unique(term.covariate, return_inverse=True)[1]]
+
+
 def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index, Index]:
     """Set of cutpoints of each rating; scale and first cutpoint, and links, of each set."""
     set_of_rating = np.zeros(design.n_ratings, dtype=np.int64)
@@ -295,8 +335,8 @@ def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> d
     inner, outer = _split_locations(design)
     discriminations = design.terms_of("discrimination")
     discrimination, discrimination_links = _combine(design, discriminations, rows)
-    location, location_links = _combine(design, inner, rows)
-    group, group_links = _combine(design, outer, rows)
+    location, *location_tables = _combine_severities(design, inner, rows)
+    group, *group_tables = _combine_severities(design, outer, rows)
     cell, cells = find_combinations([discrimination, location])
     pair, pairs = find_combinations([set_of_rating, discrimination])
     rating, below, above = _bounds(design)
@@ -311,13 +351,17 @@ def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> d
         "discrimination_links": discrimination_links,
         "pair": np.column_stack([pairs, np.arange(len(pairs)) * widest]),
         "counts": counts.ravel(),
-        "location_links": location_links,
+        "location_links": location_tables[0],
         "cell_location": cells[:, 1].astype(np.uint32),
         "cell_start": np.searchsorted(cells[:, 0], np.arange(int(discrimination.max()) + 2)),
-        "group_links": group_links,
+        "group_links": group_tables[0],
         "block": np.ascontiguousarray(blocks),
         "block_start": np.searchsorted(block[order], np.arange(len(blocks) + 1)),
         "rating_cell": cell[rating[order]].astype(np.uint32),
+        "location_slopes": location_tables[1],
+        "location_numbers": location_tables[2],
+        "group_slopes": group_tables[1],
+        "group_numbers": group_tables[2],
     }
 
 
@@ -327,14 +371,17 @@ def _split_locations(design: Design) -> tuple[list[Term], list[Term]]:
     The largest term makes the locations. Terms that are nested in it join them, and so does a
     term that would leave blocks with few ratings.
     """
-    terms = [term for term in design.terms_of("location") if term.child_term is None]
-    terms.sort(key=lambda term: -term.size)
+    terms = [term for term in design.severity_terms if term.child_term is None]
+    terms.sort(key=lambda term: (term.kind == "slope", -term.size))
     inner = terms[:1]
     outer: list[Term] = []
-    location = terms[0].index if terms else np.zeros(design.n_ratings, dtype=np.int64)
+    location: Index = np.zeros(design.n_ratings, dtype=np.int64)
+    if terms:
+        slope = terms[0].kind == "slope"
+        location = find_combinations(_codes(terms[0]))[0] if slope else terms[0].index
     for term in terms[1:]:
-        joint, combinations = find_combinations([location, term.index])
-        groups = find_combinations([other.index for other in (*outer, term)])[1]
+        joint, combinations = find_combinations([location, *_codes(term)])
+        groups = find_combinations([code for other in (*outer, term) for code in _codes(other)])[1]
         nested = len(combinations) == int(location.max()) + 1
         if nested or len(groups) > MAX_GROUPS_PER_RATING * design.n_ratings:
             inner.append(term)

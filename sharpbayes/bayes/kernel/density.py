@@ -66,6 +66,8 @@ def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
     """Return the log-likelihood; add its derivatives by effects, cutpoints and gaps."""
     a, group = gather(p.discrimination_links, U), gather(p.group_links, U)
     location = gather(p.location_links, U)
+    add_slopes(p.location_slopes, p.location_numbers, U, location)
+    add_slopes(p.group_slopes, p.group_numbers, U, group)
     d_a, d_group, d_location = np.zeros(len(a)), np.zeros(len(group)), np.zeros(len(location))
     v, d_cell = np.empty(len(p.cell_location)), np.zeros(len(p.cell_location))
     for q in range(len(a)):
@@ -84,6 +86,8 @@ def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
             d_location[p.cell_location[c]] += d_cell[c] * a[q]
     scatter(p.location_links, d_location, dU)
     scatter(p.group_links, d_group, dU)
+    scatter_slopes(p.location_slopes, p.location_numbers, d_location, dU)
+    scatter_slopes(p.group_slopes, p.group_numbers, d_group, dU)
     scatter(p.discrimination_links, d_a, dU)
     return total
 
@@ -104,3 +108,19 @@ def scatter(links, values, dU):
     for j in range(links.shape[0]):
         for i in range(links.shape[1]):
             dU[links[j, i]] += values[i]
+
+
+@jit
+def add_slopes(links, numbers, U, out):
+    """Add the slopes of each combination times their numbers."""
+    for j in range(links.shape[0]):
+        for i in range(links.shape[1]):
+            out[i] += numbers[j, i] * U[links[j, i]]
+
+
+@jit
+def scatter_slopes(links, numbers, values, dU):
+    """Add the derivative by each combination, times its numbers, to those by its slopes."""
+    for j in range(links.shape[0]):
+        for i in range(links.shape[1]):
+            dU[links[j, i]] += numbers[j, i] * values[i]

@@ -87,6 +87,10 @@ def unpack(user):
         block=table(user, 19, np.int64),
         block_start=table(user, 20, np.int64).ravel(),
         rating_cell=table(user, 21, np.uint32).ravel(),
+        location_slopes=table(user, 22, np.int64),
+        location_numbers=table(user, 23, np.float64),
+        group_slopes=table(user, 24, np.int64),
+        group_numbers=table(user, 25, np.float64),
     )
 
 

@@ -52,8 +52,10 @@ def _severity(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> Flo
     """Return the latent severity of each rating on a scale, (sample, rating)."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
-    for term in design.terms_of("location"):
-        severity += _take(flatten_draws(posterior[term.name], *term.dims), term.index[scale.rows])
+    for term in design.severity_terms:
+        rated = term.of(scale.rows)
+        effects = _take(flatten_draws(posterior[term.name], *term.dims), rated.index)
+        severity += effects if rated.covariate is None else effects * rated.covariate
     return severity
 
 
@@ -135,14 +137,14 @@ def replace_levels(
 
     x_new = m + sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),  m = sum_j w_j x_j
 
-    x_j are all location effects of level j, so that a new level keeps their correlation: over
-    models, dimensions and terms it has a multivariate t with the weighted covariance of the draw
-    and nu = 5. Weights (draw, level) add up to 1. All other variables stay as they are. Draws are
-    those of one chain.
+    x_j are all location effects and slopes of level j, so that a new level keeps their correlation:
+    over models, dimensions and terms it has a multivariate t with the weighted covariance of the
+    draw and nu = 5. Weights (draw, level) add up to 1. All other variables stay as they are. Draws
+    are those of one chain.
 
     Source: posterior of a Dirichlet process (Ferguson 1973) with that t as its base.
     """
-    terms = [term for term in design.terms_of("location") if column in term.dims]
+    terms = [term for term in design.severity_terms if column in term.dims]
     arrays = [posterior[term.name].transpose("chain", "draw", column, ...) for term in terms]
     sizes = [int(np.prod(array.shape[3:])) for array in arrays]
     levels = arrays[0].shape[:3] if arrays else (1, 0, 0)

@@ -6,10 +6,16 @@ from itertools import groupby
 from typing import Any
 
 from sharpbayes.analysis.study import StudySummary
+from sharpbayes.bayes.design.design import ScaledCovariate
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.table import Table
 
 MOST_LABELS, MOST_SCORES = 6, 20
+COVARIATE_HEADER = ("column", "one for each", "numbers", "lowest", "highest", "centre", "sd")
+COVARIATE_NOTE = (
+    "A slope is per sd from the centre, over those that have a number. Is it one for each of what "
+    "you mean? A column counts for the coarsest that it is constant in."
+)
 
 
 def study_summary_tables(summary: StudySummary) -> list[Table]:
@@ -24,6 +30,9 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         Table("What the data hold", ("what", "count", "labels"), counts),
         Table("Scales, least harm first", ("scale", "scores"), scales),
     ]
+    if summary.covariates:
+        described = tuple(map(_describe_covariate, summary.covariates))
+        tables.append(Table("Numbers of slopes", COVARIATE_HEADER, described, COVARIATE_NOTE))
     if summary.lookalikes:
         title = "CHECK: labels that look alike count as different"
         tables.append(Table(title, ("column", "labels and their rows"), summary.lookalikes))
@@ -37,6 +46,13 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         columns = ("term", "problem", "consequence")
         tables.append(Table("What these ratings do not identify", columns, rows))
     return tables
+
+
+def _describe_covariate(covariate: ScaledCovariate) -> tuple[str, ...]:
+    """What was read of a numeric column, and its constants."""
+    name = f"log {covariate.column}" if covariate.transform == "log" else covariate.column
+    numbers = (covariate.lowest, covariate.highest, covariate.centre, covariate.scale)
+    return name, covariate.unit, str(covariate.n_units), *(f"{x:.6g}" for x in numbers)
 
 
 def _list_scores(labels: Sequence[str]) -> str:
@@ -58,4 +74,7 @@ def _column_tables(summary: StudySummary) -> Iterator[Table]:
 
 def study_summary_document(summary: StudySummary) -> dict[str, Any]:
     """Return what ``check`` understood, as plain values."""
-    return vars(summary) | {"issues": [asdict(issue) for issue in summary.issues]}
+    return vars(summary) | {
+        "issues": [asdict(issue) for issue in summary.issues],
+        "covariates": [asdict(covariate) for covariate in summary.covariates],
+    }

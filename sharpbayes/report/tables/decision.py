@@ -56,7 +56,8 @@ def _sources(view: View, prefix: str) -> list[Labels]:
             "by": "all",
         }
         for name, node in view.results.children.items()
-        if str(name).startswith(prefix) and not str(name).endswith(("_human", "_population"))
+        if str(name).startswith(prefix)
+        and not str(name).endswith(("_human", "_equal", "_population"))
     ]
 
 

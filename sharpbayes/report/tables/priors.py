@@ -19,7 +19,7 @@ def prior_lines(model: Model) -> list[str]:
 
 
 def _lines(model: Model) -> Iterator[str]:
-    """Thresholds, then location terms, then discrimination terms."""
+    """Thresholds, then location terms, slopes and discrimination terms."""
     thresholds = model.thresholds
     prior = thresholds.prior
     order = "ordered" if model.ordered_thresholds else "unordered"
@@ -35,6 +35,14 @@ def _lines(model: Model) -> Iterator[str]:
         )
         if term.correlated_over:
             yield f"correlation over {term.correlated_over}: lkj({term.correlation.eta:g})"
+    for column in model.numeric_columns:
+        first = next(slope for slope in model.slope if slope.column == column)
+        log = "log " * (first.transform == "log")
+        yield f"slope of {log}{column}, by sd of it: {effects(first.prior)}"
+    for slope in model.slope:
+        if slope.by:
+            by = " x ".join(slope.by)
+            yield f"slope of {slope.column} by {by}: common slope + {effects(slope.deviation)}"
     for factor in model.discrimination:
         yield f"log discrimination by {' x '.join(factor.by)}: {effects(factor.prior)}, sum 0"
 

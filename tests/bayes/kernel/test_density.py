@@ -12,6 +12,7 @@ from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.predict.categories import LAWS
 from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
+from tests.bayes.kernel.slopes import SLOPES
 from tests.bayes.kernel.test_kernel import graph_values, kept_at
 
 CASES = {
@@ -41,6 +42,7 @@ CASES = {
             discrimination=[{"by": ["judge"]}],
         ),
     ),
+    **SLOPES,
 }
 
 
@@ -60,7 +62,9 @@ def plain_density(design, values):
         else:
             total += stats.norm(0, sd).logpdf(effect).sum()
         if term.kind == "location":
-            eta += effect[term.index]
+            eta += np.append(effect, 0.0)[term.index]
+        if term.kind == "slope":
+            eta += term.covariate * np.append(effect, 0.0)[term.index]
     for position, scale in enumerate(design.scales):
         cuts = values[f"threshold_{scale.name}"]
         prior = stats.norm(design.thresholds.mean, design.thresholds.sd)

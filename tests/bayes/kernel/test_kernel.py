@@ -32,8 +32,10 @@ from tests.bayes.conftest import (
     model_of,
     panel_ratings,
     with_experts,
+    with_numbers,
     with_people,
 )
+from tests.bayes.kernel.slopes import SLOPES
 
 ROOT = Path(__file__).parents[3]
 GROUPS = (("item",), ("rater",), (("group:*",), 1.0))
@@ -92,6 +94,7 @@ CASES = {
             ]
         ),
     ),
+    **SLOPES,
 }
 
 
@@ -118,6 +121,14 @@ def assert_same(design, *, seed):
 @pytest.mark.parametrize("case", CASES)
 def test_value_and_gradient_are_those_of_the_graph(case, rng):
     assert_same(build_design(*CASES[case](rng)), seed=11)
+
+
+def test_a_model_of_many_parts_has_the_density_of_its_graph(rng):
+    """PyTensor adds at most 32 terms at once where nothing is compiled."""
+    columns = {f"n{number}": ("item", "rater") for number in range(11)}
+    ratings = with_numbers(crowd_ratings(rng, items=6, raters=4), rng, **columns)
+    slopes = [{"column": name, "by": ["rater"]} for name in columns]
+    assert_same(build_design(ratings, model_from([{"by": ["item"]}], slope=slopes)), seed=3)
 
 
 @pytest.mark.parametrize("name", shipped("models"))
@@ -183,11 +194,12 @@ def kept_at(flat, point):
 
 def graph_values(model, flat, point, names):
     """Variables of the graph at a point, without compiling."""
+    held = {section.name: section for section in flat.coordinates}
+    # PyMC renames a coordinate that equals its variable once variables are replaced.
+    inputs = [held[variable.name] for variable in model.value_vars]
     outputs = model.replace_rvs_by_values([model[name] for name in names])
     mode = Mode(linker="py", optimizer=None)
     function = pytensor.function(model.value_vars, outputs, mode=mode, on_unused_input="ignore")
-    held = {section.name: section for section in flat.coordinates}
-    inputs = [held[variable.name] for variable in model.value_vars]
     values = function(*[point[each.start : each.stop].reshape(each.shape) for each in inputs])
     return dict(zip(names, values, strict=True))
 
