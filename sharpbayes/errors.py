@@ -72,6 +72,12 @@ class StorageError(SharpbayesError):
     exit_status = 5
 
 
+class ClusterError(SharpbayesError):
+    """A cluster that does not answer, has lost all workers, or computes otherwise."""
+
+    exit_status = 5
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed name that is most like ``name``, or None if none is."""
     import difflib  # noqa: PLC0415 - start-up: needed only where something is wrong

@@ -166,14 +166,17 @@ def fit(
         except KeyboardInterrupt:
             context.execution.progress(Phase.DONE)
             measured.attrs["status"] = "interrupted"
-            sharpbayes.save_results(measured, target)
-            say(f"interrupted before any draws were kept; the measured half is in {target}")
+            written = console.interrupted_path(target)
+            sharpbayes.save_results(measured, written)
+            say(f"interrupted before any draws were kept; the measured half is in {written}")
+            console.tell_apart(written, target)
             raise
         progress = context.execution.progress
-        console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
+        written = console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
         if results.attrs["status"] == "interrupted":
             draws = "{chain} chains of {draw} draws".format_map(results["posterior"].sizes)
-            say(f"sampling was interrupted: {draws} are in {target}")
+            say(f"sampling was interrupted: {draws} are in {written}")
+            console.tell_apart(written, target)
             raise KeyboardInterrupt
     console.exit_if_not_converged(results)
 
@@ -220,7 +223,7 @@ def calibrate(
 
     files = console.load_files(study, set_, seed)
     target = console.results_path(study, out or Path(f"{study.stem}.calibration.nc"))
-    call = f" calibrate {simulations}"
+    call = f"calibrate {simulations}"
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, call=call
     ) as context:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,12 +16,20 @@ import typer
 
 import sharpbayes
 from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
-from sharpbayes.errors import SharpbayesError, SpecError, StorageError, format_count, format_list
+from sharpbayes.errors import (
+    ClusterError,
+    SharpbayesError,
+    SpecError,
+    StorageError,
+    format_count,
+    format_list,
+)
 from sharpbayes.execution.progress import Phase, ProgressCallback
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from sharpbayes.execution.tasks import MapFunction
     from sharpbayes.report.tables.table import Table
     from sharpbayes.spec.files import StudyFiles
     from sharpbayes.workflows.context import RunContext
@@ -77,9 +86,13 @@ def load_files(
     if set_ or seed is not None:
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError.at("--from", message)
+    from sharpbayes.execution.identity import computation, describe_differences  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import reload_study_files  # noqa: PLC0415 - start-up
 
-    return reload_study_files(sharpbayes.open_results(results))
+    opened = sharpbayes.open_results(results)
+    if named := describe_differences(opened.attrs, computation()):
+        say(f"{results}: was computed by another {named}: numbers may differ")
+    return reload_study_files(opened)
 
 
 def results_path(study: Path, out: Path | None) -> Path:
@@ -91,6 +104,29 @@ def results_path(study: Path, out: Path | None) -> Path:
     if target.is_dir() or not os.access(folder, os.W_OK):
         raise StorageError(f"{target}: cannot write results here")
     return target
+
+
+def interrupted_path(target: Path) -> Path:
+    """Return where an interrupted result goes: beside a file of this name that is whole."""
+    if not target.exists() or _is_interrupted(target):
+        return target
+    stem = target.name.removesuffix(target.suffix).removesuffix(".results")
+    named = f"{stem}.interrupted{target.name[len(stem) :]}"
+    return interrupted_path(target.with_name(named))
+
+
+def tell_apart(written: Path, target: Path) -> None:
+    """Say that an earlier file stays, where an interrupted result went to another one."""
+    if written != target:
+        say(f"{target} stays as it was: it holds earlier results")
+
+
+def _is_interrupted(path: Path) -> bool:
+    """Whether a file holds what an interrupted run left; what cannot be read may be anything."""
+    try:
+        return bool(sharpbayes.open_results(path, whole=False).attrs["status"] == "interrupted")
+    except StorageError:
+        return False
 
 
 @contextmanager
@@ -107,31 +143,44 @@ def run_context(
     """Store finished parts alongside the results, and compute on a cluster if one is named.
 
     ``call`` is what else the command was asked for, so that other calls have other parts. After
-    Ctrl-C a line says what is kept.
+    Ctrl-C, and where a cluster is lost, a line says what is kept.
     """
     from sharpbayes.execution.tasks import Execution  # noqa: PLC0415 - start-up
     from sharpbayes.execution.threads import thread_map, use_map  # noqa: PLC0415 - start-up
     from sharpbayes.storage.checkpoint import checkpoint  # noqa: PLC0415 - start-up
-    from sharpbayes.workflows.context import RunContext, digest_run  # noqa: PLC0415 - start-up
+    from sharpbayes.workflows.context import RunContext, identify_run  # noqa: PLC0415 - start-up
 
-    run = digest_run(files) + call
+    run = identify_run(files, call=call)
     with checkpoint(target, run=run, resume=resume) as store, ExitStack() as stack:
-        map_function = None
-        if address is not None:
-            from sharpbayes.execution.cluster import cluster  # noqa: PLC0415 - an optional extra
-
-            map_function = stack.enter_context(cluster(address)).map
         progress = stack.enter_context(show_progress(phases, quiet=quiet))
-        blocks = progress.count_blocks(map_function or thread_map)
-        stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
-        if resume and not store.resumed:
-            progress("nothing was kept of an earlier run: beginning")
         try:
+            map_function = stack.enter_context(_workers(address, progress))
+            blocks = progress.count_blocks(map_function or thread_map)
+            stack.enter_context(use_map(blocks, resamples=store.resample_map(blocks)))
+            store.progress = progress
+            if resume and not store.resumed:
+                progress(store.beginning)
             yield RunContext(files, Execution(map_function, store, progress))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ClusterError) as error:
             progress(Phase.DONE)
             say(describe_kept(store.folder))
+            if isinstance(error, ClusterError):
+                say(f"to go on, on this cluster, another or without --cluster: {resuming_call()}")
             raise
+
+
+@contextmanager
+def _workers(address: str | None, progress: ProgressCallback) -> "Iterator[MapFunction | None]":
+    """Yield a map function over the workers of a cluster; None where no cluster is named."""
+    if address is None:
+        yield None
+        return
+    from sharpbayes.execution.cluster import cluster  # noqa: PLC0415 - an optional extra
+
+    with cluster(address) as workers:
+        workers.progress = progress
+        workers.wait_for_workers()
+        yield workers.map
 
 
 def describe_kept(folder: Path) -> str:
@@ -143,6 +192,12 @@ def describe_kept(folder: Path) -> str:
     return f"{parts} kept in {folder}; the same command with --resume goes on from there"
 
 
+def resuming_call() -> str:
+    """Return the command line of this process as one that goes on with what is kept."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--resume"]
+    return shlex.join(["sharpbayes", *arguments, "--resume"])
+
+
 def save(
     results: "xr.DataTree",
     target: Path,
@@ -151,16 +206,18 @@ def save(
     quiet: bool,
     full: bool,
     as_json: bool,
-) -> None:
+) -> Path:
     """Write results, end the display of progress, and print one screen of them on stdout.
 
     ``quiet`` prints the answer alone and ``full`` every table. Beside one JSON document the answer
-    goes to stderr.
+    goes to stderr. The file is returned: that of an interrupted run replaces no whole one.
     """
     from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
     from sharpbayes.report.screen import answer_text, screen_text  # noqa: PLC0415 - start-up
 
     progress(Phase.WRITING)
+    if results.attrs["status"] == "interrupted":
+        target = interrupted_path(target)
     sharpbayes.save_results(results, target)
     progress(Phase.DONE)
     width = terminal_width()
@@ -175,6 +232,7 @@ def save(
         show_report(results)
     else:
         typer.echo(screen_text(results, path=target, width=width), nl=False)
+    return target
 
 
 def show_report(results: "xr.DataTree") -> None:

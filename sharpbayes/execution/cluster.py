@@ -1,30 +1,47 @@
-"""A map function over the workers of a Dask distributed cluster."""
+"""A map function over the workers of a Dask distributed cluster, which may lose any of them."""
 
 import contextlib
+import logging
 import operator
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
 from typing import Any
 
-from sharpbayes.errors import Diagnostic, SpecError, first_line
+from sharpbayes.errors import ClusterError, SpecError, first_line, format_count
+from sharpbayes.execution.identity import computation, describe_differences
+from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.execution.tasks import ignore_result
 
 ADDRESS = re.compile(r"local:([1-9][0-9]{0,3})|(?:tcp|tls|ucx)://\S+")
+# How long a scheduler, or the first of new workers, is waited for.
 WAIT_SECONDS = 30
+POLL_SECONDS, CHECK_SECONDS, RESULT_SECONDS = 0.02, 1.0, 60
+# So often in a row workers may be lost before any task ends: a task may be what kills them.
+MAX_LOSSES = 10
+# Dask starts a worker again that dies, but not one that dies while it starts.
+ENDED = ("closing", "closed", "failed")
 # Dask serves no dashboard, and its server takes any free port: a second run on the same machine
 # would otherwise warn that the usual port is taken.
 NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+# Their lines about lost workers say less than ours.
+LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "distributed.worker")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cluster:
     """A client of Dask distributed; its results do not depend on the number of workers.
 
-    If a worker dies, another one runs its tasks again.
+    If a worker dies, another one runs its tasks again. Where none is left, new ones are waited for,
+    for a time; ``progress`` hears of it.
     """
 
     client: Any
+    address: str
+    progress: ProgressCallback = silent
+    _checked: set[str] = field(default_factory=set, init=False)
 
     def map[A, B](
         self,
@@ -33,19 +50,117 @@ class Cluster:
         *,
         done: Callable[[A, B], None] = ignore_result,
     ) -> list[B]:
-        """Call a task with each argument; the task is sent to each worker once."""
-        from distributed import as_completed  # noqa: PLC0415 - an optional extra
+        """Call a task with each argument; the task is sent to each worker once.
 
-        sent = self.client.scatter([task], broadcast=True, hash=False)[0]
-        futures = {
-            self.client.submit(operator.call, sent, argument, pure=False, retries=2): argument
-            for argument in arguments
-        }
-        results = {}
-        for future, result in as_completed(list(futures), with_results=True):
-            results[future] = result
-            done(futures[future], result)
-        return [results[future] for future in futures]
+        ClusterError where the scheduler or all workers are lost and none come back, or workers
+        compute otherwise than this process.
+        """
+        results: dict[int, B] = {}
+        losses = 0
+        while missing := [number for number in range(len(arguments)) if number not in results]:
+            self.wait_for_workers()
+            before = len(results)
+            for number, result in self._compute(task, {n: arguments[n] for n in missing}):
+                results[number] = result
+                done(arguments[number], result)
+            losses = 0 if len(results) > before else losses + 1
+            if losses >= MAX_LOSSES:
+                times = f"workers were lost {losses} times and no task ended"
+                raise self._error(f"{times}; they may lack memory")
+            if left := len(arguments) - len(results):
+                self.progress(f"{self.address}: {format_count(left, 'task')} lost: sent again")
+        return [results[number] for number in range(len(arguments))]
+
+    def _compute[A, B](
+        self, task: Callable[[A], B], arguments: dict[int, A]
+    ) -> Iterator[tuple[int, B]]:
+        """Yield the number and the result of each task that ends; none of those that are lost."""
+        try:
+            sent = self.client.scatter([task], broadcast=True, hash=False)[0]
+            running = {
+                self.client.submit(operator.call, sent, argument, pure=False, retries=2): number
+                for number, argument in arguments.items()
+            }
+        except (OSError, TimeoutError):  # whoever was to hold the task is gone
+            return
+        checked = time.monotonic()
+        while running:
+            if time.monotonic() - checked > CHECK_SECONDS:
+                self.wait_for_workers()
+                checked = time.monotonic()
+            ended = [future for future in running if future.status != "pending"]
+            for future in ended:
+                number = running.pop(future)
+                yield from ((number, result) for result in _result(future))
+            if not ended:
+                time.sleep(POLL_SECONDS)
+
+    def wait_for_workers(self) -> None:
+        """Wait until there is a worker, for a time; all have to compute as this process does."""
+        end, is_told = time.monotonic() + WAIT_SECONDS, False
+        while not (workers := self._workers()):
+            if time.monotonic() > end:
+                lost = "scheduler does not answer" if workers is None else "no worker"
+                raise self._error(f"{lost} for {WAIT_SECONDS} s")
+            if not is_told:
+                is_told = True
+                who = "the scheduler" if workers is None else "a worker"
+                self.progress(f"{self.address}: waiting for {who}, {WAIT_SECONDS} s at most")
+            self._replace_ended()
+            time.sleep(CHECK_SECONDS / 4)
+        self._replace_ended()
+        if new := [worker for worker in workers if worker not in self._checked]:
+            self._check(new)
+
+    def _workers(self) -> list[str] | None:
+        """Return the addresses of the workers, None where the scheduler does not answer."""
+        if self.client.status != "running":
+            return None
+        try:
+            return list(self.client.nthreads())
+        except (OSError, TimeoutError, ValueError):
+            return None
+
+    def _replace_ended(self) -> None:
+        """Start processes on this machine in place of those that ended and did not come back."""
+        processes = self.client.cluster
+        if processes is None:
+            return
+        ended = [name for name, x in processes.workers.items() if x.status.name in ENDED]
+        for name in ended:
+            del processes.workers[name]
+        if len(processes.workers) < (wanted := len(processes.worker_spec)):
+            processes.scale(wanted)
+
+    def _check(self, workers: list[str]) -> None:
+        """Compare what workers compute with: a number must not depend on who computes it."""
+        here = computation()
+        answers = self.client.run(computation, workers=workers, on_error="return")
+        for worker, there in answers.items():
+            if isinstance(there, (OSError, TimeoutError)):  # it has died meanwhile
+                continue
+            if isinstance(there, Exception):
+                raise self._error(f"worker {worker} has no such sharpbayes: {first_line(there)}")
+            if named := describe_differences(there, here):
+                raise self._error(f"worker {worker} computes by another {named}")
+            self._checked.add(worker)
+
+    def _error(self, message: str) -> ClusterError:
+        """Return the error of this cluster."""
+        return ClusterError(f"--cluster: {self.address}: {message}")
+
+
+def _result(future: Any) -> Iterator[Any]:
+    """Yield the result of a task that has ended; nothing where its worker was lost."""
+    from distributed import KilledWorker  # noqa: PLC0415 - an optional extra
+
+    if future.status == "lost":
+        return
+    try:
+        yield future.result(timeout=RESULT_SECONDS)
+    except (KilledWorker, CancelledError, OSError, TimeoutError):
+        if future.status == "error" and not isinstance(future.exception(), KilledWorker):
+            raise  # the error of the task itself
 
 
 @contextlib.contextmanager
@@ -57,13 +172,14 @@ def cluster(address: str) -> Iterator[Cluster]:
     match = ADDRESS.fullmatch(address)
     if match is None:
         message = "must be local:N or the address of a scheduler, tcp://host:port"
-        raise _address_error(address, message)
+        raise SpecError.at("--cluster", message, key=address)
     try:
         from distributed import Client, LocalCluster  # noqa: PLC0415 - an optional extra
     except ImportError:
         message = "needs Dask distributed; install sharpbayes with the extra `cluster`"
-        raise _address_error(address, message) from None
+        raise SpecError.at("--cluster", message, key=address) from None
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet_dask())
         scheduler: Any = address
         if match.group(1):
             scheduler = stack.enter_context(
@@ -72,10 +188,20 @@ def cluster(address: str) -> Iterator[Cluster]:
         try:
             client = stack.enter_context(Client(scheduler, timeout=WAIT_SECONDS))
         except (OSError, TimeoutError, ValueError) as error:
-            raise _address_error(address, f"no scheduler answers: {first_line(error)}") from None
-        yield Cluster(client)
+            message = f"--cluster: {address}: no scheduler answers: {first_line(error)}"
+            raise ClusterError(message) from None
+        yield Cluster(client, address)
 
 
-def _address_error(address: str, message: str) -> SpecError:
-    """Return the error of a wrong address on the command line."""
-    return SpecError([Diagnostic("--cluster", 0, address, message)])
+@contextlib.contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Keep Dask's own lines about lost workers off the terminal inside a ``with``."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

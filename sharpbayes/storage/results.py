@@ -4,14 +4,13 @@ import contextlib
 import glob
 import json
 import os
-import platform
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharpbayes.errors import StorageError, first_line
+from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
@@ -25,10 +24,6 @@ TEMPORARY = ".~"
 REQUIRED_ATTRS = ("title", "status", "seed")
 # Deflate compresses by this factor at most.
 MAX_COMPRESSION = 1032
-LIBRARIES = (
-    *("sharpbayes", "numpy", "pandas", "xarray", "pydantic"),
-    *("pymc", "pytensor", "nutpie", "arviz"),
-)
 # Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
 # same text of a million ratings would be compressed.
 COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -37,7 +32,7 @@ CHARACTERS = {"dtype": "S1"}
 
 
 def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[str, Any]:
-    """Return the root attributes: what was read, by which versions, and how the run ended.
+    """Return the root attributes: what was read, what computed it, and how the run ended.
 
     Data are the digest and the counts of the data files, as plain numbers and strings.
     """
@@ -47,7 +42,6 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         if file is not None:
             texts |= {kind: file.text, f"{kind}_sha256": file.sha256}
             texts[f"{kind}_path"] = str(file.path.resolve())
-    versions = {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
     return {
         "schema": SCHEMA,
         "title": files.study.spec.title,
@@ -55,7 +49,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         "seed": files.study.spec.seed,
         "overrides": json.dumps(list(files.overrides)),
         "open_checks": json.dumps(files.study.open_checks),
-        "versions": json.dumps(versions),
+        **computation(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         **texts,
         **{f"data_{key}": value for key, value in data.items()},

@@ -1,6 +1,5 @@
 """What the steps of one run share: the study with its data, the design, and where tasks run."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,11 +88,14 @@ def join_groups(groups: Groups, attrs: Mapping[Any, Any]) -> "xr.DataTree":
     return tree
 
 
-def digest_run(files: StudyFiles) -> str:
-    """Return a text that identifies a run: files, overrides, data and versions."""
+def identify_run(files: StudyFiles, *, call: str = "") -> dict[str, Any]:
+    """Return what identifies a run: files, overrides, data, what computes it, and what was asked.
+
+    ``call`` is what a command was asked for besides the study.
+    """
     facts = provenance(files, data={"sha256": digest_data(files)}, status="")
-    del facts["created"]
-    return json.dumps(facts)
+    derived = ("created", "schema", "status", "title", "open_checks")
+    return {name: fact for name, fact in facts.items() if name not in derived} | {"call": call}
 
 
 def reload_files(results: "xr.DataTree") -> StudyFiles:

@@ -12,16 +12,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import sharpbayes
 from sharpbayes.cli.commands import app
+from sharpbayes.cli.console import interrupted_path, load_files
 from sharpbayes.cli.progress import STOPPING, PhaseLines
+from sharpbayes.execution import identity
 from sharpbayes.library import folder
 from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import summary
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.storage.results import open_results
+from sharpbayes.storage.results import SCHEMA, open_results, save_results
 
 FEW = ["--set", "bootstrap.replicates=50"]
 WHERE = """\
@@ -328,19 +331,72 @@ class CtrlC(PhaseLines):
         super().__call__(message)
 
 
-def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, monkeypatch):
+def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "sharpbayes.cli.console.show_progress", lambda *_, **__: nullcontext(CtrlC())
     )
+    earlier = run("measure", "quickstart", *FEW, "--seed", "3", "--out", "r.nc", "--quiet")
+    assert earlier.exit_code == 0
+    whole = (tmp_path / "r.nc").read_bytes()
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
-    said = "interrupted before any draws were kept; the measured half is in r.nc"
-    assert done.stderr.splitlines()[-3::2] == [said, "interrupted"]
-    assert done.stderr.splitlines()[-2].endswith(KEPT.format("r.nc"))
-    results = open_results("r.nc")
+    *_, written, stays, kept, last = done.stderr.splitlines()
+    said = "interrupted before any draws were kept; the measured half is in r.interrupted.nc"
+    assert [written, last] == [said, "interrupted"]
+    assert stays == "r.nc stays as it was: it holds earlier results"
+    assert kept.endswith(KEPT.format("r.nc"))
+    assert (tmp_path / "r.nc").read_bytes() == whole
+    results = open_results("r.interrupted.nc")
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
     assert "posterior" not in results
+
+
+def test_an_interrupted_result_replaces_no_whole_one(tmp_path):
+    def write(name, status):
+        tree = xr.DataTree()
+        tree.attrs = {"schema": SCHEMA, "title": "t", "status": status, "seed": 1}
+        save_results(tree, tmp_path / name)
+
+    target = tmp_path / "s.results.nc"
+    assert interrupted_path(target) == target
+    write("s.results.nc", "interrupted")
+    assert interrupted_path(target) == target
+    for status in ("measured", "fitted", "not converged"):
+        write("s.results.nc", status)
+        assert interrupted_path(target).name == "s.interrupted.results.nc"
+    write("s.interrupted.results.nc", "interrupted")
+    assert interrupted_path(target).name == "s.interrupted.results.nc"
+    write("s.interrupted.results.nc", "fitted")
+    assert interrupted_path(target).name == "s.interrupted.interrupted.results.nc"
+    (tmp_path / "x").write_text("of something else")
+    assert interrupted_path(tmp_path / "x").name == "x.interrupted"
+
+
+def test_a_run_of_what_was_computed_otherwise_says_so(run, monkeypatch, capsys):
+    assert run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet").exit_code == 0
+    load_files(None, None, None, results="r.nc")
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(identity, "ALGORITHM", 0)
+    load_files(None, None, None, results="r.nc")
+    said = "r.nc: was computed by another algorithm: numbers may differ\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_lost_cluster_says_what_is_kept_and_the_command_that_goes_on(run, monkeypatch):
+    monkeypatch.setattr("sharpbayes.execution.cluster.WAIT_SECONDS", 0.5)
+    call = ["measure", "quickstart", *FEW, "--out", "r r.nc", "--resume"]
+    call += ["--cluster", "tcp://127.0.0.1:9"]
+    monkeypatch.setattr(sys, "argv", ["sharpbayes", *call])
+    done = run(*call)
+    assert done.exit_code == 5
+    kept, command, lost = done.stderr.splitlines()
+    assert kept == "no part was finished; the same command begins anew"
+    assert command == (
+        "to go on, on this cluster, another or without --cluster: sharpbayes measure quickstart "
+        "--set bootstrap.replicates=50 --out 'r r.nc' --cluster tcp://127.0.0.1:9 --resume"
+    )
+    assert lost.startswith("--cluster: tcp://127.0.0.1:9: no scheduler answers: ")
 
 
 def test_report_writes_tables_and_figures(run, tmp_path):

@@ -1,7 +1,12 @@
 """Work on processes of Dask distributed: in order, told as it ends, and again if a worker dies."""
 
 import os
+import random
+import re
 import signal
+import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +14,10 @@ import xarray as xr
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.calibration import calibrate, sampling_fit
-from sharpbayes.execution.cluster import cluster
+from sharpbayes.errors import ClusterError
+from sharpbayes.execution import cluster as module
+from sharpbayes.execution.cluster import Cluster, cluster
+from sharpbayes.execution.identity import COMPUTATION, computation
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.execution.threads import use_map
 from sharpbayes.metrics.stats.resampling import bootstrap
@@ -19,7 +27,7 @@ from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.fit import fit
 from tests.bayes.conftest import crowd_ratings, model_of
 
-pytest.importorskip("distributed")
+LocalCluster = pytest.importorskip("distributed").LocalCluster
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +65,187 @@ def test_a_worker_that_dies_is_survived(workers, tmp_path):
 
     assert workers.map(task, range(6)) == [1, 2, 3, 4, 5, 6]
     assert marker.exists()
+
+
+class Client:
+    """A scheduler whose workers and answers a test sets."""
+
+    cluster = None
+
+    def __init__(self, *, status="running", workers=(), answers=None):
+        self.status, self.workers, self.answers = status, list(workers), answers or {}
+
+    def nthreads(self):
+        if self.status == "silent":
+            raise TimeoutError
+        return dict.fromkeys(self.workers.pop(0) if self.workers else (), 1)
+
+    def run(self, function, *, workers, on_error):
+        assert on_error == "return"
+        return {worker: self.answers.get(worker, function()) for worker in workers}
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Nothing is waited for longer than a moment."""
+    monkeypatch.setattr(module, "WAIT_SECONDS", 1)
+
+
+@pytest.mark.parametrize(
+    ("client", "lost", "awaited"),
+    [
+        (Client(), "no worker for 1 s", "a worker"),
+        (Client(status="silent"), "scheduler does not answer for 1 s", "the scheduler"),
+        (Client(status="connecting"), "scheduler does not answer for 1 s", "the scheduler"),
+    ],
+)
+def test_a_cluster_without_workers_is_waited_for_and_told(soon, client, lost, awaited):
+    told = []
+    with pytest.raises(ClusterError) as raised:
+        Cluster(client, "tcp://x", told.append).map(abs, [1])
+    assert str(raised.value) == f"--cluster: tcp://x: {lost}"
+    assert raised.value.exit_status == 5
+    assert told == [f"tcp://x: waiting for {awaited}, 1 s at most"]
+
+
+def test_workers_that_come_late_are_taken(soon):
+    told = []
+    Cluster(Client(workers=[(), (), ("w",)]), "tcp://x", told.append).wait_for_workers()
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (computation() | {"code_sha256": "x"}, "computes by another state of the code"),
+        (
+            computation() | {"versions": "x", "instruction_set": "x"},
+            "computes by another version of a library, instruction set",
+        ),
+        ({}, f"computes by another {', '.join(COMPUTATION.values())}"),
+        (ImportError("No module named x"), "has no such sharpbayes: No module named x"),
+    ],
+)
+def test_workers_that_compute_otherwise_are_refused(answer, said):
+    client = Client(workers=[("good", "other")], answers={"other": answer})
+    with pytest.raises(ClusterError) as raised:
+        Cluster(client, "tcp://x").wait_for_workers()
+    assert str(raised.value) == f"--cluster: tcp://x: worker other {said}"
+
+
+def test_a_worker_that_dies_as_it_is_asked_is_asked_again_later():
+    client = Client(workers=[("w",), ("w",)], answers={"w": OSError()})
+    joined = Cluster(client, "tcp://x")
+    joined.wait_for_workers()
+    client.answers["w"] = {}
+    with pytest.raises(ClusterError):
+        joined.wait_for_workers()
+
+
+def test_processes_tell_what_they_compute_with(workers, monkeypatch):
+    def computation_here():
+        return dict.fromkeys(COMPUTATION, str(os.getpid()))
+
+    monkeypatch.setattr(module, "computation", computation_here)
+    others = Cluster(workers.client, "local:2")
+    with pytest.raises(ClusterError, match="computes by another algorithm, state of the code"):
+        others.wait_for_workers()
+
+
+def test_a_process_that_ended_is_replaced():
+    scaled = []
+    status = {0: "running", 1: "closed", 2: "failed"}
+    processes = SimpleNamespace(
+        workers={n: SimpleNamespace(status=SimpleNamespace(name=x)) for n, x in status.items()},
+        worker_spec=dict.fromkeys(status),
+        scale=scaled.append,
+    )
+    client = Client(workers=[("w",)])
+    client.cluster = processes
+    Cluster(client, "local:3").wait_for_workers()
+    assert list(processes.workers) == [0]
+    assert scaled == [3]
+
+
+def test_a_scheduler_that_ends_in_the_middle_is_told(soon):
+    how = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "n_workers": 1}
+    with LocalCluster(**how, threads_per_worker=1, scheduler_kwargs=module.NO_PAGE) as other:
+
+        def task(number):
+            time.sleep(0.2)
+            return number
+
+        told, ending = [], threading.Timer(1.5, other.close)
+        ending.start()
+        with cluster(other.scheduler_address) as joined:
+            joined.progress = told.append
+            with pytest.raises(ClusterError, match="scheduler does not answer for 1 s"):
+                joined.map(task, range(100))
+        ending.join()
+        assert any("waiting for the scheduler" in text for text in told)
+
+
+def test_no_scheduler_at_all(soon):
+    said = re.escape("--cluster: tcp://127.0.0.1:9: no scheduler answers")
+    with pytest.raises(ClusterError, match=said), cluster("tcp://127.0.0.1:9"):
+        pass
+
+
+class Killer(threading.Thread):
+    """Kills processes of a cluster every few seconds, now one, now all."""
+
+    def __init__(self, workers, *, seconds):
+        super().__init__(daemon=True)
+        self.workers, self.seconds, self.kills = workers, seconds, 0
+        self.over = threading.Event()
+
+    def run(self):
+        rng = random.Random(1)
+        while not self.over.wait(self.seconds):
+            for process in list(self.workers.client.cluster.workers.values()):
+                if process.pid and rng.random() < 0.7:
+                    os.kill(process.pid, signal.SIGKILL)
+                    self.kills += 1
+
+
+@pytest.mark.slow
+def test_twenty_tasks_end_the_same_though_workers_are_killed_every_few_seconds():
+    ratings = crowd_ratings(np.random.default_rng(5), items=8, raters=6)
+    model = model_of(("item",), (["rater"], 1.0))
+    sampler = Sampler(chains=2, tune=100, draws=100)
+    sample = sampling_fit(ratings, model, sampler, execution=Execution(cores=1))
+
+    def fit(design, seed):
+        threading.Event().wait(1.0)
+        return sample(design, seed)
+
+    design, how = build_design(ratings, model), {"simulations": 20, "seed": 3, "fit": fit}
+    told = []
+    with cluster("local:2") as workers:
+        workers.progress = told.append
+        workers.wait_for_workers()
+        killer = Killer(workers, seconds=8)
+        killer.start()
+        there = calibrate(design, ratings, model, sampler, execution=Execution(workers.map), **how)
+        killer.over.set()
+        killer.join()
+    assert killer.kills >= 3
+    how["fit"] = sample
+    xr.testing.assert_identical(there, calibrate(design, ratings, model, sampler, **how))
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_every_worker_ends_the_run(monkeypatch):
+    monkeypatch.setattr(module, "MAX_LOSSES", 1)
+    here = os.getpid()
+
+    def task(number):
+        assert os.getpid() != here
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    said = "workers were lost 1 times and no task ended; they may lack memory"
+    with cluster("local:1") as workers, pytest.raises(ClusterError, match=said):
+        workers.map(task, [1])
 
 
 def test_resamples_are_the_same_bytes(workers):

@@ -1,10 +1,15 @@
 """Runs that were killed, cut short, moved to other processes: the same numbers in the end."""
 
+import contextlib
+import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -18,6 +23,7 @@ from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
+from sharpbayes.storage.checksums import append_checksum
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
 from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
@@ -105,6 +111,7 @@ def test_results_are_run_again_from_what_they_say(run, tmp_path, uninterrupted):
     done = run("fit", "--from", "r.nc", "--out", "again.nc", "--quiet")
     assert done.exit_code in {0, 4}, done.stderr
     assert_same("again.nc", uninterrupted[0])
+    assert not done.stderr
     again, first = open_results("again.nc").attrs, open_results("r.nc").attrs
     assert {k: v for k, v in again.items() if k != "created"} == {
         k: v for k, v in first.items() if k != "created"
@@ -128,7 +135,7 @@ def test_from_refuses_other_data_and_other_calls(run, tmp_path, monkeypatch):
 
 def test_two_runs_on_one_output(run, tmp_path):
     (tmp_path / "r.nc").write_bytes(b"old")
-    with checkpoint(tmp_path / "r.nc", run="x", resume=False) as store:
+    with checkpoint(tmp_path / "r.nc", run={"seed": 1}, resume=False) as store:
         store.put("chain-0", {"x": np.arange(3)})
         done = run("measure", "quickstart", *FEW[:2], "--out", "r.nc")
         assert done.exit_code == 5
@@ -150,7 +157,10 @@ def test_what_is_kept_of_another_run_is_refused(run, tmp_path):
     (tmp_path / "r.nc.checkpoint" / "run").write_text(json.dumps({"seed": 1}))
     done = run(*FIT, "--resume")
     assert done.exit_code == 5
-    assert "is of another study, data, seed or version" in done.stderr
+    assert done.stderr == (
+        "r.nc.checkpoint: is of a run with another --set, data file, model, number of simulations, "
+        "seed and 1 more; run without --resume\n"
+    )
 
 
 def test_a_full_disk_is_told_and_damages_nothing(tmp_path, monkeypatch):
@@ -178,6 +188,147 @@ def test_a_damaged_part_counts_as_not_there(tmp_path, keep):
     assert store.get("a") is None
     (tmp_path / "a.npz").write_bytes(whole)
     assert store.get("a")["x"].tolist() == list(range(500))
+
+
+def spoil_with_fifo(path, other):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def spoil_without_array(path, other):
+    with np.load(path) as arrays:
+        kept = dict(list(arrays.items())[1:])
+    np.savez(path, **kept)
+
+
+def spoil_with_other_part(path, other):
+    shutil.copy(other, path)
+
+
+def spoil_with_folder(path, other):
+    path.unlink()
+    path.mkdir()
+
+
+def spoil_with_device(path, other):
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def spoil_with_claim(path, other, *, claimed=1 << 43, held=b""):
+    """An array that says to be larger than any memory, under a checksum that is right."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|u1", "fortran_order": False, "shape": (claimed,)}
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + header.getvalue()[8:] + held)
+    append_checksum(path)
+
+
+def spoil_with_bomb(path, other):
+    """Zeros of 200 MB in a file of 200 kB, under a checksum that is right."""
+    spoil_with_claim(path, other, claimed=200 << 20, held=bytes(200 << 20))
+
+
+SPOILS = [
+    *(spoil_with_fifo, spoil_without_array, spoil_with_other_part, spoil_with_folder),
+    *(spoil_with_device, spoil_with_claim, spoil_with_bomb),
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_a_part_that_is_not_what_it_should_be_is_made_again(tmp_path, spoil):
+    told = []
+    store = Checkpoint(tmp_path, run="one", progress=told.append)
+    for name in "ab":
+        store.put(name, {"x": np.arange(500.0), "y": np.arange(3)})
+    spoil(tmp_path / "a.npz", tmp_path / "b.npz")
+    tracemalloc.start()
+    assert store.get("a") is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
+    assert told == [
+        f"{tmp_path / 'a.npz'}: damaged, or not this part of this run; it is made again"
+    ]
+    assert set(store.get("b")) == {"x", "y"}
+    assert store.get("c") is None
+    assert len(told) == 1
+
+
+def test_a_part_of_another_run_is_made_again(tmp_path):
+    Checkpoint(tmp_path, run="one").put("a", {"x": np.arange(3)})
+    assert Checkpoint(tmp_path, run="one").get("a") is not None
+    assert Checkpoint(tmp_path, run="other").get("a") is None
+
+
+RUN = {"seed": 1, "algorithm": "1", "code_sha256": "a", "versions": "{}", "instruction_set": "{}"}
+
+
+def begin(target, run):
+    """Keep a part of a run that is killed."""
+    with (
+        contextlib.suppress(ZeroDivisionError),
+        checkpoint(target, run=run, resume=False) as store,
+    ):
+        store.put("a", {"x": np.arange(3)})
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"algorithm": "2"}, "algorithm"),
+        ({"code_sha256": "b"}, "state of the code"),
+        ({"versions": "{1}", "instruction_set": "x"}, "version of a library, instruction set"),
+    ],
+)
+def test_what_was_computed_otherwise_is_made_again(tmp_path, changed, named):
+    begin(tmp_path / "r.nc", RUN)
+    with checkpoint(tmp_path / "r.nc", run=RUN | changed, resume=True) as store:
+        assert not store.resumed
+        kept = tmp_path / "r.nc.checkpoint"
+        assert store.beginning == f"{kept}: was computed by another {named}: beginning"
+        assert store.get("a") is None
+
+
+def test_a_run_that_is_resumed_has_the_parts_of_the_killed_one(tmp_path):
+    begin(tmp_path / "r.nc", RUN)
+    with checkpoint(tmp_path / "r.nc", run=RUN, resume=True) as store:
+        assert store.resumed
+        assert store.get("a")["x"].tolist() == [0, 1, 2]
+
+
+def test_another_seed_is_refused_and_loses_nothing(tmp_path):
+    begin(tmp_path / "r.nc", RUN)
+    said = "r.nc.checkpoint: is of a run with another seed; run without --resume"
+    with (
+        pytest.raises(StorageError, match=said),
+        checkpoint(tmp_path / "r.nc", run=RUN | {"seed": 2, "algorithm": "2"}, resume=True),
+    ):
+        pass
+    assert (tmp_path / "r.nc.checkpoint" / "a.npz").is_file()
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"[1]", b"{", b"[" * 100_000, b"1"])
+def test_a_run_that_cannot_be_read_begins_anew(tmp_path, text):
+    begin(tmp_path / "r.nc", RUN)
+    key = tmp_path / "r.nc.checkpoint" / "run"
+    key.write_bytes(text)
+    with checkpoint(tmp_path / "r.nc", run=RUN, resume=True) as store:
+        assert store.beginning == f"{key}: cannot be read: beginning"
+
+
+@pytest.mark.parametrize("name", ["run", "../r.nc.lock"])
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path, name):
+    begin(tmp_path / "r.nc", RUN)
+    path = tmp_path / "r.nc.checkpoint" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with checkpoint(tmp_path / "r.nc", run=RUN, resume=True) as store:
+        store.put("a", {"x": np.arange(3)})
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("address", ["local:0", "local:x", "file:///etc/passwd", "http://x", ""])

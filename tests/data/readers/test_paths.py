@@ -8,7 +8,7 @@ from sharpbayes.data.readers import parquet
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.context import digest_run
+from sharpbayes.workflows.context import identify_run
 from tests.data.readers.test_parquet_batches import assert_same, spec, table
 
 
@@ -74,6 +74,6 @@ scale = { kind = "ordinal", min = 0, max = 4 }
 labels = { from = "crowd", cut = 2 }
 """
     (tmp_path / "s.toml").write_text(text)
-    before = digest_run(load_study(tmp_path / "s.toml"))
+    before = identify_run(load_study(tmp_path / "s.toml"))
     (tmp_path / "parts" / "gender=W").rename(tmp_path / "parts" / "gender=M")
-    assert digest_run(load_study(tmp_path / "s.toml")) != before
+    assert identify_run(load_study(tmp_path / "s.toml")) != before
