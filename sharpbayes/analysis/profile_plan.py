@@ -10,6 +10,7 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data import panel as panel_data
 from sharpbayes.errors import DataError, Diagnostic, format_list
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
+from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
@@ -198,7 +199,12 @@ def _category_shares(study: PanelStudy) -> xr.DataArray | None:
 
 
 def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
-    """Return normalised indicators in [0, 1], larger meaning more harm."""
+    """Return normalised indicators in [0, 1], larger meaning more harm, the mean of all trials."""
+    return mean_trials(normalise_trials(spec, scores))
+
+
+def normalise_trials(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
+    """Return normalised indicators in [0, 1] of every trial, larger meaning more harm."""
     normalised = normalise(scores["score"], panel_data.tabulate_normalised(spec, scores))
     where = panel_data.find_reversed(spec, scores)
     # Most indicators are reversed nowhere; they are left as they are.

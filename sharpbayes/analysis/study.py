@@ -10,6 +10,7 @@ from sharpbayes.bayes.design.identifiability import Issue
 from sharpbayes.data.crowd import CrowdData, melt_crowd, read_crowd
 from sharpbayes.data.panel import melt_panel, read_panel
 from sharpbayes.data.ratings import PanelRatings, Ratings
+from sharpbayes.data.trials import Repeats, count_repeats
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.panel import Panel
@@ -37,6 +38,11 @@ class PanelStudy:
         """Numbers of ratings and of missing cells."""
         people = {"people_ratings": self.data.people_score.size} if self.data.people else {}
         return self.data.counts | people
+
+    @property
+    def repeats(self) -> tuple[Repeats, ...]:
+        """How many answers a model gave to each prompt, and how often a judge scored each."""
+        return tuple(count_repeats(self.data.score, list(self.data.labels)))
 
     @cached_property
     def scores(self) -> "xr.Dataset":
@@ -67,6 +73,11 @@ class CrowdStudy:
     def counts(self) -> dict[str, int]:
         """Numbers of ratings, of missing ones and of labels."""
         return self.data.counts
+
+    @property
+    def repeats(self) -> tuple[Repeats, ...]:
+        """How often a rater scored each item, where some did more than once."""
+        return ()
 
     @cached_property
     def ratings(self) -> Ratings:
@@ -117,7 +128,8 @@ class StudySummary:
     does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
     would use. What follows is about its model, and 0 without one: free parameters, megabytes of
     their stored draws and of the replicated ratings with their log-likelihood, parameters that the
-    ratings do not identify, and numeric columns of slopes.
+    ratings do not identify, and numeric columns of slopes. ``repeats`` are how many answers and
+    trials each cell has.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -132,3 +144,4 @@ class StudySummary:
     replicate_megabytes: float
     issues: tuple[Issue, ...]
     covariates: tuple[ScaledCovariate, ...] = ()
+    repeats: tuple[Repeats, ...] = ()

@@ -1,6 +1,6 @@
 """Columns of text -> labels, scores and flags; a value without a meaning is named with its rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,14 +165,16 @@ class ColumnParser:
             self.add_problem(values.name, f"{count} with more than one value: {labels}")
         return take_chunked(np.array(texts, dtype=np.str_), highest)
 
-    def check_duplicates(self, keys: pd.DataFrame, *, what: str) -> None:
-        """Check that no two rows have the same keys."""
+    def check_duplicates(
+        self, keys: pd.DataFrame, *, what: str, suggest: Callable[[], str] = str
+    ) -> None:
+        """Check that no two rows have the same keys; ``suggest`` says what a study may write."""
         repeated = np.flatnonzero(keys.duplicated())
         if repeated.size:
             first = ", ".join(f"{name} {value!r}" for name, value in keys.iloc[repeated[0]].items())
             count = f"{format_count(repeated.size, 'row')} repeat {what}"
             message = f"{count}: {format_rows(keys.index[repeated])}; the first is {first}"
-            self.add_problem(", ".join(map(str, keys.columns)), message)
+            self.add_problem(", ".join(map(str, keys.columns)), message + suggest())
 
     def check_filled(self, table: pd.DataFrame, columns: Iterable[str]) -> None:
         """Check that no cell of some columns is empty."""

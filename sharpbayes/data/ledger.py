@@ -25,6 +25,8 @@ def list_columns(
     ``numeric`` are columns that its model reads as numbers.
     """
     roles = table.roles.model_dump(exclude_none=True)
+    if roles.get("trial") is True:  # rows are numbered, no column
+        del roles["trial"]
     uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
     uses |= {column: role for role, names in roles.items() for column in list_names(names)}
     uses |= {name: ", ".join(filter(None, [uses.get(name), "slope"])) for name in numeric}

@@ -1,4 +1,4 @@
-"""A table of judgements -> scores over (model, prompt, judge, [sample,] indicator)."""
+"""A table of judgements -> scores over (model, prompt, judge, [sample,] [trial,] indicator)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +29,7 @@ from sharpbayes.data.ratings import (
     read_prompt_columns,
 )
 from sharpbayes.data.readers.formats import read_table
+from sharpbayes.data.trials import number_trials, suggest_trials
 from sharpbayes.errors import DataError, format_count
 from sharpbayes.spec.panel import Indicator, Panel
 from sharpbayes.spec.scales import normalised_scores
@@ -36,7 +37,7 @@ from sharpbayes.spec.scales import normalised_scores
 if TYPE_CHECKING:
     import xarray as xr
 
-KEYS = ("model", "prompt", "judge", "sample")
+KEYS = ("model", "prompt", "judge", "sample", "trial")
 # What may have a number, the coarsest first; rows of the table are last.
 UNITS = (
     *(("prompt",), ("model",), ("judge",)),
@@ -52,6 +53,8 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     """
     parser = ColumnParser(base / panel.data, panel.dialect)
     named = panel.roles.model_dump(exclude_none=True)
+    if panel.roles.trial is True:  # no column numbers the trials
+        del named["trial"]
     keys = {role: named[role] for role in KEYS if role in named}
     roles = [(role, named[role]) for role in (*KEYS, "score", "indicator") if role in named]
     if panel.layout == "wide":
@@ -63,9 +66,8 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     reader_counts = {str(name): count for name, count in table.attrs.items()}
     table = _keep_judges(table, panel, parser)
     parser.check_filled(table, keys.values())
-    cell = [named[role] for role in (*KEYS, "indicator") if role in named]
-    parser.check_duplicates(table[cell], what="a cell")
-    factors = {role: make_factor(table[column]) for role, column in keys.items()}
+    _check_cells(table, panel, keys, parser)
+    factors = _make_factors(table, panel, keys)
     score, counts = _parse_cells(table, panel, factors, parser)
     parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
@@ -98,6 +100,37 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
 
 
+def _check_cells(
+    table: pd.DataFrame, panel: Panel, keys: Mapping[str, str], parser: ColumnParser
+) -> None:
+    """Check that no row repeats a cell, unless all repeats are trials."""
+    roles = panel.roles
+    if roles.trial is True:
+        return
+    cell = [*keys.values(), *([roles.indicator] if roles.indicator else [])]
+    written = roles.model_dump(exclude_none=True).items() - panel.LOGS.get(panel.layout, {}).items()
+    used = [name for name in (roles.score, roles.category, roles.text) if name is not None]
+    used += [indicator.column or name for name, indicator in panel.full_indicators.items()]
+
+    def suggest() -> str:
+        order = {role: name for role, name in roles.model_dump().items() if (role, name) in written}
+        return "" if roles.trial else suggest_trials(table, cell, order, used)
+
+    parser.check_duplicates(table[cell], what="a cell", suggest=suggest)
+
+
+def _make_factors(table: pd.DataFrame, panel: Panel, keys: Mapping[str, str]) -> dict[str, Factor]:
+    """Return the labels of every axis of the scores but that of the indicators."""
+    factors = {role: make_factor(table[name]) for role, name in keys.items() if role != "trial"}
+    if panel.roles.trial is not None:
+        cell = [name for role, name in keys.items() if role != "trial"]
+        column = keys.get("trial")
+        if column is None and panel.roles.indicator is not None:
+            cell.append(panel.roles.indicator)
+        factors["trial"] = number_trials(table, cell, column)
+    return factors
+
+
 def _keep_judges(table: pd.DataFrame, panel: Panel, parser: ColumnParser) -> pd.DataFrame:
     """Keep the judges that the study names anywhere, if it names those that are pooled."""
     named = {name for ensemble in panel.ensembles.values() for name in ensemble.judges}
@@ -126,7 +159,8 @@ def _parse_cells(
     shape = tuple(len(factor.labels) for factor in factors.values())
     cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
     score = np.full((len(panel.full_indicators), int(np.prod(shape))), MISSING, dtype=np.int16)
-    ratings = empty = 0
+    ratings = empty = present = 0
+    trials = len(factors["trial"].labels) if "trial" in factors else 1
     for position, declared in enumerate(panel.full_indicators.values()):
         rows = np.flatnonzero(indicator == position) if indicator is not None else slice(None)
         column = names[position] if panel.layout == "wide" else panel.roles.score
@@ -135,7 +169,8 @@ def _parse_cells(
         empty += int((values == MISSING).sum())
         ratings += int((values > MISSING).sum())
         score[position, cell[rows]] = values
-    counts = {"ratings": ratings, "missing": empty, "absent": score.size - ratings - empty}
+        present += len(values) if trials == 1 else np.unique(cell[rows] // trials).size
+    counts = {"ratings": ratings, "missing": empty, "absent": score.size // trials - present}
     return np.moveaxis(score.reshape(-1, *shape), 0, -1), counts
 
 

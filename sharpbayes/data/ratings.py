@@ -43,8 +43,9 @@ class Ratings:
     Attributes:
         score: Position of each rating on its scale, from 0; shape (rating,).
         factors: Labelled columns by role. A panel has ``model``, ``prompt``, ``judge``,
-            ``indicator``, ``dimension`` and ``scale``, with ``rater`` where people score too and
-            ``own_family`` where families are declared. A crowd has ``item``, ``rater``, ``scale``
+            ``indicator``, ``dimension`` and ``scale``, with ``sample`` and ``trial`` where answers
+            or judgements are repeated, ``rater`` where people score too and ``own_family`` where
+            families are declared. A crowd has ``item``, ``rater``, ``scale``
             and ``group:<column>``; columns of items are under their own name, labels from a column
             of items under ``item_label``.
         scales: Labels of the scores of each scale, by its name in ``factors["scale"]``.
@@ -89,7 +90,8 @@ class PanelRatings:
     Attributes:
         score: Position of each cell's score on its scale, from 0; -1 where it is missing. The axes
             follow ``labels``.
-        labels: Labels of ``model``, ``prompt``, ``judge``, ``sample`` (if any) and ``indicator``.
+        labels: Labels of ``model``, ``prompt``, ``judge``, ``sample`` and ``trial`` (if any) and
+            ``indicator``.
         prompt_columns: Columns of prompts: a value for every prompt.
         prompt_text: Text of every prompt, shortened; empty without a column of texts. It stays out
             of :meth:`to_dataset`, and so out of results.
@@ -121,7 +123,7 @@ class PanelRatings:
         return replace(self, score=score, labels=selected, numbers=numbers)
 
     def to_dataset(self) -> "xr.Dataset":
-        """Return ``score (model, prompt, judge, [sample,] indicator)`` with its labels.
+        """Return ``score (model, prompt, judge, [sample,] [trial,] indicator)`` with its labels.
 
         Columns of prompts are coordinates, counts attributes. Ratings by people are
         ``people_score``, ``people_model``, ``people_prompt``, ``people_indicator`` and

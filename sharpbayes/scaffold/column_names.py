@@ -16,7 +16,9 @@ ROLES = {
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
     "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
     "judgment grade",
-    "sample": "sample chunk generation repeat repetition run epoch turn trial replicate attempt",
+    "trial": "trial retrial rejudgement rejudgment rerating regrade replicate repeat repetition "
+    "attempt",
+    "sample": "sample chunk generation run epoch turn",
     "category": "category type kind topic violation subject",
     "time": "timestamp time datetime date at",
 }
@@ -34,6 +36,9 @@ MEASURES = {
     *("age", "date", "timestamp", "version", "row", "rank", "confidence", "probability", "size"),
     *("order", "position", "index", "number", "id"),
 }
+# With a word of who scores, one of these numbers repeated judgements.
+REPEATS = {*WORDS["trial"], *WORDS["sample"]}
+JUDGING = {*WORDS["judge"], "scoring", "judging", "judgement", "judgment", "grading", "rating"}
 # Times of answering are not times of day.
 DURATIONS = {"response", "reaction", "lead", "elapsed"}
 
@@ -91,6 +96,8 @@ def _rank(name: str, role: str) -> tuple[int, int, bool] | None:
     if words == ["sample", "id"]:  # Inspect's name of a prompt
         return (0, len(KNOWN), False) if role == "prompt" else None
     plain = strip_id(words)
+    if role in ("trial", "sample") and {*plain} & JUDGING and plain[-1] in REPEATS:
+        return (len(plain), 0, False) if role == "trial" else None  # "scorer epoch", "judge run"
     last, judges = next(reversed(plain), ""), [word for word in plain if word in WORDS["judge"]]
     if role in ("model", "judge") and judges and last in WORDS["model"]:  # "judge model"
         last = judges[0]

@@ -29,8 +29,12 @@ from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
 
 COMMENT_WIDTH = 98
-PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "sample", "category")
-CELL = ("model", "prompt", "judge", "sample", "indicator")
+PANEL_ROLES = ("model", "prompt", "judge", "indicator", "score", "trial", "sample", "category")
+CELL = ("model", "prompt", "judge", "sample", "trial", "indicator")
+TRIALS = (
+    "{subject} the same judge's scores of the same answer (trials); where the model "
+    "answered again, name the number of the answer as `sample` instead"
+)
 CROWD_ROLES = ("item", "rater", "score")
 # Models of a crowd by where its labels come from.
 FITS = {"experts": "crowd_and_experts", "item": "crowd_and_labels", "crowd": "crowd_severity"}
@@ -56,8 +60,9 @@ class Draft:
     """A study that is being drafted, with comments by dotted key.
 
     Each of the ``doubts``, what could not be inferred, is also a comment, and so is the ``ledger``
-    of all columns. The data are ``added`` where columns were missing. What is ``decided``, a part
-    of a study, is not inferred; a role is named by ``option``.
+    of all columns. The data are ``added`` where columns were missing; ``rows_are_trials`` where
+    repeats of a cell are trials that no column numbers. What is ``decided``, a part of a study, is
+    not inferred; a role is named by ``option``.
     """
 
     decided: Mapping[str, Any] = field(default_factory=dict)
@@ -68,6 +73,7 @@ class Draft:
     comments: dict[str, list[str]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     added: pd.DataFrame | None = None
+    rows_are_trials: bool = False
 
     def comment(self, key: str, text: str) -> None:
         """Add a comment to a key."""
@@ -167,7 +173,8 @@ def draft_panel(draft: Draft, main: LogTable, copy: str) -> Draft:
         raise DataError.at(main.name, f"no column of scores found: {known}")
     layout = main.layout or ("long" if "score" in roles else "wide")
     panel: dict[str, Any] = table.source | {"layout": layout}
-    panel |= {"roles": table.own_roles} if table.own_roles else {}
+    own_roles = table.own_roles | ({"trial": True} if draft.rows_are_trials else {})
+    panel |= {"roles": own_roles} if own_roles else {}
     panel |= {"judges": [*main.judges]} if main.judges else {}
     if shipped is None:
         panel |= describe_harm(scales, reverse=main.layout in HIGH_IS_GOOD)
@@ -198,15 +205,23 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         unnamed = ["unnamed"] * len(data)
         add("judge", unnamed, "no column names the judge: all rows count as one judge's")
     cell = [roles[role] for role in CELL if role in roles]
-    if not main.layout and data.duplicated(cell).any():
+    if "trial" in roles and not main.layout:
+        draft.doubt("panel.roles", TRIALS.format(subject=f"{_quote(roles['trial'])} numbers"))
+    if not main.layout and not draft.rows_are_trials and data.duplicated(cell).any():
         cell = [column for column in cell if column != roles.get("sample")]
-        numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
         free = [name for name in main.data.columns if name not in roles.values()]
         apart = [name for name in free if not data.duplicated([*cell, name]).any()]
         few = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
-        once = f", once for each {format_list(few)}" if few else ""
-        doubt = f"some cells are rated more than once{once}; the repeats are numbered"
-        add("sample", numbers, doubt)
+        if few or "sample" in roles or "judge" not in main.roles:
+            numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
+            once = f", once for each {format_list(few)}" if few else ""
+            doubt = f"some cells are rated more than once{once}; the repeats are numbered"
+            add("sample", numbers, doubt)
+        else:
+            draft.rows_are_trials = True
+            draft.doubt(
+                "panel.roles", TRIALS.format(subject="rows that repeat a cell are taken as")
+            )
     return data, roles
 
 

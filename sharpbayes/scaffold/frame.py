@@ -42,10 +42,14 @@ def draft_frame(
     files = {DATA: format_frame(frame)}
     path = MemoryPath(STUDY, files=files)
     decided = {key: _to_plain(value, f"{key}.csv", files) for key, value in settings.items()}
+    rows_are_trials = section == "panel" and decided.get("trial") is True
+    if rows_are_trials:
+        del decided["trial"]
     roles = {name: decided.pop(name) for name in ROLES[section] & {*decided}}
     _refuse_forms(decided)
     of_study = {name: decided.pop(name) for name in sorted(OF_STUDY & {*decided})}
     draft = Draft(decided=of_study | {section: decided}, head=HEAD, option="")
+    draft.rows_are_trials = rows_are_trials
     data = read_table(path.parent, DATA, roles=roles.items())
     if section == "panel":
         draft_panel(draft, _find_panel(data, roles, decided), DATA)

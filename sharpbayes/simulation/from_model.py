@@ -70,7 +70,7 @@ def _write_panel(
 ) -> Tables:
     """Return the long table of a panel, and make the panel read it under its own names."""
     names = ["model", "prompt", "judge", "indicator", "score"]
-    names += [name for name in ("sample", "category") if name in panel["roles"]]
+    names += [name for name in ("sample", "trial", "category") if name in panel["roles"]]
     roles = {name: name for name in names}
     panel |= {"data": "ratings.csv", "layout": "long", "roles": roles}
     for key in ("prompts", "dialect"):

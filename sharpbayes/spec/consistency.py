@@ -15,7 +15,10 @@ from sharpbayes.spec.weights import Weights
 # An error: the path of a key, and what is wrong there.
 Located = tuple[KeyPath, str]
 
-PANEL_COLUMNS = ("model", "prompt", "judge", "indicator", "dimension", "own_family")
+PANEL_COLUMNS = (
+    *("model", "prompt", "judge", "indicator", "dimension", "own_family"),
+    *("sample", "trial"),
+)
 ANY_GROUP = "group:*"
 ITEM_LABEL = "item_label"
 # Columns that some studies have.

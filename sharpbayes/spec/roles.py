@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, GetJsonSchemaHandler, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Tag,
+    model_validator,
+)
 from pydantic_core import CoreSchema
 
 from sharpbayes.spec.base import Name, Names, Spec
@@ -13,6 +20,23 @@ from sharpbayes.spec.dialect import DataFile
 OneOrSeveral = Annotated[
     Annotated[Name, Tag("one")] | Annotated[Names, Tag("several")],
     Discriminator(lambda value: "several" if isinstance(value, list | tuple) else "one"),
+]
+
+
+def _refuse_false(value: bool) -> bool:  # noqa: FBT001 - a validator gets its value alone
+    """Refuse `false`: a role that is left out says the same."""
+    if not value:
+        raise ValueError(
+            "found false, must be a column or true; leave it out where nothing repeats"
+        )
+    return value
+
+
+Rows = Annotated[bool, AfterValidator(_refuse_false), Field(json_schema_extra={"const": True})]
+# A column, or `true` for rows without one; an error is about the form that was written.
+ColumnOrRows = Annotated[
+    Annotated[Name, Tag("column")] | Annotated[Rows, Tag("rows")],
+    Discriminator(lambda value: "rows" if isinstance(value, bool) else "column"),
 ]
 Logs = Mapping[str, Mapping[str, str]]
 
@@ -74,6 +98,9 @@ class PanelRoles(Spec):
     """Column with the name of the judge."""
     sample: Name | None = None
     """Column that numbers repeated answers of a model to one prompt. Default: one answer each."""
+    trial: ColumnOrRows | None = None
+    """Column that numbers repeated judgements: the same judge scores the same answer again. `true`:
+    no column does, and rows that repeat a cell are its trials. Default: one judgement each."""
     category: Name | None = None
     """Column with the category of the prompt, to report profiles by category and to weight them."""
     text: Name | None = None

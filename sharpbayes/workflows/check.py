@@ -49,4 +49,5 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         replicate_megabytes=replicates * REPLICATE_BYTES / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
+        repeats=context.study.repeats,
     )

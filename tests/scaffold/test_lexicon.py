@@ -58,6 +58,15 @@ def test_numbers_in_words_order_them():
         ("sampleid", "prompt"),
         ("prompt category", "category"),
         ("Harm ratings", "score"),
+        ("trial", "trial"),
+        ("attempt_no", "trial"),
+        ("Repetition", "trial"),
+        ("replicates", "trial"),
+        ("scorer_epoch", "trial"),
+        ("judge run", "trial"),
+        ("grading_attempt", "trial"),
+        ("epoch", "sample"),
+        ("run_id", "sample"),
         ("persona", None),
         ("prompt text", None),
         ("judge rationale", None),
@@ -65,7 +74,7 @@ def test_numbers_in_words_order_them():
     ],
 )
 def test_the_last_word_of_a_name_says_its_role(column, role):
-    wanted = ("model", "prompt", "judge", "indicator", "score", "sample", "category")
+    wanted = ("model", "prompt", "judge", "indicator", "score", "trial", "sample", "category")
     assert infer_roles(pd.DataFrame(columns=[column]), wanted, {}) == (
         {role: column} if role else {}
     )

@@ -141,6 +141,26 @@ def test_what_is_missing_is_added_to_a_copy_and_said(tmp_path):
     assert check(load_study(tmp_path / "study.toml")).counts["sample"] == 2
 
 
+def test_repeats_that_nothing_tells_apart_are_trials(tmp_path):
+    table = panel().rename(columns={"severity": "score"})
+    text, unsure = started(tmp_path, pd.concat([table, table[:3]]))
+    assert unsure[0] == (
+        "rows that repeat a cell are taken as the same judge's scores of the same answer (trials); "
+        "where the model answered again, name the number of the answer as `sample` instead"
+    )
+    assert "trial = true}" in text
+    assert check(load_study(tmp_path / "study.toml")).repeats[0].most == 2
+
+
+def test_a_column_of_trials_is_recognised(tmp_path):
+    table = panel().rename(columns={"severity": "score"})
+    twice = pd.concat([table.assign(repeat=number) for number in (1, 2)])
+    text, unsure = started(tmp_path, twice)
+    assert unsure[0].startswith('"repeat" numbers the same judge\'s scores of the same answer')
+    assert 'trial = "repeat"}' in text
+    assert check(load_study(tmp_path / "study.toml")).counts["trial"] == 2
+
+
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 
 

@@ -1,4 +1,4 @@
-"""Judges pooled, between their mean and their maximum (SHARP, A.5)."""
+"""Trials of a judge averaged; judges pooled, between mean and maximum (SHARP, A.5)."""
 
 from typing import Literal
 
@@ -6,6 +6,25 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.kernels import pool_log_sum_exp
+
+
+def mean_trials(normalised: xr.DataArray) -> xr.DataArray:
+    """Return the mean of every indicator over the trials of a judge on one answer.
+
+    phi_bar = (1/T) sum_t phi_t, over the T trials that are present
+
+    Of values in [0, 1] over (..., [trial,] indicator) it is in [0, 1] over (..., indicator), as it
+    was where there is no ``trial``, and NaN where no trial is present.
+
+    Source: none; SHARP has one judgement of an answer by a judge. Averaged before the sub-index and
+    the log-sum-exp, which are convex, trials take noise out of harm; trials that were pooled like
+    judges would add to it.
+
+    >>> x = xr.DataArray([[[0.0], [1.0]], [[0.5], [np.nan]]], dims=("judge", "trial", "indicator"))
+    >>> mean_trials(x).values.ravel()
+    array([0.5, 0.5])
+    """
+    return normalised.mean("trial") if "trial" in normalised.dims else normalised
 
 
 def log_sum_exp(

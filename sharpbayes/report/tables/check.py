@@ -19,7 +19,7 @@ COVARIATE_NOTE = (
 
 
 def study_summary_tables(summary: StudySummary) -> list[Table]:
-    """Return columns, counts with labels, scales, the size of a fit, what is not identified."""
+    """Return columns, counts with labels, repeats, the size of a fit, what is not identified."""
     counts = tuple(
         (name, str(count), format_list(summary.labels.get(name, ()), most=MOST_LABELS))
         for name, count in summary.counts.items()
@@ -33,6 +33,8 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
     if summary.covariates:
         described = tuple(map(_describe_covariate, summary.covariates))
         tables.append(Table("Numbers of slopes", COVARIATE_HEADER, described, COVARIATE_NOTE))
+    if summary.repeats:
+        tables.append(_repeats_table(summary))
     if summary.lookalikes:
         title = "CHECK: labels that look alike count as different"
         tables.append(Table(title, ("column", "labels and their rows"), summary.lookalikes))
@@ -53,6 +55,21 @@ def _describe_covariate(covariate: ScaledCovariate) -> tuple[str, ...]:
     name = f"log {covariate.column}" if covariate.transform == "log" else covariate.column
     numbers = (covariate.lowest, covariate.highest, covariate.centre, covariate.scale)
     return name, covariate.unit, str(covariate.n_units), *(f"{x:.6g}" for x in numbers)
+
+
+def _repeats_table(summary: StudySummary) -> Table:
+    """How many answers and trials the cells have."""
+    rows = tuple(
+        (
+            f"{row.what} (`{row.role}`)",
+            str(row.fewest),
+            f"{row.mean:.3g}",
+            str(row.most),
+            str(row.cells),
+        )
+        for row in summary.repeats
+    )
+    return Table("How often cells are repeated", ("what", "fewest", "mean", "most", "cells"), rows)
 
 
 def _list_scores(labels: Sequence[str]) -> str:
@@ -77,4 +94,5 @@ def study_summary_document(summary: StudySummary) -> dict[str, Any]:
     return vars(summary) | {
         "issues": [asdict(issue) for issue in summary.issues],
         "covariates": [asdict(covariate) for covariate in summary.covariates],
+        "repeats": [row._asdict() for row in summary.repeats],
     }

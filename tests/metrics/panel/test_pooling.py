@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from sharpbayes.metrics.panel.pooling import log_sum_exp
+from sharpbayes.metrics.panel.pooling import log_sum_exp, mean_trials
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
@@ -96,3 +96,15 @@ def test_the_order_in_memory_changes_nothing(lying):
     xr.testing.assert_identical(log_sum_exp(same, temperature=0.2, missing="available"), whole)
     reference = 0.2 * (logsumexp(values / 0.2, axis=1) - np.log(4))
     np.testing.assert_allclose(whole, reference, atol=1e-12)
+
+
+def test_trials_are_averaged_over_those_that_are_present():
+    x = xr.DataArray(
+        [[[[0.0], [1.0], [0.5]], [[0.2], [np.nan], [np.nan]], [[np.nan]] * 3]],
+        dims=("model", "judge", "trial", "indicator"),
+    )
+    np.testing.assert_allclose(mean_trials(x)[0, :, 0], [0.5, 0.2, np.nan])
+    leading = xr.concat([x, 1 - x], "draw")
+    xr.testing.assert_allclose(mean_trials(leading).isel(draw=0), mean_trials(x))
+    without = x.isel(trial=0)
+    assert mean_trials(without) is without
