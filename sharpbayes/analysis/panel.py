@@ -10,6 +10,7 @@ from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
@@ -37,6 +38,7 @@ def measure_panel(study: PanelStudy) -> Groups:
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
     groups["evidence"] = panel_evidence(plan, groups["profile"])
     groups["worst_prompts"] = worst_prompts(plan)
+    groups |= variance_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
 
 

@@ -184,6 +184,15 @@ def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> lis
     return tables
 
 
+def tabulate_trials(plan: ProfilePlan) -> xr.DataArray:
+    """Return the observed sub-indices of the pooled judges, one for each trial."""
+    spec, weights = plan.study.panel, plan.weights
+    judges = plan.table["judge"].to_numpy()
+    normalised = normalise_trials(spec, plan.study.scores.sel(judge=judges))
+    definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+    return sub_indices(normalised, definitions, missing=missing)
+
+
 def _category_shares(study: PanelStudy) -> xr.DataArray | None:
     """Shares of categories in the target population, every category of the data among them."""
     shares = study.weights.spec.population.get("category")

@@ -18,6 +18,7 @@ from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 from sharpbayes.posterior.sample_size import crowd_sample_size, panel_sample_size
 from sharpbayes.posterior.slopes import equal_columns, equal_draws, equal_facts
 from sharpbayes.posterior.study_metrics import StudyMetrics
+from sharpbayes.posterior.variance_components import latent_variances
 from sharpbayes.spec.model import Model
 
 Facts = dict[str, Any]
@@ -39,6 +40,13 @@ def posterior_groups(
             groups["sample_size"] = xr.merge(parts, join="exact", combine_attrs="no_conflicts")
     else:
         groups = panel_groups(metrics, draws, {"": measured})[""]
+        if "variance_components" in measured:
+            level = study.spec.bootstrap.level
+            latent = latent_variances(draws.posterior, draws.design, study.ratings, level=level)
+            parts = [measured["variance_components"], latent]
+            groups["variance_components"] = xr.merge(
+                parts, join="outer", compat="no_conflicts", combine_attrs="no_conflicts"
+            ).sel(component=latent["component"])
         groups["predictive_checks"] = check_replicates(
             metrics, draws, study.ratings, groups["posterior_profile"]
         )

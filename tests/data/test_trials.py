@@ -2,11 +2,11 @@
 
 import numpy as np
 import pandas as pd
-from tests.data.tables import PANEL, WIDE, error_text, long_form, panel, write
 
 from sharpbayes.data.panel import melt_panel, read_panel
 from sharpbayes.data.trials import Repeats, count_repeats
 from sharpbayes.spec.load import load_study
+from tests.data.tables import PANEL, WIDE, error_text, long_form, panel, write
 
 ROLES = PANEL["roles"]
 # The judge j scores the answer of model x to prompt 1 three times, all others once.

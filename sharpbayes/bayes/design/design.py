@@ -216,6 +216,8 @@ class Design:
     n_ratings: int
     omitted_terms: tuple[str, ...]  # stems of terms with one level: cutpoints hold their effect
     covariates: tuple[ScaledCovariate, ...] = ()  # numeric columns of the slopes
+    # Stems of terms of repeats that the ratings do not separate from others, and why.
+    inseparable_terms: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_parameters(self) -> int:

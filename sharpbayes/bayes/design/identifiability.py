@@ -48,6 +48,7 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     """Return the parameters that ratings do not identify, in the order of the model's terms."""
     issues = [_omitted(name, ratings) for name in design.omitted_terms]
     issues += find_slope_issues(design)
+    issues += [Issue(*issue, "the term is omitted") for issue in design.inseparable_terms]
     for term in design.terms:
         issues += _few_ratings(term, design)
     for pair in combinations(design.terms_of("location"), 2):

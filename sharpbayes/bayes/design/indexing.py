@@ -1,7 +1,8 @@
 """Terms of a model x ratings of a study -> the labelled index arrays of a design."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,6 +28,8 @@ CENTRED_FROM_SHAPE = 400
 ANY_GROUP = "group:*"
 # A column that a study may be without; terms over it are then omitted.
 OPTIONAL = "own_family"
+# Columns that only repeated answers and judgements have; terms are then without them.
+REPEATS = ("sample", "trial")
 
 
 def build_design(
@@ -42,6 +45,7 @@ def build_design(
     ratings and 1 for one with few.
     """
     check_columns(ratings, model, path=path)
+    repeated = [term.by for term in model.location if {*REPEATS} & {*term.by}]
     model = _resolve_columns(ratings, model)
     scales = tuple(_split_by_scale(ratings))
     scale_of, _ = find_combinations([ratings.factors["scale"].codes])
@@ -49,7 +53,9 @@ def build_design(
     candidates = [_index_location(location, ratings, scale_of) for location in locations]
     # Where each scale has one effect only, its cutpoints already hold it.
     parents = {t.name: parent_of(scale_of, t.index, size=len(scales)) for t in candidates}
-    free = [term for term in candidates if parents[term.name] is None]
+    of_repeats = {f"location_{'_'.join(by)}" for by in map(partial(_present, ratings), repeated)}
+    inseparable = dict(_find_inseparable(candidates, of_repeats))
+    free = [t for t in candidates if parents[t.name] is None and t.stem not in inseparable]
     location_terms = _set_weights([_guess_weight(term, free) for term in free], non_centring)
     slopes, omitted_slopes, covariates = index_slopes(ratings, model.slope, non_centring)
     shape_terms = [*_index_gaps(ratings, model, scales), *_index_discriminations(ratings, model)]
@@ -77,6 +83,7 @@ def build_design(
             *omitted_slopes,
         ),
         covariates=covariates,
+        inseparable_terms=tuple(inseparable.items()),
     )
 
 
@@ -92,7 +99,7 @@ def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
             + did_you_mean(column, known),
         )
         for key, column in model.columns
-        if column not in {*known, "scale", ANY_GROUP, OPTIONAL}
+        if column not in {*known, "scale", ANY_GROUP, OPTIONAL, *REPEATS}
     ]
     diagnostics += [
         Diagnostic(path, 0, dotted(key), message)
@@ -107,9 +114,10 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
     groups = [column for column in ratings.factors if column.startswith("group:")]
 
     def resolve(by: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        if OPTIONAL not in by or OPTIONAL in ratings.factors:
+        present = _present(ratings, by)
+        if bool(present) == bool(by) and (OPTIONAL not in by or OPTIONAL in ratings.factors):
             for group in groups if ANY_GROUP in by else [""]:
-                yield tuple(group if column == ANY_GROUP else column for column in by)
+                yield tuple(group if column == ANY_GROUP else column for column in present)
 
     def copies[T: (Location, Discrimination, Slope)](terms: Iterable[T]) -> tuple[T, ...]:
         return tuple(
@@ -119,7 +127,7 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
     by = tuple(name for column in model.thresholds.by for (name,) in resolve([column]))
     return model.model_copy(
         update={
-            "location": copies(model.location),
+            "location": tuple(_keep_first(copies(model.location))),
             "discrimination": copies(model.discrimination),
             # A slope by a column that is missing is still the common slope.
             "slope": tuple(
@@ -130,6 +138,44 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
             "thresholds": model.thresholds.model_copy(update={"by": by}),
         }
     )
+
+
+def _keep_first(terms: Sequence[Location]) -> Iterator[Location]:
+    """Yield terms without those that are over the columns of an earlier one."""
+    seen: set[frozenset[str]] = set()
+    for term in terms:
+        if frozenset(term.by) not in seen:
+            yield term
+        seen.add(frozenset(term.by))
+
+
+def _present(ratings: Ratings, by: Sequence[str]) -> tuple[str, ...]:
+    """Return columns without those of repeats that a study does not have."""
+    return tuple(name for name in by if name not in REPEATS or name in ratings.factors)
+
+
+def _find_inseparable(
+    candidates: Sequence[Term], of_repeats: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield terms of repeated answers and judgements that the ratings cannot separate, and why.
+
+    They are those that group the ratings as an earlier term does, and those with a single rating
+    at each level, whose effects are rating noise.
+    """
+    for position, term in enumerate(candidates):
+        if term.name not in of_repeats:
+            continue
+        for other in candidates[:position]:
+            finer = parent_of(term.index, other.index, size=term.size)
+            if (
+                finer is not None
+                and parent_of(other.index, term.index, size=other.size) is not None
+            ):
+                yield term.stem, f"acts on the same ratings as {other.stem}, level by level"
+                break
+        else:
+            if np.bincount(term.index[term.index >= 0]).max(initial=0) <= 1:
+                yield term.stem, "each level has one rating, and its effect is noise of that rating"
 
 
 def _split_by_scale(ratings: Ratings) -> Iterator[ScaleRatings]:

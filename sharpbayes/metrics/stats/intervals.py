@@ -119,6 +119,31 @@ def studentized_interval(
     return bounds.assign_coords(bound=["lower", "upper"]).assign_attrs(x.attrs)
 
 
+def jackknife_interval(
+    observed: xr.DataArray, left_out: xr.DataArray, *, level: float, dim: str = "replicate"
+) -> xr.DataArray:
+    """Return the interval of a statistic by the spread of its values with a unit left out.
+
+    observed -+ t_{n-1} se,  se^2 = (n - 1) / n sum_i (left_out_i - mean)^2
+
+    The values are from :func:`sharpbayes.metrics.stats.resampling.jackknife`, over n along ``dim``.
+    The result has ``bound`` = lower, upper as last dimension; NaN where one of them is.
+
+    Source: Tukey 1958; Efron and Stein 1981.
+
+    >>> left_out = xr.DataArray([4.0, 3.5, 1.5], dims="replicate")  # means of two of 1, 2 and 6
+    >>> jackknife_interval(xr.DataArray(3.0), left_out, level=0.9).round(3).values
+    array([-1.459,  7.459])
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - quick to start without it
+
+    number = left_out.sizes[dim]
+    spread = ((left_out - left_out.mean(dim, skipna=False)) ** 2).sum(dim, skipna=False)
+    margin = stdtrit(number - 1, (1 + level) / 2) * ((number - 1) / number * spread) ** 0.5
+    bounds = xr.concat([observed - margin, observed + margin], "bound", coords="minimal")
+    return bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+
+
 def symmetric_interval(
     x: xr.DataArray,
     observed: xr.DataArray,

@@ -19,6 +19,7 @@ from sharpbayes.report.tables import (
     raters,
     slopes,
     validation,
+    variance,
     weighed,
     worst_prompts,
 )
@@ -60,6 +61,7 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.PROFILE, *evidence.PANEL_TABLES),
     *section(Chapter.WORST_PROMPTS, worst_prompts.WORST_PROMPTS),
     *section(Chapter.JUDGES, *panel.JUDGE_TABLES, needs=("judges",)),
+    *section(Chapter.JUDGES, *variance.TABLES),
     *section(Chapter.JUDGE_BIAS, *judge_bias.TABLES),
     *section(Chapter.DIMENSIONS, *panel.DIMENSION_TABLES, needs=("judges/dimension_dependence",)),
     *section(Chapter.VALIDATION, *validation.TABLES, needs=("validation",)),
