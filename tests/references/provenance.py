@@ -69,6 +69,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis", "sharpbayes/metrics", "sharpbayes/data"),
         f"{OWN}/coverage_crowd.py",
     ),
+    "variance_components.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/worlds/trials.py"),
+        f"{OWN}/variance_components.py",
+    ),
     "reliability.csv": (*POSTERIOR, "models", f"{OWN}/reliability.py"),
     "judges_and_people.csv": (*POSTERIOR, "models", f"{OWN}/judges_and_people.py"),
     "kills.csv": (

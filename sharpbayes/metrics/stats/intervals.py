@@ -133,7 +133,7 @@ def jackknife_interval(
 
     >>> left_out = xr.DataArray([4.0, 3.5, 1.5], dims="replicate")  # means of two of 1, 2 and 6
     >>> jackknife_interval(xr.DataArray(3.0), left_out, level=0.9).round(3).values
-    array([-1.459,  7.459])
+    array([-1.46,  7.46])
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - quick to start without it
 
