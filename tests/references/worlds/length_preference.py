@@ -27,3 +27,5 @@ def see(rng, panel, prompts):
 
 
 WORLD = PanelWorld(see, fit="judges_and_people", people=True)
+# The same without people: only the column of lengths can tell length from severity.
+JUDGED = PanelWorld(see)
