@@ -70,6 +70,8 @@ def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> f
     """
     parents = [parent.position for parent in design.parents(term) if parent.by_mean]
     groups = parents[0] if parents else term.mean_group
+    if term.kind == "slope":  # The common slope and the mean of its deviations.
+        groups = np.zeros_like(groups)
     values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
     flat = term.to_effects(values).reshape(-1, term.size)
     # Gap effects of a level without ratings on the scale are missing.

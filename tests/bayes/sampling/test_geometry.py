@@ -6,7 +6,7 @@ import xarray as xr
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling import geometry
-from tests.bayes.conftest import model_of, panel_ratings
+from tests.bayes.conftest import model_from, model_of, panel_ratings, with_numbers
 
 DRAWS = 4000
 TERMS = (("model", "dimension"), ("prompt", "dimension"), ("judge", "dimension"), ("indicator",))
@@ -65,3 +65,19 @@ def test_what_ratings_do_not_tell_holds_no_means(design, rng, monkeypatch):
     assert found["location_indicator"] == pytest.approx(1.4 * 2 / 3, rel=0.05)
     again = build_design(panel_ratings(rng), MODEL, non_centring=found)
     assert not any(term.mean_holder for term in again.terms)
+
+
+def test_what_the_common_slope_has_is_no_variance_of_its_deviations(rng):
+    """Ratings tell the slope of each judge, and so little of the common slope."""
+    ratings = with_numbers(panel_ratings(rng), rng, size=("model", "prompt"))
+    model = model_from([{"by": ["model"]}], slope=[{"column": "size", "by": ["judge"]}])
+    design = build_design(ratings, model)
+    shift = 5.0 * rng.normal(size=(1, DRAWS, 1))
+    effects = 0.1 * rng.normal(size=(1, DRAWS, 4)) + shift
+    held = {
+        "slope_size_by_judge": (("chain", "draw", "judge"), effects),
+        "sd_slope_size_by_judge": (("chain", "draw"), np.ones((1, DRAWS))),
+    }
+    [term] = [term for term in design.terms_of("slope") if term.dims]
+    share = geometry.prior_variance_share(xr.Dataset(held), design, term)
+    assert share == pytest.approx(0.01 * 3 / 4, rel=0.05)
