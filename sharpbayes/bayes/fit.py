@@ -66,7 +66,7 @@ def fit_ratings(
     groups["posterior"].attrs |= {
         "zero_sum": [term.name for term in tuned.terms if term.zero_sum],
         "non_centring": [f"{term.name}: {term.non_centring:.2f}" for term in tuned.terms],
-        "left_out": list(tuned.omitted_terms),
+        "left_out": [*tuned.omitted_terms, *(stem for stem, _ in tuned.unidentified)],
     }
     if sampler.predictive_draws:
         progress(Phase.REPLICATION)

@@ -19,7 +19,13 @@ from sharpbayes.data.columns import (
 )
 from sharpbayes.data.covariates import Covariate, spread_numbers
 from sharpbayes.data.numeric_columns import read_numbers
-from sharpbayes.data.people import add_people, check_families, code_own_family
+from sharpbayes.data.people import (
+    add_people,
+    check_families,
+    code_family,
+    code_machine,
+    code_own_family,
+)
 from sharpbayes.data.ratings import (
     Factor,
     PanelRatings,
@@ -281,6 +287,10 @@ def melt_panel(ratings: PanelRatings, panel: Panel) -> Ratings:
     code = np.array([labels.index(name) for name in names], dtype=np.int32)
     factors["dimension"] = Factor(tuple(labels), code[indicator.codes])
     factors["scale"] = scale
+    if ratings.people:
+        factors["machine"] = code_machine(factors["judge"])
+    if (family := code_family(factors["judge"], panel)) is not None:
+        factors["family"] = family
     if panel.families:
         factors["own_family"] = code_own_family(factors["model"], factors["judge"], panel)
     score = np.where(is_reversed, top - score, score).astype(np.int16)

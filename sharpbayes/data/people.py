@@ -97,6 +97,27 @@ def check_families(ratings: PanelRatings, panel: Panel, parser: ColumnParser) ->
     parser.raise_problems()
 
 
+def code_machine(judge: Factor) -> Factor:
+    """Return which ratings a model judge gave: 0 there, -1 for those of people."""
+    return Factor(("model judge",), np.where(judge.codes >= 0, 0, -1).astype(np.int32))
+
+
+def code_family(judge: Factor, panel: Panel) -> Factor | None:
+    """Return the family of the judge of each rating, -1 for none; None if no two judges share one.
+
+    What a judge errs in who is alone in a family is an error of that judge.
+    """
+    members = {name: np.isin(judge.labels, kin.judges) for name, kin in panel.families.items()}
+    shared = {name: is_member for name, is_member in members.items() if is_member.sum() > 1}
+    if not shared:
+        return None
+    # The last entry is for ratings without a judge, which have the code -1.
+    family = np.full(len(judge.labels) + 1, -1, dtype=np.int32)
+    for code, is_member in enumerate(shared.values()):
+        family[:-1][is_member] = code
+    return Factor(tuple(shared), family[judge.codes])
+
+
 def code_own_family(model: Factor, judge: Factor, panel: Panel) -> Factor:
     """Return where a judge scores a model of its own family: 0 there, -1 elsewhere."""
     # The last column is for ratings without a judge, which have the code -1.

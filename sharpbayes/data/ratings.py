@@ -44,8 +44,9 @@ class Ratings:
         score: Position of each rating on its scale, from 0; shape (rating,).
         factors: Labelled columns by role. A panel has ``model``, ``prompt``, ``judge``,
             ``indicator``, ``dimension`` and ``scale``, with ``sample`` and ``trial`` where answers
-            or judgements are repeated, ``rater`` where people score too and ``own_family`` where
-            families are declared. A crowd has ``item``, ``rater``, ``scale``
+            or judgements are repeated, ``rater`` and ``machine`` where people score too,
+            ``family`` where two judges share one and ``own_family`` where families are declared. A
+            crowd has ``item``, ``rater``, ``scale``
             and ``group:<column>``; columns of items are under their own name, labels from a column
             of items under ``item_label``.
         scales: Labels of the scores of each scale, by its name in ``factors["scale"]``.

@@ -113,7 +113,7 @@ def to_arrays(data: "xr.Dataset") -> Arrays:
         texts = values.dtype.kind in "OT"
         key = "|".join([kind, str(name), *map(str, array.dims)])
         # In C order, as a store returns it: sums over another order differ in the last digit.
-        arrays[key] = np.ascontiguousarray(values.astype(np.str_) if texts else values)
+        arrays[key] = np.asarray(values.astype(np.str_) if texts else values, order="C")
     return arrays
 
 

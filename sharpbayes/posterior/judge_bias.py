@@ -1,7 +1,7 @@
 """Bias of judges against people, and ratings by people in place of the judges."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import add
 from typing import Any
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
+from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 # Numbers of random streams: of the people who replace judges, and of their ratings.
 REPLACEMENT_STREAM, RATING_STREAM = 0x7C01, 0x3E95
 # Columns of terms that apply to judges alone.
-JUDGE_COLUMNS = {"judge", "own_family"}
+JUDGE_COLUMNS = {JUDGE, MACHINE, FAMILY, "own_family"}
 SAME_PEOPLE = "people who scored, at random in place of the judges"
 NEW_PEOPLE = "which people score (new effects from their population)"
 
@@ -33,8 +34,8 @@ def judge_bias(
 ) -> xr.Dataset:
     """Return how each judge scores against the people, over draws and as summaries.
 
-    With t_{j,d} the mean effect of judge j over its ratings in dimension d, less the mean effect of
-    the people who scored,
+    With t_{j,d} the mean effect of judge j over its ratings in dimension d, errors about single
+    answers apart, less the mean effect of the people who scored,
 
         severity_j = mean_d t_{j,d},  differential_severity_{j,d} = t_{j,d} - severity_j,
         discrimination_j = exp(mean over j's ratings of the judges' log factors),
@@ -53,11 +54,12 @@ def judge_bias(
     draws: dict[str, xr.DataArray] = {}
 
     def mean_effect(terms: Sequence[Term], over: Sequence[str]) -> xr.DataArray:
-        return functools.reduce(add, (_mean_of_term(posterior, t, ratings, over) for t in terms))
+        return functools.reduce(add, (mean_of_term(posterior, t, ratings, over) for t in terms))
 
     def judge_terms(kind: TermKind) -> list[Term]:
         terms = design.terms_of(kind)
-        return [t for t in terms if "judge" in t.dims and "own_family" not in t.dims]
+        mine = [t for t in terms if "judge" in t.dims and "own_family" not in t.dims]
+        return [t for t in mine if error_column(t.dims) is None]
 
     if has_people(ratings) and judge_terms("location"):
         location = mean_effect(judge_terms("location"), ["judge", "dimension"])
@@ -77,7 +79,7 @@ def judge_bias(
         draws["self_preference"] = preference.isel(own_family=0, drop=True)
     table = xr.Dataset(
         {name: x.transpose("chain", "draw", ...) for name, x in draws.items()}
-        | {key: x for name, x in draws.items() for key, x in _summaries(name, x, level).items()}
+        | {key: x for name, x in draws.items() for key, x in _summaries(name, x, level)}
     )
     if has_people(ratings):
         table["shared"] = ("judge", _count_shared(ratings))
@@ -175,7 +177,7 @@ def _replacements(draws: ReplicateDraws, *, people: int, judges: int) -> dict[st
     return {"rater": xr.DataArray(person, dims=("chain", "draw", "rater"))} | every_draw
 
 
-def _mean_of_term(
+def mean_of_term(
     posterior: xr.Dataset, term: Term, ratings: Ratings, over: Sequence[str]
 ) -> xr.DataArray:
     """Return the mean effect (log factor) of a term over the ratings of each crossing."""
@@ -194,17 +196,21 @@ def _mean_of_term(
     return xr.DataArray(means, coords | labels, ("chain", "draw", *over))
 
 
-def _summaries(name: str, draws: xr.DataArray, level: float) -> dict[str, xr.DataArray]:
-    """Return mean, interval and probability to be above the neutral value."""
+def summarise(name: str, draws: xr.DataArray, level: float) -> Iterator[tuple[str, xr.DataArray]]:
+    """Yield mean and interval of draws, by their names."""
     over, tail = ["chain", "draw"], (1 - level) / 2
     bounds = draws.quantile([tail, 1 - tail], over, skipna=False).rename(quantile="bound")
-    neutral = 1.0 if name == "discrimination" else 0.0
+    yield f"{name}_mean", draws.mean(over, skipna=False)
+    interval = bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+    yield f"{name}_interval", interval
+
+
+def _summaries(name: str, draws: xr.DataArray, level: float) -> Iterator[tuple[str, xr.DataArray]]:
+    """Yield mean, interval and probability to be above the neutral value."""
+    yield from summarise(name, draws, level)
+    over, neutral = ["chain", "draw"], 1.0 if name == "discrimination" else 0.0
     above = (draws > neutral).mean(over).where(draws.notnull().all(over))
-    return {
-        f"{name}_mean": draws.mean(over, skipna=False),
-        f"{name}_interval": bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound"),
-        f"{name}_probability": above,
-    }
+    yield f"{name}_probability", above
 
 
 def _count_shared(ratings: Ratings) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from sharpbayes.spec.weights import Weights
 Located = tuple[KeyPath, str]
 
 PANEL_COLUMNS = (
-    *("model", "prompt", "judge", "indicator", "dimension", "own_family"),
+    *("model", "prompt", "judge", "indicator", "dimension", "machine", "family", "own_family"),
     *("sample", "trial"),
 )
 ANY_GROUP = "group:*"
@@ -204,6 +204,10 @@ def _model_errors(study: Study, model: Model) -> Iterator[Located]:
     columns = _columns(study)
     if model.experts and not (study.crowd and isinstance(study.crowd.labels, ExpertLabels)):
         yield ("experts",), 'experts need labels = { from = "experts", ... } in a crowd study'
+    of_answers = [term for term in model.location if {"model", "prompt"} <= set(term.by)]
+    if study.sensitivity.shared_error and all(JUDGES & set(term.by) for term in of_answers):
+        message = "sensitivity.shared_error needs a term by model and prompt, without judge"
+        yield ("location",), message
     for path, column in model.columns:
         if column not in {*columns, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(columns)}"

@@ -181,7 +181,8 @@ class Model(Spec):
     """A model file: likelihood, link, thresholds, location and discrimination terms, priors.
 
     Terms are by columns of the ratings: `item`, `rater`, `model`, `prompt`, `judge`, `indicator`,
-    `dimension`, `scale`, `own_family` (a judge scores a model of its own family), `group:COLUMN` of
+    `dimension`, `scale`, `machine` (a model judge scores, no person), `family` (of a judge that is
+    not alone in it), `own_family` (a judge scores a model of its own family), `group:COLUMN` of
     raters, a column of items, or `item_label` (labels from a column of items). `group:*` stands for
     one term for each group column of the study.
     """

@@ -9,6 +9,7 @@ from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
 Draws = Annotated[int, Field(ge=50, le=10_000_000)]
+Correlation = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Bootstrap(base.Spec):
@@ -61,11 +62,14 @@ class Sensitivity(base.Spec):
     """A fit for each factor, with all priors wider by that factor. Default: none."""
     weights: base.AnyNames = ()
     """Weights files to apply to each of these fits, alongside the study's own. Default: none."""
+    shared_error: Annotated[tuple[Correlation, ...], Field(strict=False)] = ()
+    """Correlations of judges' errors about an answer: for each the answer without the error that
+    all judges share. Ratings by judges alone do not show it. Default: none."""
 
     @property
     def asked(self) -> bool:
         """Whether the study asks for any of them."""
-        return bool(self.leave_out or self.priors or self.weights)
+        return bool(self.leave_out or self.priors or self.weights or self.shared_error)
 
 
 Source = Literal["ratings", "prompts", "items", "judges", "raters"]
@@ -155,8 +159,14 @@ class Study(base.Spec):
     def _check_sensitivity(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
         if value.asked and info.data.get("sampler", Sampler()).predictive_draws == 0:
             raise ValueError("compares replicated ratings: sampler.predictive_draws must be > 0")
-        if _written_table(info) == "crowd" and (value.leave_out or value.weights):
-            raise ValueError("leave_out and weights need a panel; a crowd may have priors")
+        of_panels = value.leave_out or value.weights or value.shared_error
+        if _written_table(info) == "crowd" and of_panels:
+            message = "leave_out, weights and shared_error need a panel; a crowd may have priors"
+            raise ValueError(message)
+        panel = info.data.get("panel")
+        if value.shared_error and panel is not None and panel.people is not None:
+            message = "shared_error is what people's ratings show: a model with the column "
+            raise ValueError(f'{message}`machine` estimates it, such as fit = "judges_and_people"')
         return value
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
+from sharpbayes.posterior.judge_errors import judge_errors
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
@@ -79,6 +80,10 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
     if context.design.covariates:
         level = study.spec.bootstrap.level
         derived["slopes"] = slopes_table(groups["posterior"], context.design, level=level)
+    if isinstance(study, PanelStudy):
+        level = study.spec.bootstrap.level
+        table = judge_errors(groups["posterior"], context.design, study.ratings, level=level)
+        derived |= {"judge_errors": table} if table.data_vars else {}
     if "posterior_predictive" in groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)

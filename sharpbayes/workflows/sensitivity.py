@@ -1,7 +1,7 @@
-"""Sensitivity: refits without a judge and with other priors, each under several weights files."""
+"""Sensitivity: refits and assumed shared errors of judges, each under several weights files."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import replicate_draws
+from sharpbayes.posterior.judge_errors import assume_correlation
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.base import Spec
@@ -76,8 +77,10 @@ def sensitivity(context: RunContext, groups: Groups) -> xr.Dataset:
     parts = compute_parts(refit, arguments, context.execution)
     baseline = _summarise_fit(study, context.design, groups, weights)
     labels = [BASELINE, *(case.label for case in refits)]
+    assumed = list(_assume_shared_errors(study, context.design, groups, weights))
+    labels += [label for label, _ in assumed]
     table = xr.concat(
-        [baseline, *map(from_arrays, parts)],
+        [baseline, *map(from_arrays, parts), *(part for _, part in assumed)],
         xr.DataArray(labels, dims="refit", name="refit"),
         join="outer",
         combine_attrs="drop",
@@ -124,7 +127,24 @@ def _summarise_fit(
         table = _summarise_draws(metrics, level=study.spec.bootstrap.level)
     else:
         table = _summarise_panel(study, draws, weights)
-    diagnostics = groups["diagnostics"]
+    return _with_convergence(table, groups["diagnostics"])
+
+
+def _assume_shared_errors(
+    study: PanelStudy | CrowdStudy, design: Design, groups: Groups, weights: WeightsFiles
+) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the study's own fit under each assumed correlation of judges' errors, by its label."""
+    if isinstance(study, PanelStudy):
+        draws = replicate_draws(groups, design, seed=study.spec.seed)
+        for correlation in study.spec.sensitivity.shared_error:
+            without = assume_correlation(draws, study.ratings, correlation)
+            table = _summarise_panel(study, without, weights)
+            label = f"errors of judges correlate {correlation:g}"
+            yield label, _with_convergence(table, groups["diagnostics"])
+
+
+def _with_convergence(table: xr.Dataset, diagnostics: xr.Dataset) -> xr.Dataset:
+    """Return the numbers of a fit and whether it converged."""
     return table.assign(
         converged=int(diagnostics["converged"]),
         rhat=float(diagnostics["rhat"].max()),

@@ -101,7 +101,7 @@ def model_from(location, **more):
 
 
 def with_people(ratings, rng, *, people=2, share=0.4):
-    """Let people score some cells of a panel of judges, who have families."""
+    """Let people score some cells of a panel of judges, of whom the first two are one family."""
     judge, model = ratings.factors["judge"], ratings.factors["model"]
     first = np.flatnonzero((judge.codes == 0) & (rng.random(judge.codes.size) < share))
     rows, person = np.tile(first, people), np.repeat(np.arange(people), len(first))
@@ -112,6 +112,10 @@ def with_people(ratings, rng, *, people=2, share=0.4):
     }
     nobody, judges = np.full(len(rows), -1), np.full(judge.codes.size, -1)
     columns["judge"] = column(judge.labels, np.concatenate([judge.codes, nobody]))
+    machine, family = np.zeros(judge.codes.size), np.where(judge.codes < 2, 0, -1)
+    columns["machine"] = column(["model judge"], np.concatenate([machine, nobody]))
+    if len(judge.labels) > 1:
+        columns["family"] = column(["kin"], np.concatenate([family, nobody]))
     columns["own_family"] = column(["own family"], np.concatenate([own, nobody]))
     columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
     level = rng.permutation(ratings.score)[rows] % 2

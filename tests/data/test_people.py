@@ -89,6 +89,23 @@ def test_own_family_is_a_judge_on_a_model_of_its_family(tmp_path):
     assert "own_family" not in melt_panel(PanelRatings.from_dataset(levels), spec).factors
 
 
+def test_machines_and_families_of_two_judges_are_columns(tmp_path):
+    two = {"kin": {"models": ["y"], "judges": ["j", "k"]}}
+    spec, levels = read(tmp_path, families=two)
+    factors = melt_panel(PanelRatings.from_dataset(levels), spec).factors
+    judged = factors["judge"].codes >= 0
+    assert factors["machine"].labels == ("model judge",)
+    assert (factors["machine"].codes == np.where(judged, 0, -1)).all()
+    assert factors["family"].labels == ("kin",)
+    assert set(factors["family"].codes[judged]) == {0}
+    assert set(factors["family"].codes[~judged]) == {-1}
+
+
+def test_a_judge_alone_in_a_family_makes_no_column(tmp_path):
+    spec, levels = read(tmp_path, families=OWN)
+    assert "family" not in melt_panel(PanelRatings.from_dataset(levels), spec).factors
+
+
 FAULTS = {
     "model": (
         {"m": ["x", "z", "y", "y", "y"]},

@@ -15,6 +15,7 @@ from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.sensitivity import BASELINE, cases, sensitivity, widen_priors
 from tests.panels import files_of, frame
+from tests.peopled import simulated
 
 SMALL = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
 MODEL = """schema = "sharpbayes/model/2"
@@ -184,8 +185,10 @@ def test_every_prior_is_widened_and_correlations_are_not():
 @pytest.mark.parametrize(
     ("name", "asked", "told"),
     [
-        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "leave_out and weights need a"),
-        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "leave_out and weights need a"),
+        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "weights and shared_error need a"),
+        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "weights and shared_error need a"),
+        ("quickstart_crowd", "sensitivity.shared_error=[0.2]", "weights and shared_error need a"),
+        ("quickstart", "sensitivity.shared_error=[1.0]", "must be smaller than 1"),
         ("quickstart", "sensitivity.priors=[0.0]", "sensitivity.priors"),
         ("quickstart", 'sensitivity.leave_out=["prompt"]', "sensitivity.leave_out"),
         ("quickstart", 'sensitivity.weights=["equals"]', "did you mean 'equal'"),
@@ -207,3 +210,39 @@ def test_without_replicated_ratings_nothing_can_be_compared():
 def test_a_single_judge_is_not_left_out(study):
     files = study('panel.judges=["ann"]', ASKED)
     assert [case.label for case in cases(read_study(files))] == ["priors x 0.5"]
+
+
+def test_an_assumed_error_needs_answers_to_be_part_of(study):
+    with pytest.raises(SpecError) as caught:
+        study("sensitivity.shared_error=[0.2]")
+    assert str(caught.value).endswith(
+        "location: sensitivity.shared_error needs a term by model and prompt, without judge"
+    )
+
+
+def test_an_error_that_people_show_is_not_assumed(tmp_path):
+    simulated(tmp_path / "s", seed=3, models=3, prompts=8, people=4)
+    with pytest.raises(SpecError) as caught:
+        load_study(tmp_path / "s" / "study.toml", overrides=("sensitivity.shared_error=[0.2]",))
+    assert str(caught.value).endswith(
+        "sensitivity: shared_error is what people's ratings show: a model with the column "
+        '`machine` estimates it, such as fit = "judges_and_people"'
+    )
+
+
+@pytest.mark.slow
+def test_answers_without_an_assumed_error(tmp_path):
+    (tmp_path / "model.toml").write_text(MODEL + '[[location]]\nby = ["model", "prompt"]\n')
+    asked = (*SMALL, "sensitivity.shared_error=[0.0, 0.5]")
+    results = fit(files_of(tmp_path, frame(), panel='fit = "./model.toml"', overrides=asked))
+    refits = results["sensitivity"].to_dataset().isel(weights=0)
+    names = [f"errors of judges correlate {rho}" for rho in ("0", "0.5")]
+    assert refits["refit"].to_numpy().tolist() == [BASELINE, *names]
+    numbers = ["cvar", "mean", "prob_best", "expected_loss"]
+    xr.testing.assert_equal(
+        refits[numbers].sel(refit=names[0], drop=True),
+        refits[numbers].sel(refit=BASELINE, drop=True),
+    )
+    # The spread of prompts within a model is partly error.
+    spread = refits["volatility"].mean("model")
+    assert float(spread.sel(refit=names[1])) < float(spread.sel(refit=BASELINE))

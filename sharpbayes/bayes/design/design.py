@@ -218,6 +218,8 @@ class Design:
     covariates: tuple[ScaledCovariate, ...] = ()  # numeric columns of the slopes
     # Stems of terms of repeats that the ratings do not separate from others, and why.
     inseparable_terms: tuple[tuple[str, str], ...] = ()
+    # Stems of omitted terms of errors that the ratings do not identify, and why.
+    unidentified: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_parameters(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sharpbayes.bayes.design.crossing import parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
+from sharpbayes.bayes.design.judge_errors import MACHINE
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.errors import format_count, format_list
 
@@ -49,6 +50,8 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     issues = [_omitted(name, ratings) for name in design.omitted_terms]
     issues += find_slope_issues(design)
     issues += [Issue(*issue, "the term is omitted") for issue in design.inseparable_terms]
+    issues += [Issue(stem, problem, "the term is omitted") for stem, problem in design.unidentified]
+    issues += _unseen_errors(ratings)
     for term in design.terms:
         issues += _few_ratings(term, design)
     for pair in combinations(design.terms_of("location"), 2):
@@ -111,6 +114,17 @@ def _constant_levels(term: Term, design: Design) -> Iterator[Issue]:
         names = format_list([_label(term, level, design) for level in constant], most=3)
         problem = f"one number of {term.column} only in {names}"
         yield Issue(term.name, problem, "their slopes are drawn towards the common one")
+
+
+def _unseen_errors(ratings: Ratings) -> Iterator[Issue]:
+    """What judges err in together, where nobody else scored a cell."""
+    if "judge" in ratings.factors and MACHINE not in ratings.factors:
+        yield Issue(
+            "judges",
+            "no person scored a cell, and what all judges err in together looks like severity",
+            "intervals leave it out: give some cells to people, or try "
+            "`[sensitivity] shared_error = [0.2, 0.4]`",
+        )
 
 
 def _few_ratings(term: Term, design: Design) -> Iterator[Issue]:

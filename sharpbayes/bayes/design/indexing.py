@@ -15,6 +15,7 @@ from sharpbayes.bayes.design.design import (
     TermKind,
     dim_name,
 )
+from sharpbayes.bayes.design.judge_errors import FAMILY, MACHINE, find_unidentified
 from sharpbayes.bayes.design.slopes import find_slope_errors, index_slopes
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
@@ -26,8 +27,8 @@ CENTRED_FROM = 8
 # Ratings say less of a factor of discrimination, or of a gap, than of a location.
 CENTRED_FROM_SHAPE = 400
 ANY_GROUP = "group:*"
-# A column that a study may be without; terms over it are then omitted.
-OPTIONAL = "own_family"
+# Columns that a study may be without; terms over them are then omitted.
+OPTIONAL = {"own_family", MACHINE, FAMILY}
 # Columns that only repeated answers and judgements have; terms are then without them.
 REPEATS = ("sample", "trial")
 
@@ -46,14 +47,18 @@ def build_design(
     """
     check_columns(ratings, model, path=path)
     repeated = [term.by for term in model.location if {*REPEATS} & {*term.by}]
+    written = [term.by for term in model.location]
     model = _resolve_columns(ratings, model)
     scales = tuple(_split_by_scale(ratings))
     scale_of, _ = find_combinations([ratings.factors["scale"].codes])
     locations = _add_shifts(ratings, model, one_scale=len(scales) == 1)
     candidates = [_index_location(location, ratings, scale_of) for location in locations]
+    of_repeats = {f"location_{'_'.join(by)}" for by in map(partial(_present, ratings), repeated)}
+    others = [term for term in candidates if term.name not in of_repeats]
+    unidentified = dict(find_unidentified(others, written, ratings))
+    candidates = [term for term in candidates if term.stem not in unidentified]
     # Where each scale has one effect only, its cutpoints already hold it.
     parents = {t.name: parent_of(scale_of, t.index, size=len(scales)) for t in candidates}
-    of_repeats = {f"location_{'_'.join(by)}" for by in map(partial(_present, ratings), repeated)}
     inseparable = dict(_find_inseparable(candidates, of_repeats))
     free = [t for t in candidates if parents[t.name] is None and t.stem not in inseparable]
     location_terms = _set_weights([_guess_weight(term, free) for term in free], non_centring)
@@ -84,6 +89,7 @@ def build_design(
         ),
         covariates=covariates,
         inseparable_terms=tuple(inseparable.items()),
+        unidentified=tuple(unidentified.items()),
     )
 
 
@@ -99,7 +105,7 @@ def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
             + did_you_mean(column, known),
         )
         for key, column in model.columns
-        if column not in {*known, "scale", ANY_GROUP, OPTIONAL, *REPEATS}
+        if column not in {*known, "scale", ANY_GROUP, *OPTIONAL, *REPEATS}
     ]
     diagnostics += [
         Diagnostic(path, 0, dotted(key), message)
@@ -115,7 +121,7 @@ def _resolve_columns(ratings: Ratings, model: Model) -> Model:
 
     def resolve(by: Sequence[str]) -> Iterator[tuple[str, ...]]:
         present = _present(ratings, by)
-        if bool(present) == bool(by) and (OPTIONAL not in by or OPTIONAL in ratings.factors):
+        if bool(present) == bool(by) and (OPTIONAL & set(by)) <= set(ratings.factors):
             for group in groups if ANY_GROUP in by else [""]:
                 yield tuple(group if column == ANY_GROUP else column for column in present)
 

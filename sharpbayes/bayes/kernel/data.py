@@ -37,8 +37,8 @@ SD_PRIORS: dict[type, tuple[int, Callable[[Any], tuple[float, float]]]] = {
 }
 # Forms of the probability of a block: between two cutpoints under a link, or by all of its scale.
 LOGIT, PROBIT, ADJACENT = range(3)
-# A further term joins the locations where groups would otherwise be this many a rating.
-MAX_GROUPS_PER_RATING = 0.2
+# A further term joins the locations where groups, or blocks, would otherwise be this many a rating.
+MAX_GROUPS_PER_RATING, MAX_BLOCKS_PER_RATING = 0.2, 0.5
 
 
 class Sizes(NamedTuple):
@@ -316,10 +316,7 @@ def _bounds(design: Design) -> tuple[Index, Index, Index]:
     A rating is one comparison. If the likelihood is stepwise, a rating of category k has passed the
     first k cutpoints and not the next: as many yes-no ratings, each with one cutpoint.
     """
-    category, size = np.zeros((2, design.n_ratings), dtype=np.int64)
-    for scale in design.scales:
-        category[scale.rows] = scale.category
-        size[scale.rows] = scale.n_cutpoints
+    category, size = _categories(design)
     rating = np.arange(design.n_ratings)
     if not design.traits.stepwise:
         return rating, category - 1, np.where(category < size, category, -1)
@@ -330,11 +327,20 @@ def _bounds(design: Design) -> tuple[Index, Index, Index]:
     return rating, np.where(passed, position, -1), np.where(passed, -1, position)
 
 
+def _categories(design: Design) -> tuple[Index, Index]:
+    """Category of each rating, and the number of cutpoints of its scale."""
+    category, size = np.zeros((2, design.n_ratings), dtype=np.int64)
+    for scale in design.scales:
+        category[scale.rows], size[scale.rows] = scale.category, scale.n_cutpoints
+    return category, size
+
+
 def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> dict[str, Any]:
     """Sort ratings into blocks of one group, set, discrimination and category; count inner ones."""
-    inner, outer = _split_locations(design)
     discriminations = design.terms_of("discrimination")
     discrimination, discrimination_links = _combine(design, discriminations, rows)
+    category, _ = _categories(design)
+    inner, outer = _split_locations(design, [set_of_rating, discrimination, category])
     location, *location_tables = _combine_severities(design, inner, rows)
     group, *group_tables = _combine_severities(design, outer, rows)
     cell, cells = find_combinations([discrimination, location])
@@ -365,11 +371,11 @@ def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> d
     }
 
 
-def _split_locations(design: Design) -> tuple[list[Term], list[Term]]:
+def _split_locations(design: Design, shared: Sequence[Index]) -> tuple[list[Term], list[Term]]:
     """Terms of the locations (tabulated) and of the groups (constant within a block).
 
-    The largest term makes the locations. Terms that are nested in it join them, and so does a
-    term that would leave blocks with few ratings.
+    The largest term makes the locations. Terms that are nested in it join them, and so does one
+    that would leave blocks with few ratings, which also have the ``shared`` codes in common.
     """
     terms = [term for term in design.severity_terms if term.child_term is None]
     terms.sort(key=lambda term: (term.kind == "slope", -term.size))
@@ -381,9 +387,11 @@ def _split_locations(design: Design) -> tuple[list[Term], list[Term]]:
         location = find_combinations(_codes(terms[0]))[0] if slope else terms[0].index
     for term in terms[1:]:
         joint, combinations = find_combinations([location, *_codes(term)])
-        groups = find_combinations([code for other in (*outer, term) for code in _codes(other)])[1]
+        group, groups = find_combinations([x for other in (*outer, term) for x in _codes(other)])
+        blocks = find_combinations([group, *shared])[1]
         nested = len(combinations) == int(location.max()) + 1
-        if nested or len(groups) > MAX_GROUPS_PER_RATING * design.n_ratings:
+        many = len(groups) > MAX_GROUPS_PER_RATING * design.n_ratings
+        if nested or many or len(blocks) > MAX_BLOCKS_PER_RATING * design.n_ratings:
             inner.append(term)
             location = joint
         else:

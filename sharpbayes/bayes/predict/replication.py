@@ -177,16 +177,19 @@ def draw_new_levels(
     new_effects = {}
     for term in design.terms:
         if column in term.dims:
-            values = term.to_results(_draw_effects(posterior, term, column, rng))
+            if term.correlation is not None and term.dims[-1] == column:
+                message = (
+                    f"{term.stem} gives each {column} an sd of its own: none to draw a new one from"
+                )
+                raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
+            values = term.to_results(draw_effects(posterior, term, rng))
             effects = posterior[term.name].transpose("chain", "draw", *term.dims)
             new_effects[term.name] = effects.copy(data=values)
     return posterior.assign(new_effects)
 
 
-def _draw_effects(
-    posterior: xr.Dataset, term: Term, column: str, rng: np.random.Generator
-) -> Floats:
-    """Draw effects of a term; shape (chain, draw, *term.shape)."""
+def draw_effects(posterior: xr.Dataset, term: Term, rng: np.random.Generator) -> Floats:
+    """Draw effects of a term from its population; shape (chain, draw, *term.shape)."""
     shape = (posterior.sizes["chain"], posterior.sizes["draw"], *term.shape)
     unit = rng.normal(size=shape)
     if isinstance(term.prior, StudentT):
@@ -195,9 +198,6 @@ def _draw_effects(
     if term.correlation is None:
         return unit * sd_draws(posterior, term)
     dim = term.dims[-1]
-    if dim == column:
-        message = f"{term.stem} gives each {column} an sd of its own: none to draw a new one from"
-        raise SpecError([Diagnostic("study", 0, "uncertainty", message)])
     correlation = posterior[f"correlation_{term.stem}"]
     matrix = correlation.transpose("chain", "draw", dim, f"{dim}_other").to_numpy()
     axes = tuple(range(2, len(term.shape) + 1))

@@ -79,7 +79,31 @@ def effective_judges(errors: xr.DataArray, *, against_reference: bool) -> float:
     # What rounding leaves of values in [0, 1] is no deviation.
     if spread <= judges * ROUNDING**2 or joint <= 0:
         return float("nan") if against_reference else 1.0
-    return judges * spread / joint if against_reference else 1 + spread**2 / joint
+    if against_reference:
+        dims = ("judge", "other_judge")
+        return float(count_independent(xr.DataArray(covariance, dims=dims)))
+    return 1 + spread**2 / joint
+
+
+def count_independent(covariance: xr.DataArray) -> xr.DataArray:
+    """Return the number of judges with independent errors whose mean errs as much.
+
+    J tr(S) / (1' S 1)
+
+    S is the covariance of the judges' errors against the truth, over (..., judge, other_judge) in
+    any unit. The result is over the leading dimensions and larger than 0, 1 where all judges err
+    alike; it is NaN where a covariance is missing.
+
+    Source: Kish 1965 (design effect).
+
+    >>> x = xr.DataArray([[1.0, 0.5], [0.5, 1.0]], dims=("judge", "other_judge"))
+    >>> round(float(count_independent(x)), 4)
+    1.3333
+    """
+    dims = ("judge", "other_judge")
+    own = xr.DataArray(np.eye(covariance.sizes["judge"]), dims=dims)
+    spread = (covariance * own).sum(dims, skipna=False)
+    return covariance.sizes["judge"] * spread / covariance.sum(dims, skipna=False)
 
 
 def judge_independence(sub_index: xr.DataArray, reference: xr.DataArray | None) -> xr.Dataset:

@@ -14,6 +14,12 @@ NEUTRAL = {
     "discrimination": 1.0,
     "self_preference": 0.0,
 }
+ERRORS = {
+    "shared_sd": "shared by all model judges, sd",
+    "family_sd": "shared by the judges of a family, sd",
+    "halo_sd": "of one judge in all indicators (halo), sd",
+    "effective_judges": "effective number of judges",
+}
 HUMAN, SELF_PREFERENCE = "posterior_profile_human", "judge_bias/self_preference"
 
 
@@ -31,6 +37,15 @@ def _human_order(view: View) -> list[dict[str, str]]:
     """Models by growing tail risk of the human-scored profile."""
     cvar = view[f"{HUMAN}/cvar"].mean(["chain", "draw"])
     return [{"model": model} for model in cvar.sortby(cvar)["model"].to_numpy()]
+
+
+def _errors(view: View) -> list[dict[str, str]]:
+    """What a fit estimates of the errors of judges about single answers."""
+    return [
+        {"what": what, "estimate": estimate(view[f"{path}_mean"], view[f"{path}_interval"])}
+        for name, what in ERRORS.items()
+        if (path := f"judge_errors/{name}") + "_mean" in view
+    ]
 
 
 TABLES = (
@@ -61,6 +76,15 @@ TABLES = (
         ),
         note="How much more harm a judge sees in a dimension than in all, against people, in "
         "{judge_bias[link]}s; the values of a judge add up to 0. {judge_bias[interval_note]}",
+    ),
+    TableSpec(
+        title="Errors of judges about an answer",
+        needs=("judge_errors",),
+        rows=_errors,
+        columns=("error: {what}; {estimate}",),
+        note="Standard deviations in {judge_errors[link]}s of the latent severity. Effective "
+        "number of judges: so many with independent errors would err as much in their mean about "
+        "an answer in a dimension; it needs ratings by people. {judge_errors[interval_note]}",
     ),
     TableSpec(
         title="Self-preference of judges",

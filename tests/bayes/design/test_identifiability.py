@@ -7,7 +7,15 @@ import pytest
 
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.indexing import build_design
-from tests.bayes.conftest import column, crowd_ratings, model_from, model_of, names, panel_ratings
+from tests.bayes.conftest import (
+    column,
+    crowd_ratings,
+    model_from,
+    model_of,
+    names,
+    panel_ratings,
+    with_people,
+)
 
 MODEL = model_of(("item",), ("rater",), (["group:gender"], 1.0))
 
@@ -129,7 +137,78 @@ def test_crossings_without_ratings_are_counted(rng):
             name: replace(each, codes=each.codes[kept]) for name, each in ratings.factors.items()
         },
     )
-    assert findings(fewer, model_of(("model", "prompt"))) == [
+    assert findings(fewer, model_of(("model", "prompt")))[1:] == [
         "location_model_prompt: 2 of 24 crossings have no ratings; their effects are drawn from "
         "the prior"
     ]
+
+
+UNSEEN = (
+    "judges: no person scored a cell, and what all judges err in together looks like severity; "
+    "intervals leave it out: give some cells to people, or try `[sensitivity] shared_error = "
+    "[0.2, 0.4]`"
+)
+HALO = ("judge", "model", "prompt")
+ERRORS = model_of(
+    ("model", "prompt", "dimension"),
+    *((who, "model", "prompt", "dimension") for who in ("machine", "family")),
+    HALO,
+)
+
+
+def one_indicator(ratings, position=0):
+    """The ratings of one indicator, whose dimension and scale are the only ones."""
+    return ratings.of(ratings.factors["indicator"].codes == position)
+
+
+def test_errors_that_people_show_are_kept(rng):
+    ratings = with_people(panel_ratings(rng), rng)
+    design = build_design(ratings, ERRORS)
+    assert [term.stem for term in design.terms if term.kind == "location"] == [
+        "model_prompt_dimension",
+        "machine_model_prompt_dimension",
+        "family_model_prompt_dimension",
+        "judge_model_prompt",
+    ]
+    assert design.unidentified == ()
+    assert not [text for text in findings(ratings, ERRORS) if text.startswith("judges")]
+
+
+def test_errors_of_judges_without_people_and_families_are_named(rng):
+    assert findings(panel_ratings(rng), ERRORS)[:3] == [
+        "machine_model_prompt_dimension: no person scored a cell, and nothing else tells it from "
+        "severity; the term is omitted",
+        "family_model_prompt_dimension: no two judges are of one family; the term is omitted",
+        UNSEEN,
+    ]
+
+
+def test_halo_of_one_indicator_is_named_and_omitted(rng):
+    ratings = one_indicator(panel_ratings(rng))
+    assert findings(ratings, model_of(("model", "prompt"), HALO))[:2] == [
+        "judge_model_prompt: most of its effects have one rating, whose noise they cannot be told "
+        "from; the term is omitted",
+        UNSEEN,
+    ]
+
+
+def test_halo_of_one_judge_is_named_and_omitted(rng):
+    ratings = panel_ratings(rng, judges=1)
+    assert findings(ratings, model_of(("model", "prompt"), HALO))[0] == (
+        "judge_model_prompt: nobody else rated the same answers, and it cannot be told from "
+        "severity; the term is omitted"
+    )
+
+
+def test_halo_of_one_judge_against_people_is_what_all_judges_err_in(rng):
+    ratings = with_people(panel_ratings(rng, judges=1), rng, share=0.7)
+    by_answer = model_of(("model", "prompt"), ("machine", "model", "prompt"), HALO)
+    assert findings(ratings, by_answer)[0] == (
+        "judge_model_prompt: it acts on the same ratings as machine_model_prompt, level by level; "
+        "the term is omitted"
+    )
+
+
+def test_other_terms_of_judges_are_no_errors_about_answers(rng):
+    design = build_design(panel_ratings(rng), model_of(("model",), ("judge", "model")))
+    assert design.unidentified == ()

@@ -8,13 +8,20 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.verification import graph_density
+from sharpbayes.bayes.graph.verification import graph_density, kernel_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.predict.categories import LAWS
-from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
+from tests.bayes.conftest import (
+    crowd_ratings,
+    model_from,
+    model_of,
+    panel_ratings,
+    with_people,
+)
 from tests.bayes.kernel.slopes import SLOPES
 from tests.bayes.kernel.test_kernel import graph_values, kept_at
 
+ANSWERS = (("model", "dimension"), ("model", "prompt", "dimension"))
 CASES = {
     "nested and centred": lambda rng: (
         crowd_ratings(rng, items=30, raters=24),
@@ -43,6 +50,25 @@ CASES = {
         ),
     ),
     **SLOPES,
+    "halo": lambda rng: (panel_ratings(rng), model_of(*ANSWERS, ("judge", "model", "prompt"))),
+    "errors of all judges": lambda rng: (
+        with_people(panel_ratings(rng), rng),
+        model_of(*ANSWERS, ("rater",), ("machine", "model", "prompt", "dimension")),
+    ),
+    "errors of a family": lambda rng: (
+        with_people(panel_ratings(rng), rng),
+        model_of(*ANSWERS, ("rater",), ("family", "model", "prompt", "dimension")),
+    ),
+    "all errors of judges": lambda rng: (
+        with_people(panel_ratings(rng), rng),
+        model_of(
+            *ANSWERS,
+            ("rater",),
+            *((who, "model", "prompt", "dimension") for who in ("machine", "family")),
+            ("judge", "model", "prompt"),
+            thresholds={"by": ["scale", "indicator"]},
+        ),
+    ),
 }
 
 
@@ -58,13 +84,14 @@ def plain_density(design, values):
             effect = np.log(effect)
             # sums to 0: a normal law on the plane of n - 1 dimensions
             total += stats.norm(0, sd).logpdf(effect).sum() - stats.norm(0, sd).logpdf(0)
-            log_a += effect[term.index]
+            log_a += taken(effect, term.index)
         else:
             total += stats.norm(0, sd).logpdf(effect).sum()
         if term.kind == "location":
             eta += np.append(effect, 0.0)[term.index]
         if term.kind == "slope":
             eta += term.covariate * np.append(effect, 0.0)[term.index]
+            eta += taken(effect, term.index)
     for position, scale in enumerate(design.scales):
         cuts = values[f"threshold_{scale.name}"]
         prior = stats.norm(design.thresholds.mean, design.thresholds.sd)
@@ -72,9 +99,15 @@ def plain_density(design, values):
         stretch = np.zeros((len(scale.rows), len(cuts) - 1))
         for term in design.terms_of("gap"):
             if term.scale == position:
-                stretch += values[term.name][term.index[scale.rows]]
+                level = term.index[scale.rows, None]
+                stretch += np.where(level >= 0, values[term.name][level[:, 0]], 0.0)
         total += log_levels(scale, cuts, stretch, eta[scale.rows], np.exp(log_a[scale.rows]))
     return total
+
+
+def taken(effect, index):
+    """Effects of ratings, 0 where a term does not apply."""
+    return np.array([effect[n] if n >= 0 else 0.0 for n in index])
 
 
 def log_levels(scale, cuts, stretch, eta, a):
@@ -144,6 +177,7 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
         expected = plain_density(design, values) + log_jacobian(design, flat, point)
         # PyMC keeps some constants in single precision
         assert graph_density(model, flat, point)[0] == pytest.approx(expected, abs=1e-6)
+        assert kernel_density(flat, point)[0] == pytest.approx(expected, abs=1e-6)
 
 
 def latent(levels, *, eta, thresholds, link="logit", factor=1.0, likelihood="cumulative"):
