@@ -19,6 +19,7 @@ PANEL_COLUMNS = (
     *("model", "prompt", "judge", "indicator", "dimension", "machine", "family", "own_family"),
     *("sample", "trial"),
 )
+JUDGES = {"judge", "machine", "family"}
 ANY_GROUP = "group:*"
 ITEM_LABEL = "item_label"
 # Columns that some studies have.

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.engine_case NAME --seed 1 [--likelihood adjacent]
 
-NAME is gradient-crowd, gradient-wide, loop, large-loop, panel, whole-panel or million.
+NAME is gradient-crowd, gradient-wide, loop, large-loop, halo, panel, whole-panel or million.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.library import find
 from sharpbayes.spec.load import load
-from sharpbayes.spec.model import Model
+from sharpbayes.spec.model import Location, Model
 from sharpbayes.spec.study import Sampler
 from tests.benchmarks import datasets
 from tests.benchmarks.peers import common
@@ -37,6 +37,10 @@ CROWDS = {
     "million": {"ratings": 1_000_000, "items": 10_000, "raters": 2000, "levels": 5},
 }
 PANELS = {"panel": (4,), "whole-panel": (4, 4, 5, 5)}
+# Indicators of each dimension of the panels of the gradient with halo, and their prompts.
+HALO_PANELS = {"one dimension": ((4,), 901), "two": ((2, 2), 300), "four": ((4, 4, 5, 5), 200)}
+HALO = Location(by=("judge", "model", "prompt"))
+ROUNDS = 5
 SAMPLERS = {
     "panel": Sampler(chains=2, tune=200, draws=950, target_accept=0.7),
     "whole-panel": Sampler(chains=2, tune=400, draws=1600, target_accept=0.7),
@@ -133,6 +137,27 @@ def kernel_case(name, seed, likelihood):
     return {"kernel": ours, "loop": loop_microseconds(made), "ratings": design.n_ratings}
 
 
+def halo_case(seed):
+    """Fastest gradient of ``judge_panel`` in microseconds, without and with halo, by turns."""
+    plain = load(find("models", "judge_panel"), Model).spec
+    models = {
+        "plain": plain,
+        "halo": plain.model_copy(update={"location": (*plain.location, HALO)}),
+    }
+    table = {}
+    for name, (indicators, prompts) in HALO_PANELS.items():
+        made = panel(indicators, prompts=prompts, seed=seed)
+        designs = {key: build_design(made, model) for key, model in models.items()}
+        flats = {key: parameter_layout(design) for key, design in designs.items()}
+        points = {key: initial_point(designs[key], flats[key], seed=seed) for key in flats}
+        times = [
+            {key: kernel_microseconds(flats[key], points[key]) for key in flats}
+            for _ in range(ROUNDS)
+        ]
+        table[name] = {key: min(time[key] for time in times) for key in flats}
+    return table
+
+
 def peak_megabytes():
     """Peak memory of this program alone: what getrusage says holds that of its parent too."""
     status = Path("/proc/self/status").read_text("utf-8")
@@ -170,12 +195,14 @@ def fit_case(name, seed):
 def main():
     """Run one case."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("name", choices=[*CROWDS, *PANELS])
+    parser.add_argument("name", choices=[*CROWDS, *PANELS, "halo"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--likelihood", default="cumulative", help="of a gradient")
     given = parser.parse_args()
     if given.name in SAMPLERS:
         print(json.dumps(fit_case(given.name, given.seed)))
+    elif given.name == "halo":
+        print(json.dumps(halo_case(given.seed)))
     else:
         print(json.dumps(kernel_case(given.name, given.seed, given.likelihood)))
 
