@@ -88,10 +88,9 @@ def plain_density(design, values):
         else:
             total += stats.norm(0, sd).logpdf(effect).sum()
         if term.kind == "location":
-            eta += np.append(effect, 0.0)[term.index]
-        if term.kind == "slope":
-            eta += term.covariate * np.append(effect, 0.0)[term.index]
             eta += taken(effect, term.index)
+        if term.kind == "slope":
+            eta += term.covariate * taken(effect, term.index)
     for position, scale in enumerate(design.scales):
         cuts = values[f"threshold_{scale.name}"]
         prior = stats.norm(design.thresholds.mean, design.thresholds.sd)
