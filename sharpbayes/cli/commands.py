@@ -330,9 +330,20 @@ def show(
     schema: Annotated[
         str | None, Option(help="JSON Schema of study, weights or model files.")
     ] = None,
+    migrate: Annotated[
+        Path | None,
+        Option(
+            help="Print a study, weights or model file of schema 1, or the study of results of "
+            "schema 1, as schema 2."
+        ),
+    ] = None,
 ) -> None:
     """List what is shipped, print one file of it, or print a JSON Schema."""
-    if schema is not None:
+    if migrate is not None:
+        from sharpbayes.workflows.migrate import migrate_file  # noqa: PLC0415 - start-up
+
+        typer.echo(migrate_file(migrate), nl=False)
+    elif schema is not None:
         from sharpbayes.spec.schema import KINDS, json_schema  # noqa: PLC0415 - start-up
 
         if schema not in KINDS:
@@ -366,8 +377,10 @@ def _shipped_text(name: str) -> str:
     return f"{text}\n# Priors, defaults included (logit scale of severity):\n{priors}"
 
 
+COMPUTING = (measure, fit, calibrate, compare, weigh)
 for command in (init, check, measure, fit, simulate, calibrate, compare, weigh, report, show):
-    app.command()(console.handle_errors(command))
+    offered = console.offer_portable(command) if command in COMPUTING else command
+    app.command()(console.handle_errors(offered))
 
 
 def main() -> None:

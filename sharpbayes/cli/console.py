@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sharpbayes.workflows.context import RunContext
 
 Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
+Portable = Annotated[
+    bool, typer.Option("--portable", help="The same bytes on other processors of this kind.")
+]
 NOT_CONVERGED = 4
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
@@ -66,8 +69,29 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
             say(message)
             raise typer.Exit(status) from None
 
-    option = Parameter("debug", Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
-    parameters = [*signature(command).parameters.values(), option]
+    return _add_flag(run, command, "debug", Debug)
+
+
+def offer_portable(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--portable`` to a command that computes."""
+
+    @wraps(command)
+    def run(*, portable: bool, **options: Any) -> None:
+        if portable:
+            from sharpbayes.execution.portability import start_portable  # noqa: PLC0415 - start-up
+
+            start_portable()
+        command(**options)
+
+    return _add_flag(run, command, "portable", Portable)
+
+
+def _add_flag(
+    run: Callable[..., None], command: Callable[..., None], name: str, annotation: Any
+) -> Callable[..., None]:
+    """Give a function the options of a command and one more, as Typer reads them."""
+    flag = Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+    parameters = [*signature(command).parameters.values(), flag]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sharpbayes.errors import format_list
+from sharpbayes.execution.portability import is_portable
 
 # Raised with every change after which a seed gives other draws or resamples.
 ALGORITHM = 1
@@ -56,7 +57,12 @@ def instruction_set() -> dict[str, str]:
 
     target, processor, features = cpu_target.target_context.codegen().magic_tuple()
     present = sorted(text[1:] for text in str(features).split(",") if text.startswith("+"))
-    return {"target": target, "processor": processor, "features": " ".join(present)}
+    return {
+        "target": target,
+        "processor": processor,
+        "features": " ".join(present),
+        "arithmetic": "portable" if is_portable() else "native",
+    }
 
 
 def computation() -> dict[str, str]:

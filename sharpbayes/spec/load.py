@@ -111,7 +111,7 @@ def load_sensitivity_weights(files: StudyFiles) -> dict[str, SpecFile[Weights]]:
 
 def load[T: Spec](path: Path, cls: type[T], *, overrides: Sequence[str] = ()) -> SpecFile[T]:
     """Read one file as a ``Study``, ``Weights`` or ``Model``, with ``key=value`` put over it."""
-    return parse(_read_text(path), path, cls, overrides=overrides)
+    return parse(read_text(path), path, cls, overrides=overrides)
 
 
 def parse[T: Spec](
@@ -177,7 +177,7 @@ def _find(
     raise SpecError([study.locate(key, message)]) if study else SpecError.at(name, message)
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return the text of a file."""
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:

@@ -4,6 +4,7 @@ import contextlib
 import glob
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SCHEMA = "sharpbayes/results/2"
+EARLIER = "sharpbayes/results/1"
 TEMPORARY = ".~"
 REQUIRED_ATTRS = ("title", "status", "seed")
 # Deflate compresses by this factor at most.
@@ -140,12 +142,28 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     except Exception as error:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         raise StorageError(f"{path}: not a results file, or damaged: {first_line(error)}") from None
     schema = results.attrs.get("schema")
+    if schema == EARLIER:
+        raise StorageError(
+            f"{path}: results of schema 1, whose names are others; their study as of today: "
+            f"sharpbayes show --migrate {shlex.quote(str(path))} > study.toml"
+        )
     if schema != SCHEMA:
         raise StorageError(f"{foreign} (schema is {schema!r}, must be {SCHEMA!r})")
     absent = [name for name in REQUIRED_ATTRS if name not in results.attrs]
     if absent:
         raise StorageError(f"{foreign}: no {', '.join(absent)}")
     return results
+
+
+def earlier_study(path: Path) -> str | None:
+    """Return the text of the study of a results file of schema 1; None for any other file."""
+    try:
+        if not path.is_file() or not has_valid_checksum(path):
+            return None
+        with contextlib.closing(_read(path, whole=False)) as results:
+            return str(results.attrs["study"]) if results.attrs["schema"] == EARLIER else None
+    except Exception:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
+        return None
 
 
 def _read(path: Path, *, whole: bool) -> "xr.DataTree":

@@ -383,6 +383,17 @@ def test_a_run_of_what_was_computed_otherwise_says_so(run, monkeypatch, capsys):
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.parametrize("command", ["measure", "fit", "calibrate"])
+def test_portable_starts_the_program_once_more_before_anything_else(run, monkeypatch, command):
+    starts = []
+    name = "sharpbayes.execution.portability.start_portable"
+    monkeypatch.setattr(name, lambda: starts.append(command))
+    assert run(command, "nowhere.toml").exit_code == 2
+    assert not starts
+    assert run(command, "nowhere.toml", "--portable").exit_code == 2
+    assert starts == [command]
+
+
 def test_a_lost_cluster_says_what_is_kept_and_the_command_that_goes_on(run, monkeypatch):
     monkeypatch.setattr("sharpbayes.execution.cluster.WAIT_SECONDS", 0.5)
     call = ["measure", "quickstart", *FEW, "--out", "r r.nc", "--resume"]

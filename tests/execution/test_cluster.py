@@ -192,18 +192,31 @@ def test_no_scheduler_at_all(soon):
 
 
 class Killer(threading.Thread):
-    """Kills processes of a cluster every few seconds, now one, now all."""
+    """Kills processes of a cluster every few seconds, one or both, after a task has ended.
+
+    It is the store of the run too, so that it hears of tasks that end.
+    """
 
     def __init__(self, workers, *, seconds):
         super().__init__(daemon=True)
         self.workers, self.seconds, self.kills = workers, seconds, 0
-        self.over = threading.Event()
+        self.ended, self.over = threading.Event(), threading.Event()
+
+    def get(self, _name):
+        return None
+
+    def put(self, _name, _part):
+        self.ended.set()
 
     def run(self):
         rng = random.Random(1)
         while not self.over.wait(self.seconds):
-            for process in list(self.workers.client.cluster.workers.values()):
-                if process.pid and rng.random() < 0.7:
+            if not self.ended.wait(0.1):
+                continue
+            self.ended.clear()
+            processes = list(self.workers.client.cluster.workers.values())
+            for process in rng.sample(processes, rng.randint(1, len(processes))):
+                if process.pid:
                     os.kill(process.pid, signal.SIGKILL)
                     self.kills += 1
 
@@ -216,22 +229,20 @@ def test_twenty_tasks_end_the_same_though_workers_are_killed_every_few_seconds()
     sample = sampling_fit(ratings, model, sampler, execution=Execution(cores=1))
 
     def fit(design, seed):
-        threading.Event().wait(1.0)
+        time.sleep(1.0)
         return sample(design, seed)
 
-    design, how = build_design(ratings, model), {"simulations": 20, "seed": 3, "fit": fit}
-    told = []
+    design, how = build_design(ratings, model), {"simulations": 20, "seed": 3}
     with cluster("local:2") as workers:
-        workers.progress = told.append
-        workers.wait_for_workers()
-        killer = Killer(workers, seconds=8)
+        killer = Killer(workers, seconds=3)
         killer.start()
-        there = calibrate(design, ratings, model, sampler, execution=Execution(workers.map), **how)
+        execution = Execution(workers.map, killer)
+        there = calibrate(design, ratings, model, sampler, execution=execution, fit=fit, **how)
         killer.over.set()
         killer.join()
     assert killer.kills >= 3
-    how["fit"] = sample
-    xr.testing.assert_identical(there, calibrate(design, ratings, model, sampler, **how))
+    here = calibrate(design, ratings, model, sampler, fit=sample, **how)
+    xr.testing.assert_identical(there, here)
 
 
 @pytest.mark.slow
