@@ -133,6 +133,7 @@ def measure(
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=MEASURE_PHASES
     ) as context:
+        console.expect_phases(context, fitted=False)
         results = sharpbayes.measure(context)
         progress = context.execution.progress
         console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
@@ -160,6 +161,7 @@ def fit(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES
     ) as context:
         context.require_model()
+        console.expect_phases(context, fitted=True)
         measured = sharpbayes.measure(context)
         try:
             results = sharpbayes.fit(context, measured=measured, retries=retry * MAX_RETRIES)

@@ -207,6 +207,15 @@ def _workers(address: str | None, progress: ProgressCallback) -> "Iterator[MapFu
         yield workers.map
 
 
+def expect_phases(context: "RunContext", *, fitted: bool) -> None:
+    """Tell the display of progress how long each phase should take, once the data are read."""
+    from sharpbayes.workflows.expected_time import expected_seconds  # noqa: PLC0415 - start-up
+
+    expect = getattr(context.execution.progress, "expect", None)
+    if expect is not None:
+        expect(expected_seconds(context, fitted=fitted))
+
+
 def describe_kept(folder: Path) -> str:
     """Describe how to go on with an interrupted run whose parts are in a folder."""
     count = len(list(folder.glob("*.npz")))

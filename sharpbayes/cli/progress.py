@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,13 @@ from sharpbayes.execution.progress import ChainStatus, Phase
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from sharpbayes.execution.forecast import RunClock
     from sharpbayes.execution.tasks import MapFunction
 
 MEASURE_PHASES = (Phase.READING, Phase.METRICS, Phase.WRITING)
 FIT_PHASES = tuple(phase for phase in Phase if phase not in (Phase.REFITS, Phase.DONE))
 HINTS = {Phase.COMPILING: "half a minute the first time on a machine"}
+WHOLE_RUN = "whole run"
 LINE_SECONDS, FIRST_LINE_SECONDS = 10.0, 2.0
 INTERRUPTED = 130
 STOPPING = (
@@ -63,6 +65,21 @@ class PhaseLines:
     phase: str = ""
     began: float = 0.0
     told: float = 0.0
+    clock: "RunClock | None" = None  # None until it is known what the run has to do
+
+    def expect(self, seconds: Mapping[Phase, float]) -> None:
+        """Hear how many seconds each phase should take, to tell what is left of the run."""
+        from sharpbayes.execution.forecast import Forecast, RunClock, current_load  # noqa: PLC0415 - start-up
+        from sharpbayes.execution.threads import cpu_count  # noqa: PLC0415 - start-up
+
+        forecast = Forecast(seconds, current_load(cpu_count()))
+        self.clock = RunClock(forecast, Phase(self.phase or Phase.READING), self.began)
+
+    def time_left(self) -> str:
+        """Return the time that is left of the whole run, empty where nothing is known."""
+        from sharpbayes.execution.forecast import describe_interval  # noqa: PLC0415 - start-up
+
+        return "" if self.clock is None else describe_interval(*self.clock.left())
 
     def __call__(self, message: str, chains: Sequence[ChainStatus] = (), /) -> None:
         """Hear of a phase, of the chains of the present one, or of a remark."""
@@ -70,10 +87,14 @@ class PhaseLines:
             done = sum(chain.finished_draws for chain in chains)
             total = sum(chain.total_draws for chain in chains)
             elapsed = time.monotonic() - self.began
+            if self.clock is not None:
+                self.clock.share = done / total
             self.advance(done, total, describe_chains(chains, elapsed=elapsed))
         elif message == Phase.DONE:
             self.end()
         elif message in list(Phase):
+            if self.clock is not None:
+                self.clock.begin(Phase(message))
             self.begin(Phase(message))
         else:
             self.tell(message)
@@ -82,14 +103,19 @@ class PhaseLines:
         """Begin a phase."""
         self.phase, self.began = phase, time.monotonic()
         self.told = self.began - LINE_SECONDS + FIRST_LINE_SECONDS
-        hint = f" ({HINTS[phase]})" if phase in HINTS else ""
-        self.tell(f"{phase}{hint} ...")
+        hints = [
+            HINTS.get(phase, ""),
+            f"{left} left of the run" if (left := self.time_left()) else "",
+        ]
+        hint = "; ".join(filter(None, hints))
+        self.tell(f"{phase}{f' ({hint})' if hint else ''} ...")
 
     def advance(self, _done: int, _total: int, detail: str) -> None:
         """Tell how far the present phase is."""
         if (now := time.monotonic()) - self.told >= LINE_SECONDS:
             self.told = now
-            self.tell(f"{self.phase}: {detail}")
+            left = f"; {self.time_left()} left of the run" if self.clock is not None else ""
+            self.tell(f"{self.phase}: {detail}{left}")
 
     def end(self) -> None:
         """End the last phase."""
@@ -135,6 +161,12 @@ class LivePhases(PhaseLines):
         for phase in self.phases:
             self.add_row(phase)
         self.live.start()
+
+    def expect(self, seconds: Mapping[Phase, float]) -> None:
+        """Add a row of the whole run, with the time that is left of it."""
+        super().expect(seconds)
+        row = self.live.add_task(WHOLE_RUN, total=None, detail="", left=self.time_left)
+        self.rows[WHOLE_RUN] = row
 
     def add_row(self, phase: str) -> "TaskID":
         """Add the row of a phase that has not begun."""
@@ -182,6 +214,15 @@ def open_display() -> "Progress":
         TimeElapsedColumn,
     )
     from rich.progress_bar import ProgressBar  # noqa: PLC0415 - start-up
+    from rich.text import Text  # noqa: PLC0415 - start-up
+
+    class Details(TextColumn):
+        """What is known of a phase, or how long the whole run still takes."""
+
+        def render(self, task: Task) -> Text:
+            """Return the text of a row, computed anew for the whole run."""
+            left = task.fields.get("left")
+            return super().render(task) if left is None else Text(f"{left()} left")
 
     class PhaseBar(BarColumn):
         """A bar that does not move before its phase begins."""
@@ -194,7 +235,7 @@ def open_display() -> "Progress":
         TextColumn("{task.description}", markup=False),
         PhaseBar(bar_width=10),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[detail]}", markup=False),
+        Details("{task.fields[detail]}", markup=False),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,

@@ -81,13 +81,11 @@ class ReplicateDraws:
 
     def replicated_for(self, sources: Collection[str], units: int) -> "ReplicateDraws":
         """Return the draws with as many replicates as the sources of uncertainty ask for."""
-        if POPULATIONS.isdisjoint(sources):
-            return replace(self, n_replicates=1)
-        by_ratings = -(-RATINGS_PER_UNIT * units // max(self.design.n_ratings, 1))
         prompts = self.posterior.sizes.get("prompt", POPULATION_PROMPTS)
-        by_prompts = -(-POPULATION_PROMPTS // prompts) if "prompts" in sources else 1
-        wanted = max(by_ratings, by_prompts, MIN_REPLICATES)
-        return replace(self, n_replicates=min(wanted, MAX_REPLICATES))
+        number = count_replicates(
+            sources, units=units, ratings=self.design.n_ratings, prompts=prompts
+        )
+        return replace(self, n_replicates=number)
 
     def blocks(self, *, copies: int = 1) -> Iterator["Block"]:
         """Cut the draws into blocks of bounded size, chain by chain."""
@@ -191,6 +189,21 @@ class Block:
     def rng(self, *stream: int) -> np.random.Generator:
         """Return a random stream of this chain."""
         return np.random.default_rng([self.draws.seed, self.chain, *stream])
+
+
+def count_replicates(sources: Collection[str], *, units: int, ratings: int, prompts: int) -> int:
+    """Return the replicates of each draw that sources of uncertainty ask for.
+
+    >>> count_replicates(["ratings", "prompts"], units=30, ratings=3960, prompts=30)
+    17
+    >>> count_replicates(["ratings"], units=30, ratings=3960, prompts=30)
+    1
+    """
+    if POPULATIONS.isdisjoint(sources):
+        return 1
+    by_ratings = -(-RATINGS_PER_UNIT * units // max(ratings, 1))
+    by_prompts = -(-POPULATION_PROMPTS // prompts) if "prompts" in sources else 1
+    return min(max(by_ratings, by_prompts, MIN_REPLICATES), MAX_REPLICATES)
 
 
 def measure_draws(

@@ -64,6 +64,31 @@ def test_blocks_of_metrics_are_counted_and_their_results_are_as_they_were(clock,
     assert re.fullmatch(r"metrics of replicated ratings: \d/4 blocks, \d+ s left", lines[1])
 
 
+def test_lines_tell_what_is_left_of_the_whole_run(clock, capsys, monkeypatch):
+    monkeypatch.setattr("sharpbayes.execution.forecast.current_load", lambda _: 1.0)
+    with show_progress() as report:
+        report(Phase.READING)
+        report.expect({Phase.METRICS: 10.0, Phase.SAMPLING: 600.0, Phase.WRITING: 5.0})
+        report(Phase.METRICS)
+        clock["now"] += 10.0
+        report(Phase.SAMPLING)
+        clock["now"] += 300.0
+        report(Phase.SAMPLING, HALF)
+        clock["now"] += 300.0
+        report(Phase.WRITING)
+    assert capsys.readouterr().err.splitlines() == LEFT
+
+
+LEFT = [
+    "reading data ...",
+    "metrics and bootstrap (3 to 34 min left of the run) ...",
+    "sampling (3 to 29 min left of the run) ...",
+    "sampling: 200/400 draws, 0/2 chains done, 3 divergences, 300 s left; 4 to 7 min left of the "
+    "run",
+    "writing results (5 to 10 s left of the run) ...",
+]
+
+
 def test_a_remark_is_a_line_of_its_own(capsys):
     with show_progress() as report:
         report("nothing was kept of an earlier run: beginning")
@@ -82,6 +107,7 @@ import time
 from sharpbayes.cli.progress import FIT_PHASES, show_progress
 from sharpbayes.execution.progress import ChainStatus, Phase
 with show_progress(FIT_PHASES) as report:
+    report.expect({Phase.SAMPLING: 600.0, Phase.WRITING: 60.0})
     report(Phase.SAMPLING)
     report(Phase.SAMPLING, [ChainStatus(100, 200), ChainStatus(100, 200, divergences=3)])
     time.sleep(0.15)
@@ -121,7 +147,9 @@ def test_a_terminal_shows_all_phases_and_no_line_runs_into_the_next(columns):
     for phase in ("reading data", "sampling", "convergence checks", "writing results"):
         assert phase in text
     assert "200/400" in text
-    assert "left" not in text.rpartition("convergence checks")[2]
+    assert re.search(r"whole run .* min left", text)
+    checks = [line for line in text.splitlines() if "convergence checks" in line]
+    assert "left" not in checks[-1]
     assert "a remark\r\n" in written
     assert written.endswith("the answer\r\n")
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h")  # the cursor is back

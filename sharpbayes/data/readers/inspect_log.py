@@ -171,7 +171,7 @@ def _read_question(sample: Values) -> str:
     text, attachments = join_messages(sample.get("input")), sample.get("attachments")
     if text.startswith(ATTACHMENT):
         known = attachments if isinstance(attachments, dict) else {}
-        text = known.get(text.removeprefix(ATTACHMENT))
+        return clip_log_text(known.get(text.removeprefix(ATTACHMENT)))
     return clip_log_text(text)
 
 

@@ -56,13 +56,13 @@ def _list_scores(results: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]
             for part in map(result.get, ("testCase", "prompt", "gradingResult"))
         )
         variables = test.get("vars") or result.get("vars")
-        asked = _read_question(variables, prompt)
+        question = _read_question(variables, prompt)
         start = {
             "log": path.stem,
             "answer": number,
             "model": model,
-            "prompt": shorten_text(asked),
-            "text": clip_log_text(asked),
+            "prompt": shorten_text(question),
+            "text": clip_log_text(question),
             "template": shorten_text(str(prompt.get("label", ""))),
         }
         start |= pick_scalars(variables, "vars.") | pick_scalars(test.get("metadata"), "metadata.")
