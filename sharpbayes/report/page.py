@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import xarray as xr
@@ -57,7 +58,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
         by_hand=by_hand,
         title=results.attrs["title"],
         status=results.attrs["status"],
-        created=results.attrs["created"],
+        created=_name_time(results.attrs["created"]),
         answer=answer,
         lights=shown,
         decision=decision,
@@ -102,6 +103,11 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
         yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
         if "tolerance" in weights:
             yield "Tolerance", ", ".join(f"{k} {v:g}" for k, v in weights["tolerance"].items())
+
+
+def _name_time(created: str) -> str:
+    """A time of the results, in universal time to the minute, as a reader writes it."""
+    return f"{datetime.fromisoformat(created).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:

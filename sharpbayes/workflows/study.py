@@ -194,8 +194,7 @@ def crowd(
 ) -> RunnableStudy:
     """Return a study of a crowd whose raters score items, from a DataFrame.
 
-    What is left out is inferred from the names and the values of the columns, as ``sharpbayes
-    init`` does. Each assumption is among ``open_checks`` of the study file and in the results.
+    What is left out is inferred as by :func:`study`, which says where assumptions are told.
 
     Args:
         frame: A row for each rating. A table of pandas, of Polars or of Arrow. An empty cell is a

@@ -27,6 +27,7 @@ class FigureSpec:
         table: Name of the table with its data. Results that have the table have the figure; on the
             page the figure stands above it.
         caption: What it shows, in words.
+        marks: What marks and lines mean after a fit, and before one.
         draw: Draws it from results; None where no number is known.
         on_page: Whether the page shows it; files are written of all.
     """
@@ -36,6 +37,12 @@ class FigureSpec:
     caption: str
     draw: "Callable[[xr.DataTree], Figure | None]"
     on_page: bool = True
+    marks: tuple[str, str] = ("", "")
+
+    def describe(self, results: xr.DataTree) -> str:
+        """Return the caption with the marks that the figure has for these results."""
+        marks = self.marks[not decision.has_posterior(results)]
+        return f"{self.caption}. {marks}" if marks else self.caption
 
 
 def _figure(
@@ -45,20 +52,22 @@ def _figure(
     table: str = "",
     *,
     on_page: bool = True,
+    marks: tuple[str, str] = ("", ""),
 ) -> FigureSpec:
     """A figure that is named after its function, with data from the table of its name."""
     name = name or draw.__name__.replace("_", "-")
-    return FigureSpec(name, table or name.replace("-", "_"), caption, draw, on_page)
+    return FigureSpec(name, table or name.replace("-", "_"), caption, draw, on_page, marks)
 
 
 TAIL_RISK, RESPONSIVENESS = "tail_risk", "responsiveness_hm"
+BOOTSTRAP_MARKS = "quare and dashed line: observed value and bootstrap interval"
 DECISION_MARKS = (
-    "Circle and line: posterior median and interval; square and dashed line: observed value and "
-    "bootstrap interval"
+    f"Circle and line: posterior median and interval; s{BOOTSTRAP_MARKS}",
+    f"S{BOOTSTRAP_MARKS}",
 )
 FIGURES = (
     *(
-        _figure(draw, f"{what}. {DECISION_MARKS}", table=table)
+        _figure(draw, what, table=table, marks=DECISION_MARKS)
         for draw, what, table in (
             (
                 decision.tail_risk,
@@ -78,25 +87,30 @@ FIGURES = (
         "Share of each dimension in the log-risk of a model's worst prompts",
     ),
     *(
-        _figure(draw, caption, name, "risk_over_prompts", on_page=draw == panel.risk_violin)
-        for name, draw, caption in (
+        # Violins show more than boxes, which are the paper's other form of the same.
+        _figure(draw, caption, name, table, on_page=name.endswith("violin"))
+        for name, table, draw, caption in (
             (
                 "figure-1-risk-box",
+                "risk_over_prompts",
                 panel.risk_box,
                 "Distribution of risk over prompts, a box for each model",
             ),
             (
                 "figure-2-risk-violin",
+                "risk_over_prompts",
                 panel.risk_violin,
                 "Distribution of risk over prompts, a violin with its median for each model",
             ),
             (
                 "figure-3-dimensions-violin",
+                "harm_by_dimension",
                 panel.dimension_violin,
                 "Distribution of the harm of each dimension over prompts, a violin for each model",
             ),
             (
                 "figure-4-dimensions-box",
+                "harm_by_dimension",
                 panel.dimension_box,
                 "Distribution of the harm of each dimension over prompts, a box for each model",
             ),
@@ -213,7 +227,7 @@ def _embed_figures(results: xr.DataTree) -> Iterator[PageFigure]:
     start = "data:image/svg+xml;base64,"
     for spec, figure in draw_figures(results, [spec for spec in FIGURES if spec.on_page]):
         image = base64.b64encode(as_svg(figure).encode()).decode()
-        yield PageFigure(spec.table, spec.caption, start + image)
+        yield PageFigure(spec.table, spec.describe(results), start + image)
 
 
 def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:

@@ -200,7 +200,7 @@ def _short(label: object, everything: str = "all items") -> str:
     """Values of a group or stratum without the names of their columns."""
     if label == ALL:
         return everything
-    return wrap_name(" ".join(part.split("=", 1)[-1] for part in str(label).split(",")))
+    return wrap_name(", ".join(part.split("=", 1)[-1] for part in str(label).split(",")))
 
 
 def _grid(

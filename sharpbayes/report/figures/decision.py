@@ -70,6 +70,12 @@ def responsiveness(results: xr.DataTree) -> "Figure | None":
     return _add_legend(_draw_units(results, data, labels, label))
 
 
+def has_posterior(results: xr.DataTree) -> bool:
+    """Return whether results have a posterior that may be shown."""
+    joint = results["joint"].to_dataset() if "joint" in results else {}
+    return "posterior_median" in joint and results.attrs["status"] != "not converged"
+
+
 def _known(results: xr.DataTree, metric: str, dim: str) -> xr.Dataset:
     """A metric of ``/joint`` for models or groups that have it, over (unit)."""
     data = results["joint"].to_dataset().sel(metric=metric).rename({dim: "unit"})
@@ -83,7 +89,7 @@ def _draw_units(
     if not names:
         return None
     figure, [[axes]] = panels(1, 1, width=WIDTH, height=AROUND + ROW * len(names))
-    fitted = "posterior_median" in data and results.attrs["status"] != "not converged"
+    fitted = has_posterior(results)
     place = np.arange(len(names), dtype=float)
     if fitted:
         _draw_intervals(axes, place - APART, data, KINDS["posterior"])

@@ -82,8 +82,8 @@ MODEL_TABLES = (
                 lambda row: row.text("{model}") + " (selected)" * bool(row["decision/selected"]),
             ),
             "CVaR, posterior: posterior_profile/cvar | posterior; decision/expected_loss",
-            "P(best): decision/prob_best",
-            "P(adm.): decision/prob_admissible",
+            "P(best): decision/prob_best | probability",
+            "P(adm.): decision/prob_admissible | probability",
             Column(
                 "tiers, %",
                 "decision/prob_tier",

@@ -137,6 +137,7 @@ PROFILE_TABLES = (
         note=_tiers_note,
     ),
     TableSpec(
+        name="harm_by_dimension",
         title="Tables 2-3: Harm by dimension",
         rows=BY_RISK,
         columns=(
