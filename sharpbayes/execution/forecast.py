@@ -14,8 +14,9 @@ from sharpbayes.execution.progress import Phase
 
 # Standard deviations of logarithms: of the pace of this machine, which all phases share, of what a
 # phase takes at that pace, and of the pace of what a phase has counted. How many gradients a draw
-# takes is not known before sampling.
-PACE_SD, PHASE_SD, SAMPLING_SD, COUNTED_SD = 0.6, 0.5, 0.8, 0.25
+# takes, and how many pairs stay unresolved, is not known before.
+PACE_SD, PHASE_SD, COUNTED_SD = 0.6, 0.5, 0.25
+UNKNOWN_WORK_SD = {Phase.SAMPLING: 0.8, Phase.REPLICATED_METRICS: 0.8}
 SCENARIOS, SEED = 400, 20260121
 # The central share of the scenarios that is told.
 LEVEL = 0.8
@@ -90,7 +91,7 @@ class Forecast:
 
 def _sd_of(phase: Phase) -> float:
     """Standard deviation of the logarithm of the seconds of a phase."""
-    return SAMPLING_SD if phase == Phase.SAMPLING else PHASE_SD
+    return UNKNOWN_WORK_SD.get(phase, PHASE_SD)
 
 
 def current_load(cores: int) -> float:

@@ -25,7 +25,8 @@ FIXED = {
 FIRST_COMPILATION = 25.0
 PER_RESAMPLED_CELL, PER_SHUFFLED_RATING, PER_RATING = 7e-8, 4e-8, 3e-7
 PER_GRADIENT_OF_RATING, GRADIENTS_PER_DRAW = 1e-8, 20
-PER_STORED_NUMBER, PER_PREDICTED_RATING, PER_REPLICATED_RATING = 4e-7, 7e-7, 3e-7
+PER_STORED_NUMBER, PER_PREDICTED_RATING = 4e-7, 7e-7
+PER_REPLICATED_CELL, PER_REPLICATED_RATING = 2.3e-6, 5e-7
 
 
 def expected_seconds(context: RunContext, *, fitted: bool) -> dict[Phase, float]:
@@ -38,9 +39,7 @@ def _seconds_of_metrics(context: RunContext) -> float:
     """Seconds of the observed metrics and their bootstrap."""
     study, boot = context.study, context.study.spec.bootstrap
     if isinstance(study, PanelStudy):
-        sizes = {dim: len(labels) for dim, labels in study.data.labels.items()}
-        cells = sizes["model"] * sizes["prompt"] * (1 + len(study.panel.dimensions))
-        shuffled = 0
+        cells, shuffled = _count_panel_cells(study), 0
     else:
         groups = 1 + sum(len(set(labels)) for labels in study.data.rater_columns.values())
         cells = len(study.data.item.labels) * len(study.data.score_labels) * groups
@@ -51,6 +50,12 @@ def _seconds_of_metrics(context: RunContext) -> float:
         + PER_SHUFFLED_RATING * shuffled
         + PER_RATING * study.counts["ratings"]
     )
+
+
+def _count_panel_cells(study: PanelStudy) -> int:
+    """Number of numbers that the metrics of a panel are made of: harms and their sum."""
+    sizes = {dim: len(labels) for dim, labels in study.data.labels.items()}
+    return sizes["model"] * sizes["prompt"] * (1 + len(study.panel.dimensions))
 
 
 def _seconds_of_fit(context: RunContext) -> dict[Phase, float]:
@@ -86,7 +91,11 @@ def _seconds_of_replicates(context: RunContext) -> float:
         count_replicates(sources, units=units, ratings=ratings, prompts=units)
         for sources in study.spec.uncertainties
     )
-    return PER_REPLICATED_RATING * replicates * study.spec.sampler.predictive_draws * ratings
+    if isinstance(study, PanelStudy):
+        work = PER_REPLICATED_CELL * _count_panel_cells(study)
+    else:
+        work = PER_REPLICATED_RATING * ratings
+    return work * replicates * study.spec.sampler.predictive_draws
 
 
 def _count_refits(context: RunContext) -> int:

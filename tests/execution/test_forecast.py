@@ -14,6 +14,8 @@ EXPECTED = {
     Phase.REPLICATED_METRICS: 30.0,
 }
 
+SURE = (Phase.METRICS, Phase.COMPILING)
+
 
 def width(bounds):
     """How many times longer the upper end is."""
@@ -24,7 +26,7 @@ def test_the_interval_contains_what_is_expected_and_narrows_with_finished_phases
     plan = Forecast(EXPECTED)
     first = plan.left(Phase.READING, 0.0)
     assert first[0] < 100 < first[1]
-    assert 3 < width(first) < 8
+    assert 3 < width(first) < 10
     plan.taken |= {Phase.METRICS: 4.0, Phase.COMPILING: 6.0}
     second = plan.left(Phase.SAMPLING, 0.0)
     assert second[0] < 90 < second[1]
@@ -70,7 +72,7 @@ def test_intervals_hold_what_they_say_for_runs_of_their_own_law():
     rng = np.random.default_rng(3)
     pace = np.exp(forecast.PACE_SD * rng.normal(size=4000))
     seconds = sum(
-        expected * pace * np.exp((0.8 if phase == Phase.SAMPLING else 0.5) * rng.normal(size=4000))
+        expected * pace * np.exp((0.5 if phase in SURE else 0.8) * rng.normal(size=4000))
         for phase, expected in EXPECTED.items()
     )
     assert np.mean((low < seconds) & (seconds < high)) == pytest.approx(0.8, abs=0.04)
