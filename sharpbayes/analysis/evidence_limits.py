@@ -38,10 +38,10 @@ def state_limits(evidence: xr.Dataset, profile: xr.Dataset) -> dict[str, str]:
     evidence = evidence.isel(model=known, other=known).assign(chosen)
     if not evidence.sizes["model"]:
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
-    few = list(_few_prompts(evidence))
+    short_tails = list(_few_prompts(evidence))
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
-    narrow = [] if few else [*_low_coverage(evidence), *_flat_tail(evidence)]
-    limits = [*few, *narrow, *lowest]
+    narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
+    limits = [*short_tails, *narrow, *lowest]
     remarks = [*_saturation(evidence), *_one_judge(evidence)]
     carried = _carried(evidence, top=not lowest)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
@@ -86,16 +86,16 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     """
     raters = responsiveness["raters"]
     items = responsiveness["items"].sel(by="all", drop=True)
-    few = raters < FEW_RATERS
-    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": few})
-    limits = list(_few_raters(raters[few.to_numpy()]))
+    is_small = raters < FEW_RATERS
+    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": is_small})
+    limits = list(_few_raters(raters[is_small.to_numpy()]))
     return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
 
 
-def _few_raters(few: xr.DataArray) -> Iterator[str]:
+def _few_raters(raters: xr.DataArray) -> Iterator[str]:
     """Groups that are too small."""
-    if few.size:
-        listed = format_list(f"{group} ({int(n)})" for group, n in few.to_series().items())
+    if raters.size:
+        listed = format_list(f"{group} ({int(n)})" for group, n in raters.to_series().items())
         yield (
             f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
             f"raters and say little about others of the group; more raters would."
@@ -105,10 +105,10 @@ def _few_raters(few: xr.DataArray) -> Iterator[str]:
 def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Too few prompts in the tail."""
     tail, alpha = evidence["tail_prompts"], evidence.attrs["alpha"]
-    few = (tail < MIN_TAIL - ROUNDING).to_numpy()
-    if few.any():
+    is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
+    if is_short.any():
         prompts = _fewest_prompts(evidence)
-        models = "" if few.all() else f" ({format_list(tail['model'].to_numpy()[few])})"
+        models = "" if is_short.all() else f" ({format_list(tail['model'].to_numpy()[is_short])})"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
             f"holds {float(tail.min()):.1f} prompts: this study cannot tell which model has the "

@@ -78,9 +78,9 @@ class CrowdAnswer:
             statistics = "one statistic" if count == 1 else f"{count} statistics"
             reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
         if "evidence" in self.view:
-            few = self.view.group("evidence")["few_raters"].sel(group=excluded)
-            if bool(few.any()):
-                reasons.append(f"few raters in {join_names(labels_where(few))}")
+            is_small = self.view.group("evidence")["few_raters"].sel(group=excluded)
+            if bool(is_small.any()):
+                reasons.append(f"few raters in {join_names(labels_where(is_small))}")
         if not reasons and self._shrunken(excluded):
             reasons.append("the model draws groups of extreme values towards the others")
         reason = f"Likely reason: {join_names(reasons)}." if reasons else "No check tells why."

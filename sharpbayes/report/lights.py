@@ -71,12 +71,12 @@ def _crowd_data(view: View) -> tuple[str, str]:
     """Whether every group has enough raters."""
     if "evidence" not in view:
         return UNKNOWN, "The results do not tell what their data carry."
-    few = labels_where(view.group("evidence")["few_raters"])
-    if not few:
+    small_groups = labels_where(view.group("evidence")["few_raters"])
+    if not small_groups:
         return YES, "Every group has enough raters."
-    groups = format_count(len(few), "group")
+    groups = format_count(len(small_groups), "group")
     return (
-        NO if "all" in few else PARTLY,
+        NO if "all" in small_groups else PARTLY,
         f"Few raters in {groups} of {len(view['evidence/few_raters'])}.",
     )
 

@@ -103,8 +103,8 @@ def _list_odd(texts: list[str], counts: list[int], name: str) -> set[str]:
     if number and (others == markers or not is_score):
         return markers if others == markers else set()
     if number:
-        few = len(others) <= MAX_ODD_TEXTS and odd <= MAX_ODD_SHARE * (number + odd)
-        return others if few else set()
+        is_rare = len(others) <= MAX_ODD_TEXTS and odd <= MAX_ODD_SHARE * (number + odd)
+        return others if is_rare else set()
     words = others - markers
     ordered = order_levels(sorted(words)) is not None
     known = order_levels(sorted(others)) is not None

@@ -211,10 +211,10 @@ def _add_roles(draft: Draft, main: LogTable) -> tuple[pd.DataFrame, dict[str, st
         cell = [column for column in cell if column != roles.get("sample")]
         free = [name for name in main.data.columns if name not in roles.values()]
         apart = [name for name in free if not data.duplicated([*cell, name]).any()]
-        few = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
-        if few or "sample" in roles or "judge" not in main.roles:
+        repeating = [_quote(n) for n in apart if data[n].nunique() <= inference.MAX_GROUPS]
+        if repeating or "sample" in roles or "judge" not in main.roles:
             numbers = [str(repeat + 1) for repeat in data.groupby(cell, sort=False).cumcount()]
-            once = f", once for each {format_list(few)}" if few else ""
+            once = f", once for each {format_list(repeating)}" if repeating else ""
             doubt = f"some cells are rated more than once{once}; the repeats are numbered"
             add("sample", numbers, doubt)
         else:

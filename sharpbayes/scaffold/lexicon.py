@@ -74,9 +74,9 @@ def order_by_number(texts: Iterable[str]) -> list[str] | None:
     """
     levels = list(dict.fromkeys(texts))
     numbers = [re.findall(r"\d+", text) for text in levels]
-    if any(len(found) != 1 for found in numbers):
+    if any(len(in_text) != 1 for in_text in numbers):
         return None
-    keys = [int(found[0]) for found in numbers]
+    keys = [int(in_text[0]) for in_text in numbers]
     if len(set(keys)) < len(levels):
         return None
     return [level for _, level in sorted(zip(keys, levels, strict=True))]

@@ -9,6 +9,7 @@ results were written, the interval that the display told then, and whether it he
 import argparse
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from sharpbayes.execution.forecast import Forecast, current_load, describe_interval
@@ -44,7 +45,7 @@ def rows_of(study, overrides):
     """A row for the beginning of each phase."""
     forecast, began = run(study, overrides)
     end = began[-1][1]
-    for (phase, start), (_, stop) in zip(began, began[1:], strict=False):
+    for (phase, start), (_, stop) in pairwise(began):
         bounds = forecast.left(phase, 0.0)
         held = "yes" if bounds[0] <= end - start <= bounds[1] else "no"
         yield [Path(study).stem, phase, f"{end - start:.0f}", describe_interval(*bounds), held]
