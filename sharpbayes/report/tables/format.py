@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sharpbayes.report.tables.table import MINUS
 
 MISSING = "-"
-# Decimals of what hardly varies.
-MOST_PLACES = 6
+# Decimals of what hardly varies, and an error that is one of rounding.
+MOST_PLACES, ROUNDING = 6, 1e-12
 # A smaller p-value is what remains of an underflow.
 SMALLEST_P = 1e-300
 
@@ -40,10 +40,10 @@ def places_of(error: float, places: int) -> int:
 
     More decimals would be noise, and fewer would hide what is known.
 
-    >>> [places_of(error, 2) for error in (260.0, 26.0, 2.7, 0.37, 0.06, 0.004, 0.0)]
+    >>> [places_of(error, 2) for error in (260.0, 26.0, 2.7, 0.37, 0.06, 0.004, 1e-16)]
     [0, 0, 1, 2, 2, 3, 2]
     """
-    if not 0.0 < error < np.inf:
+    if not ROUNDING < error < np.inf:
         return places
     one_digit = -int(np.floor(np.log10(error)))
     return min(max(places, one_digit), max(one_digit + 1, 0), MOST_PLACES)

@@ -32,11 +32,15 @@ def _panel_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
     return [{"metric": x, "name": _name_metric(view, x)} for x in wanted if x in known]
 
 
+def _shares(view: View) -> list[str]:
+    """The tail shares of dimensions among the metrics."""
+    return [m for m in map(str, view.coordinate("joint/metric")) if m.startswith("tail_share[")]
+
+
 def _shares_of_models(view: View) -> Iterator[Labels]:
     """Models by dimension, lowest tail risk first."""
-    for metric in map(str, view.coordinate("joint/metric")):
-        if metric.startswith("tail_share["):
-            yield from ({**row, "metric": metric} for row in _models(view))
+    for metric in _shares(view):
+        yield from ({**row, "metric": metric} for row in _models(view))
 
 
 def _crowd_metrics(view: View, *, wanted: tuple[str, ...]) -> list[Labels]:
@@ -125,6 +129,7 @@ TABLES = (
     TableSpec(
         title=_titled("Tail shares of dimensions"),
         needs=("joint", "profile"),
+        condition=lambda view: len(_shares(view)) != 1,  # the share of a single one is 1
         rows=_shares_of_models,
         columns=(Column("dimension", _dimension), "{model}", *VALUES),
         note=partial(BY_PROMPTS, unit="Shares of the log-risk of the tail; they sum to 1."),

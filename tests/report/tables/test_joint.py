@@ -1,0 +1,31 @@
+"""Tables of bootstrap and posterior alongside each other."""
+
+import xarray as xr
+
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.joint import TABLES
+from tests.report.hand_made import add, fitted_panel, panel
+
+SHARES = [spec for spec in TABLES if spec.rows.__name__ == "_shares_of_models"]
+
+
+def with_shares(tree, *dimensions):
+    """Results with equal tail shares of some dimensions."""
+    joint = tree["joint"].to_dataset()
+    share = joint.sel(metric=["mean"]) * 0 + 1 / len(dimensions)
+    shares = [share.assign_coords(metric=[f"tail_share[{name}]"]) for name in dimensions]
+    return add(tree, joint=xr.concat([joint, *shares], "metric").assign_attrs(joint.attrs))
+
+
+def test_a_single_dimension_has_no_table_of_shares():
+    assert build_tables(SHARES, with_shares(panel(), "bias")) == []
+    [table] = build_tables(SHARES, with_shares(panel(), "bias", "ethics"))
+    assert table.title == "Tail shares of dimensions: bootstrap"
+    assert {row[2] for row in table.rows} == {"0.50 (0.50 to 0.50)"}
+
+
+def test_titles_name_the_estimates_that_there_are():
+    [cvar, *_] = build_tables(TABLES[:1], panel())
+    assert cvar.title == "CVaR 95: bootstrap"
+    [cvar, *_] = build_tables(TABLES[:1], fitted_panel())
+    assert cvar.title == "CVaR 95: bootstrap and posterior"
