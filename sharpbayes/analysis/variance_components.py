@@ -1,6 +1,5 @@
 """Variance of the judges' sub-indices by model, prompt, answer, judge and trial."""
 
-import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_trials
@@ -38,7 +37,7 @@ def variance_group(plan: ProfilePlan) -> dict[str, xr.Dataset]:
         "variance_interval": interval.clip(min=0.0),
         "variance_share": share_of_variance(variance),
     }
-    judged = np.isfinite(x).any([dim for dim in x.dims if dim not in ("prompt", "judge")])
+    judged = x.notnull().any([dim for dim in x.dims if dim not in ("prompt", "judge")])
     facts = {"prompts": int(judged.any("judge").sum()), "judges": int(judged.any("prompt").sum())}
     note = NOTE.format(level=level)
     return {"variance_components": xr.Dataset(group).assign_attrs(facts, note=note, level=level)}

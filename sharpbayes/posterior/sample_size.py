@@ -17,6 +17,7 @@ from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
 from sharpbayes.posterior.panel import PanelMetrics
+from sharpbayes.posterior.purchases import purchase_table
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
@@ -63,19 +64,26 @@ def panel_sample_size(
     :func:`difference_precision` over (design, model, other), missing for resolved pairs, by the
     number of the weights file; no entry where every pair is resolved. Among all the sources of
     uncertainty of the study, with ``prompts`` the prompts stand for their population; with
-    ``judges`` studies with more judges are simulated too.
+    ``judges`` studies with more judges are simulated too. With ``[costs]`` in the study, or with
+    repeated answers or judgements,
+    :func:`sharpbayes.posterior.purchases.purchase_table` is added.
     """
     unresolved = [n for n, decision in enumerate(decisions) if bool(decision["unresolved"].any())]
     if not unresolved:
         return {}
     used = replace(metrics, plans=[metrics.plans[number] for number in unresolved])
     thinned, tables = thin_draws(draws), {}
-    studies = larger_studies(used, thinned, sources)
+    studies, costs = larger_studies(used, thinned, sources), metrics.study.spec.costs
     for number, designs in zip(unresolved, studies, strict=True):
         level = float(decisions[number].attrs["level"])
         table = difference_precision(designs, "model", level=level)
-        table = table.where(decisions[number]["unresolved"])
-        tables[number] = _with_note(table, metrics, thinned, level)
+        if costs is not None or {"sample", "trial"} & {*metrics.positions.scores.dims}:
+            criteria = {studies.source: studies.values for studies in designs}
+            bought = purchase_table(used, thinned, criteria, unresolved.index(number))
+            table = table.merge(bought).assign_attrs(bought.attrs)
+        pairs = [name for name in table if "model" in table[name].dims]
+        shown = table[pairs].where(decisions[number]["unresolved"])
+        tables[number] = _with_note(table.assign(shown), metrics, thinned, level)
     return tables
 
 

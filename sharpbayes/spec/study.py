@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from sharpbayes.spec import base
+from sharpbayes.spec.costs import Costs
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
@@ -121,6 +122,8 @@ class Study(base.Spec):
     "raters"]` for a crowd."""
     sensitivity: Sensitivity = Sensitivity()
     """Further fits, to see what the answer depends on."""
+    costs: Costs | None = None
+    """Prices of more data, of a panel. Default: every judgement costs the same."""
 
     @property
     def table(self) -> Panel | Crowd:

@@ -145,4 +145,5 @@ def _only(shared: Mapping[Shared, Pairs], names: Shared) -> Pairs:
         for more, pairs in shared.items()
         if names <= more
     ]
-    return sum(signed[1:], signed[0])
+    total: Pairs = sum(signed[1:], signed[0])
+    return total

@@ -1,0 +1,42 @@
+"""What more data cost: prices of the things that a larger study buys."""
+
+from typing import Self
+
+from pydantic import model_validator
+
+from sharpbayes.spec.base import NonNegative, Spec
+
+
+class Costs(Spec):
+    """Prices in any one unit, such as euros or minutes; a purchase without a price is not offered.
+
+    A new prompt needs answers and judgements, a new answer needs judgements: their prices are part
+    of its own.
+    """
+
+    prompt: NonNegative | None = None
+    """One more prompt, without its answers."""
+    generation: NonNegative | None = None
+    """One more answer of a model to a prompt, without its judgements."""
+    judge: NonNegative | None = None
+    """A first judgement of an answer by a judge, all indicators together."""
+    trial: NonNegative | None = None
+    """A further judgement of the same answer by the same judge. Default: that of `judge`."""
+    person: NonNegative | None = None
+    """One rating of an answer by a person."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Self:
+        if self.judge is None and self.trial is None:
+            raise ValueError("the price of `judge` or of `trial` must be given")
+        return self
+
+    @property
+    def full_trial(self) -> float:
+        """Price of a trial."""
+        return self.trial if self.trial is not None else self.judge or 0.0
+
+    @property
+    def full_judge(self) -> float:
+        """Price of a first judgement."""
+        return self.judge if self.judge is not None else self.full_trial
