@@ -13,13 +13,18 @@ from sharpbayes.analysis.profile_plan import tabulate_replicates
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.posterior.decision import BATCHES
 from sharpbayes.posterior.panel import PanelMetrics
-from sharpbayes.posterior.replicates import Block, ReplicateDraws, measure_draws
+from sharpbayes.posterior.replicates import (
+    Block,
+    ReplicateDraws,
+    measure_draws,
+    pool_replicates,
+)
 from sharpbayes.spec.costs import Costs
 
 # Factor with new levels in what is bought, by purchase.
 NEW_LEVELS = {"trials": "trial", "judges": "judge", "generations": "sample"}
-# Number of the random stream of what is bought.
-PURCHASE_STREAM = 0xB0B1
+# Numbers of the random streams of what is bought, and of studies that have it.
+PURCHASE_STREAM, ENLARGED_STREAM = 0xB0B1, 0xE17A
 
 
 @dataclass(frozen=True)
@@ -96,19 +101,23 @@ def purchase_table(
     adds to the present precision for each unit of money, (1 / share - 1) / cost, each with
     ``_mcse``; over (purchase) ``purchase_cost`` and ``purchase_judgements``.
     """
-    counts, present = count_study(metrics), criteria["prompts"][1]
+    counts = count_study(metrics)
     names = [*purchase_names(draws.design, counts)]
     offers = list_purchases(counts, metrics.study.spec.costs, names)
     if not offers:
         return xr.Dataset()
     tables = []
     for offer in offers:
-        if offer.name in criteria:
-            larger = criteria[offer.name]
-            share, error = replaced_share(*map(_differences, (larger[1], larger[2])))
+        if offer.name == "prompts":
+            share, error = replaced_share(*(_differences(criteria["prompts"][n]) for n in (1, 2)))
         else:
-            bought = bought_criteria(metrics, draws, offer.name)[number]
-            share, error = remaining_share(*map(_differences, (present, bought)))
+            bought = _differences(bought_criteria(metrics, draws, offer.name)[number])
+            times = (1, 1) if offer.name == "people" else (1, 2)
+            present, larger = (
+                _differences(enlarged_criteria(metrics, draws, offer.name, n)[number])
+                for n in times
+            )
+            share, error = remaining_share(present, larger, bought)
         table = {
             "purchase_share": share,
             "purchase_share_mcse": error,
@@ -154,6 +163,49 @@ def bought_criteria(metrics: PanelMetrics, draws: ReplicateDraws, name: str) -> 
     return [data["value"] for data in measure_draws(bought, measure_block)]
 
 
+def enlarged_criteria(
+    metrics: PanelMetrics, draws: ReplicateDraws, name: str, times: int
+) -> list[xr.DataArray]:
+    """Return what each plan compares models by in replicates of a study with so many times a thing.
+
+    The prompts are the observed ones, weighted by the Bayesian bootstrap where they are a source of
+    uncertainty; judges are new ones where they are.
+    """
+    sources = metrics.study.spec.uncertainties[0]
+    judges = {"judges": "judge"} if "judges" in sources else {}
+    columns = {name: NEW_LEVELS[name]} if name in NEW_LEVELS else {}
+    replicated = draws.replicated_for(sources, metrics.unit_count)
+    replicated = replace(replicated, stream=ENLARGED_STREAM)
+
+    def measure_block(block: Block) -> list[xr.Dataset]:
+        number = block.draws.n_replicates
+        parts = []
+        for copy in range(times):
+            drawn = judges | (columns if copy else {})
+            own = replace(block, draws=replace(block.draws, member_columns=drawn))
+            parts.append(own.ratings(["ratings", *drawn], copy=copy, n_replicates=number))
+        scores = _join_scores([metrics.positions.fill(part) for part in parts], name)
+        tables = tabulate_replicates(metrics.plans, scores)
+        weights = block.population_weights(metrics.unit_labels, "prompt", sources)
+        values = metrics.criteria([pool_replicates(t, number, "prompt") for t in tables], weights)
+        return [x.reset_coords(drop=True).to_dataset(name="value") for x in values]
+
+    return [data["value"] for data in measure_draws(replicated, measure_block, copies=times)]
+
+
+def _join_scores(parts: Sequence[xr.Dataset], name: str) -> xr.Dataset:
+    """Scores of several replicates side by side: as further trials, judges or answers."""
+    if len(parts) == 1:
+        return parts[0]
+    dim = NEW_LEVELS[name]
+    labelled = []
+    for copy, part in enumerate(parts):
+        wide = part if dim in part.dims else part.expand_dims({dim: ["1"]}, axis=-1)
+        names = [f"{label} {copy}" for label in wide[dim].to_numpy()]
+        labelled.append(wide.assign_coords({dim: names}))
+    return xr.concat(labelled, dim, data_vars="minimal", coords="minimal", compat="override")
+
+
 def _judge_criteria(metrics: PanelMetrics, ratings: dict[str, np.ndarray]) -> list[xr.DataArray]:
     """Criteria of replicated ratings by judges."""
     tables = tabulate_replicates(metrics.plans, metrics.positions.fill(ratings))
@@ -181,15 +233,15 @@ def _people_means(metrics: PanelMetrics, ratings: dict[str, np.ndarray]) -> list
 
 
 def remaining_share(
-    present: xr.DataArray, bought: xr.DataArray
+    present: xr.DataArray, larger: xr.DataArray, bought: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Return which share of a variance stays open once data are bought, with its Monte Carlo error.
 
-    share = 1 - R^2 of the regression of what is asked on what the bought data would show
+    share = Var(larger) (1 - R^2) / Var(present), R^2 that of the regression of what is asked of the
+    larger study on what the bought data would show
 
-    Both are over (chain, draw, ...), draw by draw of one posterior. The share is in [0, 1], NaN
-    where the first does not vary; 1 where the second does not. The error is that of the jackknife
-    over batches of draws.
+    All are over (chain, draw, ...), draw by draw of one posterior. The share is in [0, 1], NaN
+    where the present does not vary. The error is that of the jackknife over batches of draws.
 
     Source: expected value of sample information by regression (Strong, Oakley and Brennan 2014),
     linear in one summary of the data.
@@ -197,11 +249,11 @@ def remaining_share(
     >>> rng = np.random.default_rng(1)
     >>> truth = xr.DataArray(rng.normal(size=(4, 500)), dims=("chain", "draw"))
     >>> seen = truth + xr.DataArray(rng.normal(size=(4, 500)), dims=("chain", "draw"))
-    >>> share, error = remaining_share(truth, seen)
+    >>> share, error = remaining_share(truth, truth, seen)
     >>> round(float(share), 1), bool(error < 0.05)
     (0.5, True)
     """
-    return _jackknife_batches(present, bought, _unexplained)
+    return _jackknife_batches(_unexplained, present, larger, bought)
 
 
 def replaced_share(
@@ -211,34 +263,31 @@ def replaced_share(
 
     Arguments and results are as for :func:`remaining_share`, over draws of replicated studies.
     """
-    return _jackknife_batches(present, larger, _ratio)
-
-
-Share = Callable[[xr.DataArray, xr.DataArray], xr.DataArray]
+    return _jackknife_batches(_ratio, present, larger)
 
 
 def _jackknife_batches(
-    present: xr.DataArray, other: xr.DataArray, share: Share
+    share: Callable[..., xr.DataArray], *draws: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """A share of all draws, and its error from leaving out batches of successive draws."""
-    size = present.sizes["draw"]
+    size = draws[0].sizes["draw"]
     batches = np.array_split(np.arange(size), min(BATCHES, size))
     left_out = [
-        share(present.isel(draw=kept), other.isel(draw=kept))
+        share(*(x.isel(draw=kept) for x in draws))
         for kept in (np.setdiff1d(np.arange(size), batch) for batch in batches)
     ]
     values = xr.concat(left_out, "batch")
-    error = values.std("batch") * np.sqrt(len(batches) - 1)
-    return share(present, other), error
+    return share(*draws), values.std("batch") * np.sqrt(len(batches) - 1)
 
 
-def _unexplained(present: xr.DataArray, bought: xr.DataArray) -> xr.DataArray:
-    """1 - R^2 of the linear regression over all draws."""
+def _unexplained(present: xr.DataArray, larger: xr.DataArray, bought: xr.DataArray) -> xr.DataArray:
+    """What a linear regression over all draws leaves of a variance, as a share of the present."""
     over = ["chain", "draw"]
-    x, y = bought - bought.mean(over), present - present.mean(over)
-    product, square, total = (x * y).sum(over), (x**2).sum(over), (y**2).sum(over)
+    x, y = bought - bought.mean(over), larger - larger.mean(over)
+    product, square = (x * y).sum(over), (x**2).sum(over)
     explained = (product**2 / square.where(square > 0)).fillna(0.0)
-    return (1.0 - explained / total.where(total > 0)).clip(0.0, 1.0)
+    total = ((present - present.mean(over)) ** 2).sum(over)
+    return (((y**2).sum(over) - explained) / total.where(total > 0)).clip(0.0, 1.0)
 
 
 def _ratio(present: xr.DataArray, larger: xr.DataArray) -> xr.DataArray:

@@ -65,7 +65,7 @@ def test_the_share_is_that_of_a_conjugate_normal(noise):
     """A mean with variance 1 stays open by noise^2 / (1 + noise^2) after data with that noise."""
     rng = np.random.default_rng(1)
     mean = normal(rng, 4, 2000, 2)
-    share, error = remaining_share(mean, mean + noise * normal(rng, 4, 2000, 2))
+    share, error = remaining_share(mean, mean, mean + noise * normal(rng, 4, 2000, 2))
     wanted = noise**2 / (1 + noise**2)
     np.testing.assert_array_less(np.abs(share - wanted), 4 * error)
     assert 0 < float(error.max()) < 0.03
@@ -74,9 +74,11 @@ def test_the_share_is_that_of_a_conjugate_normal(noise):
 def test_shares_stay_in_bounds():
     rng = np.random.default_rng(2)
     mean = normal(rng, 2, 50, 1)
-    assert float(remaining_share(mean, 0 * mean)[0].item()) == 1.0
-    assert float(remaining_share(mean, 3 * mean)[0].item()) == pytest.approx(0.0)
-    assert np.isnan(remaining_share(0 * mean, mean)[0].item())
+    assert float(remaining_share(mean, mean, 0 * mean)[0].item()) == 1.0
+    assert float(remaining_share(mean, mean, 3 * mean)[0].item()) == pytest.approx(0.0)
+    halved = remaining_share(mean, mean / 2, 0 * mean)[0]
+    assert float(halved.item()) == pytest.approx(0.25)  # the larger study asks a narrower question
+    assert np.isnan(remaining_share(0 * mean, mean, mean)[0].item())
     assert float(replaced_share(mean, 2 * mean)[0].item()) == 1.0
     assert float(replaced_share(mean, mean / 2)[0].item()) == pytest.approx(0.25)
 
