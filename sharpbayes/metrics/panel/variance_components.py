@@ -131,7 +131,8 @@ def _pairs(table: Pairs, shared: Shared, weights: xr.DataArray) -> Pairs:
     levels = (names & shared) - {"prompt"}
 
     def over_prompts(values: xr.DataArray) -> xr.DataArray:
-        return xr.dot(values, weights, dim="prompt")
+        total: xr.DataArray = xr.dot(values, weights, dim="prompt")
+        return total
 
     if "prompt" in shared:
         return (sums**2).sum(levels).map(over_prompts)
