@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from sharpbayes.bayes.design.design import Floats, dim_name
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.posterior.dependence_checks import dependence_checks, list_remedies
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.study_metrics import StudyMetrics
 
@@ -26,17 +27,22 @@ NOTE = (
 def check_replicates(
     metrics: StudyMetrics, draws: ReplicateDraws, ratings: Ratings, posterior: xr.Dataset
 ) -> xr.Dataset:
-    """Return predictive checks of a study's main metrics and of the frequencies of its ratings.
+    """Return checks of a study's main metrics, of frequencies and of dependence of its ratings.
 
+    The attribute ``remedies`` says what to do about those of dependence that fail.
     ``posterior`` has the posterior metrics for the first list of sources of uncertainty.
     """
     if posterior.attrs["sources"] != ["ratings"]:
         posterior = metrics.measure(draws, ["ratings"])[0]
     replicated, observed = rating_frequencies(draws, ratings, metrics.rating_columns)
     direct = {name: metrics.observed[name].drop_attrs() for name in metrics.checked}
-    return predictive_checks(
-        {name: posterior[name] for name in metrics.checked} | replicated, direct | observed
+    dependence, observed_dependence = dependence_checks(draws, ratings)
+    checks = predictive_checks(
+        {name: posterior[name] for name in metrics.checked} | replicated | dependence,
+        direct | observed | observed_dependence,
     )
+    failed = [name for name in dependence if bool(checks[f"{name}_fails"].any())]
+    return checks.assign_attrs(remedies=list_remedies(failed))
 
 
 def predictive_checks(
@@ -71,7 +77,8 @@ def predictive_checks(
         variables[f"{name}_observed"] = value
         variables[f"{name}_replicated"] = draws.mean(DRAWS)
         variables[f"{name}_p"] = p.where(known)
-        flat = draws.transpose(*DRAWS, *value.dims).to_numpy().reshape(-1, value.size)
+        flat = draws.transpose(*DRAWS, *value.dims).to_numpy()
+        flat = flat.reshape(flat.shape[0] * flat.shape[1], value.size)
         columns[name] = np.vstack([value.to_numpy().ravel(), flat])[:, known.to_numpy().ravel()]
     table = xr.Dataset(variables)
     adjusted = _adjusted_p(np.hstack(list(columns.values())))

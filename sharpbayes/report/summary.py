@@ -245,11 +245,12 @@ def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:
             texts = list_texts(node.attrs.get(key, ""))
             if name == "predictive_checks" and key == "failed_checks" and texts:
                 count = "one statistic" if len(texts) == 1 else f"{len(texts)} statistics"
-                yield (
+                sentence = (
                     f"The fitted model does not reproduce {count} of the ratings, such as "
                     f"{texts[0]}. Probabilities and posterior intervals depend on it; bootstrap "
                     "intervals do not."
                 )
+                yield " ".join([sentence, *list_texts(node.attrs.get("remedies", ""))])
             elif (name, key) != ("diagnostics", "convergence_issues"):
                 yield from texts
 

@@ -130,6 +130,8 @@ class Location(Spec):
             raise ValueError(f"correlated_over is one of several columns of by, found {over!r}")
         if over is not None and (self.zero_sum or isinstance(self.prior, StudentT)):
             raise ValueError("correlated effects have a normal prior and no zero_sum")
+        if self.zero_sum and isinstance(self.prior, StudentT):
+            raise ValueError("effects that add up to 0 have a normal prior")
         if over is not None and isinstance(self.prior.sd, float):
             raise ValueError("correlated effects need an sd with a prior of its own")
         return self

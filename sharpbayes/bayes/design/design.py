@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
 from sharpbayes.bayes.design.likelihoods import TRAITS, LikelihoodTraits
-from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
+from sharpbayes.spec.model import LKJ, Effects, Likelihood, ThresholdPrior
 
 Floats = NDArray[np.float64]
 TermKind = Literal["location", "slope", "gap", "discrimination"]
@@ -234,12 +234,8 @@ class Design:
 
     @property
     def unsupported_by_kernel(self) -> tuple[str, ...]:
-        """Names of what only PyMC's own graph can sample: priors of terms, the likelihood."""
-        terms = tuple(
-            term.name
-            for term in self.terms
-            if isinstance(term.prior, StudentT) or term.structure not in KERNEL_STRUCTURES
-        )
+        """Names of what only PyMC's own graph can sample: terms, the likelihood."""
+        terms = tuple(term.name for term in self.terms if term.structure not in KERNEL_STRUCTURES)
         return terms if self.traits.kernel else (*terms, self.likelihood)
 
     @property

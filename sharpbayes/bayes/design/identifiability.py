@@ -4,13 +4,14 @@ Every prior is proper, so every posterior is. Where ratings say nothing of a par
 posterior is its prior; the design and the ratings alone show where that happens.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from sharpbayes.bayes.design.crossing import parent_of
+from sharpbayes.bayes.design.connection import describe_blocks, list_blocks
+from sharpbayes.bayes.design.crossing import cross, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.bayes.design.judge_errors import MACHINE
 from sharpbayes.data.ratings import Factor, Ratings
@@ -24,6 +25,23 @@ MIN_UNITS = 5
 MAX_CORRELATION = 0.95
 # Who gives ratings: a rater who always gives the same one has a large effect of unknown size.
 RATER_COLUMNS = ("rater", "judge")
+# What raters or judges may share, and what follows where blocks of them share none; the first that
+# is not shared is reported.
+SEPARATE = "cannot be compared between blocks by these ratings, only by the common prior"
+COMPARISONS = {
+    "rater": {
+        "item": f"raters and items {SEPARATE}, as if blocks were alike: have some raters score "
+        "items of every block"
+    },
+    "judge": {
+        "model": f"judges and models {SEPARATE}, as if blocks were alike: have one judge score "
+        "answers of all models",
+        "prompt": f"judges and prompts {SEPARATE}, as if blocks were alike: have one judge score "
+        "prompts of every block; models can be compared",
+        "answer": "judges can be compared only by what they gave to other answers: have two judges "
+        "score the same answers; judges of one answer also show how far judges agree",
+    },
+}
 # With fewer ratings of a scale than this, always the same one is no surprise.
 MIN_RATINGS = 5
 
@@ -47,7 +65,8 @@ class Issue:
 
 def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
     """Return the parameters that ratings do not identify, in the order of the model's terms."""
-    issues = [_omitted(name, ratings) for name in design.omitted_terms]
+    issues = list(_disconnected(ratings, design))
+    issues += [_omitted(name, ratings) for name in design.omitted_terms]
     issues += find_slope_issues(design)
     issues += [Issue(*issue, "the term is omitted") for issue in design.inseparable_terms]
     issues += [Issue(stem, problem, "the term is omitted") for stem, problem in design.unidentified]
@@ -62,6 +81,41 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
             if name in ratings.factors:
                 issues += _constant_raters(scale, name, ratings.factors[name])
     return issues
+
+
+def _disconnected(ratings: Ratings, design: Design) -> Iterator[Issue]:
+    """Raters or judges in blocks that share no item, no model or no answer."""
+    factors, located = ratings.factors, {dim for t in design.terms_of("location") for dim in t.dims}
+    who = "rater" if "item" in factors else "judge"
+    if who not in located or len(factors[who].labels) == 1:
+        return
+    for unit, consequence in COMPARISONS[who].items():
+        blocks = list_blocks(_everyone(factors), _unit(factors, unit))
+        if len(blocks) > 1:
+            yield Issue(who, describe_blocks(blocks, who, unit), consequence)
+            return
+
+
+def _everyone(factors: Mapping[str, Factor]) -> Factor:
+    """Who gives a rating: the rater of a crowd, or the judge or person of a panel."""
+    if "judge" not in factors:
+        return factors["rater"]
+    judge = factors["judge"]
+    if "rater" not in factors:
+        return judge
+    person = factors["rater"]
+    codes = np.where(judge.codes >= 0, judge.codes, person.codes + len(judge.labels))
+    return Factor((*judge.labels, *person.labels), codes)
+
+
+def _unit(factors: Mapping[str, Factor], unit: str) -> Factor:
+    """What is rated: a column, or the answer of a model to a prompt."""
+    if unit in factors:
+        return factors[unit]
+    model, prompt = factors["model"], factors["prompt"]
+    index, _ = cross([model, prompt])
+    labels = tuple(f"{m} x {p}" for m in model.labels for p in prompt.labels)
+    return Factor(labels, index)
 
 
 def _omitted(name: str, ratings: Ratings) -> Issue:

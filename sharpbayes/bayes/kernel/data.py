@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations
 from sharpbayes.bayes.design.design import Design, Term
-from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
+from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, StudentT
 
 Floats = NDArray[np.float64]
 HALF_NORMAL, EXPONENTIAL, HALF_STUDENT_T = 1, 2, 3
@@ -75,12 +75,13 @@ class TermRow(NamedTuple):
 
 
 class PriorRow(NamedTuple):
-    """Columns of ``KernelData.prior``: fixed sd or scale, degrees of freedom, LKJ's eta, weight."""
+    """Columns of ``KernelData.prior``: value or scale of the sd, its degrees of freedom; others."""
 
     sd: float
     df: float
-    eta: float
-    weight: float
+    eta: float  # parameter of LKJ
+    weight: float  # non-centring weight
+    freedom: float  # degrees of freedom of the effects, 0 for normal ones
 
 
 class ScaleRow(NamedTuple):
@@ -96,7 +97,7 @@ class ScaleRow(NamedTuple):
 # Positions of those columns.
 SIZE = Sizes(*range(7))
 AT = TermRow(*range(16))
-PRIOR = PriorRow(*range(4))
+PRIOR = PriorRow(*range(5))
 SCALE = ScaleRow(*range(5))
 
 
@@ -162,7 +163,12 @@ def build_kernel_data(
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
     prior = [
-        PriorRow(*SD_PRIORS[type(t.prior.sd)][1](t.prior.sd), t.lkj_eta, t.non_centring)
+        PriorRow(
+            *SD_PRIORS[type(t.prior.sd)][1](t.prior.sd),
+            eta=t.lkj_eta,
+            weight=t.non_centring,
+            freedom=t.prior.df if isinstance(t.prior, StudentT) else 0.0,
+        )
         for t in terms
     ]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)

@@ -3,7 +3,9 @@
 The arithmetic of :mod:`sharpbayes.bayes.graph.terms`, on flat arrays. With coordinates z, groups of
 effects reflected by R, sd, non-centring weight w and centres m,
 
-    x = sd^w R z,   effects = x - m,   log prior = sum log Normal(effects | 0, sd) + n w log sd.
+    x = sd^w R z,   effects = x - m,   log prior = sum log p(effects | 0, sd) + n w log sd,
+
+p normal or Student's t.
 
 Rows and columns of the tables are those of :class:`sharpbayes.bayes.kernel.data.KernelData`.
 """
@@ -93,9 +95,34 @@ def term_forward(p, t, z, U, stored):
         multiply(x, sd**weight)
         write(x, effects)
         subtract_centres(p, t, U, x)
-        total -= 0.5 * dot_of(x, x) / (sd * sd) + free * (1.0 - weight) * math.log(sd)
+        freedom = p.prior[t, PRIOR.freedom]
+        total -= free * (1.0 - weight) * math.log(sd)
+        total += student_t(x, sd, freedom) if freedom > 0.0 else -0.5 * dot_of(x, x) / (sd * sd)
     split_means(p, t, effects, U[means : means + row[AT.groups]])
     return total
+
+
+@jit
+def student_t(x, sd, freedom):
+    """Return the log density of Student's t at effects, over that of sd-less normal ones at 0."""
+    constant = math.lgamma(0.5 * (freedom + 1.0)) - math.lgamma(0.5 * freedom)
+    constant += 0.5 * (LOG_2PI - math.log(freedom * math.pi))
+    total = len(x) * constant
+    for value in x:
+        total -= 0.5 * (freedom + 1.0) * math.log1p(value * value / (freedom * sd * sd))
+    return total
+
+
+@jit
+def prior_pull(x, sd, freedom):
+    """Return minus the derivative of the log prior by effects."""
+    pull = np.empty(len(x))
+    for i in range(len(x)):
+        if freedom > 0.0:
+            pull[i] = (freedom + 1.0) * x[i] / (freedom * sd * sd + x[i] * x[i])
+        else:
+            pull[i] = x[i] / (sd * sd)
+    return pull
 
 
 @jit
@@ -221,13 +248,14 @@ def term_backward(p, t, z, stored, dU, grad):
     x = stored[row[AT.stored] : row[AT.stored] + size]
     dx = dU[row[AT.u] : row[AT.u] + size].copy()
     split_means_backward(p, t, dx, dU[row[AT.means] : row[AT.means] + row[AT.groups]])
-    weight, sd, correlated = 0.0, 1.0, row[AT.levels] > 1
+    weight, sd, pull, correlated = 0.0, 1.0, x, row[AT.levels] > 1
     if correlated:
         correlated_backward(p, t, z, x, dx, dU, grad)
     else:
         weight, sd = p.prior[t, PRIOR.weight], sd_of(p, t, z, 0)
-        add_times(x, -1.0 / (sd * sd), dx)
-        centres_backward(p, t, x, 1.0 / (sd * sd), dU)
+        pull = prior_pull(x, sd, p.prior[t, PRIOR.freedom])
+        add_times(pull, -1.0, dx)
+        centres_backward(p, t, pull, 1.0, dU)
         multiply(dx, sd**weight)
     # A term without a zero sum has as many coordinates as effects.
     dz = dx[:free]
@@ -236,7 +264,7 @@ def term_backward(p, t, z, stored, dU, grad):
     else:
         reflect(p, t, dx)
     if row[AT.sd_z] >= 0 and not correlated:
-        grad[row[AT.sd_z]] += dot_of(x, x) / (sd * sd) - free * (1.0 - weight)
+        grad[row[AT.sd_z]] += dot_of(x, pull) - free * (1.0 - weight)
         if weight != 0.0:
             grad[row[AT.sd_z]] += weight * dot_of(z[row[AT.z] : row[AT.z] + free], dz)
     add_times(dz, 1.0, grad[row[AT.z] : row[AT.z] + free])

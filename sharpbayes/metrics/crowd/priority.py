@@ -30,7 +30,8 @@ def priority(
 def disagreement(plurality: xr.DataArray) -> xr.DataArray:
     """Return how far apart the groups of one grouping see each item.
 
-    It is the highest less the lowest score (..., group, item), -1 missing; NaN where none is known.
+    It is the highest less the lowest score (..., group, item), -1 missing; NaN where none is known,
+    also where there is no group.
 
     Source: responsiveness paper, Appendix D.
 
@@ -39,4 +40,6 @@ def disagreement(plurality: xr.DataArray) -> xr.DataArray:
     [3.0, 0.0]
     """
     known = plurality.where(plurality >= 0)
+    if not known.sizes["group"]:
+        return known.sum("group", min_count=1)
     return known.max("group") - known.min("group")

@@ -18,6 +18,7 @@ from sharpbayes.report.tables.declaration import (
 )
 from sharpbayes.report.tables.format import central_interval, number, places_of
 from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.wording import list_texts
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
 MOST_ELEMENTS = 12
@@ -30,6 +31,12 @@ def _failed_checks(view: View) -> list[Labels]:
     """Statistics of the observed ratings that the model does not reproduce."""
     texts = np.atleast_1d(view.group("predictive_checks").attrs["failed_checks"])
     return [{"failed": str(text)} for text in texts if isinstance(text, str) and text]
+
+
+def _failed_checks_note(view: View) -> str:
+    """How often a check fails if the model is right, and what to do about those that failed."""
+    attrs = view.group("predictive_checks").attrs
+    return " ".join([str(attrs["interval_note"]), *list_texts(attrs.get("remedies", ""))])
 
 
 def _parameters(view: View) -> Iterator[Labels]:
@@ -133,7 +140,7 @@ FAILED_CHECKS = TableSpec(
     condition=lambda view: bool(_failed_checks(view)),
     rows=_failed_checks,
     columns=("what is observed lies outside what the model replicates: {failed}",),
-    note="{predictive_checks[interval_note]}",
+    note=_failed_checks_note,
 )
 
 

@@ -11,6 +11,7 @@ from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density, kernel_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.predict.categories import LAWS
+from sharpbayes.spec.model import StudentT
 from tests.bayes.conftest import (
     crowd_ratings,
     model_from,
@@ -22,10 +23,24 @@ from tests.bayes.kernel.slopes import SLOPES
 from tests.bayes.kernel.test_kernel import graph_values, kept_at
 
 ANSWERS = (("model", "dimension"), ("model", "prompt", "dimension"))
+STUDENT_T = {"kind": "student_t", "df": 3.5}
 CASES = {
     "nested and centred": lambda rng: (
         crowd_ratings(rng, items=30, raters=24),
         model_of(("item",), ("rater",), (("group:gender",), 1.0)),
+    ),
+    "Student's t": lambda rng: (
+        crowd_ratings(rng, items=12, raters=6),
+        model_from(
+            [
+                {
+                    "by": ["item"],
+                    "prior": STUDENT_T | {"sd": {"kind": "half_normal", "scale": 1.5}},
+                },
+                {"by": ["rater"], "prior": STUDENT_T | {"sd": 0.8}},
+                {"by": ["group:gender"]},
+            ]
+        ),
     ),
     "few ratings an effect": lambda rng: (
         crowd_ratings(rng, items=12, raters=6),
@@ -86,7 +101,7 @@ def plain_density(design, values):
             total += stats.norm(0, sd).logpdf(effect).sum() - stats.norm(0, sd).logpdf(0)
             log_a += taken(effect, term.index)
         else:
-            total += stats.norm(0, sd).logpdf(effect).sum()
+            total += effect_law(term.prior, sd).logpdf(effect).sum()
         if term.kind == "location":
             eta += taken(effect, term.index)
         if term.kind == "slope":
@@ -107,6 +122,11 @@ def plain_density(design, values):
 def taken(effect, index):
     """Effects of ratings, 0 where a term does not apply."""
     return np.array([effect[n] if n >= 0 else 0.0 for n in index])
+
+
+def effect_law(prior, sd):
+    """Distribution of the effects of a term."""
+    return stats.t(prior.df, 0, sd) if isinstance(prior, StudentT) else stats.norm(0, sd)
 
 
 def log_levels(scale, cuts, stretch, eta, a):

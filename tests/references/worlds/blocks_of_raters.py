@@ -19,4 +19,4 @@ def keep(item, rater):
     return (item < 0.5) == (rater < RATERS // 2)
 
 
-WORLD = CrowdWorld(draw=draw, keep=keep, announced_by="design")
+WORLD = CrowdWorld(draw=draw, keep=keep, announced_by="rater")

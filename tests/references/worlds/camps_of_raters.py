@@ -17,4 +17,4 @@ def rate(rng, crowd, severity):
     return score(rng, severity[:, None] + crowd.bias + division[:, None] * side)
 
 
-WORLD = CrowdWorld(rate, partial(draw_crowd, share=0.5), announced_by="rater camps")
+WORLD = CrowdWorld(rate, partial(draw_crowd, share=0.5), announced_by="rater_correlation")

@@ -17,5 +17,5 @@ def rate(rng, crowd, severity):
 
 
 WORLD = CrowdWorld(
-    rate, partial(draw_crowd, share=SHARE), announced_by="rater agreement", attentive=0
+    rate, partial(draw_crowd, share=SHARE), announced_by="rater_agreement_spread", attentive=0
 )

@@ -18,4 +18,4 @@ def copy_scores(rng, scores):
     return scores
 
 
-WORLD = PanelWorld(see, change=copy_scores, announced_by="residual correlation")
+WORLD = PanelWorld(see, change=copy_scores, announced_by="judge_correlation")

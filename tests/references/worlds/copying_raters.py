@@ -16,4 +16,4 @@ def rate(rng, crowd, severity):
     return np.where(copied, scores[:, :1], scores)
 
 
-WORLD = CrowdWorld(rate, partial(draw_crowd, share=SHARE), announced_by="rater copies")
+WORLD = CrowdWorld(rate, partial(draw_crowd, share=SHARE), announced_by="rater_copies")

@@ -22,5 +22,5 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, severity) + of_judge, seen_by_people(severity)
 
 
-WORLD = PanelWorld(see, announced_by="residual correlation")
-PEOPLED = PanelWorld(see, fit="judges_and_people", people=True, announced_by="residual correlation")
+WORLD = PanelWorld(see, announced_by="judge_correlation")
+PEOPLED = PanelWorld(see, fit="judges_and_people", people=True, announced_by="judge_correlation")

@@ -9,6 +9,7 @@ from sharpbayes.spec.load import load_study
 from tests.references.worlds.crowd import CrowdWorld
 from tests.references.worlds.panel import PanelWorld
 
+HERE = Path(__file__).parent
 END = """
 [bootstrap]
 replicates = 20
@@ -16,10 +17,10 @@ level = 0.9
 
 [sampler]
 chains = 2
-tune = 300
-draws = 300
+tune = 200
+draws = 150
 target_accept = 0.85
-predictive_draws = 400
+predictive_draws = 200
 """
 PANEL = """schema = "sharpbayes/study/2"
 title = "A world of judges"
@@ -31,10 +32,8 @@ layout = "long"
 roles = {{ model = "model", prompt = "prompt", judge = "judge", indicator = "indicator", \
 score = "score" }}
 scales = {{ severity = {{ kind = "ordinal", min = 0, max = 4 }} }}
-indicators = {{ bias_a = "severity", bias_b = "severity", fair_a = "severity", \
-fair_b = "severity" }}
-dimensions = [{{ name = "bias", rms = ["bias_a", "bias_b"] }}, \
-{{ name = "fair", rms = ["fair_a", "fair_b"] }}]
+indicators = {{ bias_a = "severity", fair_a = "severity" }}
+dimensions = [{{ name = "bias", rms = ["bias_a"] }}, {{ name = "fair", rms = ["fair_a"] }}]
 fit = "{fit}"
 """
 PEOPLE = """
@@ -64,14 +63,16 @@ def write_study(
 ) -> tuple[StudyFiles, dict[str, float]]:
     """Simulate a study of a world into a folder; return it with its truth.
 
-    ``fit`` names the model in place of the one that does not know the world: a shipped one, or the
-    path of a file.
+    ``fit`` names the model in place of the one that does not know the world: a shipped one, or a
+    file in this folder.
     """
     drawn = world.simulate(np.random.default_rng(seed))
     folder.mkdir(parents=True, exist_ok=True)
     drawn.ratings.to_csv(folder / "ratings.csv", index=False)
     panel = isinstance(world, PanelWorld)
-    text = (PANEL if panel else CROWD).format(seed=seed, fit=fit or world.fit)
+    fit = fit or world.fit
+    fit = str(HERE / fit) if fit.endswith(".toml") else fit
+    text = (PANEL if panel else CROWD).format(seed=seed, fit=fit)
     if panel and drawn.people is not None:
         drawn.people.to_csv(folder / "people.csv", index=False)
         text += PEOPLE

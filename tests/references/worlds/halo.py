@@ -18,4 +18,4 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, severity) + impression, seen_by_people(severity)
 
 
-WORLD = PanelWorld(see, announced_by="halo")
+WORLD = PanelWorld(see, announced_by="halo", remedy="halo.toml")

@@ -13,4 +13,4 @@ def rate(rng, crowd, severity):
     return np.where(crowd.kind == 1, N_SCORES - 1 - scores, scores)
 
 
-WORLD = CrowdWorld(rate, partial(draw_crowd, share=0.5), announced_by="rater agreement")
+WORLD = CrowdWorld(rate, partial(draw_crowd, share=0.5), announced_by="rater_correlation")

@@ -18,5 +18,5 @@ def rate(rng, crowd, severity):
 
 
 WORLD = CrowdWorld(
-    rate, partial(draw_crowd, share=SHARE), announced_by="rater entropy", attentive=0
+    rate, partial(draw_crowd, share=SHARE), announced_by="rater_entropy_spread", attentive=0
 )

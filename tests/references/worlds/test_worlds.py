@@ -39,7 +39,7 @@ def test_a_panel_is_profiled_by_the_formulas_of_the_program(tmp_path, monkeypatc
     table = world.simulate(np.random.default_rng(3)).ratings
     index = [table[name].str[1:].astype(int) for name in ("model", "prompt", "judge")]
     indicator = table["indicator"].map({name: i for i, name in enumerate(panel.INDICATORS)})
-    scores = np.full((panel.MODELS, panel.PROMPTS, panel.JUDGES, 4), -1)
+    scores = np.full((panel.MODELS, panel.PROMPTS, panel.JUDGES, len(panel.INDICATORS)), -1)
     scores[*index, indicator] = table["score"]
     for name, value in panel.profile(scores).items():
         metric, model = name.split()
