@@ -75,3 +75,8 @@ def test_the_root_law_holds_for_a_mean_of_items():
     needed = 50 + int(asked["additional_items"].sel(metric="mpa")[0])
     assert needed == 450
     assert np.mean([width(needed) for _ in range(10)]) == pytest.approx(wide / 3, rel=0.05)
+
+
+def test_without_a_group_no_item_has_a_disagreement():
+    nobody = xr.DataArray(np.empty((0, 3), dtype=np.int16), dims=("group", "item"))
+    assert disagreement(nobody).isnull().values.tolist() == [True, True, True]
