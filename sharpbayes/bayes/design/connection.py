@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.data.ratings import Factor
 from sharpbayes.errors import format_list
 
@@ -28,9 +27,7 @@ def list_blocks(first: Factor, second: Factor) -> list[Block]:
     """
     both = (first.codes >= 0) & (second.codes >= 0)
     rows, columns = first.codes[both], second.codes[both] + len(first.labels)
-    size = len(first.labels) + len(second.labels)
-    graph = coo_array((np.ones(rows.size), (rows, columns)), shape=(size, size))
-    _, block = connected_components(graph.tocsr(), directed=False)
+    block = _connect(rows, columns, size=len(first.labels) + len(second.labels))
     used = np.union1d(rows, columns)
     labels = (*first.labels, *second.labels)
     blocks = []
@@ -40,6 +37,20 @@ def list_blocks(first: Factor, second: Factor) -> list[Block]:
         right = tuple(labels[node] for node in nodes if node >= len(first.labels))
         blocks.append((left, right))
     return sorted(blocks, key=lambda pair: -len(pair[0]) - len(pair[1]))
+
+
+def _connect(rows: Index, columns: Index, *, size: int) -> Index:
+    """Return the lowest node that edges join to each node, by NumPy: `check` loads no SciPy."""
+    block = np.arange(size)
+    while True:
+        lowest = np.minimum(block[rows], block[columns])
+        joined = block.copy()
+        np.minimum.at(joined, rows, lowest)
+        np.minimum.at(joined, columns, lowest)
+        joined = joined[joined]  # a node's block is that of the node which it is joined to
+        if np.array_equal(joined, block):
+            return block
+        block = joined
 
 
 def describe_blocks(blocks: Sequence[Block], first: str, second: str) -> str:

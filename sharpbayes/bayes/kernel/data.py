@@ -162,15 +162,7 @@ def build_kernel_data(
         ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
-    prior = [
-        PriorRow(
-            *SD_PRIORS[type(t.prior.sd)][1](t.prior.sd),
-            eta=t.lkj_eta,
-            weight=t.non_centring,
-            freedom=t.prior.df if isinstance(t.prior, StudentT) else 0.0,
-        )
-        for t in terms
-    ]
+    prior = [_prior_row(term) for term in terms]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
     centre_links = [
         _links(rows[other.name].means if by_mean else rows[other.name].u, position)
@@ -233,6 +225,13 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
         u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
+
+
+def _prior_row(term: Term) -> PriorRow:
+    """Row of the prior of a term."""
+    freedom = term.prior.df if isinstance(term.prior, StudentT) else 0.0
+    sd, df = SD_PRIORS[type(term.prior.sd)][1](term.prior.sd)
+    return PriorRow(sd, df, term.lkj_eta, term.non_centring, freedom)
 
 
 def _table(rows: Sequence[Sequence[int]], *, columns: int = 1) -> Index:
