@@ -1,4 +1,4 @@
-"""Blocks of judges: judge 0 scores model 0, judges 1 and 2 score models 1 and 2.
+"""Blocks of judges: judge 0 scores models 0 and 1, judges 1 and 2 score models 2 and 3.
 
 No cell of one block is scored by a judge of the other, so that a difference between models of two
 blocks is a difference between judges as well.
@@ -22,7 +22,7 @@ def see(rng, panel, prompts):
 
 
 def omit_scores(_rng, scores):
-    """Judge 0 scores model 0, the others models 1 and 2."""
+    """Judge 0 scores models 0 and 1, the others models 2 and 3."""
     model, judge = np.arange(len(scores))[:, None], np.arange(scores.shape[2])
     scored = (model < MODELS // 2) == (judge == 0)
     return np.where(scored[:, None, :, None], scores, -1)

@@ -32,8 +32,10 @@ layout = "long"
 roles = {{ model = "model", prompt = "prompt", judge = "judge", indicator = "indicator", \
 score = "score" }}
 scales = {{ severity = {{ kind = "ordinal", min = 0, max = 4 }} }}
-indicators = {{ bias_a = "severity", fair_a = "severity" }}
-dimensions = [{{ name = "bias", rms = ["bias_a"] }}, {{ name = "fair", rms = ["fair_a"] }}]
+indicators = {{ bias_a = "severity", bias_b = "severity", fair_a = "severity", \
+fair_b = "severity" }}
+dimensions = [{{ name = "bias", rms = ["bias_a", "bias_b"] }}, \
+{{ name = "fair", rms = ["fair_a", "fair_b"] }}]
 fit = "{fit}"
 """
 PEOPLE = """

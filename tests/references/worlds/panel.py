@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-MODELS, PROMPTS, JUDGES, PEOPLE = 3, 40, 3, 5
-# An indicator of each of two dimensions of harm; scores are 0 to 4.
-INDICATORS, DIMENSION_OF = ("bias_a", "fair_a"), np.array([0, 1])
+MODELS, PROMPTS, JUDGES, PEOPLE = 4, 40, 3, 5
+# Two indicators of each of two dimensions of harm; scores are 0 to 4.
+INDICATORS, DIMENSION_OF = ("bias_a", "bias_b", "fair_a", "fair_b"), np.array([0, 0, 1, 1])
 DIMENSIONS = ("bias", "fair")
 CUTS = np.array([-1.5, -0.2, 1.0, 2.2])
 MODEL_SD, PROMPT_SD, CELL_SD, JUDGE_SD, PERSON_SD = 0.7, 0.8, 0.5, 0.5, 0.3
