@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
 from sharpbayes.bayes.design.likelihoods import TRAITS, LikelihoodTraits
-from sharpbayes.spec.model import LKJ, Effects, Likelihood, ThresholdPrior
+from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
 
 Floats = NDArray[np.float64]
 TermKind = Literal["location", "slope", "gap", "discrimination"]
@@ -114,6 +114,11 @@ class Term:
     def lkj_eta(self) -> float:
         """Parameter eta of the prior of the correlations."""
         return self.correlation.eta if self.correlation else 1.0
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of Student's t effects, 0 for normal ones."""
+        return self.prior.df if isinstance(self.prior, StudentT) else 0.0
 
     @property
     def coordinate_shape(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations
 from sharpbayes.bayes.design.design import Design, Term
-from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, StudentT
+from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
 
 Floats = NDArray[np.float64]
 HALF_NORMAL, EXPONENTIAL, HALF_STUDENT_T = 1, 2, 3
@@ -162,7 +162,10 @@ def build_kernel_data(
         ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
-    prior = [_prior_row(term) for term in terms]
+    prior = [
+        PriorRow(*SD_PRIORS[type(t.prior.sd)][1](t.prior.sd), t.lkj_eta, t.non_centring, t.freedom)
+        for t in terms
+    ]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
     centre_links = [
         _links(rows[other.name].means if by_mean else rows[other.name].u, position)
@@ -225,13 +228,6 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
         u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
-
-
-def _prior_row(term: Term) -> PriorRow:
-    """Row of the prior of a term."""
-    freedom = term.prior.df if isinstance(term.prior, StudentT) else 0.0
-    sd, df = SD_PRIORS[type(term.prior.sd)][1](term.prior.sd)
-    return PriorRow(sd, df, term.lkj_eta, term.non_centring, freedom)
 
 
 def _table(rows: Sequence[Sequence[int]], *, columns: int = 1) -> Index:
