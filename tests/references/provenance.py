@@ -79,6 +79,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
     "reliability.csv": (*POSTERIOR, "models", f"{OWN}/reliability.py"),
     "judges_and_people.csv": (*POSTERIOR, "models", f"{OWN}/judges_and_people.py"),
+    "shared_errors.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/shared_errors.py", f"{OWN}/worlds/panel.py"),
+        "tests/peopled.py",
+    ),
     "kills.csv": (
         *("sharpbayes/cli", "sharpbayes/workflows", "sharpbayes/execution"),
         *("sharpbayes/storage", "tests/kills.py"),
