@@ -170,7 +170,7 @@ def write_table(raw, path):
             fits = rows.groupby("number").first()
             numbers = (covered.mean(), shares.std() / np.sqrt(len(shares)))
             width = (rows["upper"] - rows["lower"]).mean()
-            facts = (int((fits["converged"] == 0).sum()), int((fits["rhat"] > 1.05).sum()))  # noqa: PLR2004
+            facts = (int((fits["converged"] == 0).sum()), int((fits["rhat"] > 1.05).sum()))
             counts = (len(shares), len(rows), int(covered.sum()))
             writer.writerow((*key, *counts, *(f"{x:.3f}" for x in (*numbers, width)), *facts))
 
