@@ -23,8 +23,6 @@ from tests.references.worlds.catalogue import WORLDS
 from tests.references.worlds.study import run_study
 from tests.references.worlds.table import page, summarise
 
-HERE = Path(__file__).parent
-TABLE = HERE.parent / "worlds.csv"
 RAW = ("world", "fit", "study", "kind", "name", "truth", "lower", "mean", "upper")
 SEED = 20261122
 
@@ -47,7 +45,7 @@ def main() -> None:
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--only", nargs="*", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--raw", type=Path, nargs="*", default=[Path("worlds_raw.csv")])
-    parser.add_argument("--out", type=Path, default=TABLE)
+    parser.add_argument("--out", type=Path, default=Path("worlds.csv"))
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     if options.page:

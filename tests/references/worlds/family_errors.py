@@ -23,4 +23,10 @@ def see(rng, panel, prompts):
 
 
 WORLD = PanelWorld(see, announced_by="judge_correlation")
-PEOPLED = PanelWorld(see, fit="judges_and_people", people=True, announced_by="judge_correlation")
+PEOPLED = PanelWorld(
+    see,
+    fit="people_alone.toml",
+    remedy="judges_and_people",
+    people=True,
+    announced_by="judge_correlation",
+)

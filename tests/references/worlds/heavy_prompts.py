@@ -18,4 +18,4 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, severity), seen_by_people(severity)
 
 
-WORLD = PanelWorld(see, announced_by="prompt_kurtosis")
+WORLD = PanelWorld(see, announced_by="prompt_kurtosis", remedy="heavy_prompts.toml")

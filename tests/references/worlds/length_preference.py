@@ -26,6 +26,12 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, judged), seen_by_people(severity), {"length": length}
 
 
-WORLD = PanelWorld(see, fit="judges_and_people", people=True, announced_by="people_correlation")
+WORLD = PanelWorld(
+    see,
+    fit="people_alone.toml",
+    remedy="judges_and_people",
+    people=True,
+    announced_by="people_correlation",
+)
 # The same without people: only the column of lengths can tell length from severity.
 JUDGED = PanelWorld(see)

@@ -98,7 +98,7 @@ class PanelWorld:
         see: Draws prompts, and what judges and people see of the models' answers to them. A third
             output, where there is one, has columns of the answers, each over (model, prompt).
         draw: Draws what stays the same for all prompts.
-        fit: Shipped model that does not know the world.
+        fit: Shipped model, or a file in this folder, that does not know the world.
         remedy: Shipped model, or a file in this folder, that does; empty while there is none.
         people: Whether people score half of the prompts, two of five people each cell.
         announced_by: Start of the name of the check that is meant to fail without the remedy.

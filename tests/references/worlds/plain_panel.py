@@ -10,4 +10,4 @@ def see(rng, panel, prompts):
 
 
 WORLD = PanelWorld(see)
-PEOPLED = PanelWorld(see, fit="judges_and_people", people=True)
+PEOPLED = PanelWorld(see, fit="people_alone.toml", remedy="judges_and_people", people=True)

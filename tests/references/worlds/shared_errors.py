@@ -12,4 +12,10 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, severity + error), seen_by_people(severity)
 
 
-WORLD = PanelWorld(see, fit="judges_and_people", people=True, announced_by="people_correlation")
+WORLD = PanelWorld(
+    see,
+    fit="people_alone.toml",
+    remedy="judges_and_people",
+    people=True,
+    announced_by="people_correlation",
+)
