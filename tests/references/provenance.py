@@ -73,10 +73,6 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*POSTERIOR, "models", f"{OWN}/worlds/trials.py"),
         f"{OWN}/variance_components.py",
     ),
-    "purchases.csv": (
-        *(*POSTERIOR, "models", f"{OWN}/worlds/trials.py"),
-        f"{OWN}/purchases.py",
-    ),
     "reliability.csv": (*POSTERIOR, "models", f"{OWN}/reliability.py"),
     "judges_and_people.csv": (*POSTERIOR, "models", f"{OWN}/judges_and_people.py"),
     "shared_errors.csv": (
