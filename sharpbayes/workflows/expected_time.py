@@ -83,18 +83,16 @@ def _seconds_of_replicates(context: RunContext) -> float:
     """Processor seconds of the metrics of replicated ratings, for every list of sources."""
     from sharpbayes.posterior.replicates import count_replicates  # noqa: PLC0415 - `measure` needs none
 
-    study = context.study
-    panel = isinstance(study, PanelStudy)
-    units = len(study.data.labels["prompt"] if panel else study.data.item.labels)
-    ratings = len(study.ratings.score)
+    study, ratings = context.study, len(context.study.ratings.score)
+    if isinstance(study, PanelStudy):
+        units = len(study.data.labels["prompt"])
+        work = PER_REPLICATED_CELL * _count_panel_cells(study)
+    else:
+        units, work = len(study.data.item.labels), PER_REPLICATED_RATING * ratings
     replicates = sum(
         count_replicates(sources, units=units, ratings=ratings, prompts=units)
         for sources in study.spec.uncertainties
     )
-    if isinstance(study, PanelStudy):
-        work = PER_REPLICATED_CELL * _count_panel_cells(study)
-    else:
-        work = PER_REPLICATED_RATING * ratings
     return work * replicates * study.spec.sampler.predictive_draws
 
 
