@@ -98,7 +98,7 @@ def fitted(kind):
             for term in design.terms
             if term.n_sds
         ],
-        f"{kind}: draws": [float(x[-1, -1].mean()) for x in posterior.data_vars.values()],
+        f"{kind}: draws": [float((x[-1, -1] ** 2).mean()) for x in posterior.data_vars.values()],
         f"{kind}: steps": digest(trace["sample_stats"]["n_steps"]),
         f"{kind}: replicated": digest(next(iter(predictive.values())).values),
         f"{kind}: new members": digest(next(iter(replicates.values()))),
