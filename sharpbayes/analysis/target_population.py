@@ -1,5 +1,6 @@
 """Metrics of a crowd whose raters are weighted to the shares of a target population."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -92,18 +93,19 @@ def population_counts(
 
 def population_responsiveness(
     study: CrowdStudy,
-    counts: tuple[CrowdCounts, CrowdCounts],
+    counts: Sequence[CrowdCounts],
     *,
+    names: Sequence[str] = ("sample", "target"),
     weights: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return the responsiveness of all raters over (..., population, by).
 
-    ``counts`` are those of the sample and of the target population; ``weights`` are those of items.
+    ``counts`` are those of each named population; ``weights`` are those of items.
     """
     reason = study.responsiveness["reason"].sel(group=[ALL])
     tables = []
     for part in counts:
         metrics = measure_responsiveness(study.crowd, part, weights=weights, reason=reason)
         tables.append(metrics[metric_names()].sel(group=ALL, drop=True))
-    joined = xr.concat(tables, "population").assign_coords(population=["sample", "target"])
+    joined = xr.concat(tables, "population").assign_coords(population=list(names))
     return joined.transpose(..., "population", "by")

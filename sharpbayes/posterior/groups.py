@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import Groups
@@ -141,4 +142,5 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
         metrics, draws, study.ratings, groups["posterior_responsiveness"]
     )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
+    groups |= careless_groups(study, draws, model)
     return label_scores(groups | posterior_population(study, draws, model), study.data)

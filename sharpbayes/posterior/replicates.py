@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, rating_dim
 from sharpbayes.bayes.predict.replication import (
+    draw_classes,
     draw_new_levels,
+    draw_ratings,
     latent_ratings,
     replace_levels,
     with_location,
@@ -134,17 +136,20 @@ class Block:
         posterior = self.draws.posterior.isel(chain=[self.chain], draw=successive)
         if column is not None:
             posterior = draw_new_levels(posterior, design, column, rng=rng)
+        else:
+            posterior = draw_classes(posterior, design, known=True, rng=rng)
         populations = [posterior] * n_replicates
         if "prompts" in sources and "prompt" in posterior.dims:
             populations = [self._replace_prompts(posterior, rng) for _ in populations]
         ratings: Categories = {}
         for scale in design.scales:
             latent = latent_ratings(posterior, design, scale)
-            replicates = (
-                (latent if draws is posterior else with_location(latent, draws, design)).draw(rng)
+            latents = (
+                latent if draws is posterior else with_location(latent, draws, design)
                 for draws in populations
             )
-            ratings[scale.name] = np.concatenate(list(replicates))
+            replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
+            ratings[scale.name] = np.concatenate(replicates)
         return ratings
 
     def _replace_prompts(self, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:

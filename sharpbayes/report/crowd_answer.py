@@ -21,6 +21,9 @@ from sharpbayes.report.wording import (
     probability_text,
 )
 
+WITHOUT = "without careless"
+# A smaller change of the responsiveness is not said.
+CARELESS_CHANGE = 0.01
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -64,6 +67,22 @@ class CrowdAnswer:
         sources = contained_sources(self.view, "posterior_responsiveness")
         yield f"{subject} {posterior_estimate(row)}, {BEST}. The interval contains {sources}."
         yield f"The bootstrap has {bootstrap_estimate(row)}. {self._agreement()}"
+        yield from self._careless()
+
+    def _careless(self) -> Iterator[str]:
+        """What careless raters change of the responsiveness of all; nothing if it is little."""
+        if "responsiveness_careless" not in self.view:
+            return
+        cells = self.view.group("responsiveness_careless")["hm"].sel(by="all")
+        sample, without = (float(cells.sel(population=name)) for name in ("sample", WITHOUT))
+        if not abs(without - sample) >= CARELESS_CHANGE:
+            return
+        flagged = int(self.view.group("careless")["flagged"].sum())
+        verb = "raters are" if flagged > 1 else "rater is"
+        yield (
+            f"{flagged} {verb} probably careless; without them the observed responsiveness is "
+            f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out elsewhere."
+        )
 
     def _agreement(self) -> str:
         """Whether posterior and bootstrap agree on HM of all raters and groups, and why not."""

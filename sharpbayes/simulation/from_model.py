@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build_model, sample_prior
-from sharpbayes.bayes.predict.replication import latent_ratings
+from sharpbayes.bayes.predict.replication import draw_classes, draw_ratings, latent_ratings
 from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE
 from sharpbayes.errors import SpecError
@@ -36,8 +36,10 @@ def simulate_model(
     truth = sample_prior(build_model(design), draws=1, seed=spec.seed)["prior"].to_dataset()
     rng = np.random.default_rng([spec.seed, 1])
     category: Categories = np.empty(design.n_ratings, dtype=np.int64)
+    truth = draw_classes(truth, design, known=False, rng=rng)
     for scale in design.scales:
-        category[scale.rows] = latent_ratings(truth, design, scale).draw(rng)[0]
+        latent = latent_ratings(truth, design, scale)
+        category[scale.rows] = draw_ratings(latent, truth, design, rng)[0]
     # A label that does not apply is empty.
     columns = {
         name.removeprefix(GROUP): np.append(factor.labels, "")[factor.codes]

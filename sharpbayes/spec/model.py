@@ -179,6 +179,31 @@ class Discrimination(Spec):
     with a factor of 1, fix the unit of severity."""
 
 
+class Beta(Spec):
+    """Density of a share, proportional to x^(a - 1) (1 - x)^(b - 1)."""
+
+    kind: Literal["beta"] = "beta"
+    """Kind of the prior."""
+    a: Positive
+    """First parameter; the mean is a / (a + b)."""
+    b: Positive
+    """Second parameter."""
+
+
+class Careless(Spec):
+    """A latent class of raters of a crowd with scores that do not depend on the item.
+
+    Each careless rater has a distribution of scores of their own. All other raters follow the
+    ordinal model. Labels of experts always follow it.
+    """
+
+    share: Beta = Beta(a=1.0, b=9.0)
+    """Prior of the share of careless raters."""
+    concentration: Positive = 1.0
+    """Parameter of the symmetric Dirichlet prior of a careless rater's distribution, the same for
+    each score: 1 is uniform over all distributions, below 1 favours raters who repeat a score."""
+
+
 class Model(Spec):
     """A model file: likelihood, link, thresholds, location and discrimination terms, priors.
 
@@ -210,6 +235,9 @@ class Model(Spec):
     """Numeric columns as covariates of the latent severity. Default: none."""
     experts: bool = False
     """Whether the labels of a crowd's experts are ratings too, on the scale `label`."""
+    careless: Careless | None = None
+    """A latent class of careless raters of a crowd. Default: all raters follow the ordinal
+    model."""
 
     @model_validator(mode="after")
     def _check_terms(self) -> Self:
@@ -244,6 +272,10 @@ class Model(Spec):
             raise ValueError(
                 f'link = "{self.link}" has no adjacent likelihood: its thresholds are log odds of '
                 'one category to the next; use link = "logit", or likelihood = "continuation"'
+            )
+        if self.likelihood == "adjacent" and self.careless is not None:
+            raise ValueError(
+                'likelihood = "adjacent" has no careless raters; use "cumulative" or "continuation"'
             )
         if kind not in {None, expected}:
             message = f'thresholds of likelihood = "{self.likelihood}" have a prior of kind '

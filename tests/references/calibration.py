@@ -39,6 +39,7 @@ KINDS = {
     "judge_panel": "panel",
     "crowd_and_experts": "crowd",
     "crowd_and_labels": "crowd",
+    "crowd_careless": "crowd",
     "crowd_severity": "crowd",
     "crowd_adjacent": "crowd",
     "crowd_continuation": "crowd",

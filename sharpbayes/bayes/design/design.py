@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.design.careless import CarelessClass
 from sharpbayes.bayes.design.crossing import Index, find_combinations, parent_of
 from sharpbayes.bayes.design.likelihoods import TRAITS, LikelihoodTraits
 from sharpbayes.spec.model import LKJ, Effects, Likelihood, StudentT, ThresholdPrior
@@ -225,12 +226,14 @@ class Design:
     inseparable_terms: tuple[tuple[str, str], ...] = ()
     # Stems of omitted terms of errors that the ratings do not identify, and why.
     unidentified: tuple[tuple[str, str], ...] = ()
+    careless: CarelessClass | None = None  # raters who may not follow the ordinal model
 
     @property
     def n_parameters(self) -> int:
         """Number of free parameters."""
         effects = sum(term.n_coordinates + term.n_sds + term.n_correlations for term in self.terms)
-        return effects + sum(scale.n_cutpoints for scale in self.scales)
+        cutpoints = sum(scale.n_cutpoints for scale in self.scales)
+        return effects + cutpoints + int(self.careless is not None)
 
     @property
     def traits(self) -> LikelihoodTraits:

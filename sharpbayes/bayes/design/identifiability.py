@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sharpbayes.bayes.design.careless import RATER
 from sharpbayes.bayes.design.connection import describe_blocks, list_blocks
 from sharpbayes.bayes.design.crossing import cross, parent_of
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
@@ -44,6 +45,8 @@ COMPARISONS = {
 }
 # With fewer ratings of a scale than this, always the same one is no surprise.
 MIN_RATINGS = 5
+# Fewer ratings of a rater hardly tell an ordinal rater from a careless one.
+MIN_CLASS_RATINGS = 10
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,20 @@ def find_issues(ratings: Ratings, design: Design) -> list[Issue]:
         for name in RATER_COLUMNS:
             if name in ratings.factors:
                 issues += _constant_raters(scale, name, ratings.factors[name])
-    return issues
+    return [*issues, *_open_classes(design)]
+
+
+def _open_classes(design: Design) -> Iterator[Issue]:
+    """Raters with too few ratings to tell whether they are careless."""
+    careless = design.careless
+    if careless is None:
+        return
+    counts = np.bincount(careless.index[careless.index >= 0], minlength=careless.n_raters)
+    few = np.flatnonzero((counts > 0) & (counts < MIN_CLASS_RATINGS))
+    if len(few):
+        names = format_list([design.coords[RATER][rater] for rater in few], most=3)
+        problem = f"fewer than {MIN_CLASS_RATINGS} ratings of {names}"
+        yield Issue(RATER, problem, "whether they are careless is left to the prior")
 
 
 def _disconnected(ratings: Ratings, design: Design) -> Iterator[Issue]:

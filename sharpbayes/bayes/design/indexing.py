@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from sharpbayes.bayes.design.careless import RATER, CarelessClass
 from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index, cross, find_combinations, parent_of
 from sharpbayes.bayes.design.design import (
     CENTRED_BELOW,
@@ -17,6 +18,7 @@ from sharpbayes.bayes.design.design import (
 )
 from sharpbayes.bayes.design.judge_errors import FAMILY, MACHINE, find_unidentified
 from sharpbayes.bayes.design.slopes import find_slope_errors, index_slopes
+from sharpbayes.data.crowd import LABEL
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import Diagnostic, SpecError, did_you_mean
 from sharpbayes.spec.lines import dotted
@@ -68,6 +70,7 @@ def build_design(
     columns |= {column for term in model.discrimination for column in term.by}
     columns |= {column for slope in model.slope for column in slope.by}
     columns |= set(model.thresholds.by) - {"scale"}
+    columns |= {RATER} if model.careless else set()
     return Design(
         terms=(
             *_add_children(_assign_mean_holder(location_terms, ratings)),
@@ -90,6 +93,7 @@ def build_design(
         covariates=covariates,
         inseparable_terms=tuple(inseparable.items()),
         unidentified=tuple(unidentified.items()),
+        careless=_index_careless(ratings, model, scales),
     )
 
 
@@ -111,6 +115,9 @@ def check_columns(ratings: Ratings, model: Model, *, path: str) -> None:
         Diagnostic(path, 0, dotted(key), message)
         for key, message in find_slope_errors(ratings, model)
     ]
+    if model.careless is not None and not {"item", RATER} <= set(known):
+        message = "needs raters of a crowd, and this study is a panel of judges"
+        diagnostics.append(Diagnostic(path, 0, "careless", message))
     if diagnostics:
         raise SpecError(diagnostics)
 
@@ -192,6 +199,21 @@ def _split_by_scale(ratings: Ratings) -> Iterator[ScaleRatings]:
         if rows.size:
             category = ratings.score[rows].astype(INDEX_TYPE)
             yield ScaleRatings(name, ratings.scales[name], rows, category)
+
+
+def _index_careless(
+    ratings: Ratings, model: Model, scales: Sequence[ScaleRatings]
+) -> CarelessClass | None:
+    """Raters who may be careless, from ratings that are no labels of experts."""
+    if model.careless is None:
+        return None
+    position = next(n for n, scale in enumerate(scales) if scale.name != LABEL)
+    index = np.full(len(ratings.score), -1, dtype=INDEX_TYPE)
+    rows, rater = scales[position].rows, ratings.factors[RATER]
+    index[rows] = rater.codes[rows]
+    return CarelessClass(
+        index, len(rater.labels), position, model.careless.share, model.careless.concentration
+    )
 
 
 def _add_shifts(ratings: Ratings, model: Model, *, one_scale: bool) -> list[Location]:

@@ -10,6 +10,7 @@ from pytensor.compile.mode import Mode
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, ScaleRatings, rating_dim
+from sharpbayes.bayes.graph.careless import add_mixed_ratings, add_share, reference_offsets
 from sharpbayes.bayes.graph.likelihoods import DEFINITIONS
 from sharpbayes.bayes.graph.priors import add_cutpoints, from_gaps, restore_cutpoints
 from sharpbayes.bayes.graph.terms import GraphTerm, add_terms, take_effects, take_severities
@@ -20,7 +21,17 @@ Tensor = Any
 # Ends of the names of coordinates of the sampler; see sharpbayes.bayes.graph.terms.
 COORDINATES = ("_unit", "_offset", "_log")
 # The order in which PyMC gives variables their streams of random numbers, last first.
-KINDS = ("correlation", "discrimination", "rating", "location", "sd", "gap", "threshold", "slope")
+KINDS = (
+    "correlation",
+    "discrimination",
+    "rating",
+    "location",
+    "sd",
+    "gap",
+    "threshold",
+    "slope",
+    "careless",
+)
 
 
 def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.Model:
@@ -33,7 +44,8 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
     Variables: ``location_<term>``, ``slope_<column>``, ``slope_<column>_by_<columns>`` and
     ``sd_<term>`` for each term, ``threshold_<scale>`` for each
     scale, ``gap_<scale>_<column>`` and ``threshold_<scale>_<column>`` where a column has
-    thresholds of its own, ``discrimination_<term>``, and the observed ``rating_<scale>``.
+    thresholds of its own, ``discrimination_<term>``, ``careless_share`` where raters may be
+    careless, and the observed ``rating_<scale>``.
     """
     coords = {name: list(labels) for name, labels in design.coords.items()}
     for term in design.terms:
@@ -43,8 +55,10 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
         terms = add_terms(design)
         discrimination = _add_discrimination(design, terms)
         sets = [_add_thresholds(design, terms, *scale) for scale in enumerate(design.scales)]
+        share = add_share(design.careless) if design.careless else None
+        offsets = reference_offsets(design, terms)
         if kernel_data is not None:
-            node = pm.Potential("ratings", _kernel_likelihood(kernel_data, terms, sets))
+            node = pm.Potential("ratings", _kernel_likelihood(kernel_data, terms, sets, share))
             # The node holds addresses of these arrays: they live as long as the model.
             node.tag.kernel_data = kernel_data
             return model
@@ -54,7 +68,8 @@ def build_model(design: Design, *, kernel_data: KernelData | None = None) -> pm.
                 for term in design.severity_terms
                 if term.child_term is None
             )
-            _add_ratings(design, scale, eta, discrimination[scale.rows], cutpoints)
+            a = discrimination[scale.rows]
+            _add_ratings(design, scale, eta, a, cutpoints, classes=(share, offsets))
     return model
 
 
@@ -73,16 +88,30 @@ class CutpointSets(NamedTuple):
 
 
 def _add_ratings(
-    design: Design, scale: ScaleRatings, eta: Tensor, a: Tensor, sets: CutpointSets
+    design: Design,
+    scale: ScaleRatings,
+    eta: Tensor,
+    a: Tensor,
+    sets: CutpointSets,
+    *,
+    classes: tuple[Tensor, Tensor],
 ) -> None:
     """Add the observed ratings of one scale, given their severity and discrimination."""
-    logp, draw = DEFINITIONS[design.likelihood, design.link]
-    dim = rating_dim(scale.name)
+    logp, draw = law = DEFINITIONS[design.likelihood, design.link]
+    dim, name, careless = rating_dim(scale.name), f"rating_{scale.name}", design.careless
     pm.modelcontext(None).add_coord(dim, length=len(scale.rows))
+    severity = a * (eta + pt.zeros(len(scale.rows)))
+    cutpoints = a[:, None] * sets.cutpoints[sets.set_of_rating]
+    if careless and design.scales[careless.scale].name == scale.name:
+        rater, inputs = careless.index[scale.rows], (severity, cutpoints, *classes)
+        add_mixed_ratings(
+            name, law, careless, rater=rater, inputs=inputs, category=scale.category, dim=dim
+        )
+        return
     pm.CustomDist(
-        f"rating_{scale.name}",
-        a * (eta + pt.zeros(len(scale.rows))),
-        a[:, None] * sets.cutpoints[sets.set_of_rating],
+        name,
+        severity,
+        cutpoints,
         logp=logp,
         random=draw,
         signature="(),(n)->()",
@@ -93,17 +122,21 @@ def _add_ratings(
 
 
 def _kernel_likelihood(
-    data: KernelData, terms: dict[str, GraphTerm], sets: list[CutpointSets]
+    data: KernelData,
+    terms: dict[str, GraphTerm],
+    sets: list[CutpointSets],
+    share: Tensor | None,
 ) -> Tensor:
     """Log-likelihood of all ratings, from effects and cutpoints one after the other."""
     # PyTensor's numba back end takes a while to import, and the kernel needs none of it.
     from sharpbayes.bayes.graph.kernel_op import ratings_likelihood  # noqa: PLC0415 - start-up
 
     effects = [part for term in terms.values() for part in (term.effects, term.means)]
+    log_odds = [] if share is None else [pm.math.logit(share)[None]]
     gaps = [pt.concatenate([part.gaps, pt.ones((part.gaps.shape[0], 1))], axis=1) for part in sets]
     return ratings_likelihood(
         data,
-        pt.concatenate([np.zeros(1), *effects]),
+        pt.concatenate([np.zeros(1), *effects, *log_odds]),
         pt.concatenate([part.cutpoints.ravel() for part in sets]),
         pt.concatenate([part.ravel() for part in gaps]),
     )

@@ -84,10 +84,11 @@ class MeanFirst(Transform):
 
 
 class GraphTerm(NamedTuple):
-    """Effects of a term, flat, with their centres, less the means of their groups; those means."""
+    """A term's flat effects with their centres, less the means of their groups; means and sd."""
 
     effects: Tensor
     means: Tensor
+    sd: Tensor
 
 
 def take_effects(effects: Tensor, index: Index) -> Tensor:
@@ -109,25 +110,25 @@ def add_terms(design: Design) -> dict[str, GraphTerm]:
     for term in design.parents_first:
         centres = []
         for parent in design.parents(term):
-            effects, means = terms[parent.term.name]
+            effects, means, _ = terms[parent.term.name]
             centres.append(take_effects(means if parent.by_mean else effects, parent.position))
         sd_dim = term.dims[-1] if term.n_sds > 1 else None
         sd = add_sd(f"sd_{term.stem}", term.prior.sd, dim=sd_dim)
         effects = STRUCTURES[term.structure](term, sd, sum(centres) if centres else None)
-        terms[term.name] = _split_means(term, effects.ravel())
+        terms[term.name] = _split_means(term, effects.ravel(), sd)
     return terms
 
 
-def _split_means(term: Term, effects: Tensor) -> GraphTerm:
+def _split_means(term: Term, effects: Tensor, sd: Tensor) -> GraphTerm:
     """Split the mean of each group from the effects."""
     inside = term.mean_group >= 0
     size = np.bincount(term.mean_group[inside], minlength=term.n_mean_groups)
     if not size.size:
-        return GraphTerm(effects, pt.zeros(0))
+        return GraphTerm(effects, pt.zeros(0), sd)
     zeros = pt.zeros(term.n_mean_groups)
     sums = pt.inc_subtensor(zeros[term.mean_group[inside]], effects[inside])
     means = sums / np.maximum(size, 1)
-    return GraphTerm(effects - take_effects(means, term.mean_group), means)
+    return GraphTerm(effects - take_effects(means, term.mean_group), means, sd)
 
 
 def _coordinate_name(term: Term) -> str:

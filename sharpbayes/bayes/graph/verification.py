@@ -92,4 +92,7 @@ def _sample_ratings(design: Design, rng: np.random.Generator) -> Design:
         category = scale.category[np.isin(scale.rows, rows)]
         scale_rows = np.flatnonzero(np.isin(rows, scale.rows))
         scales.append(replace(scale, rows=scale_rows, category=category))
-    return replace(design, terms=terms, scales=tuple(scales), n_ratings=len(rows))
+    careless = design.careless and replace(design.careless, index=design.careless.index[rows])
+    return replace(
+        design, terms=terms, scales=tuple(scales), n_ratings=len(rows), careless=careless
+    )

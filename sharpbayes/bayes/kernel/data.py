@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index, find_combinations
 from sharpbayes.bayes.design.design import Design, Term
+from sharpbayes.bayes.kernel.bounds import find_bounds, find_categories
+from sharpbayes.bayes.kernel.careless_data import careless_arrays, reference_positions
 from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
 
 Floats = NDArray[np.float64]
@@ -42,7 +44,12 @@ MAX_GROUPS_PER_RATING, MAX_BLOCKS_PER_RATING = 0.2, 0.5
 
 
 class Sizes(NamedTuple):
-    """Entries of ``KernelData.sizes``; form is LOGIT, PROBIT or ADJACENT."""
+    """Entries of ``KernelData.sizes``; form is LOGIT, PROBIT or ADJACENT.
+
+    ``careless`` is the coordinate of the share of careless raters, ``reference`` the row of the
+    term that has a reference for their effects, ``median`` the coordinate of the median cutpoint of
+    their scale; -1 where there is none.
+    """
 
     coordinates: int
     vector: int
@@ -51,6 +58,9 @@ class Sizes(NamedTuple):
     scale_cutpoints: int
     form: int
     ordered: int
+    careless: int
+    reference: int
+    median: int
 
 
 class TermRow(NamedTuple):
@@ -95,7 +105,7 @@ class ScaleRow(NamedTuple):
 
 
 # Positions of those columns.
-SIZE = Sizes(*range(7))
+SIZE = Sizes(*range(10))
 AT = TermRow(*range(16))
 PRIOR = PriorRow(*range(5))
 SCALE = ScaleRow(*range(5))
@@ -136,6 +146,13 @@ class KernelData(NamedTuple):
     location_numbers: Floats
     group_slopes: Index
     group_numbers: Floats
+    # Of careless raters; each one number where a model has none. The first block of the ratings
+    # that have none, of each rater, and the number of blocks; position of each block in ``pair``;
+    # both parameters of the prior of the share, then the log-likelihood of each careless rater.
+    rater_block: Index
+    block_pair: Index
+    careless: Floats
+    reference: Floats  # centre and spread of the reference of each rater
 
 
 def build_kernel_data(
@@ -143,12 +160,14 @@ def build_kernel_data(
     starts: Mapping[str, tuple[int, ...]],
     *,
     thresholds: Sequence[int],
+    share: int,
     size: int,
 ) -> KernelData:
     """Return the arrays of a design with ``size`` coordinates.
 
-    ``starts`` has the first of each term's log sds, correlations and effects, -1 for none, and
-    ``thresholds`` the first of each scale's cutpoints.
+    ``starts`` has the first of each term's log sds, correlations and effects, -1 for none,
+    ``thresholds`` the first of each scale's cutpoints, and ``share`` is the coordinate of the share
+    of careless raters, -1 for none.
     """
     rows = _term_rows(design, starts)
     terms, locations = design.parents_first, design.terms_of("location")
@@ -175,12 +194,14 @@ def build_kernel_data(
     form = LOGIT if design.link == "logit" else PROBIT
     sizes = Sizes(
         coordinates=size,
-        vector=1 + sum(row.size + row.groups for row in rows.values()),
+        vector=1 + sum(row.size + row.groups for row in rows.values()) + int(share >= 0),
         effects=sum(row.size for row in rows.values()),
         cutpoints=sum(design.scales[n].n_cutpoints for n in cutpoint_set[:, 0]),
         scale_cutpoints=int(first[-1]),
         form=ADJACENT if design.traits.kernel == "adjacent" else form,
         ordered=int(design.ordered_cutpoints),
+        careless=share,
+        **reference_positions(design, thresholds),
     )
     return KernelData(
         sizes=np.array(sizes),
@@ -195,6 +216,7 @@ def build_kernel_data(
         gap_links=_table(gap_means),
         cutpoint_set=cutpoint_set,
         set_links=set_links,
+        **careless_arrays(design),
         **_blocks(design, rows, set_of_rating),
     )
 
@@ -311,49 +333,28 @@ def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Ind
     return set_of_rating, np.array(sets), _table(links)
 
 
-def _bounds(design: Design) -> tuple[Index, Index, Index]:
-    """Rating, cutpoint below and cutpoint above of each comparison, -1 for none.
-
-    A rating is one comparison. If the likelihood is stepwise, a rating of category k has passed the
-    first k cutpoints and not the next: as many yes-no ratings, each with one cutpoint.
-    """
-    category, size = _categories(design)
-    rating = np.arange(design.n_ratings)
-    if not design.traits.stepwise:
-        return rating, category - 1, np.where(category < size, category, -1)
-    steps = np.minimum(category + 1, size)
-    rating = np.repeat(rating, steps)
-    position = np.arange(len(rating)) - np.repeat(np.cumsum(steps) - steps, steps)
-    passed = position < category[rating]
-    return rating, np.where(passed, position, -1), np.where(passed, -1, position)
-
-
-def _categories(design: Design) -> tuple[Index, Index]:
-    """Category of each rating, and the number of cutpoints of its scale."""
-    category, size = np.zeros((2, design.n_ratings), dtype=np.int64)
-    for scale in design.scales:
-        category[scale.rows], size[scale.rows] = scale.category, scale.n_cutpoints
-    return category, size
-
-
 def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> dict[str, Any]:
     """Sort ratings into blocks of one group, set, discrimination and category; count inner ones."""
     discriminations = design.terms_of("discrimination")
     discrimination, discrimination_links = _combine(design, discriminations, rows)
-    category, _ = _categories(design)
+    category, _ = find_categories(design)
     inner, outer = _split_locations(design, [set_of_rating, discrimination, category])
     location, *location_tables = _combine_severities(design, inner, rows)
     group, *group_tables = _combine_severities(design, outer, rows)
     cell, cells = find_combinations([discrimination, location])
     pair, pairs = find_combinations([set_of_rating, discrimination])
-    rating, below, above = _bounds(design)
-    shared = [number[rating] for number in (group, set_of_rating, discrimination)]
+    rating, below, above = find_bounds(design)
+    none = np.full(design.n_ratings, -1, dtype=np.int64)
+    rater = design.careless.index if design.careless else none
+    shared = [number[rating] for number in (rater, group, set_of_rating, discrimination)]
     block, blocks = find_combinations([*shared, below, above])
     order = np.lexsort((cell[rating], block))
     widest = max(scale.n_cutpoints for scale in design.scales)
     counts = np.zeros((len(pairs), widest))
     between = (below >= 0) & (above >= 0)
     np.add.at(counts, (pair[rating[between]], below[between]), 1.0)
+    block_start = np.searchsorted(block[order], np.arange(len(blocks) + 1))
+    raters = design.careless.n_raters if design.careless else 0
     return {
         "discrimination_links": discrimination_links,
         "pair": np.column_stack([pairs, np.arange(len(pairs)) * widest]),
@@ -362,13 +363,15 @@ def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> d
         "cell_location": cells[:, 1].astype(np.uint32),
         "cell_start": np.searchsorted(cells[:, 0], np.arange(int(discrimination.max()) + 2)),
         "group_links": group_tables[0],
-        "block": np.ascontiguousarray(blocks),
-        "block_start": np.searchsorted(block[order], np.arange(len(blocks) + 1)),
+        "block": np.ascontiguousarray(blocks[:, 1:]),
+        "block_start": block_start,
         "rating_cell": cell[rating[order]].astype(np.uint32),
         "location_slopes": location_tables[1],
         "location_numbers": location_tables[2],
         "group_slopes": group_tables[1],
         "group_numbers": group_tables[2],
+        "rater_block": np.searchsorted(blocks[:, 0], np.arange(-1, raters + 1)),
+        "block_pair": pair[rating[order[block_start[:-1]]]].astype(np.int64),
     }
 
 

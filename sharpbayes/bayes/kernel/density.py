@@ -13,11 +13,18 @@ import math
 import numpy as np
 
 from sharpbayes.bayes.kernel.adjacent import adjacent_blocks
+from sharpbayes.bayes.kernel.careless import (
+    careless_blocks,
+    reference_backward,
+    reference_offsets,
+    share_backward,
+    share_forward,
+)
 from sharpbayes.bayes.kernel.correlated import correlation_factor, sd_of
 from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward
 from sharpbayes.bayes.kernel.data import ADJACENT, AT, LOGIT, SIZE
 from sharpbayes.bayes.kernel.effects import dot_of, jit, term_backward, term_forward
-from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks
+from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks, logistic
 
 
 @jit
@@ -27,27 +34,32 @@ def density(p, z, grad):
     U, stored, dU = np.zeros(vector), np.empty(p.sizes[SIZE.effects]), np.zeros(vector)
     sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
     cutpoints, gaps = np.empty(n), np.empty(n)
-    total, grad[:] = 0.0, 0.0
+    grad[:] = 0.0
+    total = share_forward(p, z, U)
     for t in range(p.term.shape[0]):
         total += term_forward(p, t, z, U, stored)
     total += cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps)
     d_cutpoints, d_gaps = np.zeros(n), np.zeros(n)
-    total += likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps)
+    offsets, probability = reference_offsets(p, z, U, stored), np.zeros(len(p.rater_block))
+    total += likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability)
+    reference_backward(p, z, U, probability, dU, grad)
     cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad)
     for t in range(p.term.shape[0] - 1, -1, -1):
-        total += term_backward(p, t, z, stored, dU, grad)
+        total += term_backward(p, t, z, stored, probability, dU, grad)
+    share_backward(p, z, dU, grad)
     return total
 
 
 @jit
 def constrain(p, z, out):
-    """Write what is stored of a draw: effects, cutpoints, sds and correlations."""
+    """Write what is stored of a draw: effects, cutpoints, sds, correlations; careless raters."""
     effects, n = p.sizes[SIZE.effects], p.sizes[SIZE.cutpoints]
     position = effects + p.sizes[SIZE.scale_cutpoints]
     U, sampled = np.zeros(p.sizes[SIZE.vector]), np.zeros(position - effects)
     for t in range(p.term.shape[0]):
         term_forward(p, t, z, U, out[:effects])
-    cutpoints_forward(p, z, U, sampled, out[effects:position], np.empty(n), np.empty(n))
+    cutpoints, gaps = np.empty(n), np.empty(n)
+    cutpoints_forward(p, z, U, sampled, out[effects:position], cutpoints, gaps)
     for t in range(p.term.shape[0]):
         if p.term[t, AT.sd_z] >= 0:
             for d in range(p.term[t, AT.levels]):
@@ -59,11 +71,24 @@ def constrain(p, z, out):
             for value in np.dot(factor, factor.T).ravel():
                 out[position] = value
                 position += 1
+    if p.sizes[SIZE.careless] >= 0:
+        out[position] = logistic(z[p.sizes[SIZE.careless]])
+        share_forward(p, z, U)
+        offsets, probability = reference_offsets(p, z, U, out), np.zeros(len(p.rater_block))
+        zeros = np.zeros(n)
+        likelihood(p, U, cutpoints, gaps, offsets, np.zeros(len(U)), zeros, zeros, probability)
+        for r in range(1, len(p.rater_block) - 1):
+            position += 1
+            out[position] = probability[r]
 
 
 @jit
-def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
-    """Return the log-likelihood; add its derivatives by effects, cutpoints and gaps."""
+def likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability):
+    """Return the log-likelihood; add its derivatives by effects, cutpoints and gaps.
+
+    ``offsets`` are added to the log-likelihood of each careless rater; the probability that a rater
+    is careless is written.
+    """
     a, group = gather(p.discrimination_links, U), gather(p.group_links, U)
     location = gather(p.location_links, U)
     add_slopes(p.location_slopes, p.location_numbers, U, location)
@@ -74,10 +99,14 @@ def likelihood(p, U, cutpoints, gaps, dU, d_cutpoints, d_gaps):
         a[q] = math.exp(a[q])
         for c in range(p.cell_start[q], p.cell_start[q + 1]):
             v[c] = a[q] * location[p.cell_location[c]]
-    total = inner_gaps(p, a, gaps, d_gaps, d_a) if p.sizes[SIZE.form] == LOGIT else 0.0
-    if p.sizes[SIZE.form] == ADJACENT:
-        total += adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a)
+    if p.sizes[SIZE.careless] >= 0:
+        own, d_own = (a, v, group, cutpoints, gaps), (d_cell, d_group, d_cutpoints, d_gaps, d_a)
+        total = careless_blocks(p, U, own, offsets, dU, d_own, probability)
+    elif p.sizes[SIZE.form] == ADJACENT:
+        total = adjacent_blocks(p, a, v, group, cutpoints, d_cell, d_group, d_cutpoints, d_a)
     else:
+        logit = p.sizes[SIZE.form] == LOGIT
+        total = inner_gaps(p, p.counts, a, gaps, d_gaps, d_a) if logit else 0.0
         total += interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoints, d_a)
     for q in range(len(a)):
         first, last = p.cell_start[q], p.cell_start[q + 1]

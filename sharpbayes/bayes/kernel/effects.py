@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.correlated import correlated_backward, correlated_forward, jit, sd_of
-from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR
+from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR, SIZE
 
 # Sums may be taken in any order, so that they vectorise.
 jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -241,19 +241,28 @@ def zero_sum_backward(shape, d_values, out):
 
 
 @jit
-def term_backward(p, t, z, stored, dU, grad):
-    """Add a term's part of the gradient; return the log prior of its sd."""
+def term_backward(p, t, z, stored, probability, dU, grad):
+    """Add a term's part of the gradient; return the log prior of its sd.
+
+    ``probability`` is that of each rater to be careless: the effect has its reference then in place
+    of its prior, if this is the term that has one.
+    """
     row = p.term[t]
     size, free = row[AT.size], row[AT.free]
     x = stored[row[AT.stored] : row[AT.stored] + size]
     dx = dU[row[AT.u] : row[AT.u] + size].copy()
     split_means_backward(p, t, dx, dU[row[AT.means] : row[AT.means] + row[AT.groups]])
     weight, sd, pull, correlated = 0.0, 1.0, x, row[AT.levels] > 1
+    without_prior = 0.0
     if correlated:
         correlated_backward(p, t, z, x, dx, dU, grad)
     else:
         weight, sd = p.prior[t, PRIOR.weight], sd_of(p, t, z, 0)
         pull = prior_pull(x, sd, p.prior[t, PRIOR.freedom])
+        if t == p.sizes[SIZE.reference]:
+            for i in range(size):
+                pull[i] *= 1.0 - probability[i + 1]
+                without_prior += probability[i + 1]
         add_times(pull, -1.0, dx)
         centres_backward(p, t, pull, 1.0, dU)
         multiply(dx, sd**weight)
@@ -264,7 +273,7 @@ def term_backward(p, t, z, stored, dU, grad):
     else:
         reflect(p, t, dx)
     if row[AT.sd_z] >= 0 and not correlated:
-        grad[row[AT.sd_z]] += dot_of(x, pull) - free * (1.0 - weight)
+        grad[row[AT.sd_z]] += dot_of(x, pull) - free * (1.0 - weight) + without_prior
         if weight != 0.0:
             grad[row[AT.sd_z]] += weight * dot_of(z[row[AT.z] : row[AT.z] + free], dz)
     add_times(dz, 1.0, grad[row[AT.z] : row[AT.z] + free])

@@ -196,21 +196,44 @@ def log_normal_cdf(x):
 def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoints, d_a):
     """Return the log-likelihood of all blocks; add its derivatives."""
     blocks = p.block.shape[0]
-    upper, lower, d_upper, d_lower = np.zeros((4, blocks))
-    for r in range(blocks):
+    upper, lower = block_bounds(p, a, group, cutpoints)
+    d_upper, d_lower = np.zeros((2, blocks))
+    near, table, high, low = bound_tables(p, v, upper, lower)
+    if near:
+        total = near_blocks(p, 0, blocks, table, low, high, d_cell, d_upper, d_lower)
+    else:
+        total = exact_blocks(p, 0, blocks, a, v, gaps, lower, upper, d_cell, d_upper, d_lower)
+    bounds_backward(p, a, upper, lower, d_upper, d_lower, d_group, d_cutpoints, d_a)
+    return total
+
+
+@jit
+def block_bounds(p, a, group, cutpoints):
+    """Return the upper and the lower cutpoint of each block, less what is constant in it."""
+    upper, lower = np.zeros((2, p.block.shape[0]))
+    for r in range(p.block.shape[0]):
         g, s, q, below, above = p.block[r]
         start = p.cutpoint_set[s, 1]
         if above >= 0:
             upper[r] = a[q] * (cutpoints[start + above] - group[g])
         if below >= 0:
             lower[r] = a[q] * (cutpoints[start + below] - group[g])
-    table, high, low = np.empty(len(v)), np.empty(blocks), np.empty(blocks)
+    return upper, lower
+
+
+@jit
+def bound_tables(p, v, upper, lower):
+    """Return whether exp(v), exp(-upper) and exp(lower) can all be tabulated, and the tables."""
+    table, high, low = np.empty(len(v)), np.empty(len(upper)), np.empty(len(upper))
     near = p.sizes[SIZE.form] == LOGIT and exp_table(v, 1.0, table)
-    if near and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low):
-        total = near_blocks(p, table, low, high, d_cell, d_upper, d_lower)
-    else:
-        total = exact_blocks(p, a, v, gaps, lower, upper, d_cell, d_upper, d_lower)
-    for r in range(blocks):
+    near = near and exp_table(upper, -1.0, high) and exp_table(lower, 1.0, low)
+    return near, table, high, low
+
+
+@jit
+def bounds_backward(p, a, upper, lower, d_upper, d_lower, d_group, d_cutpoints, d_a):
+    """Pass the derivatives by the bounds of blocks to cutpoints, groups and discrimination."""
+    for r in range(p.block.shape[0]):
         g, s, q, below, above = p.block[r]
         start = p.cutpoint_set[s, 1]
         d_group[g] -= a[q] * (d_upper[r] + d_lower[r])
@@ -220,14 +243,13 @@ def interval_blocks(p, a, v, group, cutpoints, gaps, d_cell, d_group, d_cutpoint
         if below >= 0:
             d_cutpoints[start + below] += a[q] * d_lower[r]
             d_a[q] += d_lower[r] * lower[r]
-    return total
 
 
 @jit
-def near_blocks(p, table, low, high, d_cell, d_upper, d_lower):
-    """Return the log-likelihood of all blocks under the logistic, inner gaps apart."""
+def near_blocks(p, first, last, table, low, high, d_cell, d_upper, d_lower):
+    """Return the log-likelihood of successive blocks under the logistic, inner gaps apart."""
     total, product = 0.0, 1.0
-    for r in range(p.block.shape[0]):
+    for r in range(first, last):
         cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
         if p.block[r, 3] < 0:
             product, more, d_upper[r] = lowest_block(cells, table, high[r], product, d_cell)
@@ -242,10 +264,10 @@ def near_blocks(p, table, low, high, d_cell, d_upper, d_lower):
 
 
 @jit
-def exact_blocks(p, a, v, gaps, lower, upper, d_cell, d_upper, d_lower):
-    """Return the log-likelihood of all blocks, under the logistic inner gaps apart, exactly."""
+def exact_blocks(p, first, last, a, v, gaps, lower, upper, d_cell, d_upper, d_lower):
+    """Return the log-likelihood of successive blocks, under the logistic inner gaps apart."""
     total = 0.0
-    for r in range(p.block.shape[0]):
+    for r in range(first, last):
         _, s, q, below, above = p.block[r]
         cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
         low, high = lower[r] if below >= 0 else -np.inf, upper[r] if above >= 0 else np.inf
@@ -260,19 +282,24 @@ def exact_blocks(p, a, v, gaps, lower, upper, d_cell, d_upper, d_lower):
 
 
 @jit
-def inner_gaps(p, a, gaps, d_gaps, d_a):
+def log_between(wide):
+    """Return log(1 - exp(-wide))."""
+    return math.log(-math.expm1(-wide)) if wide < LOG_2 else math.log1p(-math.exp(-wide))
+
+
+@jit
+def inner_gaps(p, counts, a, gaps, d_gaps, d_a):
     """Return sum n log(1 - exp(-a gap)) over the inner categories of every set."""
     total = 0.0
     for i in range(p.pair.shape[0]):
         s, q = p.pair[i, 0], p.pair[i, 1]
         start = p.cutpoint_set[s, 1]
         for k in range(p.scale[p.cutpoint_set[s, 0], SCALE.cutpoints] - 1):
-            n = p.counts[p.pair[i, 2] + k]
+            n = counts[p.pair[i, 2] + k]
             if n > 0.0:
                 wide = a[q] * gaps[start + k]
-                narrow = -math.expm1(-wide)
-                total += n * (math.log(narrow) if wide < LOG_2 else math.log1p(-math.exp(-wide)))
-                derivative = n * math.exp(-wide) / narrow
+                total += n * log_between(wide)
+                derivative = n * math.exp(-wide) / -math.expm1(-wide)
                 d_gaps[start + k] += derivative * a[q]
                 d_a[q] += derivative * wide
     return total

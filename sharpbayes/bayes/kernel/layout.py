@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.design.careless import PROBABILITY, RATER, SHARE
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term
 from sharpbayes.bayes.kernel.data import KernelData, build_kernel_data
 
 Floats = NDArray[np.float64]
 JITTER = 0.1
 START_SD = 0.5
+SHARE_COORDINATE = f"{SHARE}_logodds__"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def parameter_layout(design: Design) -> ParameterLayout:
     }
     thresholds = [start[threshold_name(design, scale)] for scale in design.scales]
     size = coordinates[-1].stop
-    data = build_kernel_data(design, starts, thresholds=thresholds, size=size)
+    share = start.get(SHARE_COORDINATE, -1)
+    data = build_kernel_data(design, starts, thresholds=thresholds, share=share, size=size)
     return ParameterLayout(coordinates, _lay_out(_stored(design)), data)
 
 
@@ -79,7 +82,7 @@ def _lay_out(variables: Iterable[Variable]) -> tuple[Section, ...]:
 
 
 def _coordinates(design: Design) -> Iterator[Variable]:
-    """Sds, correlations and effects of each term, then the cutpoints of each scale."""
+    """Sds, correlations and effects of each term, the cutpoints of each scale, a share."""
     for term in design.parents_first:
         sd, correlation, effects = _coordinate_names(design, term)
         if term.n_sds:
@@ -89,10 +92,12 @@ def _coordinates(design: Design) -> Iterator[Variable]:
         yield effects, term.coordinate_shape, ()
     for scale in design.scales:
         yield threshold_name(design, scale), (scale.n_cutpoints,), ()
+    if design.careless:
+        yield SHARE_COORDINATE, (), ()
 
 
 def _stored(design: Design) -> Iterator[Variable]:
-    """Effects of each term, cutpoints of each scale, sds, correlations: as the kernel writes."""
+    """Effects of terms, cutpoints of scales, sds, correlations, a share: as the kernel writes."""
     for term in design.parents_first:
         yield term.name, term.shape, term.dims
     for scale in design.scales:
@@ -105,6 +110,9 @@ def _stored(design: Design) -> Iterator[Variable]:
         if term.correlation:
             dim, levels = term.dims[-1], term.shape[-1]
             yield f"correlation_{term.stem}", (levels, levels), (dim, f"{dim}_other")
+    if design.careless:
+        yield SHARE, (), ()
+        yield PROBABILITY, (design.careless.n_raters,), (RATER,)
 
 
 def threshold_name(design: Design, scale: ScaleRatings) -> str:
@@ -135,6 +143,8 @@ def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floa
             point[section.slice] += start_cutpoints(design, scales[section.name])
         elif section.name.endswith("_log__"):
             point[section.slice] += np.log(START_SD)
+        elif section.name == SHARE_COORDINATE and design.careless:
+            point[section.slice] += np.log(design.careless.share.a / design.careless.share.b)
     return point
 
 

@@ -91,6 +91,10 @@ def unpack(user):
         location_numbers=table(user, 23, np.float64),
         group_slopes=table(user, 24, np.int64),
         group_numbers=table(user, 25, np.float64),
+        rater_block=table(user, 26, np.int64).ravel(),
+        block_pair=table(user, 27, np.int64).ravel(),
+        careless=table(user, 28, np.float64).ravel(),
+        reference=table(user, 29, np.float64),
     )
 
 
@@ -144,7 +148,12 @@ def likelihood_code() -> Any:
             raise ValueError("packed by other sources")
         dU, d_cutpoints = np.zeros_like(effects), np.zeros_like(cutpoints)
         d_gaps = np.zeros_like(gaps)
-        value = likelihood(unpack(user), effects, cutpoints, gaps, dU, d_cutpoints, d_gaps)
+        data = unpack(user)
+        # PyMC samples such models by the prior of the effects of careless raters.
+        offsets, probability = np.zeros((2, len(data.rater_block)))
+        value = likelihood(
+            data, effects, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability
+        )
         # PyTensor's numba back end takes a scalar as an array without dimensions.
         return np.asarray(value), dU, d_cutpoints, d_gaps
 

@@ -19,7 +19,13 @@ from statsmodels.stats.multitest import multipletests
 
 from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.graph.model import build_model, sample_prior
-from sharpbayes.bayes.predict.replication import latent_ratings, thin
+from sharpbayes.bayes.predict.replication import (
+    draw_classes,
+    draw_ratings,
+    joint_log_likelihood,
+    latent_ratings,
+    thin,
+)
 from sharpbayes.bayes.sampling.convergence import LARGE_TERM, check_convergence, stack_parameters
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
@@ -82,8 +88,13 @@ def calibrate(
         if number % REPORT_EVERY == 0:
             progress(f"simulation {number + 1} of {simulations}")
         truth, rng = prior.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        latent = {scale.name: latent_ratings(truth, design, scale) for scale in design.scales}
-        drawn = {name: ratings.draw(rng) for name, ratings in latent.items()}
+        with_classes = draw_classes(truth, design, known=False, rng=rng)
+        drawn = {
+            scale.name: draw_ratings(
+                latent_ratings(truth, design, scale), with_classes, design, rng
+            )
+            for scale in design.scales
+        }
         simulated = replace_categories(design, drawn)
         trace = fit(simulated, int(rng.integers(2**31)))
         pit = _rank_quantities(trace, truth, simulated, rng, metrics)
@@ -153,13 +164,12 @@ def _quantities(
     draws: xr.Dataset, design: Design, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], Categories]:
     """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
-    values, by_scale = dict(_parameters(draws)), []
-    categories: Categories = {}
-    for scale in design.scales:
-        latent = latent_ratings(draws, design, scale)
-        by_scale.append(latent.log_probability().sum(axis=1))
-        categories[scale.name] = latent.draw(rng)
-    values["log-likelihood"] = np.sum(by_scale, axis=0)
+    values = dict(_parameters(draws)) | {"log-likelihood": joint_log_likelihood(draws, design)}
+    with_classes = draw_classes(draws, design, known=True, rng=rng)
+    categories: Categories = {
+        scale.name: draw_ratings(latent_ratings(draws, design, scale), with_classes, design, rng)
+        for scale in design.scales
+    }
     means = {f"replicated mean of {name}": c.mean(axis=1) for name, c in categories.items()}
     return values | means, categories
 

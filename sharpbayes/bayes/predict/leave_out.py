@@ -5,8 +5,9 @@
 is estimated by Pareto-smoothed importance sampling (Vehtari, Gelman and Gabry 2017). Importance
 sampling fails for a unit with its own effect, which the left-out ratings inform. Where each unit
 has one normal effect, a new effect from its prior takes its place, integrated by adaptive
-Gauss-Hermite quadrature (Merkle, Furr and Rabe-Hesketh 2019). Memory does not grow with the number
-of ratings: their log-likelihood is computed in blocks and not kept.
+Gauss-Hermite quadrature (Merkle, Furr and Rabe-Hesketh 2019). Ratings of a rater who may be
+careless share a class: p(y_u | draw) is then p(y_u | their other ratings, draw). Memory does not
+grow with the number of ratings: their log-likelihood is computed in blocks and not kept.
 """
 
 import warnings
@@ -21,8 +22,20 @@ from scipy.special import logsumexp, roots_hermite
 
 from sharpbayes.bayes.design.crossing import Index, parent_of
 from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term
+from sharpbayes.bayes.predict.careless import (
+    RaterPairs,
+    careless_raters,
+    find_pairs,
+    share_draws,
+    sum_columns,
+)
 from sharpbayes.bayes.predict.psis import psis_loo
-from sharpbayes.bayes.predict.replication import flatten_draws, latent_ratings, sd_draws
+from sharpbayes.bayes.predict.replication import (
+    flatten_draws,
+    latent_ratings,
+    rater_log_likelihood,
+    sd_draws,
+)
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.model import Normal
@@ -106,10 +119,15 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     own_term = find_own_term(design, units)
     ordered = _order_ratings(design, units)
-    size = max(1, BLOCK_VALUES // (draws * (NODES if own_term else 1)))
+    # With careless raters a unit has a value for each of its raters.
+    width = int(np.bincount(units.code + 1)[1:].max(initial=1)) if design.careless else 1
+    size = max(1, BLOCK_VALUES // (draws * (NODES if own_term else 1) * width))
     positions = range(len(units.labels))
+    raters = rater_log_likelihood(posterior, design)
     parts = thread_map(
-        lambda block: psis_loo(_log_likelihood(posterior, design, ordered, block, own_term)),
+        lambda block: psis_loo(
+            _log_likelihood(posterior, design, ordered, block, own_term=own_term, rater_sums=raters)
+        ),
         [positions[start : start + size] for start in positions[::size]],
     )
     elpd, pareto_k, p = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -127,8 +145,9 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
 
 def predict_unit(posterior: xr.Dataset, design: Design, units: Units, unit: int) -> float:
     """Return the log of the mean of p(y_u) over draws of a fit without the unit's ratings."""
-    block = range(unit, unit + 1)
-    values = _sum_units(posterior, design, _order_ratings(design, units), block)[:, 0]
+    block, raters = range(unit, unit + 1), rater_log_likelihood(posterior, design)
+    ordered = _order_ratings(design, units)
+    values = _sum_units(posterior, design, ordered, block, rater_sums=raters)[:, 0]
     return float(logsumexp(values) - np.log(len(values)))
 
 
@@ -178,31 +197,89 @@ def _log_likelihood(
     design: Design,
     ordered: OrderedRatings,
     block: range,
+    *,
     own_term: Term | None,
+    rater_sums: Floats,
 ) -> Floats:
-    """Return log p(y_u | draw) of a block of units; shape (sample, unit)."""
+    """Return log p(y_u | the other ratings, draw) of a block of units; shape (sample, unit).
+
+    Given a draw, ratings are independent, except those of a rater who may be careless.
+    ``rater_sums`` are the log-likelihoods of all ratings of such raters.
+    """
     if own_term is None:
-        return _sum_units(posterior, design, ordered, block)
+        return _sum_units(posterior, design, ordered, block, rater_sums=rater_sums)
     position = np.full(len(block), -1, dtype=np.int64)
     for ratings, unit in _select_units(ordered, block, size=BLOCK_VALUES):
         position[unit - block.start] = own_term.index[ratings.rows]
+    pairs = _find_pairs(design, ordered, block)
+    others = None
+    if pairs is not None:
+        inside = _sum_pairs(posterior, design, ordered, block, pairs)
+        others = rater_sums[:, pairs.rater] - inside
     values = []
     for node, weight in _quadrature(posterior, own_term, position):
         changed = _with_effect(posterior, own_term, position, node)
-        values.append(_sum_units(changed, design, ordered, block) + weight)
+        of_node = _sum_units(changed, design, ordered, block, others=others)
+        values.append(of_node + weight)
     return logsumexp(np.stack(values), axis=0)
 
 
 def _sum_units(
-    posterior: xr.Dataset, design: Design, ordered: OrderedRatings, block: range
+    posterior: xr.Dataset,
+    design: Design,
+    ordered: OrderedRatings,
+    block: range,
+    *,
+    rater_sums: Floats | None = None,
+    others: Floats | None = None,
 ) -> Floats:
-    """Sum the log-likelihood of each unit's ratings; shape (sample, unit)."""
+    """Sum the log-likelihood of each unit's ratings; shape (sample, unit).
+
+    Where raters may be careless, ``others`` are the log-likelihoods of the ratings of the raters of
+    a unit outside it; they follow from ``rater_sums``, those of all their ratings.
+    """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     total = np.zeros((draws, len(block)))
     for ratings, code in _select_units(ordered, block, size=max(1, BLOCK_VALUES // draws)):
-        values = latent_ratings(posterior, design, ratings).log_probability()
-        unit, first = np.unique(code, return_index=True)
-        total[:, unit - block.start] += np.add.reduceat(values, first, axis=1)
+        if careless_raters(design, ratings) is None:
+            values = latent_ratings(posterior, design, ratings).log_probability()
+            unit, first = np.unique(code, return_index=True)
+            total[:, unit - block.start] += np.add.reduceat(values, first, axis=1)
+    pairs = _find_pairs(design, ordered, block)
+    if pairs is None:
+        return total
+    inside = _sum_pairs(posterior, design, ordered, block, pairs)
+    if others is None:
+        everything = rater_log_likelihood(posterior, design) if rater_sums is None else rater_sums
+        others = everything[:, pairs.rater] - inside
+    values = pairs.log_likelihood(inside, others, share_draws(posterior))
+    return total + sum_columns(values, pairs.unit, size=len(block))
+
+
+def _find_pairs(design: Design, ordered: OrderedRatings, block: range) -> RaterPairs | None:
+    """Return the pairs of units in a block and raters who may be careless; None without any."""
+    for ratings, code in _select_units(ordered, block, size=design.n_ratings):
+        if careless_raters(design, ratings) is not None:
+            return find_pairs(design, ratings, code - block.start)
+    return None
+
+
+def _sum_pairs(
+    posterior: xr.Dataset,
+    design: Design,
+    ordered: OrderedRatings,
+    block: range,
+    pairs: RaterPairs,
+) -> Floats:
+    """Sum the log-likelihood of the ratings of each pair under the ordinal model."""
+    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+    total = np.zeros((draws, len(pairs.unit)))
+    for ratings, code in _select_units(ordered, block, size=max(1, BLOCK_VALUES // draws)):
+        rater = careless_raters(design, ratings)
+        if rater is not None:
+            values = latent_ratings(posterior, design, ratings).log_probability()
+            columns = pairs.columns(code - block.start, rater)
+            total += sum_columns(values, columns, size=len(pairs.unit))
     return total
 
 

@@ -11,9 +11,21 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.bayes.design.careless import CLASS, RATER, CarelessClass, log_careless
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term, rating_dim
-from sharpbayes.bayes.predict.categories import LAWS, LatentRatings
+from sharpbayes.bayes.predict.careless import (
+    assign_classes,
+    careless_raters,
+    log_left_out,
+    log_mixture,
+    prob_careless,
+    rater_counts,
+    replace_careless,
+    share_draws,
+    sum_columns,
+)
+from sharpbayes.bayes.predict.categories import LAWS, Categories, LatentRatings
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.spec.model import StudentT
@@ -78,15 +90,133 @@ def _cutpoint_sets(
     return cutpoint_set, flat.reshape(len(flat), len(levels), scale.n_cutpoints)
 
 
+def rater_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:
+    """Return the log-likelihood of each rater's ratings under the ordinal model, (sample, rater).
+
+    Ratings that have no class are left out; without careless raters there is no column.
+    """
+    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
+    if design.careless is None:
+        return np.zeros((samples, 0))
+    scale, size = design.scales[design.careless.scale], design.careless.n_raters
+    total, step = np.zeros((samples, size)), max(1, BLOCK_VALUES // samples)
+    for start in range(0, len(scale.rows), step):
+        rows = slice(start, start + step)
+        part = replace(scale, rows=scale.rows[rows], category=scale.category[rows])
+        values = latent_ratings(posterior, design, part).log_probability()
+        total += sum_columns(values, design.careless.index[part.rows], size=size)
+    return total
+
+
+def joint_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:
+    """Return the log-likelihood of all ratings of every draw, classes summed out, (sample,)."""
+    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
+    total = np.zeros(samples)
+    for scale in design.scales:
+        values = latent_ratings(posterior, design, scale).log_probability()
+        rater = careless_raters(design, scale)
+        total += values.sum(axis=1) if rater is None else values[:, rater < 0].sum(axis=1)
+    if design.careless is None:
+        return total
+    ordinal = rater_log_likelihood(posterior, design)
+    return total + log_mixture(
+        ordinal, _log_clicking(design, design.careless), share_draws(posterior)
+    ).sum(axis=1)
+
+
+def _log_clicking(design: Design, careless: CarelessClass) -> Floats:
+    """Log-likelihood of the ratings of each rater if they are careless, (rater,)."""
+    return log_careless(rater_counts(design, careless), careless.concentration)
+
+
+def rater_probability(posterior: xr.Dataset, design: Design) -> Floats:
+    """Return P(careless | ratings, draw) of every rater, (sample, rater)."""
+    careless = design.careless
+    if careless is None:
+        raise ValueError("the model has no careless raters")
+    ordinal = rater_log_likelihood(posterior, design)
+    return prob_careless(ordinal, _log_clicking(design, careless), share_draws(posterior))
+
+
+def draw_classes(
+    posterior: xr.Dataset, design: Design, *, known: bool, rng: np.random.Generator
+) -> xr.Dataset:
+    """Return draws with a class for each rater; without careless raters they stay as they are.
+
+    ``known`` draws the class and the distribution of scores given the observed ratings of a rater;
+    otherwise from the population of raters, of whom no rating is known.
+    """
+    careless = design.careless
+    if careless is None:
+        return posterior
+    counts = rater_counts(design, careless)
+    probability = rater_probability(posterior, design) if known else share_draws(posterior)
+    return assign_classes(
+        posterior, careless, probability=probability, counts=counts * float(known), rng=rng
+    )
+
+
+def draw_ratings(
+    latent: LatentRatings, draws: xr.Dataset, design: Design, rng: np.random.Generator
+) -> Categories:
+    """Draw a category for each rating, (sample, rating), by the class of its rater in the draws."""
+    category, rater = latent.draw(rng), careless_raters(design, latent.scale)
+    if rater is None or CLASS not in draws:
+        return category
+    return replace_careless(category, draws, rater, rng)
+
+
 def log_likelihood(posterior: xr.Dataset, design: Design) -> xr.Dataset:
-    """Return log P(category_n | draw) of every rating, over (chain, draw, rating)."""
-    return _map_scales(posterior, design, lambda law: law.log_probability().astype(np.float32))
+    """Return log P(category_n | draw) of every rating, over (chain, draw, rating).
+
+    With careless raters it is log P(category_n | the rater's other ratings, draw), so that
+    leave-one-out by single ratings is defined: ratings of a rater share their class.
+    """
+
+    def compute(latent: LatentRatings, draws: xr.Dataset) -> NDArray[np.generic]:
+        values, rater = latent.log_probability(), careless_raters(design, latent.scale)
+        if rater is not None:
+            rated, scale = np.flatnonzero(rater >= 0), latent.scale
+            values[:, rated] = _log_single(draws, design, values[:, rated], scale, rated)
+        return values.astype(np.float32)
+
+    return _map_scales(posterior, design, compute)
+
+
+def _log_single(
+    draws: xr.Dataset, design: Design, values: Floats, scale: ScaleRatings, rated: Index
+) -> Floats:
+    """Log-likelihood of single ratings given all others of their rater, (sample, rating)."""
+    careless = design.careless
+    if careless is None:
+        raise ValueError("the model has no careless raters")
+    rater = careless.index[scale.rows[rated]]
+    counts = rater_counts(design, careless)[rater]
+    single = np.eye(len(scale.labels))[scale.category[rated]]
+    others = rater_log_likelihood(draws, design)[:, rater] - values
+    return log_left_out(
+        values,
+        others,
+        share_draws(draws),
+        counts=counts,
+        without=counts - single,
+        c=careless.concentration,
+    )
 
 
 def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
-    """Return replicated ratings of the same items by the same raters, (chain, draw, rating)."""
+    """Return replicated ratings of the same items by the same raters, (chain, draw, rating).
+
+    The class of a rater is drawn once for each draw, given their ratings.
+    """
     rng = np.random.default_rng(seed)
-    return _map_scales(posterior, design, lambda latent: latent.draw(rng))
+
+    def compute(latent: LatentRatings, draws: xr.Dataset) -> NDArray[np.generic]:
+        of_class = careless_raters(design, latent.scale) is not None
+        drawn = draw_classes(draws, design, known=True, rng=rng) if of_class else draws
+        return draw_ratings(latent, drawn, design, rng)
+
+    return _map_scales(posterior, design, compute)
 
 
 def observed_data(design: Design) -> xr.Dataset:
@@ -96,9 +226,11 @@ def observed_data(design: Design) -> xr.Dataset:
 
 
 def _map_scales(
-    posterior: xr.Dataset, design: Design, compute: Callable[[LatentRatings], NDArray[np.generic]]
+    posterior: xr.Dataset,
+    design: Design,
+    compute: Callable[[LatentRatings, xr.Dataset], NDArray[np.generic]],
 ) -> xr.Dataset:
-    """Apply a function of latent ratings to every scale, in blocks of draws."""
+    """Apply a function of latent ratings and draws to every scale, in blocks of draws."""
     variables, chains = {}, posterior.sizes["chain"]
     for scale in design.scales:
         count = len(scale.rows)
@@ -106,7 +238,7 @@ def _map_scales(
         parts = []
         for start in range(0, posterior.sizes["draw"], size):
             block = posterior.isel(draw=slice(start, start + size))
-            values = compute(latent_ratings(block, design, scale))
+            values = compute(latent_ratings(block, design, scale), block)
             parts.append(values.reshape(chains, -1, count))
         dims = ("chain", "draw", rating_dim(scale.name))
         variables[f"rating_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
@@ -169,8 +301,9 @@ def draw_new_levels(
     """Return draws in which every level of a column is a new one from the same population.
 
     Each effect of the column is drawn from its prior given the hyperparameters of the draw:
-    normal(0, sd) for locations and gaps, exp(normal(0, sd)) for discriminations. All other
-    variables stay as they are. A model that gives each level of the column its own sd is an error.
+    normal(0, sd) for locations and gaps, exp(normal(0, sd)) for discriminations. New raters have a
+    class of their own where raters may be careless. All other variables stay as they are. A model
+    that gives each level of the column its own sd is an error.
 
     Source: posterior predictive of a new group member (Gelman and Hill 2007, chapter 12.8).
     """
@@ -185,7 +318,8 @@ def draw_new_levels(
             values = term.to_results(draw_effects(posterior, term, rng))
             effects = posterior[term.name].transpose("chain", "draw", *term.dims)
             new_effects[term.name] = effects.copy(data=values)
-    return posterior.assign(new_effects)
+    drawn = posterior.assign(new_effects)
+    return draw_classes(drawn, design, known=False, rng=rng) if column == RATER else drawn
 
 
 def draw_effects(posterior: xr.Dataset, term: Term, rng: np.random.Generator) -> Floats:

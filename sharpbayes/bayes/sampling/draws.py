@@ -5,15 +5,20 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from sharpbayes.bayes.design.careless import PROBABILITY, RATER
 from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings
 from sharpbayes.bayes.kernel.layout import ParameterLayout
+
+# Number of the random stream of effects that are drawn again.
+REDRAWN = 0x6A3D
 
 
 def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.Dataset:
     """Return the posterior from the values that the kernel stores, shape (chain, draw, value).
 
     It has ``location_*``, ``gap_*``, ``discrimination_*``, ``sd_*``, ``correlation_*`` and
-    ``threshold_*`` over (chain, draw) and their own dimensions. Gap effects and thresholds are
+    ``threshold_*`` over (chain, draw) and their own dimensions; where raters may be careless, their
+    share and the probability of each. Gap effects and thresholds are
     missing for a level without ratings on the scale.
     """
     terms = {term.name: term for term in design.terms}
@@ -33,6 +38,30 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
         coords |= {dim: list(labels) for dim in (name, f"{name}_other") if dim in used}
     posterior = xr.Dataset(variables, coords)
     return posterior.assign(dict(_level_thresholds(posterior, design)))
+
+
+def redraw_careless(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
+    """Return draws in which the effects of careless raters are draws of their prior.
+
+    The class of each rater is drawn from its probability, which is then left out. Where the class
+    is careless, a draw of the prior takes the place of one of the reference.
+    """
+    careless = design.careless
+    if careless is None:
+        return posterior
+    probability = posterior[PROBABILITY].transpose("chain", "draw", RATER).to_numpy()
+    posterior = posterior.drop_vars(PROBABILITY)
+    if careless.reference is None:
+        return posterior
+    rng = np.random.default_rng([seed, REDRAWN])
+    term = next(term for term in design.terms if term.name == careless.reference.term)
+    fixed = term.prior.sd if isinstance(term.prior.sd, float) else None
+    sd = posterior[f"sd_{term.stem}"].to_numpy()[..., None] if fixed is None else fixed
+    effects = posterior[term.name].transpose("chain", "draw", RATER)
+    drawn = rng.normal(size=effects.shape) * sd
+    is_careless = rng.random(probability.shape) < probability
+    values = np.where(is_careless, drawn, effects.to_numpy())
+    return posterior.assign({term.name: effects.copy(data=values)})
 
 
 def _level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:

@@ -8,6 +8,7 @@ import xarray as xr
 from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, Term
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
+from sharpbayes.bayes.sampling.start import add_reference
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.model import Model
@@ -26,13 +27,16 @@ def tune_design(
 ) -> Design:
     """Return a design with the non-centring weights that :func:`choose_weights` chooses.
 
+    Where raters may be careless it has a reference for their effects too.
+
     ``ratings`` may be others of the same items by the same raters: the categories of the design
     are kept.
     """
     if design.unsupported_by_kernel:
         return design
-    weights = choose_weights(design, seed=seed, execution=execution)
-    return replace(build_design(ratings, model, non_centring=weights), scales=design.scales)
+    weights = choose_weights(add_reference(design), seed=seed, execution=execution)
+    tuned = replace(build_design(ratings, model, non_centring=weights), scales=design.scales)
+    return add_reference(tuned)
 
 
 def choose_weights(

@@ -8,9 +8,9 @@ import nutpie
 import xarray as xr
 from nutpie.compile_pymc import CompiledPyMCModel
 
-from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.graph.model import public_names, sampling_model
-from sharpbayes.bayes.kernel.layout import ParameterLayout, initial_point, parameter_layout
+from sharpbayes.bayes.kernel.layout import JITTER, ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
     STATISTICS,
@@ -19,7 +19,8 @@ from sharpbayes.bayes.sampling.chains import (
     run_chain,
     run_chains,
 )
-from sharpbayes.bayes.sampling.draws import label_draws
+from sharpbayes.bayes.sampling.draws import label_draws, redraw_careless
+from sharpbayes.bayes.sampling.start import find_start
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.spec.study import Sampler
 
@@ -57,9 +58,8 @@ def sample_kernel(
     for number, chain in enumerate(chains):
         # Draws are most of the memory: those of each chain are freed.
         values[number] = chain.pop("draw values")
-    return xr.DataTree.from_dict(
-        {"posterior": label_draws(values, design, layout), "sample_stats": _statistics(chains)}
-    )
+    posterior = redraw_careless(label_draws(values, design, layout), design, seed=seed)
+    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": _statistics(chains)})
 
 
 def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
@@ -89,6 +89,13 @@ def sample_graph(
 
 def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel:
     """Return the kernel as nutpie takes a model: addresses of machine code and of its data."""
+    start = find_start(design, layout)
+
+    def jitter_start(seed: int) -> Floats:
+        if start is None:
+            return initial_point(design, layout, seed=seed)
+        return start + np.random.default_rng(seed).normal(0.0, JITTER, layout.size)
+
     return CompiledPyMCModel(
         _n_dim=layout.size,
         dims={},
@@ -96,7 +103,7 @@ def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel
         _shapes={"values": (layout.stored_size,)},
         compiled_logp_func=logp_code(),
         compiled_expand_func=constrain_code(),
-        initial_point_func=lambda seed: initial_point(design, layout, seed=seed),
+        initial_point_func=jitter_start,
         shared_data={},
         shared_var_keys={},
         user_data=pack(layout.kernel_data),

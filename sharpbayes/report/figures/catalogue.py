@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report.figures import crowd, decision, pairs, panel, posterior
+from sharpbayes.report.figures import careless, crowd, decision, pairs, panel, posterior
 from sharpbayes.report.figures.style import UNDATED, as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
@@ -180,6 +180,11 @@ FIGURES = (
                 "Who gave which score to the items that groups see most differently",
             ),
         )
+    ),
+    _figure(
+        careless.careless_raters,
+        "Posterior probability of each rater to be careless, with its Monte Carlo error; dotted: "
+        "the limit of a flag",
     ),
     _figure(crowd.cohesion, "Agreement inside each group and with all other raters"),
     _figure(

@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.report.layout import WEIGHED, explain_missing, results_kind
 from sharpbayes.report.tables import (
+    careless,
     crowd,
     decision,
     evidence,
@@ -73,6 +74,7 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.GROUPS, slopes.EQUAL_RESPONSIVENESS),
     *section(Chapter.SCALE, *crowd.SCALE_TABLES),
     *section(Chapter.RATERS, *raters.TABLES),
+    *section(Chapter.RATERS, *careless.TABLES),
     *section(Chapter.ITEMS, *items.ITEM_TABLES),
     *section(Chapter.SAMPLE_SIZE, decision.GROUP_SIZES, decision.PAIR_SIZES),
     *section(Chapter.SAMPLE_SIZE, purchases.PURCHASES),

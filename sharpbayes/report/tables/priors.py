@@ -45,6 +45,9 @@ def _lines(model: Model) -> Iterator[str]:
             yield f"slope of {slope.column} by {by}: common slope + {effects(slope.deviation)}"
     for factor in model.discrimination:
         yield f"log discrimination by {' x '.join(factor.by)}: {effects(factor.prior)}, sum 0"
+    if careless := model.careless:
+        yield f"share of careless raters: beta({careless.share.a:g}, {careless.share.b:g})"
+        yield f"scores of a careless rater: dirichlet({careless.concentration:g}) of each score"
 
 
 def effects(prior: Normal | StudentT) -> str:
