@@ -64,7 +64,7 @@ def mixed_logp(
     prior, c = careless.concentration * n_categories, np.float64(careless.concentration)
     parts = (pt.gammaln(c + counts) - pt.gammaln(c)).sum(axis=1)
     other = pt.gammaln(prior) - pt.gammaln(prior + counts.sum(axis=1)) + parts
-    mixed = pt.math.logaddexp(pt.log1p(-share) + own, pt.log(share) + other + offsets)
+    mixed = pt.logaddexp(pt.log1p(-share) + own, pt.log(share) + other + offsets)  # type: ignore[attr-defined]
     # A rater without ratings has no class.
     mixed = mixed[np.unique(rater[rated])]
     return mixed.sum() + each[~rated].sum()

@@ -1,0 +1,101 @@
+"""Tables, figure and sentence of careless raters, from results that are written out by hand."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.report.crowd_answer import CrowdAnswer
+from sharpbayes.report.figures.careless import careless_raters
+from sharpbayes.report.tables.careless import TABLES
+from sharpbayes.report.tables.declaration import View, build_tables
+
+POPULATIONS = ["sample", "without careless", "weighted"]
+
+
+@pytest.fixture
+def results():
+    """Four raters, of whom one is careless and one may be."""
+    careless = xr.Dataset(
+        {
+            "prob_careless": ("rater", [0.01, 0.98, 0.2, 0.0]),
+            "prob_careless_error": ("rater", [0.001, 0.004, 0.02, 0.0]),
+            "flagged": ("rater", np.array([0, 1, 0, 0], dtype=np.int8)),
+            "ratings": ("rater", [30, 30, 12, 30]),
+            "raters": ("group", [4, 2, 0]),
+            "flagged_raters": ("group", [1, 1, 0]),
+            "flagged_share": ("group", [0.25, 0.5, np.nan]),
+            "flagged_share_interval": (
+                ("group", "bound"),
+                [[0.05, 0.7], [0.09, 0.91], [np.nan, np.nan]],
+            ),
+            "mean_prob_careless": ("group", [0.2975, 0.495, np.nan]),
+        },
+        {
+            "rater": ["ann", "bob", "cid", "dee"],
+            "group": ["all", "gender=Man", "gender=Other"],
+            "bound": ["lower", "upper"],
+        },
+        {"careless_note": "Flagged: why.", "level": 0.95},
+    )
+    values = {
+        name: (("population", "by"), [[x], [x + 0.05], [x + 0.04]])
+        for name, x in {"mpa": 0.5, "wra": 0.6, "hm": 0.55}.items()
+    }
+    metrics = xr.Dataset(values, {"population": POPULATIONS, "by": ["all"]})
+    draws = metrics.expand_dims(chain=[0], draw=np.arange(5)) + xr.DataArray(
+        np.linspace(-0.02, 0.02, 5), dims="draw"
+    )
+    return xr.DataTree.from_dict(
+        {
+            "/careless": careless,
+            "/responsiveness_careless": metrics,
+            "/posterior_responsiveness_careless": draws.assign_attrs(
+                level=0.95, interval_note="Over all.", remark=""
+            ),
+        }
+    )
+
+
+def test_raters_come_by_probability_and_unlikely_ones_are_left_out(results):
+    suspects, groups, metrics = build_tables(TABLES, results)
+    assert suspects.header == ("rater", "P(careless)", "error", "ratings", "flagged")
+    assert suspects.rows == (
+        ("bob", "0.98", "0.004", "30", "yes"),
+        ("cid", "0.20", "0.020", "12", "no"),
+    )
+    assert suspects.note == (
+        "2 of 4 raters, those with P(careless) of at least 0.05; error: Monte Carlo standard "
+        "error. Flagged: why."
+    )
+    assert groups.rows == (
+        ("all", "4", "1", "0.25 (0.05 to 0.70)", "0.297"),
+        ("gender=Man", "2", "1", "0.50 (0.09 to 0.91)", "0.495"),
+    )
+    assert [row[0] for row in metrics.rows] == POPULATIONS
+    assert metrics.rows[1][1].startswith("0.550; 0.55")
+    assert metrics.note.endswith("counts 1 \N{MINUS SIGN} P(careless). Over all.")
+
+
+def test_metrics_that_are_missing_have_no_table(results):
+    group = results["responsiveness_careless"].to_dataset()
+    results["responsiveness_careless"] = xr.DataTree(group.where(False))  # noqa: FBT003
+    assert len(build_tables(TABLES, results)) == 2
+
+
+def test_the_answer_says_what_careless_raters_change(results):
+    assert list(CrowdAnswer(View(results))._careless()) == [
+        "1 rater is probably careless; without them the observed responsiveness is 0.60 in place "
+        "of 0.55. Nobody is left out elsewhere."
+    ]
+    group = results["responsiveness_careless"].to_dataset()
+    same = group.assign(hm=group["hm"] * 0.0 + 0.55)
+    results["responsiveness_careless"] = xr.DataTree(same)
+    assert list(CrowdAnswer(View(results))._careless()) == []
+
+
+def test_the_figure_has_every_rater_in_order(results):
+    figure = careless_raters(results)
+    [axes] = figure.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["bob", "cid", "ann", "dee"]
+    shown = np.concatenate([line.get_ydata() for line in axes.lines[:2]])
+    np.testing.assert_allclose(np.sort(shown), [0.0, 0.01, 0.2, 0.98])
