@@ -50,6 +50,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*POSTERIOR, "models", f"{OWN}/calibration.py"),
         *(f"{OWN}/small_panel.toml", f"{OWN}/small_crowd.toml"),
     ),
+    "careless.csv": (*SAMPLING, "sharpbayes/bayes/predict", "models", f"{OWN}/careless.py"),
     "claims.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/claims.py"),

@@ -46,9 +46,8 @@ MAX_GROUPS_PER_RATING, MAX_BLOCKS_PER_RATING = 0.2, 0.5
 class Sizes(NamedTuple):
     """Entries of ``KernelData.sizes``; form is LOGIT, PROBIT or ADJACENT.
 
-    ``careless`` is the coordinate of the share of careless raters, ``reference`` the row of the
-    term that has a reference for their effects, ``median`` the coordinate of the median cutpoint of
-    their scale; -1 where there is none.
+    For careless raters, else -1: the coordinate of their share, the row of the term that has a
+    reference for their effects, the coordinate of the median cutpoint of their scale.
     """
 
     coordinates: int
@@ -146,9 +145,8 @@ class KernelData(NamedTuple):
     location_numbers: Floats
     group_slopes: Index
     group_numbers: Floats
-    # Of careless raters; each one number where a model has none. The first block of the ratings
-    # that have none, of each rater, and the number of blocks; position of each block in ``pair``;
-    # both parameters of the prior of the share, then the log-likelihood of each careless rater.
+    # Careless raters: first block of ratings without a class, then of each rater; ``pair`` of each
+    # block; parameters of the prior of the share, then the log-likelihood of each careless rater.
     rater_block: Index
     block_pair: Index
     careless: Floats
@@ -344,8 +342,7 @@ def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> d
     cell, cells = find_combinations([discrimination, location])
     pair, pairs = find_combinations([set_of_rating, discrimination])
     rating, below, above = find_bounds(design)
-    none = np.full(design.n_ratings, -1, dtype=np.int64)
-    rater = design.careless.index if design.careless else none
+    rater = design.careless.index if design.careless else np.full(design.n_ratings, -1)
     shared = [number[rating] for number in (rater, group, set_of_rating, discrimination)]
     block, blocks = find_combinations([*shared, below, above])
     order = np.lexsort((cell[rating], block))
