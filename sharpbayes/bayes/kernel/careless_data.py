@@ -1,6 +1,7 @@
 """Careless raters of a design as flat arrays for the kernel."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ def reference_positions(design: Design, thresholds: Sequence[int]) -> dict[str, 
     return {"reference": _reference_row(design), "median": median}
 
 
-def careless_arrays(design: Design) -> dict[str, Floats]:
+def careless_arrays(design: Design) -> dict[str, Any]:
     """Return the arrays of careless raters and of the reference of their effects."""
     return {"careless": _careless_constants(design), "reference": _reference_table(design)}
 
