@@ -26,6 +26,7 @@ from sharpbayes.bayes.design.crossing import Index, find_combinations
 from sharpbayes.bayes.design.design import Design, Term
 from sharpbayes.bayes.kernel.bounds import find_bounds, find_categories
 from sharpbayes.bayes.kernel.careless_data import careless_arrays, reference_positions
+from sharpbayes.bayes.kernel.tables import join_parts, make_table
 from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
 
 Floats = NDArray[np.float64]
@@ -203,15 +204,15 @@ def build_kernel_data(
     )
     return KernelData(
         sizes=np.array(sizes),
-        term=_table([rows[term.name] for term in terms], columns=len(AT)),
-        axes=_table([term.shape for term in terms], columns=4),
-        mean_group=_join([term.mean_group for term in terms]),
-        centre_links=_join(centre_links).astype(np.uint32),
+        term=make_table([rows[term.name] for term in terms], columns=len(AT)),
+        axes=make_table([term.shape for term in terms], columns=4),
+        mean_group=join_parts([term.mean_group for term in terms]),
+        centre_links=join_parts(centre_links).astype(np.uint32),
         prior=np.array(prior, dtype=float).reshape(-1, len(PRIOR)),
-        scale=_table(scale_rows),
+        scale=make_table(scale_rows),
         scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd]] * len(scale_rows)),
-        shift_links=_table(swept),
-        gap_links=_table(gap_means),
+        shift_links=make_table(swept),
+        gap_links=make_table(gap_means),
         cutpoint_set=cutpoint_set,
         set_links=set_links,
         **careless_arrays(design),
@@ -248,20 +249,6 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
         u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
-
-
-def _table(rows: Sequence[Sequence[int]], *, columns: int = 1) -> Index:
-    """Rows of integers of different lengths as one table, filled with 0."""
-    width = max([columns, *(len(row) for row in rows)])
-    table = np.zeros((len(rows), width), dtype=np.int64)
-    for position, row in enumerate(rows):
-        table[position, : len(row)] = row
-    return table
-
-
-def _join(parts: list[Index]) -> Index:
-    """One array after the other; and a 0, since the kernel takes no empty array."""
-    return np.concatenate([*parts, np.zeros(1, dtype=np.int64)])
 
 
 def _links(offset: int, index: Index) -> Index:
@@ -328,7 +315,7 @@ def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Ind
             links.append([u + int(level) * gaps if level >= 0 else 0 for u, level in pairs])
             sets.append((position, first))
             first += scale.n_cutpoints
-    return set_of_rating, np.array(sets), _table(links)
+    return set_of_rating, np.array(sets), make_table(links)
 
 
 def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> dict[str, Any]:
