@@ -137,7 +137,10 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(tmp_path):
 
 
 def test_stored_numbers_are_read_back():
-    numbers = {"a b": UnitNumbers(("item",), np.array([1.0, np.nan]))}
-    stored = unpack_numbers(xr.Dataset(pack_numbers(numbers)))
-    assert stored["a b"].dims == ("item",)
-    np.testing.assert_array_equal(stored["a b"].values, [1.0, np.nan])
+    name = "words/min, 5%2F"
+    numbers = {name: UnitNumbers(("item",), np.array([1.0, np.nan]))}
+    packed = xr.Dataset(pack_numbers(numbers))
+    assert "/" not in "".join(map(str, packed))
+    stored = unpack_numbers(packed)
+    assert stored[name].dims == ("item",)
+    np.testing.assert_array_equal(stored[name].values, [1.0, np.nan])
