@@ -11,6 +11,7 @@ from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where, models_by_risk, not_separable
+from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
     bootstrap_estimate,
     contained_sources,
@@ -38,8 +39,10 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*answer.lead(), *answer.disagreement(), *answer.tolerance(), *answer.selection()]
-    return [*sentences, *answer.stability()]
+    sentences = [*answer.lead(), *answer.disagreement()]
+    if is_fitted(view):
+        sentences += order_changes(view.results)
+    return [*sentences, *answer.tolerance(), *answer.selection(), *answer.stability()]
 
 
 @dataclass(frozen=True)

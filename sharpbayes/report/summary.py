@@ -21,7 +21,7 @@ from sharpbayes.report.tables.judge_bias import departures
 from sharpbayes.report.tables.panel import (
     labels_where,
 )
-from sharpbayes.report.tables.slopes import order_changes, slope_sentences
+from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.wording import list_texts
 from sharpbayes.spec.files import describe_open_checks
@@ -172,7 +172,7 @@ def remarks(results: xr.DataTree) -> list[str]:
     notes = _not_fitted(results)
     notes += list_texts(describe_open_checks(list_open_checks(results)))
     notes += [*_bias_of_model(results), *_divergences(results)]
-    notes += [*departures(results), *slope_sentences(results), *order_changes(results)]
+    notes += [*departures(results), *slope_sentences(results)]
     for key, what in (("data_missing", "empty"), ("data_absent", "absent")):
         if count := int(results.attrs.get(key, 0)):
             ratings = int(results.attrs["data_ratings"])

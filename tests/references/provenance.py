@@ -66,6 +66,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/expected_coverage.py"),
     ),
     "coverage_posterior.csv": (*POSTERIOR, "models", f"{OWN}/coverage_posterior.py"),
+    "coverage_slopes.csv": (*POSTERIOR, "models", f"{OWN}/worlds", f"{OWN}/coverage_slopes.py"),
     "coverage_crowd.csv": (
         *("sharpbayes/analysis", "sharpbayes/metrics", "sharpbayes/data"),
         f"{OWN}/coverage_crowd.py",
