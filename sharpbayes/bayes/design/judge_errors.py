@@ -22,7 +22,7 @@ ABSENT = {
     MACHINE: "no person scored a cell, and nothing else tells it from severity",
     FAMILY: "no two judges are of one family",
 }
-# With fewer ratings of each effect than this it cannot be told from the noise of a rating.
+# With fewer ratings of each effect than this the noise of a rating hides it.
 MIN_REPEATS = 2
 
 
@@ -64,11 +64,11 @@ def _explain(term: Term, others: Sequence[Term], ratings: Ratings) -> str | None
         return None
     counts = np.bincount(term.index[term.index >= 0])
     if not counts.size or np.median(counts[counts > 0]) < MIN_REPEATS:
-        return "most of its effects have one rating, whose noise they cannot be told from"
+        return "most of its effects have one rating, which does not separate them from its noise"
     answer, _ = cross([ratings.factors[dim] for dim in term.dims if dim not in WHO])
     _, pairs = find_combinations([answer, ratings.factors[who].codes])
     if np.bincount(pairs[:, 0]).max() < MIN_REPEATS:
-        return "nobody else rated the same answers, and it cannot be told from severity"
+        return "nobody else rated the same answers, and nothing separates it from severity"
     for other in others:
         _, both = find_combinations([term.index, other.index])
         if len(both) == len(np.unique(both[:, 0])) == len(np.unique(both[:, 1])):

@@ -186,8 +186,8 @@ def test_errors_of_judges_without_people_and_families_are_named(rng):
 def test_halo_of_one_indicator_is_named_and_omitted(rng):
     ratings = one_indicator(panel_ratings(rng))
     assert findings(ratings, model_of(("model", "prompt"), HALO))[:2] == [
-        "judge_model_prompt: most of its effects have one rating, whose noise they cannot be told "
-        "from; the term is omitted",
+        "judge_model_prompt: most of its effects have one rating, which does not separate them "
+        "from its noise; the term is omitted",
         UNSEEN,
     ]
 
@@ -195,7 +195,7 @@ def test_halo_of_one_indicator_is_named_and_omitted(rng):
 def test_halo_of_one_judge_is_named_and_omitted(rng):
     ratings = panel_ratings(rng, judges=1)
     assert findings(ratings, model_of(("model", "prompt"), HALO))[0] == (
-        "judge_model_prompt: nobody else rated the same answers, and it cannot be told from "
+        "judge_model_prompt: nobody else rated the same answers, and nothing separates it from "
         "severity; the term is omitted"
     )
 
