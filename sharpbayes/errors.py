@@ -1,9 +1,20 @@
 """Errors that a user can cause: a text that tells how to fix it, and the exit status."""
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+# Errors of one kind that are printed, and characters of a key and of a message that are.
+MAX_PRINTED, MAX_KEY, MAX_MESSAGE, MAX_EXAMPLE = 20, 200, 4000, 60
+# What differs between messages of one kind: texts, numbers, and what is suggested.
+VARYING = re.compile(r"'[^']*'|\d+|;.*", re.DOTALL)
+# The option and the variable that raise the bound of memory of readers, in gigabytes.
+MEMORY_OPTION, MEMORY_VARIABLE = "--max-memory", "SHARPBAYES_MAX_MEMORY"
+# A longer name resembles nothing, and more names than this are not searched.
+MAX_NAME, MAX_NAMES = 100, 5000
 
 
 @dataclass(frozen=True, order=True)
@@ -22,7 +33,13 @@ class Diagnostic:
     def __str__(self) -> str:
         """Render as ``path:line: key: message``, leaving out what is unknown."""
         location = f"{self.path}:{self.line}" if self.line else self.path
-        return ": ".join(part for part in (location, self.key, self.message) if part)
+        key, message = shorten(self.key, MAX_KEY), shorten(self.message, MAX_MESSAGE)
+        return ": ".join(part for part in (location, key, message) if part)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What errors of one kind share: their file, and the message without its particulars."""
+        return self.path, VARYING.sub("", self.message)
 
 
 class SharpbayesError(Exception):
@@ -40,7 +57,7 @@ class _DiagnosticsError(SharpbayesError):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n".join(map(str, self.diagnostics)))
+        super().__init__("\n".join(list_diagnostics(self.diagnostics)))
 
     @classmethod
     def raise_any(cls, diagnostics: Iterable[Diagnostic]) -> None:
@@ -78,11 +95,41 @@ class ClusterError(SharpbayesError):
     exit_status = 5
 
 
+def list_diagnostics(diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Return a line for each diagnostic; of many of one kind the first, then their number.
+
+    >>> errors = [Diagnostic("s.toml", line, f"k{line}", "unknown key") for line in range(1, 23)]
+    >>> list_diagnostics(errors)[-1]
+    "s.toml: 2 more like 'unknown key'; --json has all"
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], str] = {}
+    lines = []
+    for diagnostic in diagnostics:
+        counts[diagnostic.kind] += 1
+        first.setdefault(diagnostic.kind, shorten(diagnostic.message, MAX_EXAMPLE))
+        if counts[diagnostic.kind] <= MAX_PRINTED:
+            lines.append(str(diagnostic))
+    more = {kind: count - MAX_PRINTED for kind, count in counts.items() if count > MAX_PRINTED}
+    return lines + [
+        f"{kind[0]}: {count:,} more like {first[kind]!r}; --json has all"
+        for kind, count in more.items()
+    ]
+
+
+def shorten(text: str, most: int) -> str:
+    """Return the start of a text that is longer than ``most`` characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed name that is most like ``name``, or None if none is."""
     import difflib  # noqa: PLC0415 - start-up: needed only where something is wrong
 
-    matches = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.6)
+    names = [*allowed] if len(name) <= MAX_NAME else []
+    if len(names) > MAX_NAMES:
+        names = []
+    matches = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 

@@ -134,7 +134,7 @@ class StudySummary:
 
     columns: tuple[tuple[str, str, str], ...]
     open_checks: tuple[str, ...]
-    lookalikes: tuple[tuple[str, str], ...]
+    lookalikes: tuple[tuple[str, str, str], ...]
     counts: dict[str, int]
     labels: dict[str, tuple[str, ...]]
     scales: dict[str, tuple[str, ...]]

@@ -281,11 +281,13 @@ def weigh(
     """Put other weights over stored results, without the data and without a new fit."""
     from sharpbayes.report.document import weighed_document  # noqa: PLC0415 - start-up
     from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
 
     target = out and console.results_path(results, out)
     opened = sharpbayes.open_results(results, whole=False)
-    weighed = sharpbayes.weigh(opened, named_weights(weights))
+    with explain_missing(opened):
+        weighed = sharpbayes.weigh(opened, named_weights(weights))
     status = weighed.attrs["status"]
     if not quiet and status not in ("fitted", "measured"):
         say(f"{results}: status is {status}; do not decide by these numbers")
@@ -312,19 +314,23 @@ def report(
     """Write one HTML file alongside the results, or print or write what they hold."""
     from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
     from sharpbayes.report.items import choose_items  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    opened = choose_items(sharpbayes.open_results(results), item or [])
-    folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
-    files = console.save_outputs(opened, **folders)
-    if out is not None or not (text or as_json or files):
-        from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
+    opened = sharpbayes.open_results(results)
+    with explain_missing(opened):
+        opened = choose_items(opened, item or [])
+        folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
+        files = console.save_outputs(opened, **folders)
+        if out is not None or not (text or as_json or files):
+            from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
-        files.append(write_html(opened, out or results.with_suffix(".html"), script=not no_script))
-        say(f"report written to {files[-1]}")
-    if as_json:
-        console.print_json(document(opened, path=results, files=files))
-    elif text:
-        console.show_report(opened)
+            page = out or results.with_suffix(".html")
+            files.append(write_html(opened, page, script=not no_script))
+            say(f"report written to {files[-1]}")
+        if as_json:
+            console.print_json(document(opened, path=results, files=files))
+        elif text:
+            console.show_report(opened)
 
 
 def show(

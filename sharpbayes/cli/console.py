@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -17,6 +18,7 @@ import typer
 import sharpbayes
 from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
 from sharpbayes.errors import (
+    MEMORY_VARIABLE,
     ClusterError,
     SharpbayesError,
     SpecError,
@@ -38,6 +40,12 @@ Debug = Annotated[bool, typer.Option(help="Show the traceback of an error.")]
 Portable = Annotated[
     bool, typer.Option("--portable", help="The same bytes on other processors of this kind.")
 ]
+MaxMemory = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GIGABYTES", help="Memory that reading a table may take, in place of the bound."
+    ),
+]
 NOT_CONVERGED = 4
 # A quantity is not calibrated if its p value, corrected for their number, is below this.
 SIGNIFICANT = 0.05
@@ -45,11 +53,17 @@ PLAIN_WIDTH = 80
 
 
 def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--debug`` to a command; without it, an error is a sentence and an exit status."""
+    """Add ``--max-memory`` and ``--debug`` to a command.
+
+    Without ``--debug``, an error is a sentence and an exit status; with ``--json`` it is a document
+    too, with every error of the files.
+    """
 
     @wraps(command)
-    def run(*, debug: bool, **options: Any) -> None:
+    def run(*, max_memory: float | None, debug: bool, **options: Any) -> None:
         try:
+            if max_memory is not None:
+                os.environ[MEMORY_VARIABLE] = str(max_memory)
             command(**options)
         except typer.Exit:
             raise
@@ -67,9 +81,14 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
                 name = type(error).__name__
                 message, status = f"internal error: {name}: {error} (--debug shows where)", 1
             say(message)
+            if options.get("as_json"):
+                print_json(describe_error(error, message, status))
             raise typer.Exit(status) from None
 
-    return _add_flag(run, command, "debug", Debug)
+    memory = Parameter(
+        "max_memory", Parameter.KEYWORD_ONLY, default=None, annotation=MaxMemory
+    )
+    return _add_options(run, command, [memory, _make_flag("debug", Debug)])
 
 
 def offer_portable(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,17 +102,27 @@ def offer_portable(command: Callable[..., None]) -> Callable[..., None]:
             start_portable()
         command(**options)
 
-    return _add_flag(run, command, "portable", Portable)
+    return _add_options(run, command, [_make_flag("portable", Portable)])
 
 
-def _add_flag(
-    run: Callable[..., None], command: Callable[..., None], name: str, annotation: Any
+def _make_flag(name: str, annotation: Any) -> Parameter:
+    """Make an option that is there or not."""
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+
+
+def _add_options(
+    run: Callable[..., None], command: Callable[..., None], added: Sequence[Parameter]
 ) -> Callable[..., None]:
-    """Give a function the options of a command and one more, as Typer reads them."""
-    flag = Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
-    parameters = [*signature(command).parameters.values(), flag]
+    """Give a function the options of a command and further ones, as Typer reads them."""
+    parameters = [*signature(command).parameters.values(), *added]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def describe_error(error: BaseException, message: str, status: int) -> dict[str, Any]:
+    """Return an error as a document: its exit status, its text, and each error of the files."""
+    diagnostics = [asdict(diagnostic) for diagnostic in getattr(error, "diagnostics", ())]
+    return {"error": {"status": status, "message": message, "diagnostics": diagnostics}}
 
 
 def load_files(
@@ -111,12 +140,14 @@ def load_files(
         message = "runs the same study once more; --set and --seed would make it another"
         raise SpecError.at("--from", message)
     from sharpbayes.execution.identity import computation, describe_differences  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.context import reload_study_files  # noqa: PLC0415 - start-up
 
     opened = sharpbayes.open_results(results)
-    if named := describe_differences(opened.attrs, computation()):
-        say(f"{results}: was computed by another {named}: numbers may differ")
-    return reload_study_files(opened)
+    with explain_missing(opened):
+        if named := describe_differences(opened.attrs, computation()):
+            say(f"{results}: was computed by another {named}: numbers may differ")
+        return reload_study_files(opened)
 
 
 def results_path(study: Path, out: Path | None) -> Path:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from sharpbayes.data.lookalikes import fold_text
 from sharpbayes.data.ratings import Factor, Scores
+from sharpbayes.data.readers.bounds import refuse_excess
 from sharpbayes.data.readers.formats import PLAIN, read_table
 from sharpbayes.data.readers.prompt_text import clip_text
 from sharpbayes.data.readers.text_table import DECIMAL_COMMA
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_count, format_list
-from sharpbayes.spec.dialect import Dialect
+from sharpbayes.spec.dialect import DataFile, Dialect
 from sharpbayes.spec.roles import SideTable
 from sharpbayes.spec.scales import (
     BinnedScale,
@@ -32,6 +33,9 @@ MISSING, OFF_SCALE = -1, -2
 ROWS = 1 << 20
 # An error shows at most so many scores of a scale, and rows or texts that are wrong.
 MAX_SHOWN_SCORES, MAX_SHOWN = 10, 5
+CHARACTER_BYTES = 4
+# So many names that are not there are compared with those that are.
+MAX_HINTS = 20
 FINER_STEPS = (0.5, 0.25, 0.2, 0.1, 0.05, 0.01)
 # Texts by which programs and people mean an empty cell.
 MISSING_TEXTS = {
@@ -163,6 +167,7 @@ class ColumnParser:
             labels = format_list([owner.labels[position] for position in mixed])
             count = format_count(mixed.size, what)
             self.add_problem(values.name, f"{count} with more than one value: {labels}")
+        self.check_lengths(texts, len(owner.labels), column=str(values.name))
         return take_chunked(np.array(texts, dtype=np.str_), highest)
 
     def check_duplicates(
@@ -186,15 +191,24 @@ class ColumnParser:
                 count = format_count(empty.size, "empty cell")
                 rows = format_rows(table.index[empty])
                 self.add_problem(column, f"{count} where a label is needed: {rows}")
+            self.check_lengths(texts, len(texts), column=column)
+
+    def check_lengths(self, texts: Sequence[str], count: int, *, column: str) -> None:
+        """Check that labels fit into memory: in an array each takes as much as the longest."""
+        longest = max(map(len, texts), default=0)
+        what = f"column {column!r}: {count:,} labels, the longest of {longest:,} characters,"
+        refuse_excess(self.path, CHARACTER_BYTES * longest * count, what)
 
     def check_names(
         self, names: Iterable[str], labels: Sequence[str], *, column: str, what: str
     ) -> None:
         """Check that names are among the labels of a column."""
-        for name in names:
-            if name not in labels:
-                hint = f"there are {format_list(labels)}{did_you_mean(name, labels)}"
-                self.add_problem(column, f"no {what} {name!r}, {hint}")
+        known = {*labels}
+        absent = [name for name in names if name not in known]
+        for number, name in enumerate(absent):
+            near = did_you_mean(name, labels) if number < MAX_HINTS else ""
+            hint = f"there are {format_list(labels)}{near}"
+            self.add_problem(column, f"no {what} {name!r}, {hint}")
 
 
 def _find_score(text: str, scale: Scale) -> int:
@@ -259,6 +273,31 @@ def _fit_step(numbers: Iterable[float], scale: OrdinalScale, step: float) -> boo
     return lacks and all(finer.find(number) is not None for number in numbers)
 
 
+def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFrame:
+    """Return a table with the labels that a study renames; ``path`` is that of its file.
+
+    Raises:
+        DataError: A column or a label is not there.
+    """
+    parser = ColumnParser(path, file.dialect)
+    renamed: dict[str, pd.Series] = {}
+    for column, labels in file.rename.items():
+        if column not in table.columns:
+            names = [str(name) for name in table.columns]
+            known = f"the columns are {format_list(names)}{did_you_mean(column, names)}"
+            parser.add_problem(column, f"no such column to rename labels of, {known}")
+            continue
+        codes, texts = factorize(table[column])
+        parser.check_names(labels, texts, column=column, what="label to rename,")
+        merged, categories = pd.factorize(np.array([labels.get(t, t) for t in texts], dtype=object))
+        values = pd.Categorical.from_codes(merged[codes], categories=categories)
+        kind = table[column].dtype
+        series = pd.Series(values, index=table.index)
+        renamed[column] = series if isinstance(kind, pd.CategoricalDtype) else series.astype(kind)
+    parser.raise_problems()
+    return table.assign(**renamed)
+
+
 def join_columns(
     names: list[str],
     *,
@@ -275,8 +314,10 @@ def join_columns(
     be constant over the owner, such as the items. ``parser`` is that of the main table; messages
     call a label of the owner ``what``.
     """
-    of_side = _read_side_table(side, owner, base, what) if side is not None else {}
-    known = [*map(str, table.columns), *of_side]
+    of_side, side_names = (
+        ({}, []) if side is None else _read_side_table(side, owner, base, what, names)
+    )
+    known = [*map(str, table.columns), *side_names]
     values: dict[str, Texts] = {}
     for name in names:
         if name in of_side:
@@ -303,10 +344,13 @@ def join_texts(name: str | None, *, owner: Factor, table: pd.DataFrame, **source
     return np.array([clip_text(text) for text in texts], np.str_)
 
 
-def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> dict[str, Texts]:
-    """Read a side table and put its rows in the order of the owner's labels."""
+def _read_side_table(
+    side: SideTable, owner: Factor, base: Path, what: str, wanted: Sequence[str]
+) -> tuple[dict[str, Texts], list[str]]:
+    """Read some columns of a side table, rows in the order of the owner's labels, and all names."""
     roles = [("key", side.key)]
     table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=roles)
+    table = rename_labels(table, side, base / side.data)
     parser = ColumnParser(base / side.data, side.dialect)
     parser.check_duplicates(table[[side.key]], what="a key")
     parser.raise_problems()
@@ -315,7 +359,18 @@ def _read_side_table(side: SideTable, owner: Factor, base: Path, what: str) -> d
     if absent:
         message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
         raise DataError.at(base / side.data, message, key=side.key)
-    return {str(name): table[name].iloc[rows].to_numpy(dtype=np.str_) for name in table.columns}
+    names = [str(name) for name in table.columns]
+    path = base / side.data
+    texts = {name: take_texts(table[name], rows, path) for name in names if name in wanted}
+    return texts, names
+
+
+def take_texts(values: pd.Series, rows: NDArray[np.integer], path: Path) -> Texts:
+    """Return some cells of a column as an array, each as wide as the longest."""
+    longest = int(values.astype(str).str.len().max())
+    what = f"column {values.name!r}: {len(rows):,} texts, the longest of {longest:,} characters,"
+    refuse_excess(path, CHARACTER_BYTES * longest * len(rows), what)
+    return values.iloc[rows].to_numpy(dtype=np.str_)
 
 
 def format_rows(rows: pd.Index) -> str:

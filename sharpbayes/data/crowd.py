@@ -15,12 +15,14 @@ from sharpbayes.data.columns import (
     join_columns,
     join_texts,
     make_factor,
+    rename_labels,
     take_chunked,
 )
 from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
 from sharpbayes.data.ledger import list_names
 from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.ratings import Codes, Factor, Ratings, Scores, append_codes
+from sharpbayes.data.readers.bounds import CELL, COPIES, take_memory
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.readers.parquet import PARQUET, read_selected
 from sharpbayes.data.readers.paths import find_files
@@ -79,6 +81,7 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
     """
     parser = ColumnParser(base / crowd.data, crowd.dialect)
     table = _read_ratings_table(crowd, base, numeric)
+    table = rename_labels(table, crowd, base / crowd.data)
     roles = crowd.roles
     keys, of_score = [roles.item, str(roles.rater)], str(roles.score)
     if crowd.layout == "wide":
@@ -167,6 +170,10 @@ def melt_raters(table: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:
     A row has the name of its rater and the number of its item's row in the file.
     """
     others = [name for name in table.columns if name not in {*raters, RATER, SCALE}]
+    lengths = sum(int(table[name].astype(str).str.len().sum()) for name in others)
+    rows = len(table) * len(raters)
+    texts = (CELL * len(others) * rows) + COPIES * lengths * len(raters)
+    take_memory(texts, f"{rows:,} ratings with the other columns of their rows")
     long = table.melt(others, [*raters], RATER, SCALE, ignore_index=False)
     levels = [long.index.get_level_values(level) for level in range(long.index.nlevels)]
     return long.set_index(pd.MultiIndex.from_arrays([long[RATER], *levels]))
@@ -209,6 +216,7 @@ def _read_expert_labels(
     file, roles = crowd.labels, crowd.labels.roles
     parser = ColumnParser(base / file.data, file.dialect)
     table = read_table(base, file.data, dialect=file.dialect, roles=roles.model_dump().items())
+    table = rename_labels(table, file, base / file.data)
     label = parser.parse_flags(table[roles.label])
     parser.check_duplicates(table[[roles.item, roles.expert]], what="a label")
     code = pd.Index(item.labels).get_indexer(pd.Index(table[roles.item]))

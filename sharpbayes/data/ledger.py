@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sharpbayes.data.columns import format_rows
-from sharpbayes.data.lookalikes import group_lookalikes, quote_lookalikes
+from sharpbayes.data.columns import format_rows, rename_labels
+from sharpbayes.data.lookalikes import group_lookalikes, quote_lookalikes, quote_toml
 from sharpbayes.data.readers.formats import read_columns, read_table
 from sharpbayes.spec.crowd import Crowd, ExpertLabels, ItemLabels
 from sharpbayes.spec.dialect import DataFile
@@ -46,16 +46,20 @@ def list_columns(
 
 def find_lookalikes(
     table: Panel | Crowd, base: Path, labels: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, str]]:
-    """Yield each group of labels that look alike: its column, and the labels with their rows.
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each group of labels that look alike: its column, the labels with their rows, a remedy.
 
-    ``labels`` are those of each factor. Data are read again only where some look alike.
+    ``labels`` are those of each factor. Data are read again only where some look alike. The remedy
+    is the line of ``rename`` that makes one label of them, the one of the most rows.
     """
     groups = {name: group_lookalikes(texts) for name, texts in labels.items()}
     if not any(groups.values()):
         return
     files = [table, *_side_tables(table)]
-    tables = [read_table(base, f.data, f.layout, dialect=f.dialect) for f in files]
+    tables = [
+        rename_labels(read_table(base, f.data, f.layout, dialect=f.dialect), f, base / f.data)
+        for f in files
+    ]
     roles = table.roles.model_dump(exclude_none=True)
     for name, group in ((name, group) for name, several in groups.items() for group in several):
         column = roles.get(name, name.removeprefix("group:"))
@@ -65,7 +69,15 @@ def find_lookalikes(
         named = [
             f"{t} ({format_rows(r)})" if len(r) else t for t, r in zip(texts, rows, strict=True)
         ]
-        yield name, " and ".join(named)
+        is_column = any(map(len, rows))
+        yield name, " and ".join(named), _suggest_rename(column, group, rows) * is_column
+
+
+def _suggest_rename(column: object, group: Sequence[str], rows: Sequence[pd.Index]) -> str:
+    """Return the line of ``rename`` that reads labels as the one of the most rows."""
+    kept = group[max(range(len(group)), key=lambda position: len(rows[position]))]
+    pairs = (f"{quote_toml(text)} = {quote_toml(kept)}" for text in group if text != kept)
+    return f"rename = {{ {quote_toml(str(column))} = {{ {', '.join(pairs)} }} }}"
 
 
 def list_names(names: str | Iterable[str]) -> list[str]:

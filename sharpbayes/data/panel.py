@@ -1,5 +1,6 @@
 """A table of judgements -> scores over (model, prompt, judge, [sample,] [trial,] indicator)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from sharpbayes.data.columns import (
     join_columns,
     join_texts,
     make_factor,
+    rename_labels,
 )
 from sharpbayes.data.covariates import Covariate, spread_numbers
 from sharpbayes.data.numeric_columns import read_numbers
@@ -34,6 +36,7 @@ from sharpbayes.data.ratings import (
     append_codes,
     read_prompt_columns,
 )
+from sharpbayes.data.readers.bounds import refuse_excess
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.data.trials import number_trials, suggest_trials
 from sharpbayes.errors import DataError, format_count
@@ -49,6 +52,8 @@ UNITS = (
     *(("prompt",), ("model",), ("judge",)),
     *(("model", "prompt"), ("model", "prompt", "sample"), ("model", "prompt", "judge")),
 )
+# A score, and what a study computes with it at a time.
+CELL_BYTES = 8
 Flags = NDArray[np.bool_]
 
 
@@ -69,7 +74,8 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     table = read_table(
         base, panel.data, panel.layout, dialect=panel.dialect, roles=roles, compact=True
     )
-    reader_counts = {str(name): count for name, count in table.attrs.items()}
+    reader_attrs, table = table.attrs, rename_labels(table, panel, base / panel.data)
+    reader_counts = {str(name): count for name, count in reader_attrs.items()}
     table = _keep_judges(table, panel, parser)
     parser.check_filled(table, keys.values())
     _check_cells(table, panel, keys, parser)
@@ -163,6 +169,9 @@ def _parse_cells(
         parser.check_names(names, known, column=of_row, what="row of indicator")
         indicator = pd.Index(names).get_indexer(pd.Index(table[of_row]))
     shape = tuple(len(factor.labels) for factor in factors.values())
+    cells = math.prod(shape) * len(panel.full_indicators)
+    sizes = " x ".join(f"{size:,} {role}s" for size, role in zip(shape, factors, strict=True))
+    refuse_excess(parser.path, CELL_BYTES * cells, f"an array of {sizes}")
     cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
     score = np.full((len(panel.full_indicators), int(np.prod(shape))), MISSING, dtype=np.int16)
     ratings = empty = present = 0

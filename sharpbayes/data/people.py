@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sharpbayes.data.columns import MISSING, ColumnParser, factorize, format_rows, make_factor
+from sharpbayes.data.columns import (
+    MISSING,
+    ColumnParser,
+    factorize,
+    format_rows,
+    make_factor,
+    rename_labels,
+)
 from sharpbayes.data.ratings import PEOPLE, Codes, Factor, PanelRatings, Scores
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
@@ -26,6 +33,7 @@ def add_people(
     parser, roles = ColumnParser(base / people.data, people.dialect), people.roles
     named = roles.model_dump(exclude_none=True)
     table = read_table(base, people.data, dialect=people.dialect, roles=named.items())
+    table = rename_labels(table, people, base / people.data)
     keys = [column for role, column in named.items() if role != "score"]
     selected = people.raters if roles.rater is not None else None
     if selected is not None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.report.layout import explain_missing
 from sharpbayes.report.summary import answer, failed, remarks, verdict
+from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.
 GROUPS = (

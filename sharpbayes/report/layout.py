@@ -2,13 +2,9 @@
 
 import json
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import xarray as xr
-
-from sharpbayes.errors import StorageError, first_line
 
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
@@ -66,22 +62,6 @@ def _name_group(label: str, columns: list[str]) -> tuple[str, str]:
     for column in columns[1:]:
         values = values.replace(f",{column}=", ", ", 1)
     return ", ".join(columns), values
-
-
-@contextmanager
-def explain_missing(results: xr.DataTree) -> Iterator[None]:
-    """Explain in one sentence that a part of the results is missing.
-
-    Raises:
-        StorageError: A group, a variable or an attribute is missing or has another form.
-    """
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        kind = f"{type(error).__name__}: {first_line(error)}"
-        title = results.attrs.get("title", "")
-        message = f"results of {title!r}: a part is missing or has another form"
-        raise StorageError(f"{message} ({kind})") from error
 
 
 def interval_level(results: xr.DataTree) -> float:

@@ -44,6 +44,9 @@ ADJECTIVE = re.compile(
     r"|problematic|concerning|worrying|disturbing|sexist|racist|violent|true|likely|important)$"
 )
 
+# A longer number is an id.
+MAX_DIGITS = 18
+
 
 def order_levels(texts: Iterable[str]) -> list[str] | None:
     """Return the words of a scale by the first ladder that has them all, least harm first.
@@ -56,6 +59,8 @@ def order_levels(texts: Iterable[str]) -> list[str] | None:
     >>> order_levels(["teacher", "nurse"])
     """
     levels = list(dict.fromkeys(texts))
+    if len(levels) > _MOST_STEPS:
+        return None
     words = [_normalise(text) for text in levels]
     intensities = [ADJECTIVE.sub("", _negate(word)).strip() or "*" for word in words]
     for candidates in (words, intensities):
@@ -74,7 +79,7 @@ def order_by_number(texts: Iterable[str]) -> list[str] | None:
     """
     levels = list(dict.fromkeys(texts))
     numbers = [re.findall(r"\d+", text) for text in levels]
-    if any(len(in_text) != 1 for in_text in numbers):
+    if any(len(in_text) != 1 or len(in_text[0]) > MAX_DIGITS for in_text in numbers):
         return None
     keys = [int(in_text[0]) for in_text in numbers]
     if len(set(keys)) < len(levels):
@@ -100,3 +105,4 @@ def _parse_ladder(line: str) -> dict[str, int]:
 
 
 _LADDERS = [_parse_ladder(" ".join(line.split())) for line in re.split(r"\n(?! )", LADDERS) if line]
+_MOST_STEPS = max(len({*ladder.values()}) for ladder in _LADDERS)

@@ -147,6 +147,8 @@ def _read_siblings(path: Path, folder: Path, draft: Draft) -> list[LogTable]:
     for file in files:
         try:
             sheets = list_sheets(file) or [""]
+            if file == path and len(sheets) == 1:
+                continue  # it is read already
             tables += [_read_plain(file, folder, sheet=sheet) for sheet in sheets]
         except DataError as error:
             draft.doubt("", f"a table alongside is left out: {error}")

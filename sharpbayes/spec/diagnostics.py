@@ -26,6 +26,8 @@ RENAMED = {
     "thresholds.severity": "shift",
     "thresholds.spacing": "gap",
 }
+# So many unknown keys are compared with the known ones.
+MAX_HINTS = 100
 _REQUIREMENTS = {
     "string_type": "must be a text",
     "int_type": "must be a whole number",
@@ -58,9 +60,10 @@ def explain_errors(
         if details["type"] != "too_short" or len(details["input"]) < details["ctx"]["min_length"]
     ]
     unknown = [path for path, details in errors if details["type"] == "extra_forbidden"]
-    intended = {(*path[:-1], _intended(path, cls)) for path in unknown}
+    hints = {path: _intended(path, cls) for path in unknown[:MAX_HINTS]}
+    intended = {(*path[:-1], hint) for path, hint in hints.items()}
     diagnostics = {
-        source.locate(path, _message(path, details, cls))
+        source.locate(path, _message(path, details, cls, hints.get(path)))
         for path, details in errors
         if not (details["type"] == "missing" and path in intended)
     }
@@ -88,12 +91,11 @@ def _written_path(location: tuple[str | int, ...], data: Any, *, missing: bool) 
     return tuple(path)
 
 
-def _message(path: KeyPath, details: Any, cls: type[Spec]) -> str:
+def _message(path: KeyPath, details: Any, cls: type[Spec], intended: str | None) -> str:
     """Say what is wrong, what is allowed, and what was probably intended."""
     kind, context = details["type"], details.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            intended = _intended(path, cls)
             hint = f"; did you mean {intended!r}?" if intended else ""
             return f"unknown key, allowed are {', '.join(_keys(cls, path[:-1]))}{hint}"
         case "missing":

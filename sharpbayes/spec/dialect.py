@@ -1,7 +1,9 @@
 """How a file of a table is written: the dialect of a text file, and the sheet of a workbook."""
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from sharpbayes.spec.base import AnyNames, Name, Spec
 
@@ -64,3 +66,6 @@ class DataFile(Spec):
     """Path of the file, relative to the study."""
     dialect: Dialect = Dialect()
     """How the file is written. Default: CSV in UTF-8, or as the file's own format says."""
+    rename: dict[Name, Annotated[dict[Name, Name], Field(min_length=1)]] = {}
+    """Labels to read as others, by column, such as `{ model = { "gpt " = "GPT" } }` where two
+    spellings mean one model. Default: none."""

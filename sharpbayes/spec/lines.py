@@ -129,7 +129,10 @@ class _Scanner:
 
     def keys(self) -> list[str]:
         """Read a dotted key."""
-        table = tomllib.loads(f"{self.take(_DOTTED_KEY)} = 0")
+        text = self.take(_DOTTED_KEY)
+        if not ('"' in text or "'" in text):
+            return [part.strip() for part in text.split(".")]
+        table = tomllib.loads(f"{text} = 0")
         keys: list[str] = []
         while isinstance(table, dict):
             ((key, table),) = table.items()

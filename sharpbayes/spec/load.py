@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,11 @@ from sharpbayes.spec.weights import Weights
 
 DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
-# Limits far above any file that a person writes.
-MAX_BYTES, MAX_NAME, MAX_DEPTH = 10_000_000, 200, 50
+# Limits far above any file that a person writes: bytes, keys and values, tables inside tables.
+MAX_BYTES, MAX_VALUES, MAX_DEPTH, MAX_NAME = 1_000_000, 50_000, 50, 200
+# A dotted key of more parts than tables may be nested; tomllib takes minutes for a million parts.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> StudyFiles:
@@ -121,9 +126,11 @@ def parse[T: Spec](
     try:
         data = _read_toml(text, path)
         source = SourceText(path, text, _override(data, overrides))
-        values = list(_walk(data, ()))
+        values = list(islice(_walk(data, ()), MAX_VALUES + 1))
     except RecursionError:
         raise SpecError.at(path, "tables and arrays are nested too deeply") from None
+    if len(values) > MAX_VALUES:
+        raise SpecError.at(path, f"more than {MAX_VALUES:,} keys and values")
     message = "a text must not have the character U+0000"
     SpecError.raise_any(
         replace(source.locate(key, message), key=repr(dotted(key)))
@@ -181,7 +188,8 @@ def read_text(path: Path) -> str:
     """Return the text of a file."""
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise SpecError.at(path, f"larger than {MAX_BYTES} bytes")
+            size = f"{path.stat().st_size:,} bytes, a file may have {MAX_BYTES:,}"
+            raise SpecError.at(path, size)
         if path.exists() and not path.is_file():
             raise SpecError.at(path, "not a file")
         return path.read_bytes().decode("utf-8-sig")
@@ -198,6 +206,10 @@ def read_text(path: Path) -> str:
 
 def _read_toml(text: str, path: Path) -> dict[str, Any]:
     """Return the data of a TOML text."""
+    if len(text) > MAX_BYTES:
+        raise SpecError.at(path, f"{len(text):,} characters, a file may have {MAX_BYTES:,} bytes")
+    if DEEP_KEY.search(text):
+        raise RecursionError
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -206,6 +218,15 @@ def _read_toml(text: str, path: Path) -> dict[str, Any]:
         message = str(error).split(" (at ")[0]
         message = f"not valid TOML: {message[:1].lower()}{message[1:]}"
         raise SpecError.at(path, message, line=line) from None
+    except ValueError:
+        message = f"not valid TOML: a number of more than {sys.get_int_max_str_digits():,} digits"
+        raise SpecError.at(path, message, line=_find_long_number(text)) from None
+
+
+def _find_long_number(text: str) -> int:
+    """Return the line of the first number that Python does not read; 0 where none is found."""
+    match = re.search(rf"[\d_]{{{sys.get_int_max_str_digits()},}}", text)
+    return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
 def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
@@ -235,6 +256,6 @@ def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
             raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
         try:
             table[last] = tomlkit.value(value.strip()).unwrap()
-        except tomlkit.exceptions.ParseError:
+        except ValueError:  # also of a number of very many digits
             table[last] = value
     return {text.partition("=")[0].strip(): text for text in overrides}

@@ -16,6 +16,7 @@ from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.precision import packing
+from sharpbayes.storage.schema import check_results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -152,6 +153,7 @@ def open_results(path: str | Path, *, whole: bool = True) -> "xr.DataTree":
     absent = [name for name in REQUIRED_ATTRS if name not in results.attrs]
     if absent:
         raise StorageError(f"{foreign}: no {', '.join(absent)}")
+    check_results(results, path)
     return results
 
 

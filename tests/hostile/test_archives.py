@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
-from sharpbayes.data.readers import archive
+from sharpbayes.data.readers import archive, bounds
 from sharpbayes.data.readers.archive import open_archive
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError
@@ -127,8 +127,9 @@ def test_a_member_above_the_limit(tmp_path, monkeypatch):
 
 
 def test_members_that_are_too_many_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MAX_TOTAL", 50)
-    refused(written(tmp_path, PLAIN), "bytes when unpacked, at most 50 are read")
+    monkeypatch.setattr(bounds, "MAX_BYTES", 50)
+    monkeypatch.setattr(bounds, "MAX_GROWTH", 0)
+    refused(written(tmp_path, PLAIN), "its members, unpacked, would take", "the bound is 0 MB")
 
 
 def test_too_many_members(tmp_path, monkeypatch):

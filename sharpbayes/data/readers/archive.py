@@ -9,13 +9,13 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pyarrow as pa
 
+from sharpbayes.data.readers.bounds import refuse_excess
 from sharpbayes.errors import DataError, Diagnostic, format_count
 
 ZSTANDARD = 93
 METHODS = (ZIP_STORED, ZIP_DEFLATED, ZSTANDARD)
 MAX_MEMBERS = 200_000
 MAX_BYTES = 1 << 29
-MAX_TOTAL = 1 << 35
 # Repetitive text is compressed a hundredfold, a decompression bomb a hundred thousandfold. Members
 # of at most FREE_BYTES may be compressed at will.
 MAX_RATIO, FREE_BYTES = 1000, 1 << 20
@@ -75,10 +75,7 @@ def _check_members(members: list[ZipInfo], path: Path) -> Iterator[Diagnostic]:
         message = f"{format_count(len(members), 'member')}, at most {MAX_MEMBERS} are read"
         yield Diagnostic(str(path), 0, "", message)
         return
-    total = sum(member.file_size for member in members)
-    if total > MAX_TOTAL:
-        message = f"{total} bytes when unpacked, at most {MAX_TOTAL} are read"
-        yield Diagnostic(str(path), 0, "", message)
+    refuse_excess(path, sum(member.file_size for member in members), "its members, unpacked,")
     if sum(member.compress_size for member in members) > path.stat().st_size:
         yield Diagnostic(str(path), 0, "", "its members are larger than the file: some overlap")
     wrong = ((member, message) for member in members if (message := _check_member(member)))

@@ -8,7 +8,8 @@ import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, to_cell
 from sharpbayes.data.readers.prompt_text import clip_log_text
-from sharpbayes.data.readers.scored_answers import CODE, Rows, shorten_text, tabulate_runs
+from sharpbayes.data.readers.rows import Row, Rows, collect_rows
+from sharpbayes.data.readers.scored_answers import CODE, shorten_text, tabulate_runs
 from sharpbayes.errors import DataError
 
 CASES = ("testCases", "conversationalTestCases")
@@ -29,13 +30,13 @@ def read_test_run(path: Path) -> Rows:
     named = parameters.get("model") if isinstance(parameters, dict) else None
     models = [name for name in (named, run.get("identifier")) if isinstance(name, str) and name]
     start = {"log": path.stem, "model": [*models, path.stem][0]}
-    return [start | row for row in _list_scores(cases, path)]
+    return collect_rows(start | row for row in _list_scores(cases, path))
 
 
 READERS = {".json": read_test_run}
 
 
-def _list_scores(cases: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
+def _list_scores(cases: Sequence[Any], path: Path) -> Iterator[Row]:
     """List the metrics of all test cases."""
     for number, case in enumerate(cases, start=1):
         if not isinstance(case, dict) or not isinstance(case.get("name"), str):
@@ -49,7 +50,7 @@ def _list_scores(cases: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
                 yield start | _parse_metric(metric)
 
 
-def _parse_metric(metric: dict[str, Any]) -> dict[str, Any]:
+def _parse_metric(metric: dict[str, Any]) -> Row:
     """Return the judge, the indicator and the score of a metric; one that broke has none."""
     judge, broken = metric.get("evaluationModel"), metric.get("error") is not None
     return {

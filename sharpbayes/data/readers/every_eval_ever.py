@@ -1,6 +1,6 @@
 """Instance records of Every Eval Ever -> a long table: a row for each score of a sample."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -8,9 +8,8 @@ import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, read_objects, to_cell
 from sharpbayes.data.readers.prompt_text import clip_log_text, keep_one_text
+from sharpbayes.data.readers.rows import Row, Rows, collect_rows, tabulate_rows
 from sharpbayes.errors import DataError
-
-Rows = list[dict[str, Any]]
 
 NEEDED = ("model_id", "evaluation_name", "sample_id", "evaluation")
 
@@ -20,7 +19,11 @@ def read_instances(path: Path) -> Rows:
 
     A record of an error has an empty score, and is left out where it belongs to no result.
     """
-    rows = []
+    return collect_rows(_list_scores(path))
+
+
+def _list_scores(path: Path) -> Iterator[Row]:
+    """List the scores of all records."""
     for number, record in enumerate(read_objects(path), start=1):
         if not all(name in record for name in NEEDED) or not isinstance(record[NEEDED[-1]], dict):
             message = f"no instance record of Every Eval Ever: it needs {', '.join(NEEDED)}"
@@ -29,21 +32,17 @@ def read_instances(path: Path) -> Rows:
         if not (broken and result is None):
             evaluation = record["evaluation"] if not broken else {}
             asked = record.get("input")
-            rows.append(
-                {
-                    "log": path.stem,
-                    "model": str(to_cell(record["model_id"])),
-                    "prompt": str(to_cell(record["sample_id"])),
-                    "text": clip_log_text(asked.get("raw") if isinstance(asked, dict) else None),
-                    "evaluation": str(to_cell(record["evaluation_name"])),
-                    "judge": _name_method(record.get("answer_attribution")),
-                    "indicator": str(to_cell(result or record["evaluation_name"])),
-                    "score": to_cell(evaluation.get("score")),
-                    "is_correct": to_cell(evaluation.get("is_correct")),
-                }
-                | pick_scalars(record.get("metadata"), "metadata.")
-            )
-    return rows
+            yield {
+                "log": path.stem,
+                "model": str(to_cell(record["model_id"])),
+                "prompt": str(to_cell(record["sample_id"])),
+                "text": clip_log_text(asked.get("raw") if isinstance(asked, dict) else None),
+                "evaluation": str(to_cell(record["evaluation_name"])),
+                "judge": _name_method(record.get("answer_attribution")),
+                "indicator": str(to_cell(result or record["evaluation_name"])),
+                "score": to_cell(evaluation.get("score")),
+                "is_correct": to_cell(evaluation.get("is_correct")),
+            } | pick_scalars(record.get("metadata"), "metadata.")
 
 
 def refuse_aggregate(path: Path) -> NoReturn:
@@ -72,7 +71,7 @@ def tabulate_instances(files: Sequence[Rows]) -> pd.DataFrame:
     The ``prompt`` is the sample, after its evaluation where there are several. The ``sample``
     numbers the scores of one indicator that a model has for a prompt in a file.
     """
-    table = pd.DataFrame([row for rows in files for row in rows], dtype=object)
+    table = tabulate_rows(files)
     if table.empty:
         return table
     if len(set(table["evaluation"])) > 1:

@@ -20,6 +20,7 @@ from sharpbayes.data.readers import (
     text_table,
     workbook,
 )
+from sharpbayes.data.readers.bounds import bound_memory
 from sharpbayes.data.readers.csv_table import read_csv, read_header
 from sharpbayes.data.readers.json_text import read_json_lines
 from sharpbayes.data.readers.paths import find_files, parse_partition
@@ -98,23 +99,31 @@ def read_table(
     """
     paths, roles = find_files(base, name), [*roles]
     check_dialect(paths, layout, dialect)
-    if layout in FORMATS:
-        table = _read_export(paths, layout)
-    else:
-        tables = [_read_plain(base, name, path, dialect) for path in paths]
-        for path in paths:
-            if _ending(path) == parquet.PARQUET:
-                parquet.refuse_records(path, roles)
-        files = [
-            str(path.relative_to(base) if path.is_relative_to(base) else path) for path in paths
-        ]
-        table = text_table.apply_dialect(
-            text_table.join_tables(tables, base / name, files), dialect
-        )
-    if table.empty:
-        raise DataError.at(base / name, "no rows")
-    text_table.require_columns([*table.columns], roles, path=base / name)
-    return table if compact else table.astype(str)
+    with bound_memory(base / name, paths):
+        if layout in FORMATS:
+            table = _read_export(paths, layout)
+        else:
+            table = _read_tables(base, name, paths, dialect, roles)
+        if table.empty:
+            raise DataError.at(base / name, "no rows")
+        text_table.require_columns([*table.columns], roles, path=base / name)
+        return table if compact else text_table.expand_categories(table)
+
+
+def _read_tables(
+    base: Path,
+    name: str,
+    paths: Sequence[Path],
+    dialect: Dialect,
+    roles: Sequence[tuple[str, str]],
+) -> pd.DataFrame:
+    """Read and join plain tables."""
+    tables = [_read_plain(base, name, path, dialect) for path in paths]
+    for path in paths:
+        if _ending(path) == parquet.PARQUET:
+            parquet.refuse_records(path, roles)
+    files = [str(path.relative_to(base) if path.is_relative_to(base) else path) for path in paths]
+    return text_table.apply_dialect(text_table.join_tables(tables, base / name, files), dialect)
 
 
 def _read_plain(base: Path, name: str, path: Path, dialect: Dialect) -> pd.DataFrame:
@@ -139,7 +148,10 @@ def read_columns(
 def list_sheets(path: Path) -> list[str]:
     """Return the names of the sheets of a workbook that are not hidden; empty for other files."""
     readers = {".xlsx": workbook.list_sheets}
-    return [*_read_file(path, readers)] if _ending(path) in readers else []
+    if _ending(path) not in readers:
+        return []
+    with bound_memory(path, [path]):
+        return [*_read_file(path, readers)]
 
 
 def check_dialect(paths: Iterable[Path], layout: str, dialect: Dialect) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from sharpbayes.data.readers.archive import Archive, open_archive
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, to_cell
 from sharpbayes.data.readers.prompt_text import clip_log_text, join_messages, keep_one_text
+from sharpbayes.data.readers.rows import collect_rows, tabulate_rows
 from sharpbayes.errors import DataError
 
 # Scorers that ask a model start with these, and the role of that model where no other is named:
@@ -120,13 +121,15 @@ def _find_graders(spec: Values) -> dict[str, str]:
     Only the first of them can be of the usual role: the others name a model, or it is not known.
     """
     graders: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
     scorers = spec.get("scorers")
     for scorer in scorers if isinstance(scorers, list) else []:
         base = str(scorer.get("name", "")) if isinstance(scorer, dict) else ""
         if base:
-            name, number = base, 1
+            name, number = f"{base}{numbers[base] or ''}", numbers[base] + 1
             while name in graders:
                 name, number = f"{base}{number}", number + 1
+            numbers[base] = number
             usual = next((r for start, r in ROLES.items() if base.startswith(start)), None)
             role = usual if number == 1 else None
             options, roles = scorer.get("options"), spec.get("model_roles")
@@ -204,7 +207,7 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
             for scorer, values in sample.scores.items():
                 indicators.setdefault((log.task, scorer), {}).update(dict.fromkeys(values))
     several = len({log.task for log in logs}) > 1
-    rows = [
+    rows = (
         {
             "log": log.name,
             "task": log.task,
@@ -223,7 +226,7 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
         for sample in log.samples
         for scorer, judge in log.judges.items()
         for indicator in indicators.get((log.task, scorer), ())
-    ]
-    table = keep_one_text(pd.DataFrame(rows, dtype=object))
+    )
+    table = keep_one_text(tabulate_rows([collect_rows(rows)]))
     table.attrs["unscored_samples"] = sum(not s.scores for log in logs for s in log.samples)
     return table

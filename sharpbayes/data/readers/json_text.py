@@ -2,24 +2,39 @@
 
 import json
 from collections import Counter
+from itertools import chain
+from operator import mul
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from sharpbayes.data.readers.bounds import borrow_memory, take_memory
+from sharpbayes.data.readers.rows import tabulate_rows
 from sharpbayes.data.readers.text_table import refuse_names, refuse_texts, write_as_text
 from sharpbayes.errors import DataError
+
+# Bytes of a list, of an object and of a value, as they are read.
+MARK_BYTES = (70, 250, 40)
 
 
 def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str = "") -> Any:
     """Return the value of a text of JSON; a message names its file, line and part."""
     try:
-        return json.loads(text, object_pairs_hook=_make_object)
+        with borrow_memory(_estimate_values(text), "its JSON"):
+            return json.loads(text, object_pairs_hook=_make_object)
     except LookupError as error:
         message = str(error)
     except (ValueError, RecursionError):
         message = "not JSON"
     raise DataError.at(path, message, line=line, key=key)
+
+
+def _estimate_values(text: str | bytes) -> int:
+    """Return about how many bytes the values of a text of JSON take, before they are read."""
+    marks = ("[", "{", ",") if isinstance(text, str) else (b"[", b"{", b",")
+    counts = [text.count(mark) for mark in marks]  # type: ignore[arg-type]
+    return len(text) + sum(map(mul, counts, MARK_BYTES))
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -38,6 +53,7 @@ def read_objects(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
+                take_memory(_estimate_values(line), "its lines")
                 row = parse_json(line, path, line=number)
                 if not isinstance(row, dict):
                     raise DataError.at(path, "not a JSON object", line=number)
@@ -48,9 +64,8 @@ def read_objects(path: Path) -> list[dict[str, Any]]:
 def read_json_lines(path: Path) -> pd.DataFrame:
     """Read one JSON object a line and write its values as text."""
     rows = read_objects(path)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    refuse_names(names, path)
-    table = write_as_text(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object))
+    refuse_names([*dict.fromkeys(chain.from_iterable(rows))], path)
+    table = write_as_text(tabulate_rows([rows]))
     refuse_texts(table, path)
     return table.set_axis(pd.RangeIndex(1, len(table) + 1))
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 from sharpbayes.data.readers.csv_table import read_csv
 from sharpbayes.data.readers.json_text import parse_json, to_cell
+from sharpbayes.data.readers.rows import Row, Rows, collect_rows, tabulate_rows
 from sharpbayes.errors import DataError
 
-Rows = list[dict[str, Any]]
 # Facts of an annotation that every export has.
 TIMES = ("created_at", "updated_at", "lead_time")
 FACTS = ("id", "annotator", "annotation_id", *TIMES)
@@ -29,10 +29,10 @@ def read_label_studio_json(path: Path) -> Rows:
     if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
         raise DataError.at(path, "no list of tasks or annotations")
     if any("annotations" in entry for entry in content):
-        rows = [row for task in content for row in _list_annotations(task, path)]
+        rows = (row for task in content for row in _list_annotations(task, path))
     else:
-        rows = [{key: _unwrap(value) for key, value in entry.items()} for entry in content]
-    return _keep_annotated(rows, path)
+        rows = ({key: _unwrap(value) for key, value in entry.items()} for entry in content)
+    return _keep_annotated(collect_rows(rows), path)
 
 
 def _keep_annotated(rows: Rows, path: Path) -> Rows:
@@ -43,7 +43,7 @@ def _keep_annotated(rows: Rows, path: Path) -> Rows:
     return [row for row in rows if row["annotator"] not in (None, "", "{}")]
 
 
-def _list_annotations(task: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+def _list_annotations(task: dict[str, Any], path: Path) -> Iterator[Row]:
     """List the annotations of one task; a skipped one has no values."""
     data, annotations = task.get("data"), task.get("annotations")
     if not isinstance(data, dict) or not isinstance(annotations, list) or "id" not in task:
@@ -95,4 +95,4 @@ READERS = {".json": read_label_studio_json, ".csv": read_label_studio_csv}
 
 def tabulate_annotations(exports: Sequence[Rows]) -> pd.DataFrame:
     """Join exports to one table: the id and the data of the task, ``FACTS``, and a column a tag."""
-    return pd.DataFrame([row for rows in exports for row in rows], dtype=object)
+    return tabulate_rows(exports)

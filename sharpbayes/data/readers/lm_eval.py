@@ -1,20 +1,17 @@
 """Samples of lm-evaluation-harness -> a long table: a row for each metric of a document."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from sharpbayes.data.readers.json_text import pick_scalars, read_objects, to_cell
 from sharpbayes.data.readers.prompt_text import clip_log_text, keep_one_text
+from sharpbayes.data.readers.rows import Row, Rows, collect_rows, tabulate_rows
 from sharpbayes.errors import DataError
 
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
-
-
-Rows = list[dict[str, Any]]
 
 
 def read_samples(path: Path) -> tuple[str, Rows]:
@@ -26,13 +23,17 @@ def read_samples(path: Path) -> tuple[str, Rows]:
     if name is None:
         message = "not named samples_<task>_<time>.jsonl, as lm_eval names what it logs"
         raise DataError.at(path, message)
-    rows: Rows = []
+    return name["task"], collect_rows(_list_scores(path, name["task"]))
+
+
+def _list_scores(path: Path, task: str) -> Iterator[Row]:
+    """List the metrics of all documents."""
     for number, document in enumerate(read_objects(path), start=1):
         if "doc_id" not in document or not isinstance(document.get("metrics"), list):
             message = "no sample of lm_eval: it has no `doc_id` or no list of `metrics`"
             raise DataError.at(path, message, line=number)
         start = {
-            "task": name["task"],
+            "task": task,
             "model": path.resolve().parent.name,
             "prompt": str(to_cell(document["doc_id"])),
             "text": _read_question(document.get("arguments")),
@@ -41,8 +42,7 @@ def read_samples(path: Path) -> tuple[str, Rows]:
         columns = pick_scalars(document.get("doc"), "doc.")
         for metric in map(str, document["metrics"]):
             score = to_cell(document.get(metric))
-            rows.append(start | {"indicator": metric, "score": score} | columns)
-    return name["task"], rows
+            yield start | {"indicator": metric, "score": score} | columns
 
 
 def _read_question(arguments: Any) -> str:
@@ -63,7 +63,7 @@ def tabulate_samples(files: Sequence[tuple[str, Rows]]) -> pd.DataFrame:
     The ``prompt`` is the document, after its task where there are several, the ``judge`` the filter
     that takes the answer from the generated text, and the ``indicator`` the metric.
     """
-    table = pd.DataFrame([row for _, rows in files for row in rows], dtype=object)
+    table = tabulate_rows(rows for _, rows in files)
     if len(table) and len({task for task, _ in files}) > 1:
         table["prompt"] = table["task"] + "/" + table["prompt"]
     return keep_one_text(table)

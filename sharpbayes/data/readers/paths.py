@@ -39,6 +39,12 @@ def find_files(base: Path, name: str) -> list[Path]:
     return files
 
 
+def measure_file(path: Path) -> int:
+    """Return the size of a file in bytes, of one in memory too."""
+    files = getattr(path, "files", {})
+    return len(files[str(path)]) if str(path) in files else path.stat().st_size
+
+
 def is_table(path: Path) -> bool:
     """Tell whether a file is a plain table by its name; `~$` is a lock of Excel's."""
     hidden = path.name.startswith((".", "_", "~$"))

@@ -9,7 +9,8 @@ import pandas as pd
 
 from sharpbayes.data.readers.json_text import parse_json, pick_scalars, read_objects, to_cell
 from sharpbayes.data.readers.prompt_text import clip_log_text
-from sharpbayes.data.readers.scored_answers import CODE, UNNAMED, Rows, shorten_text, tabulate_runs
+from sharpbayes.data.readers.rows import Row, Rows, collect_rows
+from sharpbayes.data.readers.scored_answers import CODE, UNNAMED, shorten_text, tabulate_runs
 from sharpbayes.errors import DataError
 
 # Assertions that ask a model start with these; all others are programs.
@@ -34,18 +35,18 @@ def read_results(path: Path) -> Rows:
         content = content.get("results") if isinstance(content, dict) else None
     if not isinstance(content, list):
         raise DataError.at(path, "no results of promptfoo: it has no list `results.results`")
-    return list(_list_scores(content, path))
+    return collect_rows(_list_scores(content, path))
 
 
 def read_result_lines(path: Path) -> Rows:
     """Read a file that ``promptfoo eval --output x.jsonl`` wrote."""
-    return list(_list_scores(read_objects(path), path))
+    return collect_rows(_list_scores(read_objects(path), path))
 
 
 READERS = {".json": read_results, ".jsonl": read_result_lines}
 
 
-def _list_scores(results: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
+def _list_scores(results: Sequence[Any], path: Path) -> Iterator[Row]:
     """List the scores of all results; an answer that was not scored has empty ones."""
     for number, result in enumerate(results, start=1):
         model = _name_provider(result.get("provider")) if isinstance(result, dict) else ""

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 
 import pandas as pd
 
 from sharpbayes.data.readers.prompt_text import keep_one_text
-
-Rows = list[dict[str, Any]]
+from sharpbayes.data.readers.rows import Rows, tabulate_rows
 
 # Who scores where a program does, and where the log does not name the model that does.
 CODE, UNNAMED = "code", "unnamed grader"
@@ -37,7 +35,7 @@ def tabulate_runs(runs: Sequence[Rows], program: str) -> pd.DataFrame:
     ``prompt``, ``text``, ``judge`` and ``indicator``. The ``sample`` numbers the answers of a model
     to a prompt in a log. A judge's second score of one name gets a number: ``agrees.2``.
     """
-    table = pd.DataFrame([row for rows in runs for row in rows], dtype=object)
+    table = tabulate_rows(runs)
     if table.empty:
         return table
     answers = table["answer"].astype(int).groupby([table[n] for n in ("log", "model", "prompt")])

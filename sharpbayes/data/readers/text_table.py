@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from sharpbayes.data.readers.bounds import CELL, COPIES, take_memory
 from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.spec.dialect import Dialect
 
@@ -58,6 +59,17 @@ def _rewrite_texts(column: pd.Series, rewrite: Callable[[str], str]) -> pd.Serie
     rewritten = pd.Series([rewrite(str(text)) for text in texts], dtype=object)
     of_text, categories = pd.factorize(rewritten)
     return pd.Series(pd.Categorical.from_codes(of_text[codes], categories), index=column.index)
+
+
+def expand_categories(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the text of each cell in place of categories."""
+    for name in table.columns:
+        if isinstance(table[name].dtype, pd.CategoricalDtype):
+            lengths = table[name].cat.categories.str.len().to_numpy(dtype=np.int64)
+            counts = np.bincount(table[name].cat.codes, minlength=len(lengths))
+            texts = CELL * len(table) + int((counts * lengths).sum()) * COPIES
+            take_memory(texts, f"the texts of column {name!r}, once for each row,")
+    return table.astype(str)
 
 
 def drop_empty_rows(table: pd.DataFrame) -> pd.DataFrame:

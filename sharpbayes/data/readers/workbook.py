@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from sharpbayes.data.readers.archive import open_archive
+from sharpbayes.data.readers.bounds import CELL, count_memory, refuse_excess, take_memory
 from sharpbayes.data.readers.text_table import (
     MAX_COLUMNS,
     refuse_names,
@@ -128,13 +129,18 @@ def _list_start(sheet: Any) -> Iterator[tuple[Any, ...]]:
 def _collect_rows(sheet: "ReadOnlyWorksheet", path: Path) -> Rows:
     """Return the cells of each row that is not empty, by its number, without empty ones behind."""
     rows: Rows = {}
+    width = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > MAX_ROWS or len(row) > MAX_COLUMNS:
             message = f"more than {MAX_ROWS} rows or {MAX_COLUMNS} columns"
             raise DataError.at(path, message)
         last = next((n for n in range(len(row), 0, -1) if row[n - 1] not in (None, "")), 0)
         if last:
+            width = max(width, last)
             rows[number] = row[:last]
+            texts = sum(map(count_memory, rows[number]))
+            take_memory(CELL * last + texts, "the cells of its rows")
+    refuse_excess(path, CELL * len(rows) * width, f"{len(rows):,} rows of {width:,} cells")
     return rows
 
 

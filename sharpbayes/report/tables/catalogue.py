@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.report.layout import WEIGHED, explain_missing, results_kind
+from sharpbayes.report.layout import WEIGHED, results_kind
 from sharpbayes.report.tables import (
     careless,
     crowd,
@@ -27,6 +27,7 @@ from sharpbayes.report.tables import (
 )
 from sharpbayes.report.tables.declaration import TableSpec, build_tables
 from sharpbayes.report.tables.table import Chapter, Table
+from sharpbayes.storage.schema import explain_missing
 
 
 def section(

@@ -1,0 +1,74 @@
+"""Every reader of results refuses what it cannot use in a sentence: no internal error."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import StorageError
+from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.storage.schema import declared_variables
+from sharpbayes.workflows.measure import measure
+from tests.fuzz.changed_results import save_changed
+
+FEW = ("bootstrap.replicates=20", "crowd.permutations=20")
+
+COMMANDS = (["report", "--text"], ["report", "--json", "--out", "r.html"])
+FEW_CASES, MANY_CASES = 6, 250
+
+
+@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd"])
+def whole(request):
+    """Results of a panel and of a crowd."""
+    return measure(load_study(request.param, overrides=FEW[: 1 + ("crowd" in request.param)]))
+
+
+def try_cases(whole, folder, monkeypatch, cases):
+    """Give changed results to the commands; return how many ended in which status."""
+    monkeypatch.chdir(folder)
+    statuses = Counter()
+    for case in cases:
+        told = save_changed(whole, folder / "r.nc", np.random.default_rng(case))
+        command, *options = COMMANDS[case % len(COMMANDS)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy, where every number is infinite
+            done = CliRunner().invoke(app, [command, "r.nc", *options])
+        assert done.exit_code in {0, 2, 5}, (case, told, done.stderr[-500:])
+        assert "Traceback" not in done.stderr
+        if done.exit_code:
+            assert done.stderr.startswith(("r.nc: ", "results of ")) or done.exit_code == 2
+        statuses[done.exit_code] += 1
+    return statuses
+
+
+def test_changed_results_are_refused_in_a_sentence(whole, tmp_path, monkeypatch):
+    assert try_cases(whole, tmp_path, monkeypatch, range(FEW_CASES)).total() == FEW_CASES
+
+
+@pytest.mark.slow
+def test_many_changed_results_are_refused_in_a_sentence(whole, tmp_path, monkeypatch):
+    statuses = try_cases(whole, tmp_path, monkeypatch, range(MANY_CASES))
+    assert statuses.total() == MANY_CASES
+    assert statuses[0]
+    assert statuses[5]
+
+
+def test_each_fault_has_a_line_with_its_place(whole, tmp_path):
+    group = "profile" if "profile" in whole else "responsiveness"
+    data = whole[group].to_dataset()
+    name = next(name for name in data.data_vars if (group, name) in declared_variables())
+    [dim, *_] = data[name].dims
+    broken = whole.copy()
+    broken[group] = data.rename({dim: f"{dim}_"})
+    broken.attrs["created"] = "yesterday"
+    save_results(broken, tmp_path / "r.nc")
+    with pytest.raises(StorageError) as raised:
+        open_results(tmp_path / "r.nc")
+    text = str(raised.value)
+    assert f"/{group}/{name}: has no dimension `{dim}`; did you mean '{dim}_'?" in text
+    assert "/: attribute `created` is 'yesterday', must be a time" in text
+    assert all(line.startswith(f"{tmp_path / 'r.nc'}: ") for line in text.splitlines())
