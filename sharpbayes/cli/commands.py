@@ -318,19 +318,19 @@ def report(
 
     opened = sharpbayes.open_results(results)
     with explain_missing(opened):
-        opened = choose_items(opened, item or [])
+        chosen = choose_items(opened, item or [])
         folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
-        files = console.save_outputs(opened, **folders)
+        files = console.save_outputs(chosen, **folders)
         if out is not None or not (text or as_json or files):
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
             page = out or results.with_suffix(".html")
-            files.append(write_html(opened, page, script=not no_script))
+            files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:
-            console.print_json(document(opened, path=results, files=files))
+            console.print_json(document(chosen, path=results, files=files))
         elif text:
-            console.show_report(opened)
+            console.show_report(chosen)
 
 
 def show(

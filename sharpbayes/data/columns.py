@@ -289,8 +289,8 @@ def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFra
             continue
         codes, texts = factorize(table[column])
         parser.check_names(labels, texts, column=column, what="label to rename,")
-        merged, categories = pd.factorize(np.array([labels.get(t, t) for t in texts], dtype=object))
-        values = pd.Categorical.from_codes(merged[codes], categories=categories)
+        merged, categories = factorize(pd.Series([labels.get(t, t) for t in texts], dtype=object))
+        values = pd.Categorical.from_codes(merged[codes], dtype=pd.CategoricalDtype(categories))
         kind = table[column].dtype
         series = pd.Series(values, index=table.index)
         renamed[column] = series if isinstance(kind, pd.CategoricalDtype) else series.astype(kind)

@@ -28,6 +28,8 @@ DEFAULT_WEIGHTS = "sharp"
 FOLDERS: dict[type[Spec], str] = {Study: "studies", Weights: "weights", Model: "models"}
 # Limits far above any file that a person writes: bytes, keys and values, tables inside tables.
 MAX_BYTES, MAX_VALUES, MAX_DEPTH, MAX_NAME = 1_000_000, 50_000, 50, 200
+# A number that Python does not write: 4,300 digits, which it may have in hexadecimal.
+MAX_BITS = 14_283
 # A dotted key of more parts than tables may be nested; tomllib takes minutes for a million parts.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
@@ -131,6 +133,12 @@ def parse[T: Spec](
         raise SpecError.at(path, "tables and arrays are nested too deeply") from None
     if len(values) > MAX_VALUES:
         raise SpecError.at(path, f"more than {MAX_VALUES:,} keys and values")
+    message = f"a number of more than {sys.get_int_max_str_digits():,} digits"
+    SpecError.raise_any(
+        source.locate(key, message)
+        for key, value in values
+        if isinstance(value, int) and value.bit_length() > MAX_BITS
+    )
     message = "a text must not have the character U+0000"
     SpecError.raise_any(
         replace(source.locate(key, message), key=repr(dotted(key)))

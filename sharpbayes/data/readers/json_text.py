@@ -33,8 +33,9 @@ def parse_json(text: str | bytes, path: Path | str, *, line: int = 0, key: str =
 def _estimate_values(text: str | bytes) -> int:
     """Return about how many bytes the values of a text of JSON take, before they are read."""
     marks = ("[", "{", ",") if isinstance(text, str) else (b"[", b"{", b",")
-    counts = [text.count(mark) for mark in marks]  # type: ignore[arg-type]
-    return len(text) + sum(map(mul, counts, MARK_BYTES))
+    counts: list[int] = [text.count(mark) for mark in marks]  # type: ignore[arg-type]
+    values: int = sum(map(mul, counts, MARK_BYTES))
+    return len(text) + values
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -37,8 +37,8 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         tables.append(_repeats_table(summary))
     if summary.lookalikes:
         title = "CHECK: labels that look alike count as different"
-        header = ("column", "labels and their rows", "to merge them, write in the study")
-        tables.append(Table(title, header, summary.lookalikes))
+        columns = ("column", "labels and their rows", "to merge them, write in the study")
+        tables.append(Table(title, columns, summary.lookalikes))
     if summary.parameters:
         sizes = [f"{x:.0f} MB" for x in (summary.draw_megabytes, summary.replicate_megabytes)]
         row = (str(summary.ratings), str(summary.parameters), *sizes)
