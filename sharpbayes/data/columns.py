@@ -274,11 +274,7 @@ def _fit_step(numbers: Iterable[float], scale: OrdinalScale, step: float) -> boo
 
 
 def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFrame:
-    """Return a table with the labels that a study renames; ``path`` is that of its file.
-
-    Raises:
-        DataError: A column or a label is not there.
-    """
+    """Return a table with the labels that a study renames; ``path`` is that of its file."""
     parser = ColumnParser(path, file.dialect)
     renamed: dict[str, pd.Series] = {}
     for column, labels in file.rename.items():
@@ -291,9 +287,7 @@ def rename_labels(table: pd.DataFrame, file: DataFile, path: Path) -> pd.DataFra
         parser.check_names(labels, texts, column=column, what="label to rename,")
         merged, categories = factorize(pd.Series([labels.get(t, t) for t in texts], dtype=object))
         values = pd.Categorical.from_codes(merged[codes], dtype=pd.CategoricalDtype(categories))
-        kind = table[column].dtype
-        series = pd.Series(values, index=table.index)
-        renamed[column] = series if isinstance(kind, pd.CategoricalDtype) else series.astype(kind)
+        renamed[column] = pd.Series(values, index=table.index)
     parser.raise_problems()
     return table.assign(**renamed)
 
@@ -360,9 +354,7 @@ def _read_side_table(
         message = f"{format_count(len(absent), what)} without a row here: {format_list(absent)}"
         raise DataError.at(base / side.data, message, key=side.key)
     names = [str(name) for name in table.columns]
-    path = base / side.data
-    texts = {name: take_texts(table[name], rows, path) for name in names if name in wanted}
-    return texts, names
+    return {n: take_texts(table[n], rows, base / side.data) for n in names if n in wanted}, names
 
 
 def take_texts(values: pd.Series, rows: NDArray[np.integer], path: Path) -> Texts:
