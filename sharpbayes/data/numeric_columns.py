@@ -13,6 +13,7 @@ from sharpbayes.data.columns import (
     format_cells,
     format_rows,
     parse_number,
+    rename_labels,
     suggest_fix,
     take_chunked,
 )
@@ -108,6 +109,7 @@ def _read_side(name: str, side: SideTable, dim: str, owner: Factor, base: Path) 
     """Read a column of a side table in the order of the owner's labels."""
     roles = [("key", side.key), ("slope", name)]
     table = read_table(base, side.data, side.layout, dialect=side.dialect, roles=roles)
+    table = rename_labels(table, side, base / side.data)
     parser = ColumnParser(base / side.data, side.dialect)
     parser.check_duplicates(table[[side.key]], what="a key")
     parser.raise_problems()

@@ -161,7 +161,7 @@ STATUSES = (
     *("calibrated", "not calibrated"),
 )
 # A place in results and what is wrong there.
-Fault = tuple[str, str]
+Problem = tuple[str, str]
 # Characters of an attribute in a message.
 MAX_SHOWN = 60
 
@@ -247,15 +247,15 @@ def check_results(results: "xr.DataTree", path: Path) -> None:
     """Compare results with what is declared.
 
     Raises:
-        StorageError: One line for each fault.
+        StorageError: One line for each problem.
     """
-    faults = [*_check_attributes(results), *_check_groups(results)]
-    if faults:
-        diagnostics = [Diagnostic(str(path), 0, *fault) for fault in faults]
+    problems = [*_check_attributes(results), *_check_groups(results)]
+    if problems:
+        diagnostics = [Diagnostic(str(path), 0, *problem) for problem in problems]
         raise StorageError("\n".join(list_diagnostics(diagnostics)))
 
 
-def _check_attributes(results: "xr.DataTree") -> Iterator[Fault]:
+def _check_attributes(results: "xr.DataTree") -> Iterator[Problem]:
     """Yield what is wrong with the attributes."""
     for (group, name), (check, wanted) in ATTRIBUTES.items():
         node = results if not group else results.children.get(group)
@@ -270,7 +270,7 @@ def _check_attributes(results: "xr.DataTree") -> Iterator[Fault]:
             yield f"/{group}", f"attribute `{name}` is {shown}, must be {wanted}"
 
 
-def _check_groups(results: "xr.DataTree") -> Iterator[Fault]:
+def _check_groups(results: "xr.DataTree") -> Iterator[Problem]:
     """Yield what is wrong with the variables of each group."""
     variables = declared_variables()
     for group, node in results.children.items():
@@ -279,7 +279,7 @@ def _check_groups(results: "xr.DataTree") -> Iterator[Fault]:
             yield from _check_variable(f"/{group}/{name}", array, declared)
 
 
-def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Iterator[Fault]:
+def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Iterator[Problem]:
     """Yield what is wrong with one variable."""
     for dim in declared.dims:
         if dim not in array.dims:
