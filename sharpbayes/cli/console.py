@@ -85,9 +85,7 @@ def handle_errors(command: Callable[..., None]) -> Callable[..., None]:
                 print_json(describe_error(error, message, status))
             raise typer.Exit(status) from None
 
-    memory = Parameter(
-        "max_memory", Parameter.KEYWORD_ONLY, default=None, annotation=MaxMemory
-    )
+    memory = Parameter("max_memory", Parameter.KEYWORD_ONLY, default=None, annotation=MaxMemory)
     return _add_options(run, command, [memory, _make_flag("debug", Debug)])
 
 
