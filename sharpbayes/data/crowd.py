@@ -80,8 +80,7 @@ def read_crowd(crowd: Crowd, base: Path, *, numeric: Sequence[str] = ()) -> Crow
     ``numeric`` are columns that are read as numbers.
     """
     parser = ColumnParser(base / crowd.data, crowd.dialect)
-    table = _read_ratings_table(crowd, base, numeric)
-    table = rename_labels(table, crowd, base / crowd.data)
+    table = rename_labels(_read_ratings_table(crowd, base, numeric), crowd, parser.path)
     roles = crowd.roles
     keys, of_score = [roles.item, str(roles.rater)], str(roles.score)
     if crowd.layout == "wide":
