@@ -4,7 +4,7 @@ They are functions of ratings alone, computed for the observed ratings and for r
 the same functions of ``metrics/``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from sharpbayes.data.ratings import Codes, Ratings
 from sharpbayes.metrics.crowd.rater_agreement import rater_agreement
 from sharpbayes.metrics.panel.shared_errors import halo, judge_correlation, people_correlation
 from sharpbayes.metrics.stats.shape import excess_kurtosis, skewness
-from sharpbayes.posterior.replicates import Categories, ReplicateDraws, measure_draws
+from sharpbayes.posterior.replicates import Block, Categories, ReplicateDraws, measure_draws
 
 # Number of the random stream of new prompts or items, and of their ratings.
 UNIT_STREAM = 0x2C47
@@ -32,7 +32,7 @@ PEOPLE = "people"
 MIN_JUDGES = 3
 FAMILY_REMEDY = (
     "Two judges share errors, or one copies the other: count them as one judge (leave one out by "
-    "`sensitivity.drop_judges`), or write in a model file a term of their errors in each cell, by "
+    "`panel.judges`), or write in a model file a term of their errors in each cell, by "
     '`["family", "model", "prompt", "dimension"]` (`[panel.families]` says who is of a family).'
 )
 SHAPE_REMEDY = (
@@ -58,8 +58,8 @@ REMEDIES: dict[str, str] = {
         "who read the scale from its other end, and for two opinions."
     ),
     "rater_agreement_spread": (
-        "Some raters give scores that have little to do with the item: look at /rater_agreement, "
-        "and measure with and without them before you trust one number."
+        "Some raters give scores that have little to do with the item: fit `crowd_careless`, which "
+        "tells how probable that is of each rater, and measures with and without them."
     ),
     "rater_entropy_spread": (
         "Some raters give nearly the same score to everything: let every rater have thresholds "
@@ -109,14 +109,17 @@ def dependence_checks(
     replicated: dict[str, xr.DataArray] = {}
     observed: dict[str, xr.DataArray] = {}
     for source, statistic in parts:
-        [table] = measure_draws(
-            source, lambda block, f=statistic: [f(block.ratings(["ratings"]))], copies=COPIES
-        )
+        [table] = measure_draws(source, partial(_measure_block, statistic), copies=COPIES)
         replicated |= {str(name): values for name, values in table.data_vars.items()}
         single = statistic({scale.name: scale.category[None] for scale in design.scales})
         single = single.isel(draw=0)
         observed |= {str(name): values for name, values in single.data_vars.items()}
     return replicated, observed
+
+
+def _measure_block(statistic: Callable[[Categories], xr.Dataset], block: Block) -> list[xr.Dataset]:
+    """Return a statistic of the replicated ratings of a block of draws."""
+    return [statistic(block.ratings(["ratings"]))]
 
 
 def _draw_new_units(draws: ReplicateDraws, unit: str) -> ReplicateDraws:

@@ -38,11 +38,11 @@ def judge_errors(
 
     Source: Kish 1965 (design effect); many-facet models of raters, Linacre 1989.
     """
-    draws = {}
+    draws: dict[str, xr.DataArray] = {}
     for term in design.terms_of("location"):
         who = error_column(term.dims)
         if who is not None and NAMES[who] not in draws:
-            draws[NAMES[who]] = np.sqrt(_mean_variance(posterior, term))
+            draws[NAMES[who]] = _mean_variance(posterior, term) ** 0.5
     if NAMES[MACHINE] in draws and design.likelihood == "cumulative":
         covariance = error_covariance(posterior, design, ratings)
         draws["effective_judges"] = count_independent(covariance)

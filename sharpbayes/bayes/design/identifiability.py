@@ -121,7 +121,7 @@ def _everyone(factors: Mapping[str, Factor]) -> Factor:
         return judge
     person = factors["rater"]
     codes = np.where(judge.codes >= 0, judge.codes, person.codes + len(judge.labels))
-    return Factor((*judge.labels, *person.labels), codes)
+    return Factor((*judge.labels, *person.labels), codes.astype(np.int32))
 
 
 def _unit(factors: Mapping[str, Factor], unit: str) -> Factor:
@@ -131,7 +131,7 @@ def _unit(factors: Mapping[str, Factor], unit: str) -> Factor:
     model, prompt = factors["model"], factors["prompt"]
     index, _ = cross([model, prompt])
     labels = tuple(f"{m} x {p}" for m in model.labels for p in prompt.labels)
-    return Factor(labels, index)
+    return Factor(labels, index.astype(np.int32))
 
 
 def _omitted(name: str, ratings: Ratings) -> Issue:
