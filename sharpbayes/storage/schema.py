@@ -152,8 +152,8 @@ VARIABLES = """
   model, rank: text: dimension indicator prompt
   model, rank, judge: number: sub_index
 """
-# Groups of draws: all variables have these dimensions.
-DRAWS = dict.fromkeys(("posterior", "posterior_predictive"), ("chain", "draw"))
+# Groups of draws of parameters: all variables have these dimensions.
+DRAWS = {"posterior": ("chain", "draw")}
 # Letters of NumPy's kinds.
 KINDS = {"number": "biuf", "text": "UOST"}
 STATUSES = (
