@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict import leave_out as loo
 from sharpbayes.bayes.predict import refit
-from sharpbayes.bayes.predict.replication import log_likelihood
+from sharpbayes.bayes.predict.replication import log_likelihood, rater_log_likelihood
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.data.crowd import spread_factor
@@ -79,7 +79,8 @@ def test_quadrature_is_the_integral(rng):
     own = loo.find_own_term(design, left)
     assert own.name == "location_item"
     ordered = loo._order_ratings(design, left)
-    found = loo._log_likelihood(posterior, design, ordered, range(5), own)
+    sums = rater_log_likelihood(posterior, design)
+    found = loo._log_likelihood(posterior, design, ordered, range(5), own_term=own, rater_sums=sums)
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
     rows = ratings.factors["item"].codes == 2
