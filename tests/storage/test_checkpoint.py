@@ -111,7 +111,7 @@ def test_results_are_run_again_from_what_they_say(run, tmp_path, uninterrupted):
     done = run("fit", "--from", "r.nc", "--out", "again.nc", "--quiet")
     assert done.exit_code in {0, 4}, done.stderr
     assert_same("again.nc", uninterrupted[0])
-    assert not done.stderr
+    assert not done.stderr or done.stderr.startswith("not converged")
     again, first = open_results("again.nc").attrs, open_results("r.nc").attrs
     assert {k: v for k, v in again.items() if k != "created"} == {
         k: v for k, v in first.items() if k != "created"
