@@ -76,7 +76,7 @@ def draft_study(path: Path, *, folder: Path, copy: str, roles: Mapping[str, str]
             draft.doubt("panel.roles", AS_JUDGES.format(panel_roles["judge"]))
         return draft_panel(draft, replace(main, roles=panel_roles), copy)
     main = find_crowd(main, roles)
-    siblings = _read_siblings(path, folder, draft)
+    siblings = _read_siblings(path, folder, draft, known=main.label)
     return draft_crowd(draft, main, [table for table in siblings if table.label != main.label])
 
 
@@ -108,7 +108,7 @@ def _find_ratings(path: Path, folder: Path, draft: Draft, *, given: Mapping[str,
     table = _read_plain(path, folder)
     if given or _has_ratings(table) or infer_roles(table.data, ("model",), {}):
         return table
-    for other in _read_siblings(path, folder, Draft()):
+    for other in _read_siblings(path, folder, Draft(), known=table.label):
         shared = [name for name in table.data.columns if name in other.data.columns]
         if other.label != table.label and shared and _has_ratings(other):
             draft.doubt("", f'"{table.label}" holds no ratings; they are in "{other.label}"')
@@ -135,10 +135,10 @@ def _relative_name(path: Path, folder: Path) -> str:
     return min(relative.as_posix(), absolute.as_posix(), key=len)
 
 
-def _read_siblings(path: Path, folder: Path, draft: Draft) -> list[LogTable]:
+def _read_siblings(path: Path, folder: Path, draft: Draft, *, known: str) -> list[LogTable]:
     """Read the sheets of a workbook, and tables named alike: ``x_raters.csv`` and ``x_items.csv``.
 
-    One that cannot be read is left out, and the study says so.
+    One that cannot be read is left out, and the study says so. ``known`` is not read again.
     """
     start = path.stem.rsplit("_", 1)[0] + "_"
     files = sorted(file for file in path.parent.iterdir() if is_table(file) and file.is_file())
@@ -147,8 +147,8 @@ def _read_siblings(path: Path, folder: Path, draft: Draft) -> list[LogTable]:
     for file in files:
         try:
             sheets = list_sheets(file) or [""]
-            if file == path and len(sheets) == 1:
-                continue  # it is read already
+            if len(sheets) == 1 and _relative_name(file, folder) == known:
+                continue
             tables += [_read_plain(file, folder, sheet=sheet) for sheet in sheets]
         except DataError as error:
             draft.doubt("", f"a table alongside is left out: {error}")

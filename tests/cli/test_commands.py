@@ -189,7 +189,7 @@ def test_a_fault_in_a_spec_is_exit_2_without_a_traceback(run):
     assert done.exit_code == 2
     assert done.stderr == (
         "s.toml:2: titel: unknown key, allowed are schema, title, weights, seed, panel, crowd, "
-        "bootstrap, sampler, uncertainty, sensitivity; did you mean 'title'?\n"
+        "bootstrap, sampler, uncertainty, sensitivity, costs; did you mean 'title'?\n"
     )
 
 

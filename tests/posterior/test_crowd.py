@@ -182,6 +182,7 @@ WEIGHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", WEIGHED)
 def test_weigh_of_a_crowd_equals_a_fresh_run(tmp_path, named):
     few = (

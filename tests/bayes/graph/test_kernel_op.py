@@ -14,6 +14,7 @@ from sharpbayes.bayes.kernel.machine_code import PACKED, WIDTH
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 
 
+@pytest.mark.slow
 def test_the_node_compiles_and_has_its_gradient(rng):
     design = build_design(crowd_ratings(rng, items=6, raters=4), model_of(("item",), ("rater",)))
     data = parameter_layout(design).kernel_data
