@@ -3,6 +3,7 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+import pytest
 from pytensor.graph.traversal import ancestors
 
 from sharpbayes.bayes.design.indexing import build_design
