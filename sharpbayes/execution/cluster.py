@@ -19,6 +19,8 @@ ADDRESS = re.compile(r"local:([1-9][0-9]{0,3})|(?:tcp|tls|ucx)://\S+")
 # How long a scheduler, or the first of new workers, is waited for.
 WAIT_SECONDS = 30
 POLL_SECONDS, CHECK_SECONDS, RESULT_SECONDS = 0.02, 1.0, 60
+# A scheduler that is stopped, or whose machine is cut off, neither answers nor ends the connection.
+ANSWER_SECONDS = 5
 # So often in a row workers may be lost before any task ends: a task may be what kills them.
 MAX_LOSSES = 10
 # Dask starts a worker again that dies, but not one that dies while it starts.
@@ -96,16 +98,19 @@ class Cluster:
                 time.sleep(POLL_SECONDS)
 
     def wait_for_workers(self) -> None:
-        """Wait until there is a worker, for a time; all have to compute as this process does."""
-        end, is_told = time.monotonic() + WAIT_SECONDS, False
+        """Wait until there is a worker, for a time; all have to compute as this process does.
+
+        Whoever is waited for is told before the run gives up: an answer may take all of the time.
+        """
+        end, told = time.monotonic() + WAIT_SECONDS, set()
         while not (workers := self._workers()):
+            awaited = "the scheduler" if workers is None else "a worker"
+            if awaited not in told:
+                told.add(awaited)
+                self.progress(f"{self.address}: waiting for {awaited}, {WAIT_SECONDS} s at most")
             if time.monotonic() > end:
                 lost = "scheduler does not answer" if workers is None else "no worker"
                 raise self._error(f"{lost} for {WAIT_SECONDS} s")
-            if not is_told:
-                is_told = True
-                who = "the scheduler" if workers is None else "a worker"
-                self.progress(f"{self.address}: waiting for {who}, {WAIT_SECONDS} s at most")
             self._replace_ended()
             time.sleep(CHECK_SECONDS / 4)
         self._replace_ended()
@@ -117,7 +122,7 @@ class Cluster:
         if self.client.status != "running":
             return None
         try:
-            return list(self.client.nthreads())
+            return list(self.client.nthreads(callback_timeout=ANSWER_SECONDS))
         except (OSError, TimeoutError, ValueError):
             return None
 

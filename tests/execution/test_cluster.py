@@ -68,17 +68,27 @@ def test_a_worker_that_dies_is_survived(workers, tmp_path):
 
 
 class Client:
-    """A scheduler whose workers and answers a test sets."""
+    """A scheduler whose workers and answers a test sets.
+
+    ``workers`` are those of its answers in order; None is no answer. Each takes ``seconds``.
+    """
 
     cluster = None
 
-    def __init__(self, *, status="running", workers=(), answers=None):
+    def __init__(self, *, status="running", workers=(), answers=None, seconds=0.0):
         self.status, self.workers, self.answers = status, list(workers), answers or {}
+        self.seconds = seconds
 
-    def nthreads(self):
+    def nthreads(self, *, callback_timeout):
+        assert callback_timeout <= module.ANSWER_SECONDS
+        time.sleep(self.seconds)
         if self.status == "silent":
             raise TimeoutError
-        return dict.fromkeys(self.workers.pop(0) if self.workers else (), 1)
+        if not self.workers:
+            return {}
+        if (workers := self.workers.pop(0)) is None:
+            raise OSError
+        return dict.fromkeys(workers, 1)
 
     def run(self, function, *, workers, on_error):
         assert on_error == "return"
@@ -108,7 +118,21 @@ def test_a_cluster_without_workers_is_waited_for_and_told(soon, client, lost, aw
     assert told == [f"tcp://x: waiting for {awaited}, 1 s at most"]
 
 
-def test_workers_that_come_late_are_taken(soon):
+def test_a_scheduler_lost_after_its_workers_is_told_too():
+    told = []
+    Cluster(Client(workers=[(), None, (), None, ("w",)]), "x", told.append).wait_for_workers()
+    assert told == [f"x: waiting for {who}, 30 s at most" for who in ("a worker", "the scheduler")]
+
+
+def test_a_scheduler_whose_silence_takes_all_of_the_time_is_told(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.01)
+    told = []
+    with pytest.raises(ClusterError, match="scheduler does not answer"):
+        Cluster(Client(status="silent", seconds=0.02), "x", told.append).wait_for_workers()
+    assert told == ["x: waiting for the scheduler, 0.01 s at most"]
+
+
+def test_workers_that_come_late_are_taken():
     told = []
     Cluster(Client(workers=[(), (), ("w",)]), "tcp://x", told.append).wait_for_workers()
     assert len(told) == 1
@@ -167,22 +191,30 @@ def test_a_process_that_ended_is_replaced():
     assert scaled == [3]
 
 
-def test_a_scheduler_that_ends_in_the_middle_is_told(soon):
+def test_a_scheduler_that_ends_in_the_middle_is_told(monkeypatch):
+    """Its workers end before it, so that either may be missed, and waited for, first."""
     how = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "n_workers": 1}
     with LocalCluster(**how, threads_per_worker=1, scheduler_kwargs=module.NO_PAGE) as other:
+        told, ending = [], threading.Thread(target=other.close)
 
-        def task(number):
-            time.sleep(0.2)
-            return number
+        def end_at_the_first(_number, _result):
+            if not ending.ident:
+                ending.start()
 
-        told, ending = [], threading.Timer(1.5, other.close)
-        ending.start()
         with cluster(other.scheduler_address) as joined:
             joined.progress = told.append
-            with pytest.raises(ClusterError, match="scheduler does not answer for 1 s"):
-                joined.map(task, range(100))
+            joined.wait_for_workers()
+            monkeypatch.setattr(module, "WAIT_SECONDS", 1)
+            with pytest.raises(ClusterError) as raised:
+                joined.map(time.sleep, [0.2] * 100, done=end_at_the_first)
         ending.join()
-        assert any("waiting for the scheduler" in text for text in told)
+    lost = str(raised.value).removeprefix(f"--cluster: {other.scheduler_address}: ")
+    awaited = {
+        "no worker for 1 s": "a worker",
+        "scheduler does not answer for 1 s": "the scheduler",
+    }
+    waiting = f"{other.scheduler_address}: waiting for {awaited[lost]}, 1 s at most"
+    assert waiting in told
 
 
 def test_no_scheduler_at_all(soon):
