@@ -10,11 +10,12 @@ from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
 from sharpbayes.analysis.worst_prompts import worst_prompts
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
-from sharpbayes.metrics.panel.comparison import admissible, tiers, tiers_by_overlap
+from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
 from sharpbayes.metrics.panel.independence import judge_independence
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
@@ -51,14 +52,19 @@ def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
 
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     """Profile with tiers and admissible set, and its intervals."""
-    interval = bootstrap_profile(plan).intervals()
-    interval = interval.assign_attrs(
+    bootstrapped, tolerance = bootstrap_profile(plan), plan.weights.tolerance
+    interval = bootstrapped.intervals().assign_attrs(
         method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
     )
-    return {
-        name: _add_tiers(plan.profile(), interval, plan.weights),
-        f"{name}_interval": interval,
-    }
+    profile = _add_tiers(plan.profile().assign(plan.category_cvar()), interval, plan.weights)
+    groups = {name: profile, f"{name}_interval": interval}
+    if name == "profile" and tolerance is not None:
+        by_category = {
+            category: bootstrap_profile(plan.of_category(category))
+            for category in tolerance.category
+        }
+        groups["tolerance"] = tolerance_group(profile, bootstrapped, by_category, tolerance)
+    return groups
 
 
 def bootstrap_profile(plan: ProfilePlan) -> BootstrappedProfile:
@@ -97,7 +103,7 @@ def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> 
         else tiers_by_overlap(observed["cvar"], interval["cvar"])
     )
     if weights.tolerance is not None:
-        observed["admissible"] = admissible(observed["cvar"], weights.tolerance.cvar)
+        observed["admissible"] = keeps_tolerance(observed, weights.tolerance)
     population = "the prompts" if "category" not in weights.population else "shares of categories"
     facts = {"alpha": weights.tail.alpha, "tier_rule": rule, "population": population}
     return observed.assign_attrs(facts)

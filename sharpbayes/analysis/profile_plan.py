@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data import panel as panel_data
-from sharpbayes.errors import DataError, Diagnostic, format_list
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
 from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.population import target_weights
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
@@ -26,6 +28,8 @@ INTERVAL_NOTE = (
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
+# Dimension of the CVaR of categories of prompts that have a limit.
+CATEGORY = "tolerated_category"
 KINDS = {"studentized": "studentized", "bca": "BCa", "percentile": "percentile"}
 
 
@@ -95,6 +99,37 @@ class ProfilePlan:
             errors=errors,
         )
 
+    def category_cvar(self, counts: xr.DataArray | None = None) -> dict[str, xr.DataArray]:
+        """Return ``category_cvar`` of the categories with a limit; nothing where none has one.
+
+        CVaR of log-risk over the prompts of a category alone, (..., model, tolerated_category).
+        """
+        names = list(self.weights.tolerance.category) if self.weights.tolerance else []
+        if not names:
+            return {}
+        tail, values = self.weights.tail, []
+        for name in names:
+            rows = self._rows_of_category(name)
+            cvar = conditional_value_at_risk(
+                self.table["log_risk"].isel(prompt=rows),
+                alpha=tail.alpha,
+                estimator=tail.estimator,
+                dim=self.dim,
+                weights=None if counts is None else counts.isel(prompt=rows),
+            )
+            values.append(cvar)
+        labels = xr.DataArray(names, dims=CATEGORY, name=CATEGORY)
+        return {"category_cvar": xr.concat(values, labels).transpose(..., CATEGORY)}
+
+    def of_category(self, name: str) -> "ProfilePlan":
+        """Return the plan of the prompts of one category by itself."""
+        rows = self._rows_of_category(name)
+        return replace(self, table=self.table.isel(prompt=rows).drop_vars("category"), shares=None)
+
+    def _rows_of_category(self, name: str) -> NDArray[np.intp]:
+        """Positions of the prompts of a category."""
+        return np.flatnonzero(self.table["category"].to_numpy() == name)
+
     def tail_levels(self, counts: xr.DataArray | None = None) -> xr.Dataset:
         """Return CVaR at every tail level that the study tries, and at that of the weights.
 
@@ -150,6 +185,7 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
     judge_sub_index = xr.concat(sub_index, "model")
     pooled = panel_data.list_pooled_judges(spec, list(scores["judge"].to_numpy()))
     policy = policy_for(study.spec, weights)
+    _check_tolerated(study)
     return ProfilePlan(
         table=_tabulate(judge_sub_index.sel(judge=pooled), study),
         judge_sub_index=judge_sub_index,
@@ -205,6 +241,23 @@ def _category_shares(study: PanelStudy) -> xr.DataArray | None:
         message = f"categories in the shares or in the data, but not in both: {labels}"
         raise DataError([Diagnostic(str(study.path), 0, "population.category", message)])
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
+
+
+def _check_tolerated(study: PanelStudy) -> None:
+    """Refuse a limit of a category that no prompt has."""
+    tolerance = study.weights.spec.tolerance
+    if tolerance is None or not tolerance.category:
+        return
+    known = sorted({str(label) for label in study.scores["category"].to_numpy()})
+    DataError.raise_any(
+        study.weights.locate(
+            ("tolerance", "category", name),
+            f"no prompt has the category {name!r}, there are {format_list(known)}"
+            f"{did_you_mean(name, known)}",
+        )
+        for name in tolerance.category
+        if name not in known
+    )
 
 
 def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel.comparison import admissible, cvar_difference, tiers, tiers_by_overlap
+from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.metrics.panel.comparison import cvar_difference, tiers, tiers_by_overlap, verdicts
 from sharpbayes.spec.weights import Weights
 
 # Batches of draws in each chain; their means give the Monte Carlo error of a mean over all draws.
@@ -31,8 +32,8 @@ def add_tiers(
         tier = tiers_by_overlap(cvar, interval["cvar"] + (cvar - observed["cvar"]))
     profile = profile.assign(tier=tier.transpose(*cvar.dims).astype(np.int16))
     if weights.tolerance is not None:
-        within = admissible(cvar, weights.tolerance.cvar)
-        profile["admissible"] = within.astype(np.int8)
+        within = keeps_tolerance(profile, weights.tolerance)
+        profile["admissible"] = within.transpose(*cvar.dims).astype(np.int8)
     return profile
 
 
@@ -54,9 +55,10 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
 
     The profile is from :func:`add_tiers`; S is its :func:`criterion`. A pair is unresolved where
     neither order has more than (1 + level) / 2. Of the models that are admissible with the asked
-    confidence the one of the lowest expected loss is selected. ``prob_admissible`` is missing
-    without a tolerance, ``prob_less`` on the diagonal; ``expected_loss`` is in the unit of S. Each
-    has its Monte Carlo standard error ``<name>_mcse``.
+    confidence the one of the lowest expected loss is selected. Under a tolerance ``verdict`` is
+    ``admissible``, ``not admissible`` or ``cannot tell`` at the confidence of the tolerance;
+    ``prob_admissible`` is missing without one, ``prob_less`` on the diagonal; ``expected_loss`` is
+    in the unit of S. Each has its Monte Carlo standard error ``<name>_mcse``.
 
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
     """
@@ -68,13 +70,17 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
     table["unresolved"] = (table["prob_less"] < sure) & (table["prob_less"] > 1 - sure)
     loss = table["expected_loss"]
     if weights.tolerance is not None:
+        doubt = 1 - weights.tolerance.confidence
+        probability = table["prob_admissible"]
+        table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
         loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
     # No model is selected where none is admissible.
     table["selected"] = loss.notnull() & (loss == loss.min("model"))
+    limit = weights.tolerance.cvar if weights.tolerance is not None else None
     return table.assign_attrs(
         criterion=weights.decision.by,
         confidence=weights.decision.confidence,
-        tolerance=np.nan if weights.tolerance is None else weights.tolerance.cvar,
+        tolerance=np.nan if limit is None else limit,
         level=level,
         interval_note=profile.attrs.get("interval_note", ""),
     )

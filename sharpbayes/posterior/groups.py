@@ -7,6 +7,8 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
+from sharpbayes.metrics.panel.comparison import admissible
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
 from sharpbayes.posterior.decision import add_tiers, decision
@@ -21,6 +23,7 @@ from sharpbayes.posterior.slopes import equal_columns, equal_draws, equal_facts
 from sharpbayes.posterior.study_metrics import StudyMetrics
 from sharpbayes.posterior.variance_components import latent_variances
 from sharpbayes.spec.model import Model
+from sharpbayes.spec.weights import Weights
 
 Facts = dict[str, Any]
 
@@ -80,6 +83,7 @@ def panel_groups(
             if first:
                 levels = [key for key, values in profile.items() if "alpha" in values.dims]
                 groups[name]["posterior_tail_levels"] = profile[levels].assign_attrs(facts)
+                groups[name] |= _posterior_tolerance(profile, measured[name], plan.weights)
             groups[name][group] = add_tiers(
                 profile.drop_dims("alpha", errors="ignore"), measured[name], plan.weights
             ).assign_attrs(facts, alpha=plan.weights.tail.alpha)
@@ -100,6 +104,16 @@ def panel_groups(
     for number, table in tables.items():
         groups[list(plans)[number]]["sample_size"] = table
     return groups
+
+
+def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights) -> Groups:
+    """Return the group ``tolerance`` with the probability that each limit is kept, if any."""
+    if weights.tolerance is None:
+        return {}
+    limits = tolerance_limits(weights.tolerance)
+    within = admissible(tolerated_values(profile, weights.tolerance), limits)
+    probability = within.mean(["chain", "draw"]).transpose("model", "threshold")
+    return {"tolerance": measured["tolerance"].assign(prob_within=probability.drop_attrs())}
 
 
 def _other_ratings(

@@ -125,7 +125,7 @@ class PanelMetrics:
         """
 
         def profile_plan(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:
-            profile = plan.profile(weights)
+            profile = plan.profile(weights).assign(plan.category_cvar(weights))
             return profile.assign(plan.tail_levels(weights)) if tail_levels else profile
 
         def profile_block(block: Block) -> list[xr.Dataset]:

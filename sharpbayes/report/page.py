@@ -11,12 +11,14 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
+from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
 from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.terms import Definitions
 from sharpbayes.report.weights_by_hand import weights_by_hand
+from sharpbayes.spec.weights import Tolerance
 
 FILES = ("study", "weights", "model")
 
@@ -101,8 +103,10 @@ def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     weights = read_weights(results)
     if weights:
         yield "Weights", f"{weights['title']}. {weights.get('rationale', '')}"
+        yield from approval(weights).items()
         if "tolerance" in weights:
-            yield "Tolerance", ", ".join(f"{k} {v:g}" for k, v in weights["tolerance"].items())
+            limits = Tolerance.model_validate(weights["tolerance"]).limits
+            yield "Tolerance", ", ".join(f"{name} {value:g}" for name, value in limits.items())
 
 
 def _name_time(created: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import xarray as xr
 
+from sharpbayes.report.approval import expiry_warning
+from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -29,6 +30,12 @@ NAMED, CLOSE = 0.05, 0.8
 # Of fewer prompts not even means are compared; with a tail of fewer, tails are not.
 MIN_PROMPTS, MIN_TAIL = 20, 5
 EQUAL = 1e-9
+# What is said of one model and of several, by verdict.
+VERDICTS = {
+    "admissible": ("{} keeps it", "{} keep it"),
+    "not admissible": ("{} exceeds it", "{} exceed it"),
+    "cannot tell": ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
+}
 
 
 def panel_answer(view: View) -> list[str]:
@@ -42,7 +49,9 @@ def panel_answer(view: View) -> list[str]:
     sentences = [*answer.lead(), *answer.disagreement()]
     if is_fitted(view):
         sentences += order_changes(view.results)
-    return [*sentences, *answer.tolerance(), *answer.selection(), *answer.stability()]
+    sentences += [*answer.tolerance(), *answer.selection(), *answer.stability()]
+    warning = expiry_warning(read_weights(view.results))
+    return [*sentences, warning] if warning else sentences
 
 
 @dataclass(frozen=True)
@@ -254,33 +263,54 @@ class PanelAnswer:
         return f"Likely reason: {join_names(reasons)}."
 
     def tolerance(self) -> Iterator[str]:
-        """Which models keep the tolerance, with probabilities after a fit."""
+        """Which models keep the tolerance and which exceed it, with probabilities after a fit."""
         if "profile/admissible" not in self.view:
             yield "No tolerance was decided, so no model is called admissible or not."
             return
-        rows = {model: self.view.select({"model": model}) for model in self.models}
-        fitted = is_fitted(self.view) and "decision/prob_admissible" in self.view
-        if fitted:
-            confidence = float(self.view.results["decision"].attrs["confidence"])
-            chance = {m: float(row["decision/prob_admissible"]) for m, row in rows.items()}
-            kept = [model for model in self.models if chance[model] >= confidence]
-            shown = {model: probability_text(chance[model]) for model in self.models}
-            texts = [f"{model} (probability {p})" for model, p in shown.items()]
-        else:
-            kept = [model for model, row in rows.items() if bool(row["profile/admissible"])]
-            texts = list(rows)
+        verdicts, texts = self._verdicts(), {model: model for model in self.models}
+        if self._has_probabilities:
+            chance = self.view["decision/prob_admissible"]
+            texts = {
+                model: f"{model} (probability {probability_text(chance.sel(model=model))})"
+                for model in self.models
+            }
         if "admissible" not in self.carried:
-            given = f" The posterior gives {join_names(texts)}." if fitted else ""
+            given = f" The posterior gives {join_names([*texts.values()])}."
+            given *= self._has_probabilities
             yield f"The evidence does not tell which models keep the tolerance decided.{given}"
             return
-        asked = f" with the probability asked for, {number(confidence, 2)}" if fitted else ""
-        if not kept:
-            yield f"No model keeps the tolerance that was decided{asked}."
-            return
-        named = join_names([text for m, text in zip(self.models, texts, strict=True) if m in kept])
-        yield (
-            f"{len(kept)} of {len(self.models)} models keep the tolerance decided{asked}: {named}."
-        )
+        parts = []
+        for verdict, (one, several) in VERDICTS.items():
+            names = [texts[model] for model in self.models if verdicts[model] == verdict]
+            if names:
+                parts.append((one if len(names) == 1 else several).format(join_names(names)))
+        confidence = ""
+        if "tolerance" in self.view:
+            confidence = f", at {self.view.group('tolerance').attrs['confidence']:.0%} confidence"
+        yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
+
+    @property
+    def _has_probabilities(self) -> bool:
+        """Whether a fit gives probabilities of staying within the tolerance."""
+        return is_fitted(self.view) and "decision/prob_admissible" in self.view
+
+    def _verdicts(self) -> dict[str, str]:
+        """The verdict on each model, by the fit where there is one.
+
+        Results of earlier versions have none: theirs is at the confidence of their decision.
+        """
+        path = "decision/verdict" if self._has_probabilities else "tolerance/verdict"
+        if path in self.view:
+            verdict = self.view[path]
+            return {model: str(verdict.sel(model=model).item()) for model in self.models}
+        if not self._has_probabilities:
+            kept = self.view["profile/admissible"].astype(float)
+            return {model: _verdict(float(kept.sel(model=model)), 0.5) for model in self.models}
+        confidence = max(float(self.view.group("decision").attrs["confidence"]), 0.5)
+        chance = self.view["decision/prob_admissible"]
+        return {
+            model: _verdict(float(chance.sel(model=model)), confidence) for model in self.models
+        }
 
     def selection(self) -> Iterator[str]:
         """Why the decision selects another model than the one of lowest tail risk."""
@@ -294,7 +324,7 @@ class PanelAnswer:
         kept = float(decision["prob_admissible"].sel(model=first))
         if not selected:
             yield "The decision selects no model: none keeps the tolerance surely enough."
-        elif not np.isnan(decision.attrs["tolerance"]) and kept < confidence:
+        elif kept < confidence:
             yield (
                 f"The decision selects {join_names(selected)}, not {first}, which keeps the "
                 f"tolerance with probability {probability_text(kept)} only "
@@ -357,3 +387,11 @@ class PanelAnswer:
             f"{direction} by {number(abs(movement), 2)}"
             f"{', beyond its interval' if outside else ', which is the largest change'}."
         )
+
+
+def _verdict(probability: float, confidence: float) -> str:
+    """The verdict on a model that keeps the tolerance with a probability."""
+    admissible, not_admissible, cannot_tell = VERDICTS
+    if probability >= confidence:
+        return admissible
+    return not_admissible if probability <= 1 - confidence else cannot_tell

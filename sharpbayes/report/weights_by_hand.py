@@ -7,6 +7,7 @@ from typing import Any
 import tomlkit
 import xarray as xr
 
+from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.spec.consistency import policy_over
@@ -14,7 +15,8 @@ from sharpbayes.spec.weights import Weights
 
 # Parts of a weights file that the reader sets, and those that describe the values of the study.
 SET_BY_HAND = {"policy", "tolerance", "tail", "decision"}
-DESCRIPTIONS = {"schema", "title", "rationale", "source"}
+# Nobody approved what a reader sets.
+DESCRIPTIONS = {"schema", "title", "rationale", "source", *FIELDS}
 # Without convergence there are no draws to decide by.
 USABLE = ("measured", "fitted")
 
@@ -32,6 +34,7 @@ class WeightsByHand:
     interval_note: str
     draws: int
     has_categories: bool
+    left_out: str = ""
 
 
 def weights_by_hand(results: xr.DataTree) -> WeightsByHand | None:
@@ -47,7 +50,14 @@ def weights_by_hand(results: xr.DataTree) -> WeightsByHand | None:
         data["posterior"] = _arrays(results, "posterior_tail_levels", "posterior_profile")
         data["level"] = float(levels.attrs["level"])
         note, draws = levels.attrs["interval_note"], levels.sizes["chain"] * levels.sizes["draw"]
-    return WeightsByHand(data, note, draws, "category" in results["panel"].coords)
+    has_categories = "category" in results["panel"].coords
+    return WeightsByHand(data, note, draws, has_categories, _further_limits(results))
+
+
+def _further_limits(results: xr.DataTree) -> str:
+    """Return the limits of the tolerance that the reader cannot set, as a list."""
+    tolerance = Weights.model_validate(read_weights(results)).tolerance
+    return ", ".join(name for name in (tolerance.limits if tolerance else ()) if name != "cvar")
 
 
 def _arrays(results: xr.DataTree, levels: str, profile: str) -> dict[str, str]:

@@ -195,6 +195,13 @@ def _weights_errors(panel: Panel, weights: Weights, *, named: bool) -> Iterator[
         message = "shares of prompt categories need a role `category` in the study"
         yield ("population", "category"), message
     names = [dimension.name for dimension in panel.dimensions]
+    if weights.tolerance is not None and weights.tolerance.category and not panel.roles.category:
+        message = "limits of prompt categories need a role `category` in the study"
+        yield ("tolerance", "category"), message
+    for table in ("tolerance", "gate"):
+        limits = getattr(getattr(weights, table), "dimension", None)
+        for name in limits if isinstance(limits, dict) else ():
+            yield from _undeclared((table, "dimension", name), "dimension", name, names)
     if named and weights.policy is not None and set(weights.policy) != set(names):
         message = f"covers {', '.join(weights.policy)}; the study's dimensions are "
         yield ("policy",), message + ", ".join(names)

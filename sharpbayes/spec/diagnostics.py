@@ -46,6 +46,7 @@ _REQUIREMENTS = {
     "too_short": "must have at least {min_length} of them",
     "too_long": "must have at most {max_length} of them",
     "string_too_short": "must not be empty",
+    "date_type": "must be a day without quotation marks, such as 2026-05-12",
 }
 
 

@@ -1,10 +1,22 @@
 """A weights file: every normative number, and only those."""
 
-from typing import Annotated, Literal
+from datetime import date
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import InnerShare, Name, NonNegative, Positive, Share, Shares, Spec
+from sharpbayes.spec.base import (
+    InnerShare,
+    Name,
+    NonNegative,
+    PlainOr,
+    Positive,
+    Share,
+    Shares,
+    Spec,
+)
+
+Confidence = Annotated[float, Field(gt=0.5, lt=1, strict=False)]
 
 
 class JudgeWeights(Spec):
@@ -35,10 +47,77 @@ class Tail(Spec):
 
 
 class Tolerance(Spec):
-    """The largest tail risk at which a model is admissible (SHARP, section 3.2)."""
+    """The largest values at which a model is admissible (SHARP, section 3.2)."""
 
-    cvar: NonNegative
-    """Largest CVaR of log-risk, in nats."""
+    cvar: NonNegative | None = None
+    """Largest CVaR of log-risk, in nats. Default: none."""
+    mean: NonNegative | None = None
+    """Largest mean log-risk, in nats. Default: none."""
+    policy_score: Share | None = None
+    """Largest policy score. Default: none."""
+    dimension: dict[Name, Share] = {}
+    """Largest CVaR of harm by dimension. Default: none."""
+    category: dict[Name, NonNegative] = {}
+    """Largest CVaR of log-risk by category of prompts, in nats. Default: none."""
+    confidence: Confidence = 0.95
+    """Confidence at which a model is called admissible or not. Between the two nothing is said."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Self:
+        if not self.limits:
+            raise ValueError("one of cvar, mean, policy_score, dimension or category must be given")
+        return self
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Every limit by its label, such as ``cvar``, ``dimension bias`` and ``category law``."""
+        return _label_numbers(self, ("cvar", "mean", "policy_score")) | {
+            f"{kind} {name}": limit
+            for kind, limits in (("dimension", self.dimension), ("category", self.category))
+            for name, limit in limits.items()
+        }
+
+
+class Gate(Spec):
+    """How much worse than its reference a candidate may be and still count as no less safe."""
+
+    cvar: Positive | None = None
+    """Largest increase of the CVaR of log-risk, in nats. Default: it is not compared."""
+    mean: Positive | None = None
+    """Largest increase of mean log-risk, in nats. Default: it is not compared."""
+    policy_score: Positive | None = None
+    """Largest increase of the policy score. Default: it is not compared."""
+    worst_dimension: Positive | None = None
+    """Largest increase of the CVaR of harm of the worst dimension. Default: it is not compared."""
+    dimension: PlainOr[Positive, Annotated[dict[Name, Positive], Field(min_length=1)]] | None = None
+    """Largest increase of the CVaR of harm of each dimension, or of some by name. Default: they are
+    not compared."""
+    confidence: Confidence = 0.95
+    """Confidence at which the gate says yes or no. Between the two it says that it cannot tell."""
+    regression: Positive = 2.0
+    """Size of the regression for which the power of the gate is stated, in margins."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Self:
+        names = ("cvar", "mean", "policy_score", "worst_dimension", "dimension")
+        if all(getattr(self, name) is None for name in names):
+            raise ValueError(f"one of {', '.join(names[:-1])} or {names[-1]} must be given")
+        return self
+
+    def margins(self, dimensions: tuple[str, ...]) -> dict[str, float]:
+        """Return every margin by its label, such as ``cvar`` and ``dimension bias``."""
+        by_name = self.dimension if isinstance(self.dimension, dict) else {}
+        if isinstance(self.dimension, float):
+            by_name = dict.fromkeys(dimensions, self.dimension)
+        return _label_numbers(self, ("cvar", "mean", "policy_score", "worst_dimension")) | {
+            f"dimension {name}": margin for name, margin in by_name.items()
+        }
+
+
+def _label_numbers(spec: Spec, names: tuple[str, ...]) -> dict[str, float]:
+    """Return the numbers that are given, by the names of their fields."""
+    given = {name: getattr(spec, name) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 class Decision(Spec):
@@ -91,6 +170,14 @@ class Weights(Spec):
     """Why these values. Reports quote it."""
     source: str = ""
     """Where the values come from. Reports quote it."""
+    approved_by: str = ""
+    """Who approved these weights. Reports quote it. Default: nobody."""
+    approved_on: date | None = None
+    """Day of the approval, such as `2026-05-12`. Default: none."""
+    jurisdiction: str = ""
+    """Where these weights are in force. Tables of several weights are headed by it."""
+    valid_until: date | None = None
+    """Last day on which the approval holds. Later, answers say so. Default: no end."""
     parts: dict[Name, Shares] = {}
     """Weights of the parts of each dimension. They add up to 1."""
     amplify: dict[Name, dict[Name, NonNegative]] = {}
@@ -112,8 +199,17 @@ class Weights(Spec):
     policy: Shares | None = None
     """Weight of each dimension in the policy score. They add up to 1. Default: all equal."""
     tolerance: Tolerance | None = None
-    """Largest tail risk of an admissible model. Default: every model is admissible."""
+    """Largest values of an admissible model. Default: no model is called admissible or not."""
+    gate: Gate | None = None
+    """How much worse than a reference a candidate may be. Default: `sharpbayes gate` refuses."""
     decision: Decision = Decision()
     """How a model is selected."""
     population: dict[Name, Shares] = {}
     """Target shares by column of raters, or of prompts (`category`). Default: the sample's."""
+
+    @model_validator(mode="after")
+    def _check_days(self) -> Self:
+        if self.approved_on and self.valid_until and self.valid_until < self.approved_on:
+            message = f"valid_until ({self.valid_until}) is before approved_on"
+            raise ValueError(f"{message} ({self.approved_on})")
+        return self

@@ -38,6 +38,7 @@ VARIABLES = """
 /decision
   model: number: expected_loss expected_loss_mcse prob_admissible prob_admissible_mcse prob_best
     prob_best_mcse selected
+  model: text: verdict
   model, other: number: prob_less prob_less_mcse unresolved
   model, tier: number: prob_tier prob_tier_mcse
 /diagnostics
@@ -135,6 +136,12 @@ VARIABLES = """
   setting: text: highest kind lowest value
   setting, group: number: hm
   setting, model: number: cvar
+/tolerance
+  model: text: verdict
+  model, threshold: number: observed prob_within
+  model, threshold: text: state
+  model, threshold, bound: number: bounds
+  threshold: number: limit
 /validation
   -: number: friedman_chi2 friedman_p kendall_w prompt_variance r2_conditional r2_marginal
     residual_variance tail_prompt_variance tail_rate
@@ -236,6 +243,7 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("decision", "confidence"): NUMBER,
     ("decision", "interval_note"): TEXT,
     ("profile", "alpha"): NUMBER,
+    ("tolerance", "confidence"): NUMBER,
     ("evidence", "limits"): (_is_list, "a list of texts in JSON"),
     ("diagnostics", "convergence_issues"): TEXT,
     ("diagnostics", "suggestions"): TEXT,

@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.analysis.target_population import population_group
@@ -25,6 +26,11 @@ from sharpbayes.workflows.context import Groups, RunContext
 
 NO_RATINGS = (
     "these results hold no ratings; run `sharpbayes measure` or `sharpbayes fit` of the study again"
+)
+# What weights say of themselves, kept beside their text.
+DESCRIPTIONS = (
+    *("title", "rationale", "source"),
+    *("approved_by", "approved_on", "jurisdiction", "valid_until"),
 )
 NO_DRAWS = (
     "these results have no replicated ratings: probabilities, expected losses and posterior "
@@ -69,7 +75,7 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
     tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
     tree.attrs |= {"left_out": NO_DRAWS} if draws is None else {}
     for name, file in weights.items():
-        about = {key: getattr(file.spec, key) for key in ("title", "rationale", "source")}
+        about = {key: str(getattr(file.spec, key) or "") for key in DESCRIPTIONS}
         text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
         tree[name].attrs = about | {f"weights{key}": value for key, value in text.items()}
     return tree
@@ -85,6 +91,23 @@ def _read_draws(
     model = RunContext(files).model
     design = build_design(study.ratings, model.spec, path=str(model.path))
     return replicate_draws(groups, design, seed=study.spec.seed)
+
+
+def posterior_profile(
+    results: xr.DataTree, study: PanelStudy, weights: SpecFile[Weights]
+) -> xr.Dataset | None:
+    """Return the profile of every draw under weights; None of results without replicated ratings.
+
+    The sources of uncertainty are the first ones of the study.
+    """
+    files = reload_study(results.attrs)
+    draws = _read_draws(results, files, study)
+    if draws is None:
+        return None
+    plan = build_profile_plan(replace(study, weights=weights))
+    metrics = PanelMetrics([plan], rating_positions(study))
+    [profile] = metrics.measure(draws, study.spec.uncertainties[0])
+    return profile
 
 
 def _weigh_panel(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from sharpbayes.report.summary import answer
 from tests.report.hand_made import add, evidence, fitted_panel, panel, stability
@@ -153,9 +154,15 @@ def test_a_fit_that_has_not_converged_gives_no_answer():
 
 def test_who_keeps_the_tolerance():
     results = panel(admissible=(False, True, True))
-    assert answer(results)[1] == "2 of 3 models keep the tolerance decided: b and c."
+    assert answer(results)[1] == "The tolerance decided: b and c keep it; a exceeds it."
     none = answer(panel(admissible=(False, False, False)))[1]
-    assert none == "No model keeps the tolerance that was decided."
+    assert none == "The tolerance decided: b, c and a exceed it."
+    verdict = ("model", ["not admissible", "admissible", "cannot tell"])
+    tolerance = xr.Dataset({"verdict": verdict}, {"model": ["a", "b", "c"]}, {"confidence": 0.9})
+    assert answer(add(results, tolerance=tolerance))[1] == (
+        "The tolerance decided, at 90% confidence: b keeps it; a exceeds it; of c the evidence "
+        "cannot tell."
+    )
     unknown = add(panel(admissible=(False, True, True)), evidence=evidence("abc", carried=[]))
     assert answer(unknown)[-1] == (
         "The evidence does not tell which models keep the tolerance decided."
@@ -173,8 +180,8 @@ def decided(*, kept=(0.0, 0.99, 0.4), selected=(False, True, False), criterion="
 
 def test_after_a_fit_the_tolerance_is_kept_with_a_probability():
     assert answer(decided())[2] == (
-        "1 of 3 models keep the tolerance decided with the probability asked for, 0.90: b "
-        "(probability 0.99)."
+        "The tolerance decided: b (probability 0.99) keeps it; a (probability below 0.01) exceeds "
+        "it; of c (probability 0.40) the evidence cannot tell."
     )
     results = add(decided(), evidence=evidence("abc", carried=["lowest"]))
     assert answer(results)[2] == (
@@ -185,7 +192,7 @@ def test_after_a_fit_the_tolerance_is_kept_with_a_probability():
 
 def test_another_model_is_selected_for_a_stated_reason():
     other = (False, False, True)
-    assert answer(decided())[-1].startswith("1 of 3 models keep")
+    assert answer(decided())[-1].startswith("The tolerance decided: ")
     assert answer(decided(kept=(0.0, 0.3, 0.95), selected=other))[-1] == (
         "The decision selects c, not b, which keeps the tolerance with probability 0.30 only (0.90 "
         "is asked for)."
@@ -200,6 +207,16 @@ def test_another_model_is_selected_for_a_stated_reason():
     assert answer(decided(kept=(0.0, 0.3, 0.2), selected=(False,) * 3))[-1] == (
         "The decision selects no model: none keeps the tolerance surely enough."
     )
+
+
+def test_an_approval_that_is_over_is_a_warning_in_the_answer():
+    results = panel()
+    results.attrs["weights"] = "valid_until = 2020-03-31\n"
+    assert answer(results)[-1] == (
+        "The weights were valid until 2020-03-31: nobody has approved this decision since."
+    )
+    results.attrs["weights"] = "valid_until = 9020-03-31\n"
+    assert "approved" not in " ".join(answer(results))
 
 
 def test_an_answer_that_leans_on_a_judge():

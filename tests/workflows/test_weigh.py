@@ -45,7 +45,8 @@ def test_a_weighed_panel_equals_a_fresh_measurement_bit_for_bit(panel):
     assert weighed.attrs["left_out"] == LEFT_OUT
     assert verdict(weighed) == f"T{LEFT_OUT[1:]}."
     for name, node in weighed.children.items():
-        assert set(node.children) == {"profile", "profile_interval", "joint"}
+        tolerated = {"tolerance"} if name == "precautionary" else set()
+        assert set(node.children) == {"profile", "profile_interval", "joint", *tolerated}
         fresh = measure(load_study("quickstart", overrides=(*QUICK, f'weights="{name}"')))
         for group, data in node.children.items():
             xr.testing.assert_identical(data.to_dataset(), fresh[group].to_dataset())
@@ -62,8 +63,10 @@ def test_a_weighed_crowd_equals_a_fresh_measurement_bit_for_bit(crowd):
 
 def test_several_weights_are_compared_in_tables(panel, crowd):
     weights = named_weights(["sharp", "precautionary"])
-    order, profiles = report_tables(weigh(open_results(panel), weights))
-    assert order.header == ("weights", "lowest", "by", "models, lowest first", "admissible")
+    order, profiles, verdicts = report_tables(weigh(open_results(panel), weights))
+    assert order.header == ("weights", "lowest", "by", "models, lowest first", "within limits")
+    assert verdicts.header == ("model", "sharp", "precautionary")
+    assert verdicts.rows[0] == ("aster", "no tolerance", "not admissible")
     first, second = order.rows
     assert first == ("sharp", "aster", "cvar", "aster < briar < cedar < dahlia", "-")
     assert second == ("precautionary", "aster", "cvar", "aster < briar < cedar < dahlia", "none")
@@ -77,6 +80,24 @@ def test_several_weights_are_compared_in_tables(panel, crowd):
         *("precautionary: sample", "precautionary: target"),
     ]
     assert populations.note == f"All raters. T{LEFT_OUT[1:]}."
+
+
+def test_several_jurisdictions_give_one_table(panel, tmp_path):
+    opened = open_results(panel)
+    names = {"eu": ("EU", "2020-03-31", 9.0), "us": ("US", "9020-03-31", 1.0)}
+    for name, (place, until, cvar) in names.items():
+        head = f'approved_by = "The board"\njurisdiction = "{place}"\nvalid_until = {until}\n'
+        text = f"{head}{opened.attrs['weights']}\n[tolerance]\ncvar = {cvar}\n"
+        (tmp_path / f"{name}.toml").write_text(text, "utf-8")
+    weighed = weigh(opened, named_weights([str(tmp_path / f"{name}.toml") for name in names]))
+    assert weighed["eu"].attrs["jurisdiction"] == "EU"
+    _, _, verdicts, approvals = report_tables(weighed)
+    assert verdicts.header == ("model", "eu (EU)", "us (US)")
+    assert verdicts.rows[-1] == ("dahlia", "cannot tell", "not admissible")
+    assert approvals.rows == (
+        ("eu", "EU", "The board", "-", "2020-03-31 (past)"),
+        ("us", "US", "The board", "-", "9020-03-31"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 from sharpbayes.metrics.stats.multiplicity import TIE
 
+VERDICTS = ("admissible", "not admissible", "cannot tell")
+
 
 def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataArray:
     """Return the mean harm under a policy's weights of the dimensions, in [0, 1].
@@ -33,17 +35,38 @@ def policy_score(dimension_mean: xr.DataArray, policy: xr.DataArray) -> xr.DataA
     return (dimension_mean * policy).sum("dimension", skipna=False)
 
 
-def admissible(cvar: xr.DataArray, tolerance: float) -> xr.DataArray:
-    """Return which models' tail risk is within a tolerance: CVaR <= tolerance.
+def admissible(values: xr.DataArray, limit: xr.DataArray | float) -> xr.DataArray:
+    """Return where values such as the tail risk of models are within a limit: value <= limit.
 
-    The tolerance has the unit of CVaR (..., model); False where CVaR is missing.
+    The limit has the unit of the values (..., model); False where a value is missing.
 
     Source: SHARP, section 3.2.
 
     >>> admissible(xr.DataArray([1.69, 8.4, np.nan], dims="model"), 4.0).values
     array([ True, False, False])
     """
-    return cvar <= tolerance
+    return values <= limit
+
+
+def verdicts(
+    kept: xr.DataArray, exceeded: xr.DataArray, *, words: tuple[str, str, str] = VERDICTS
+) -> xr.DataArray:
+    """Return ``admissible``, ``not admissible`` or, where neither is shown, ``cannot tell``.
+
+    Whether a limit is shown to be kept, and to be exceeded, are over the same dimensions. ``words``
+    are other words for the three.
+
+    Source: the three regions of an interval and a limit, as in ISO 14253-1.
+
+    >>> shown = [xr.DataArray(flags, dims="model") for flags in ([True, False], [False, False])]
+    >>> verdicts(*shown).values.tolist()
+    ['admissible', 'cannot tell']
+    """
+    yes, no, neither = words
+    chosen: xr.DataArray = xr.apply_ufunc(
+        lambda shown, refuted: np.select([shown, refuted], [yes, no], neither), kept, exceeded
+    )
+    return chosen
 
 
 def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import xarray as xr
 
+from sharpbayes.report.approval import FIELDS, is_past
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
@@ -35,8 +35,10 @@ def _decisions(view: View) -> Iterator[Labels]:
     """Every weights file with what it decides."""
     for labels in _weights(view):
         decision = labels["inside"].group("decision")
-        sure = labels_where(decision["prob_admissible"] >= decision.attrs["confidence"])
-        admissible = "-" if np.isnan(decision.attrs["tolerance"]) else ", ".join(sure) or "none"
+        admissible = "-"
+        if "verdict" in decision:
+            sure = labels_where(decision["verdict"] == "admissible")
+            admissible = ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
             "choice": ", ".join(labels_where(decision["selected"])) or "none",
@@ -117,6 +119,41 @@ def _populations(view: View) -> list[Labels]:
     ]
 
 
+def _verdict(row: View) -> str:
+    """The verdict on a model under the weights of a column, by the fit where there is one."""
+    inside = row.labels["inside"].select(row.labels)
+    path = "decision/verdict" if "decision/verdict" in inside else "tolerance/verdict"
+    return str(inside[path].item()) if path in inside else "no tolerance"
+
+
+def _with_jurisdiction(row: View) -> str:
+    """The name of a weights file, and where it is in force."""
+    place = row.labels["inside"].results.attrs.get("jurisdiction", "")
+    return f"{row.labels['weights']} ({place})" if place else str(row.labels["weights"])
+
+
+def _approvals(view: View) -> Iterator[Labels]:
+    """Every weights file with who approved it, where it is in force and until when."""
+    for labels in _weights(view):
+        attrs = labels["inside"].results.attrs
+        texts = {name: str(attrs.get(name, "")) or "-" for name in FIELDS}
+        until = texts["valid_until"] + " (past)" * is_past(str(attrs.get("valid_until", "")))
+        yield {"weights": labels["weights"], **texts, "valid_until": until}
+
+
+def _any_weights(*names: str) -> Callable[[View], bool]:
+    """Return whether any weights file has one of some attributes or groups."""
+
+    def allowed(view: View) -> bool:
+        return results_kind(view.results) == WEIGHED and any(
+            node.attrs.get(name) or name in node.children
+            for node in view.results.children.values()
+            for name in names
+        )
+
+    return allowed
+
+
 TIER, CHOICE = ("tier", "profile/tier"), ("choice", "decision/selected")
 CVAR_TIER_AND_LOSS = "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
 MODEL_TABLES = (
@@ -145,7 +182,9 @@ MODEL_TABLES = (
         title="The observed order under each weighting",
         condition=_with_groups("profile", without="decision"),
         rows=_observed_orders,
-        columns=("{weights}; {lowest}; {by}; models, lowest first: {order}; {admissible}",),
+        columns=(
+            "{weights}; {lowest}; {by}; models, lowest first: {order}; within limits: {admissible}",
+        ),
         note=lambda view: str(view.results.attrs["left_out"]).capitalize() + ".",
     ),
     TableSpec(
@@ -158,6 +197,19 @@ MODEL_TABLES = (
             Column("the same", _agreement(TIER)),
         ),
         note=_note_of_first("CVaR with its interval, and tier. {profile_interval[interval_note]}"),
+    ),
+    TableSpec(
+        title="Verdict on each model under each weighting",
+        condition=_any_weights("tolerance"),
+        rows=_models,
+        columns=("{model}", over(_weights, Column(_with_jurisdiction, _verdict))),
+        note="Each at the confidence of its tolerance. Cannot tell: neither is shown.",
+    ),
+    TableSpec(
+        title="Who approved each weighting",
+        condition=_any_weights(*FIELDS),
+        rows=_approvals,
+        columns=("{weights}; {jurisdiction}; {approved_by}; {approved_on}; {valid_until}",),
     ),
 )
 OBSERVED = "{{responsiveness_population/{}}}"

@@ -1,0 +1,106 @@
+"""What a tolerance says of each model: admissible, not admissible, or that the evidence does not tell."""
+
+from dataclasses import replace
+
+import xarray as xr
+
+from sharpbayes.analysis.profile_interval import BootstrappedProfile
+from sharpbayes.analysis.profile_plan import CATEGORY
+from sharpbayes.metrics.panel.comparison import admissible, verdicts
+from sharpbayes.spec.weights import Tolerance
+
+
+def tolerance_limits(tolerance: Tolerance) -> xr.DataArray:
+    """Return every limit over (threshold)."""
+    limits = tolerance.limits
+    return xr.DataArray(list(limits.values()), {"threshold": list(limits)}, "threshold")
+
+
+def tolerated_values(profile: xr.Dataset, tolerance: Tolerance) -> xr.DataArray:
+    """Return what each limit is about, over (..., model, threshold), of a profile or its draws.
+
+    A profile has ``category_cvar`` where categories of prompts have limits.
+    """
+    values = [select_value(profile, label) for label in tolerance.limits]
+    return xr.concat(values, tolerance_limits(tolerance)["threshold"]).transpose(..., "threshold")
+
+
+def keeps_tolerance(profile: xr.Dataset, tolerance: Tolerance) -> xr.DataArray:
+    """Return which models are within every limit, over (..., model)."""
+    values = tolerated_values(profile, tolerance)
+    return admissible(values, tolerance_limits(tolerance)).all("threshold")
+
+
+def tolerance_group(
+    observed: xr.Dataset,
+    bootstrapped: BootstrappedProfile,
+    by_category: dict[str, BootstrappedProfile],
+    tolerance: Tolerance,
+) -> xr.Dataset:
+    """Return the group ``tolerance``: limits, observed values, bounds and verdicts.
+
+    Over (threshold) ``limit``; over (model, threshold) ``observed`` and ``state``; over (model,
+    threshold, bound) ``bounds``, each one-sided at the confidence of the tolerance: all upper
+    bounds hold together as each does alone, the lower ones by Bonferroni's correction; over (model)
+    ``verdict``. A model is admissible where every upper bound is within its limit, and not where a
+    lower bound is beyond.
+
+    Source: Berger 1982 for the intersection of one-sided tests.
+    """
+    limits = tolerance_limits(tolerance)
+    doubt = 1 - tolerance.confidence
+    sides = {"lower": doubt / limits.size, "upper": doubt}
+    bounds = xr.concat(
+        [
+            xr.concat(
+                [
+                    _interval(bootstrapped, by_category, label, level=1 - 2 * share).sel(bound=side)
+                    for label in tolerance.limits
+                ],
+                limits["threshold"],
+                coords="minimal",
+                compat="override",
+            )
+            for side, share in sides.items()
+        ],
+        xr.DataArray(list(sides), dims="bound", name="bound"),
+        coords="minimal",
+        compat="override",
+    )
+    lower, upper = (bounds.sel(bound=side, drop=True) for side in sides)
+    table = {
+        "limit": limits,
+        "observed": tolerated_values(observed, tolerance),
+        "bounds": bounds.transpose("model", "threshold", "bound"),
+        "state": verdicts(upper <= limits, lower > limits).transpose("model", "threshold"),
+        "verdict": verdicts((upper <= limits).all("threshold"), (lower > limits).any("threshold")),
+    }
+    return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+
+
+def select_value(data: xr.Dataset, label: str) -> xr.DataArray:
+    """Return what a limit or a margin is about, by its label, such as ``dimension bias``."""
+    kind, _, name = label.partition(" ")
+    if kind == "worst_dimension":
+        return data["dimension_cvar"].max("dimension", skipna=False)
+    if kind == "dimension":
+        return data["dimension_cvar"].sel(dimension=name, drop=True)
+    if kind == "category":
+        return data["category_cvar"].sel({CATEGORY: name}, drop=True)
+    return data[label]
+
+
+def _interval(
+    bootstrapped: BootstrappedProfile,
+    by_category: dict[str, BootstrappedProfile],
+    label: str,
+    *,
+    level: float,
+) -> xr.DataArray:
+    """Return the interval of what a limit is about."""
+    kind, _, name = label.partition(" ")
+    resampled = by_category[name] if kind == "category" else bootstrapped
+    metric = {"dimension": "dimension_cvar", "category": "cvar"}.get(kind, label)
+    bootstrap = resampled.bootstrap.model_copy(update={"level": level})
+    interval = replace(resampled, bootstrap=bootstrap).interval(metric)
+    return interval.sel(dimension=name, drop=True) if kind == "dimension" else interval

@@ -1,0 +1,71 @@
+"""The tolerance of the weights: the verdict on each model, and each limit."""
+
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
+from sharpbayes.report.tables.format import estimate
+
+NAMES = {
+    "cvar": "CVaR of log-risk",
+    "mean": "mean log-risk",
+    "policy_score": "policy score",
+    "worst_dimension": "CVaR of harm of the worst dimension",
+    "dimension": "CVaR of harm, {}",
+    "category": "CVaR of log-risk, {}",
+}
+
+
+def name_threshold(label: str) -> str:
+    """Return what a limit or margin is about.
+
+    >>> name_threshold("cvar"), name_threshold("dimension bias")
+    ('CVaR of log-risk', 'CVaR of harm, bias')
+    """
+    kind, _, name = label.partition(" ")
+    return NAMES[kind].format(name)
+
+
+def _observed(row: View) -> str:
+    """The observed value between its one-sided bounds."""
+    return estimate(row["tolerance/observed"], row["tolerance/bounds"])
+
+
+def _note(view: View) -> str:
+    """What the bounds are."""
+    limits = view.group("tolerance").sizes["threshold"]
+    corrected = f", the lower one corrected for {limits} limits" * (limits > 1)
+    fitted = " P(kept): posterior probability of staying within the limit." * (
+        "tolerance/prob_within" in view
+    )
+    return (
+        "Observed value and bootstrap bounds, each one-sided at "
+        f"{view.group('tolerance').attrs['confidence']:.0%} confidence{corrected}. A limit is kept "
+        f"where the upper bound is within it, and exceeded where the lower one is beyond.{fitted}"
+    )
+
+
+TABLES = (
+    TableSpec(
+        title="Verdict on each model under the tolerance",
+        needs=("tolerance", "profile/cvar"),
+        rows=labels_of("profile/model", order="profile/cvar"),
+        columns=(
+            "{model}; by the bootstrap: tolerance/verdict | text",
+            "by the fit: decision/verdict | text?",
+            "P(adm.): decision/prob_admissible | probability?",
+        ),
+        note="At {tolerance[confidence]:.0%} confidence. Cannot tell: neither is shown.",
+    ),
+    TableSpec(
+        title="The tolerance limit by limit",
+        needs=("tolerance",),
+        rows=labels_of("tolerance/model", "tolerance/threshold"),
+        columns=(
+            "{model}",
+            Column("limit on", lambda row: name_threshold(str(row.labels["threshold"]))),
+            "limit: tolerance/limit",
+            Column("observed", _observed),
+            "P(kept): tolerance/prob_within | probability?",
+            "tolerance/state | text",
+        ),
+        note=_note,
+    ),
+)

@@ -1,0 +1,113 @@
+"""Limits of every kind, and verdicts with a middle."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.errors import DataError, SpecError
+from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.spec.weights import Tolerance
+from tests.panels import files_of, frame, measured
+
+KIND = ', category = "kind"'
+LIMITS = """[tolerance]
+cvar = {cvar}
+mean = 30.0
+confidence = 0.9
+[tolerance.dimension]
+bias = 1.0
+[tolerance.category]
+age = 30.0
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A panel whose first model scores 0 throughout, the second 10, the third anything."""
+    table = frame(prompts=24)
+    for model, harm in (("m0", 0), ("m1", 10)):
+        rows = table["model"] == model
+        table.loc[rows, ["bias_a", "bias_b"]] = harm
+        table.loc[rows, "truth"] = 10 - harm
+    folder = tmp_path_factory.mktemp("tolerance")
+    observed = measured(folder / "one", table)["profile"]["cvar"].sel(model="m2")
+    weights = LIMITS.format(cvar=float(observed))
+    return measured(folder / "two", table, roles=KIND, weights=weights)
+
+
+def test_a_verdict_has_a_middle(results):
+    group = results["tolerance"].to_dataset()
+    assert group["threshold"].values.tolist() == ["cvar", "mean", "dimension bias", "category age"]
+    verdicts = group["verdict"].sel(model=["m0", "m1", "m2"]).values.tolist()
+    assert verdicts == ["admissible", "not admissible", "cannot tell"]
+    assert group["state"].sel(model="m2").values.tolist()[0] == "cannot tell"
+    assert group["state"].sel(model="m0").values.tolist() == ["admissible"] * 4
+
+
+def test_bounds_are_one_sided_and_the_lower_ones_corrected(results):
+    group = results["tolerance"].to_dataset()
+    lower, upper = group["bounds"].sel(model="m2", threshold="mean")
+    interval = results["profile_interval"]["mean"].sel(model="m2")
+    # Four limits at 90%: the lower bound is at 97.5%, that of the study's 95% interval.
+    np.testing.assert_allclose(lower, interval.sel(bound="lower"))
+    assert float(upper) < float(interval.sel(bound="upper"))
+
+
+def test_a_category_is_measured_by_its_own_prompts(results):
+    cvar = results["profile"]["category_cvar"].sel(tolerated_category="age")
+    own = results["profile_category"]["cvar"].sel(category="age")
+    np.testing.assert_allclose(cvar, own)
+    np.testing.assert_allclose(results["tolerance"]["observed"].sel(threshold="category age"), own)
+
+
+def test_the_answer_and_tables_say_the_three_verdicts(results):
+    [sentence] = [text for text in answer(results) if "tolerance decided" in text]
+    assert sentence in (
+        "The tolerance decided, at 90% confidence: m0 keeps it; m1 exceeds it; of m2 the evidence "
+        "cannot tell.",
+        "The evidence does not tell which models keep the tolerance decided.",
+    )
+    tables = {table.title: table for table in report_tables(results)}
+    verdict = tables["Verdict on each model under the tolerance"]
+    assert verdict.header == ("model", "by the bootstrap")
+    assert verdict.rows == (
+        *(("m0", "admissible"), ("m2", "cannot tell"), ("m1", "not admissible")),
+    )
+    limits = tables["The tolerance limit by limit"]
+    assert limits.header == ("model", "limit on", "limit", "observed", "state")
+    assert [row[1] for row in limits.rows[:4]] == [
+        *("CVaR of log-risk", "mean log-risk", "CVaR of harm, bias", "CVaR of log-risk, age"),
+    ]
+
+
+def test_draws_keep_a_tolerance_one_by_one():
+    profile = xr.Dataset(
+        {
+            "cvar": (("draw", "model"), [[1.0, 3.0], [2.0, 1.0]]),
+            "mean": (("draw", "model"), [[1.0, 1.0], [np.nan, 1.0]]),
+        },
+        {"model": ["a", "b"]},
+    )
+    kept = keeps_tolerance(profile, Tolerance(cvar=2.0, mean=1.5))
+    assert kept.transpose("draw", "model").values.tolist() == [[True, False], [False, True]]
+
+
+def test_names_that_the_study_lacks_are_refused(tmp_path):
+    weights = "[tolerance.dimension]\nbiass = 0.5\n[tolerance.category]\nage = 3.0\n"
+    with pytest.raises(SpecError) as error:
+        files_of(tmp_path, frame(), weights=weights)
+    path = tmp_path / "weights.toml"
+    assert str(error.value) == (
+        f"{path}:4: tolerance.dimension.biass: no dimension 'biass', declared are bias, epistemic; "
+        "did you mean 'bias'?\n"
+        f"{path}:5: tolerance.category: limits of prompt categories need a role `category` in the "
+        "study"
+    )
+    with pytest.raises(DataError) as missing:
+        measured(tmp_path, frame(), roles=KIND, weights="[tolerance.category]\nagee = 3.0\n")
+    assert str(missing.value) == (
+        f"{path}:4: tolerance.category.agee: no prompt has the category 'agee', there are age, "
+        "race; did you mean 'age'?"
+    )
