@@ -1,4 +1,4 @@
-"""What a tolerance says of each model: admissible, not admissible, or that the evidence does not tell."""
+"""What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
 from dataclasses import replace
 
