@@ -60,7 +60,7 @@ class Checkpoint:
             part = _read_part(path)
         except Exception:  # noqa: BLE001 - of a damaged file anything can be raised
             part = {}
-        if str(part.pop(LABEL, "")) == self._label(name):
+        if str(part.pop(LABEL, "")) == self._label(name, part):
             return part
         self.progress(f"{path}: damaged, or not this part of this run; it is made again")
         return None
@@ -71,16 +71,19 @@ class Checkpoint:
         failure = f"{path}: cannot keep a finished part"
         with replace_file(path, failure) as temporary:
             with temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, **part, **{LABEL: np.array(self._label(name))})
+                label = {LABEL: np.array(self._label(name, part))}
+                np.savez(file, allow_pickle=False, **part, **label)
             append_checksum(temporary)
 
     def _path(self, name: str) -> Path:
         """Return the file of a part."""
         return self.folder / f"{name}.npz"
 
-    def _label(self, name: str) -> str:
-        """Return what a part says that it is."""
-        return f"{name} {hashlib.sha256(self.run.encode()).hexdigest()}"
+    def _label(self, name: str, part: Mapping[str, NDArray[Any]]) -> str:
+        """Return what a part says that it is: its name, its run, and the forms of its arrays."""
+        forms = [f"{key} {array.dtype.str} {array.shape}" for key, array in sorted(part.items())]
+        content = "\n".join([*forms, self.run])
+        return f"{name} {hashlib.sha256(content.encode()).hexdigest()}"
 
     def resample_map(self, map_function: tasks.MapFunction) -> tasks.MapFunction:
         """Return a map function for blocks of resamples that stores them, and reads stored ones."""

@@ -201,6 +201,31 @@ def spoil_without_array(path, other):
     np.savez(path, **kept)
 
 
+def rewrite_arrays(path, change):
+    """Change the arrays of a part that keeps its label, and make its checksum good."""
+    with np.load(path) as arrays:
+        kept = change(dict(arrays))
+    with path.open("wb") as file:
+        np.savez(file, **kept)
+    append_checksum(path)
+
+
+def spoil_without_array_in_order(path, other):
+    rewrite_arrays(path, lambda arrays: {name: arrays[name] for name in arrays if name != "x"})
+
+
+def spoil_with_shorter_array(path, other):
+    rewrite_arrays(path, lambda arrays: arrays | {"x": arrays["x"][:499]})
+
+
+def spoil_with_other_kind(path, other):
+    rewrite_arrays(path, lambda arrays: arrays | {"x": arrays["x"].astype(str)})
+
+
+def spoil_with_further_array(path, other):
+    rewrite_arrays(path, lambda arrays: arrays | {"z": arrays["x"]})
+
+
 def spoil_with_other_part(path, other):
     shutil.copy(other, path)
 
@@ -233,7 +258,8 @@ def spoil_with_bomb(path, other):
 
 SPOILS = [
     *(spoil_with_fifo, spoil_without_array, spoil_with_other_part, spoil_with_folder),
-    *(spoil_with_device, spoil_with_claim, spoil_with_bomb),
+    *(spoil_with_device, spoil_with_claim, spoil_with_bomb, spoil_without_array_in_order),
+    *(spoil_with_shorter_array, spoil_with_other_kind, spoil_with_further_array),
 ]
 
 
