@@ -23,6 +23,7 @@ from sharpbayes.errors import (
     list_diagnostics,
     shorten,
 )
+from sharpbayes.execution.identity import code_digest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -159,6 +160,24 @@ VARIABLES = """
   model, rank: text: dimension indicator prompt
   model, rank, judge: number: sub_index
 """
+# Attributes that a group has wherever it stands, a group a line.
+REQUIRED = """
+/cohesion interval_note
+/decision confidence criterion interval_note tolerance
+/diagnostics convergence_issues suggestions
+/evidence limits
+/joint level
+/judges reference
+/posterior_profile interval_note level
+/posterior_responsiveness interval_note level
+/posterior_tail_levels interval_note level
+/predictive_checks checks failed_checks interval_note
+/profile alpha
+/profile_interval interval_note
+/raters interval_note
+/responsiveness interval_note
+/validation familywise mixed_prompts
+"""
 # Groups of draws of parameters: all variables have these dimensions.
 DRAWS = {"posterior": ("chain", "draw")}
 # Letters of NumPy's kinds.
@@ -169,6 +188,8 @@ STATUSES = (
 )
 # A place in results and what is wrong there.
 Problem = tuple[str, str]
+# Said of results that this state of the program wrote.
+OWN_FAULT = "; if nobody changed the file, this is a fault of the program (--debug shows where)"
 # Characters of an attribute in a message.
 MAX_SHOWN = 60
 
@@ -225,6 +246,10 @@ def _is_time(value: Any) -> bool:
     return bool(datetime.fromisoformat(value))
 
 
+DRAWS_OF_METRICS = ("posterior_profile", "posterior_responsiveness", "posterior_tail_levels")
+NOTED = tuple(
+    line.split()[0][1:] for line in REQUIRED.strip().splitlines() if "interval_note" in line
+)
 # Attributes by group (empty for the root), each with its check and what it must be.
 Check = tuple[Callable[[Any], bool], str]
 TEXT: Check = (_is_text, "a text")
@@ -239,10 +264,14 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "created"): (_is_time, "a time"),
     **{("", name): TEXT for name in ("study", "weights", "model", "study_path")},
     **{("", f"{name}_sha256"): TEXT for name in ("data", "study", "weights", "model")},
-    ("joint", "level"): NUMBER,
+    **{("joint", name): TEXT for name in ("bootstrap_note", "posterior_note")},
+    **{(group, "interval_note"): TEXT for group in NOTED},
+    **{(group, "level"): NUMBER for group in ("joint", "decision", "evidence", *DRAWS_OF_METRICS)},
+    **{(group, "alpha"): NUMBER for group in ("profile", "posterior_profile", "evidence")},
+    **{("validation", name): NUMBER for name in ("familywise", "mixed_prompts", "alpha")},
     ("decision", "confidence"): NUMBER,
-    ("decision", "interval_note"): TEXT,
-    ("profile", "alpha"): NUMBER,
+    ("decision", "criterion"): TEXT,
+    ("evidence", "epsilon"): NUMBER,
     ("tolerance", "confidence"): NUMBER,
     ("evidence", "limits"): (_is_list, "a list of texts in JSON"),
     ("diagnostics", "convergence_issues"): TEXT,
@@ -279,12 +308,37 @@ def _check_attributes(results: "xr.DataTree") -> Iterator[Problem]:
 
 
 def _check_groups(results: "xr.DataTree") -> Iterator[Problem]:
-    """Yield what is wrong with the variables of each group."""
-    variables = declared_variables()
-    for group, node in results.children.items():
-        for name, array in node.data_vars.items():
-            declared = variables.get((group, str(name)), Declared(DRAWS.get(group, ()), "any"))
-            yield from _check_variable(f"/{group}/{name}", array, declared)
+    """Yield what is wrong with each group, those under the weights of a comparison too."""
+    for node in results.subtree:
+        if node.data_vars:
+            yield from _check_required(node)
+            yield from _check_labels(node)
+            yield from _check_variables(node)
+
+
+def _check_required(node: "xr.DataTree") -> Iterator[Problem]:
+    """Yield the attributes that a group lacks."""
+    required = [line.split() for line in REQUIRED.strip().splitlines()]
+    names = next((names for group, *names in required if group == f"/{node.name}"), [])
+    for name in names:
+        if name not in node.attrs:
+            yield node.path, f"attribute `{name}` is missing"
+
+
+def _check_labels(node: "xr.DataTree") -> Iterator[Problem]:
+    """Yield the dimensions of which two places have one label."""
+    for dim, index in node.indexes.items():
+        if not index.is_unique:
+            label = shorten(repr(index[index.duplicated()][0]), MAX_SHOWN)
+            yield node.path, f"dimension `{dim}` has the label {label} more than once"
+
+
+def _check_variables(node: "xr.DataTree") -> Iterator[Problem]:
+    """Yield what is wrong with the variables of a group."""
+    variables, group = declared_variables(), str(node.name)
+    for name, array in node.data_vars.items():
+        declared = variables.get((group, str(name)), Declared(DRAWS.get(group, ()), "any"))
+        yield from _check_variable(f"{node.path}/{name}", array, declared)
 
 
 def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Iterator[Problem]:
@@ -302,18 +356,22 @@ def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Ite
 def explain_missing(results: "xr.DataTree") -> Iterator[None]:
     """Explain in one sentence that a part of results is missing or does not fit the others.
 
+    What cannot come from the content of a file passes: a fault of the program is none of its.
+
     Raises:
         StorageError: A group, a variable or an attribute is missing or has another form.
     """
     try:
         yield
-    except SharpbayesError:
+    except (SharpbayesError, NotImplementedError, RecursionError):
         raise
     except (
         *(LookupError, TypeError, ValueError, AttributeError),
-        *(ArithmeticError, RuntimeError, MemoryError),
+        # Variables that are read when they are first used: HDF5 reports a bad part as one of these.
+        *(ArithmeticError, MemoryError, OSError, RuntimeError),
     ) as error:
         kind = f"{type(error).__name__}: {first_line(error)}"
         title = results.attrs.get("title", "")
         message = f"results of {title!r}: a part is missing or has another form"
-        raise StorageError(f"{message} ({kind[:200]})") from error
+        fault = OWN_FAULT if results.attrs.get("code_sha256") == code_digest() else ""
+        raise StorageError(f"{message} ({kind[:200]}){fault}") from error

@@ -1,0 +1,85 @@
+"""What is declared of results: attributes, labels and forms; what is no fault of a file passes."""
+
+import pytest
+import xarray as xr
+
+from sharpbayes.errors import StorageError
+from sharpbayes.execution.identity import code_digest
+from sharpbayes.storage.schema import OWN_FAULT, REQUIRED, check_results, explain_missing
+
+
+def make_results(**attrs):
+    """Results of one group with two models."""
+    group = xr.Dataset({"cvar": ("model", [1.0, 2.0])}, {"model": ["a", "b"]}, {"alpha": 0.95})
+    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), "/profile": group})
+
+
+def list_problems(results):
+    """The lines of what is wrong, without the file."""
+    with pytest.raises(StorageError) as raised:
+        check_results(results, "r.nc")
+    return [line.removeprefix("r.nc: ") for line in str(raised.value).splitlines()]
+
+
+def test_results_as_declared_pass():
+    check_results(make_results(), "r.nc")
+
+
+def test_a_label_that_stands_twice_is_named():
+    results = make_results()
+    results["profile"] = results["profile"].to_dataset().assign_coords(model=["a", "a"])
+    assert list_problems(results) == [
+        "/profile: dimension `model` has the label 'a' more than once"
+    ]
+
+
+def test_an_attribute_that_is_missing_or_of_another_kind_is_named():
+    results = make_results()
+    results["profile"].attrs = {}
+    assert list_problems(results) == ["/profile: attribute `alpha` is missing"]
+    results["profile"].attrs = {"alpha": "much"}
+    assert list_problems(results) == ["/profile: attribute `alpha` is 'much', must be a number"]
+
+
+def test_groups_under_weights_are_compared_too():
+    results = make_results()
+    weighed = xr.DataTree.from_dict({"/equal/profile": results["profile"].to_dataset()})
+    check_results(weighed, "r.nc")
+    weighed["equal/profile"].attrs = {}
+    assert list_problems(weighed) == ["/equal/profile: attribute `alpha` is missing"]
+
+
+def test_required_attributes_are_of_groups_with_a_line_each():
+    groups = [line.split()[0] for line in REQUIRED.strip().splitlines()]
+    assert groups == sorted(set(groups))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KeyError("cvar"), "KeyError: 'cvar'"),
+        (TypeError("no number"), "TypeError: no number"),
+        (OSError("inflate() failed"), "OSError: inflate() failed"),
+    ],
+)
+def test_what_the_content_of_a_file_can_cause_is_told_as_such(error, kind):
+    with pytest.raises(StorageError) as raised, explain_missing(make_results(title="T")):
+        raise error
+    assert str(raised.value) == f"results of 'T': a part is missing or has another form ({kind})"
+
+
+def test_results_of_this_state_of_the_program_name_the_program_too():
+    results = make_results(title="T", code_sha256=code_digest())
+    with pytest.raises(StorageError) as raised, explain_missing(results):
+        raise KeyError("cvar")
+    assert str(raised.value).endswith(
+        "(KeyError: 'cvar'); if nobody changed the file, this is a fault of the program "
+        "(--debug shows where)"
+    )
+    assert str(raised.value).endswith(OWN_FAULT)
+
+
+@pytest.mark.parametrize("kind", [NotImplementedError, RecursionError, NameError, ImportError])
+def test_what_no_file_can_cause_passes(kind):
+    with pytest.raises(kind), explain_missing(make_results()):
+        raise kind
