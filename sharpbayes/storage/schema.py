@@ -309,7 +309,10 @@ def _check_attributes(results: "xr.DataTree") -> Iterator[Problem]:
 
 def _check_groups(results: "xr.DataTree") -> Iterator[Problem]:
     """Yield what is wrong with each group, those under the weights of a comparison too."""
+    groups = {group for group, _ in declared_variables()}
     for node in results.subtree:
+        if node.name in groups and not node.data_vars and not node.children:
+            yield node.path, "has no variables"
         if node.data_vars:
             yield from _check_required(node)
             yield from _check_labels(node)

@@ -10,7 +10,8 @@ from sharpbayes.storage.results import SCHEMA, open_results, save_results
 
 @pytest.fixture
 def results():
-    tree = xr.DataTree.from_dict({"/profile": xr.Dataset({"cvar": ("model", [1.0, 2.0])})})
+    group = xr.Dataset({"cvar": ("model", [1.0, 2.0])}, attrs={"alpha": 0.95})
+    tree = xr.DataTree.from_dict({"/profile": group})
     tree.attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
     return tree
 

@@ -41,6 +41,12 @@ def test_an_attribute_that_is_missing_or_of_another_kind_is_named():
     assert list_problems(results) == ["/profile: attribute `alpha` is 'much', must be a number"]
 
 
+def test_a_group_without_variables_is_named():
+    results = make_results()
+    results["profile"] = xr.Dataset()
+    assert list_problems(results) == ["/profile: has no variables"]
+
+
 def test_groups_under_weights_are_compared_too():
     results = make_results()
     weighed = xr.DataTree.from_dict({"/equal/profile": results["profile"].to_dataset()})
