@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import DataError, StorageError
-from sharpbayes.report.tables.renderer import slug
+from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
 
 # The version of the schema that the records follow, and the metrics that they hold.
 VERSION = "0.3.0"
@@ -28,7 +28,7 @@ def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
             "report --records", "a record is of a model, and these results have none"
         )
     models = [str(model) for model in results["profile"].to_dataset()["model"].values]
-    names = [slug(model) or "model" for model in models]
+    names = [slug(model)[:MOST_LETTERS] or "model" for model in models]
     texts = {
         folder
         / (f"{name}.json" if names.count(name) == 1 else f"{name}-{number}.json"): json.dumps(

@@ -6,6 +6,7 @@ model of a study; of them only the dimensions are declared.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -190,6 +191,8 @@ STATUSES = (
 Problem = tuple[str, str]
 # Said of results that this state of the program wrote.
 OWN_FAULT = "; if nobody changed the file, this is a fault of the program (--debug shows where)"
+# Halves of pairs of UTF-16: no text of UTF-8 has them, and bytes that are none are read as such.
+HALVES = re.compile("[\ud800-\udfff]")
 # Characters of an attribute in a message.
 MAX_SHOWN = 60
 
@@ -226,8 +229,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether an attribute is a text."""
-    return isinstance(value, str)
+    """Tell whether a value is a text that a file can hold: no half of a pair of UTF-16."""
+    return isinstance(value, str) and not HALVES.search(value)
 
 
 def _is_list(value: Any) -> bool:
@@ -334,6 +337,8 @@ def _check_labels(node: "xr.DataTree") -> Iterator[Problem]:
         if not index.is_unique:
             label = shorten(repr(index[index.duplicated()][0]), MAX_SHOWN)
             yield node.path, f"dimension `{dim}` has the label {label} more than once"
+        if any(isinstance(label, str) and not _is_text(label) for label in index):
+            yield node.path, f"dimension `{dim}` has a label that is no text"
 
 
 def _check_variables(node: "xr.DataTree") -> Iterator[Problem]:
@@ -353,6 +358,8 @@ def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Ite
             yield name, f"dimension `{dim}` is empty"
     if array.dtype.kind not in KINDS.get(declared.kind, array.dtype.kind):
         yield name, f"has values of type {array.dtype}, must be a {declared.kind}"
+    elif declared.kind == "text" and not all(map(_is_text, map(str, array.to_numpy().flat))):
+        yield name, "has a value that is no text"
 
 
 @contextmanager

@@ -41,6 +41,19 @@ def test_an_attribute_that_is_missing_or_of_another_kind_is_named():
     assert list_problems(results) == ["/profile: attribute `alpha` is 'much', must be a number"]
 
 
+def test_texts_that_no_file_can_hold_are_named():
+    results = make_results(title="\udcff")
+    results["profile"] = results["profile"].to_dataset().assign_coords(model=["\ud800", "b"])
+    words = xr.Dataset({"lowest": ("setting", ["\udcff"])})
+    results = xr.DataTree.from_dict({"/": results, "/stability": words})
+    results["profile"] = results["profile"]
+    assert list_problems(results) == [
+        r"/: attribute `title` is '\udcff', must be a text",
+        "/profile: dimension `model` has a label that is no text",
+        "/stability/lowest: has a value that is no text",
+    ]
+
+
 def test_a_group_without_variables_is_named():
     results = make_results()
     results["profile"] = xr.Dataset()
