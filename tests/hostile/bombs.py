@@ -224,18 +224,15 @@ def empty_panel():
     return f"model,prompt,judge,score\n{rows}".encode()
 
 
-def sparse_sheet():
-    """A workbook with one cell in each row, far to the right."""
+def workbook(sheet):
+    """The bytes of a workbook with one sheet of the given rows, in XML."""
     import openpyxl  # noqa: PLC0415 - an optional extra
 
     content = io.BytesIO()
     openpyxl.Workbook().save(content)
     with zipfile.ZipFile(content) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    names = "".join(f'<c t="inlineStr"><is><t>c{n}</t></is></c>' for n in range(9999))
-    rows = "".join(f'<row r="{n}"><c r="NTP{n}"><v>1</v></c></row>' for n in range(2, 100_000))
     space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    sheet = f'<row r="1">{names}</row>{rows}'
     members["xl/worksheets/sheet1.xml"] = (
         f'<worksheet xmlns="{space}"><sheetData>{sheet}</sheetData></worksheet>'
     ).encode()
@@ -244,6 +241,49 @@ def sparse_sheet():
         for name, text in members.items():
             archive.writestr(name, text)
     return content.getvalue()
+
+
+def text_row(number, *texts):
+    """A row of a sheet with texts."""
+    cells = "".join(f'<c t="inlineStr"><is><t>{text}</t></is></c>' for text in texts)
+    return f'<row r="{number}">{cells}</row>'
+
+
+def sparse_sheet():
+    """A workbook with one cell in each row, far to the right."""
+    rows = "".join(f'<row r="{n}"><c r="NTP{n}"><v>1</v></c></row>' for n in range(2, 100_000))
+    return workbook(text_row(1, *(f"c{number}" for number in range(9999))) + rows)
+
+
+def last_row():
+    """A workbook whose last cell is in the last row that a sheet can have."""
+    cells = text_row(2, "a", "x", 1) + text_row(1 << 20, "b", "y", 2)
+    return workbook(text_row(1, "item", "rater", "score") + cells)
+
+
+def row_beyond():
+    """A workbook with a row of a number that no sheet has."""
+    cells = text_row(2, "a", "x", 1) + text_row(10**9, "b", "y", 2)
+    return workbook(text_row(1, "item", "rater", "score") + cells)
+
+
+def last_corner():
+    """A workbook with a cell in the last column of the last row."""
+    cell = f'<row r="{1 << 20}"><c r="XFD{1 << 20}"><v>1</v></c></row>'
+    return workbook(text_row(1, "item", "rater", "score") + text_row(2, "a", "x", 1) + cell)
+
+
+def wide_lines():
+    """JSON lines of ten thousand columns each, of the same names."""
+    others = {f"k{number}": number % 5 for number in range(9996)}
+    ratings = [{"item": n % 20, "rater": n // 20, "score": n % 5} for n in range(60)]
+    return b"\n".join(encode(rating | others) for rating in ratings)
+
+
+def wider_lines():
+    """JSON lines of a hundred thousand columns each."""
+    line = encode({f"k{number}": number % 5 for number in range(100_000)})
+    return b"\n".join([line] * 6)
 
 
 # The name of the file, by its maker.
@@ -266,4 +306,12 @@ BOMBS = {
     own_metadata: "eee_samples.jsonl",
     own_keys: "lines.jsonl",
     sparse_sheet: "sheet.xlsx",
+}
+# Files that are refused for another reason than their size, or read.
+LARGE = {
+    last_row: ("last_row.xlsx", 0),
+    row_beyond: ("row_beyond.xlsx", 3),
+    last_corner: ("last_corner.xlsx", 3),
+    wide_lines: ("wide.jsonl", 0),
+    wider_lines: ("wider.jsonl", 3),
 }

@@ -109,6 +109,16 @@ def test_large_files_that_are_read_stay_within_memory_and_time(tmp_path, make, n
     assert peak < KILOBYTES
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("make", bombs.LARGE, ids=lambda make: make.__name__)
+def test_sparse_workbooks_and_wide_lines_stay_within_memory_and_time(tmp_path, make):
+    name, status = bombs.LARGE[make]
+    (tmp_path / name).write_bytes(make())
+    ended, message, peak = run_limited(tmp_path, "init", name, "--out", "s.toml")
+    assert ended == status, message
+    assert peak < KILOBYTES
+
+
 def test_a_label_as_long_as_a_book_among_many(tmp_path):
     rows = pd.DataFrame({"item": ["x" * 100_000, *map(str, range(2000))], "rater": "r", "score": 1})
     rows.to_csv(tmp_path / "t.csv", index=False)
