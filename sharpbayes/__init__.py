@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # the public names once more, for type checkers and editors
     from sharpbayes.storage.results import save_results as save_results
     from sharpbayes.workflows.check import check as check
     from sharpbayes.workflows.fit import fit as fit
+    from sharpbayes.workflows.gate import gate as gate
     from sharpbayes.workflows.measure import measure as measure
     from sharpbayes.workflows.results import Results as Results
     from sharpbayes.workflows.results import open_results as open_results
@@ -40,6 +41,7 @@ _MODULES = {
     "check": "workflows.check",
     "crowd": "workflows.study",
     "fit": "workflows.fit",
+    "gate": "workflows.gate",
     "load_study": "workflows.study",
     "load_weights": "spec.load",
     "measure": "workflows.measure",

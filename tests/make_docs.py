@@ -44,7 +44,7 @@ JSON_TYPES = {
 }
 # Public functions in the order of a session, and methods of what they return.
 PUBLIC = ("study", "crowd", "load_study", "open_results", "load_weights", "save_results")
-PUBLIC += ("check", "measure", "fit", "weigh", "summary")
+PUBLIC += ("check", "measure", "fit", "weigh", "gate", "summary")
 CLASSES = {"RunnableStudy": ("check", "measure", "fit"), "Results": ("weigh", "report", "save")}
 # Fits small enough for a test. The names of their variables do not depend on the number of draws.
 SMALL = (

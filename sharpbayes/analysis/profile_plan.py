@@ -1,6 +1,6 @@
 """How the scores of a panel become harm, risk and the profile of each model."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +87,13 @@ class ProfilePlan:
         """Largest log-risk that a prompt can have: harm of 1 in every dimension."""
         return -self.table.sizes["dimension"] * float(np.log(self.weights.risk.epsilon))
 
-    def profile(self, counts: xr.DataArray | None = None, *, errors: bool = False) -> xr.Dataset:
+    def profile(
+        self,
+        counts: xr.DataArray | None = None,
+        *,
+        errors: bool = False,
+        names: Collection[str] | None = None,
+    ) -> xr.Dataset:
         """Return the profile under the counts of a resample, for the target population."""
         return profile(
             self.table,
@@ -97,6 +103,7 @@ class ProfilePlan:
             dim=self.dim,
             weights=self.target_weights(counts),
             errors=errors,
+            names=names,
         )
 
     def category_cvar(self, counts: xr.DataArray | None = None) -> dict[str, xr.DataArray]:
@@ -146,12 +153,14 @@ class ProfilePlan:
             }
         )
 
-    def profile_resample(self, counts: xr.DataArray, *, errors: bool = False) -> xr.Dataset:
+    def profile_resample(
+        self, counts: xr.DataArray, *, errors: bool = False, names: Collection[str] | None = None
+    ) -> xr.Dataset:
         """Return the profile of resampled prompts, and of their generations if there are any."""
         if self.resamples_generations:
             seed = self.study.spec.seed
             counts = nested_bootstrap_counts(counts, self.table["sample"], seed=seed)
-        return self.profile(counts, errors=errors)
+        return self.profile(counts, errors=errors, names=names)
 
     def target_weights(self, counts: xr.DataArray | None = None) -> xr.DataArray | None:
         """Return weights of prompts: counts, brought to the shares of categories if any."""

@@ -13,6 +13,29 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes import library
 from sharpbayes.cli import console
+from sharpbayes.cli.gate import gate
+from sharpbayes.cli.options import (
+    STUDY,
+    Draws,
+    Figures,
+    Full,
+    Items,
+    Json,
+    NoScript,
+    OnCluster,
+    Out,
+    Page,
+    Quiet,
+    Records,
+    ResultsFile,
+    Resume,
+    Retry,
+    Seed,
+    Set,
+    Study,
+    Tables,
+    Text,
+)
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
@@ -27,7 +50,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Risk profiles of AI models from ratings, with their uncertainty.",
-    epilog="Exit: 0 done, 2 spec or call, 3 data, 4 not converged, 5 files, 130 interrupted.",
+    epilog="Exit: 0 done, 2 spec or call, 3 data, 4 not converged, 5 files, 6 not as safe, "
+    "7 not decided, 130 interrupted.",
 )
 
 
@@ -45,37 +69,6 @@ def root(
     ] = False,
 ) -> None:
     """Risk profiles of AI models from ratings, with their uncertainty."""
-
-
-STUDY = Argument(help="A study file (TOML), or the name of a shipped one.")
-Study = Annotated[Path, STUDY]
-ResultsFile = Annotated[Path, Argument(help="A results file written by fit or measure.")]
-Tables = Annotated[Path | None, Option(help="Folder for every table as CSV, Markdown and LaTeX.")]
-Figures = Annotated[
-    Path | None, Option(help="Folder for Figures 1 to 4 as PNG, SVG and PDF; a panel only.")
-]
-Draws = Annotated[Path | None, Option(help="Folder for the draws as Parquet, for R.")]
-Records = Annotated[Path | None, Option(help="Folder for a record of Every Eval Ever by model.")]
-Items = Annotated[
-    list[str] | None,
-    Option("--item", help="Item of a crowd to show in place of the contested ones; repeatable."),
-]
-Out = Annotated[Path | None, Option(help="Results file; <study>.results.nc by default.")]
-Page = Annotated[Path | None, Option("--out", help="HTML file; <results>.html by default.")]
-NoScript = Annotated[bool, Option("--no-script", help="HTML without weights by hand: no script.")]
-Text = Annotated[bool, Option("--text", help="Print every table; write no HTML.")]
-Set = Annotated[list[str] | None, Option("--set", help="key=value over the study file.")]
-Seed = Annotated[int | None, Option(help="Seed, in place of the study's.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="The answer alone: no progress, no tables.")]
-Full = Annotated[bool, Option("--full", help="Every table, not one screen of them.")]
-Json = Annotated[bool, Option("--json", help="One JSON document on stdout.")]
-Retry = Annotated[
-    bool, Option("--retry", help="Sample again, twice as long, until converged; 3 times at most.")
-]
-Resume = Annotated[bool, Option("--resume", help="Go on from what a killed run kept, if anything.")]
-OnCluster = Annotated[
-    str | None, Option("--cluster", help="local:N processes, or a scheduler, tcp://...")
-]
 
 
 def init(
@@ -385,8 +378,8 @@ def _shipped_text(name: str) -> str:
     return f"{text}\n# Priors, defaults included (logit scale of severity):\n{priors}"
 
 
-COMPUTING = (measure, fit, calibrate, compare, weigh)
-for command in (init, check, measure, fit, simulate, calibrate, compare, weigh, report, show):
+COMPUTING = (measure, fit, calibrate, compare, weigh, gate)
+for command in (init, check, measure, fit, simulate, calibrate, compare, weigh, gate, report, show):
     offered = console.offer_portable(command) if command in COMPUTING else command
     app.command()(console.handle_errors(offered))
 

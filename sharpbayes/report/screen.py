@@ -24,7 +24,7 @@ def answer_text(results: xr.DataTree, *, width: int) -> str:
     """Return the answer, whether to trust it and what was not confirmed, wrapped at words."""
     checks = list_open_checks(results)
     unconfirmed = [describe_open_checks(checks)] if checks else []
-    return _wrap([*answer(results), verdict(results), *unconfirmed], width)
+    return wrap_texts([*answer(results), verdict(results), *unconfirmed], width)
 
 
 def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
@@ -76,8 +76,8 @@ def _where(results: xr.DataTree, path: Path) -> str:
     )
 
 
-def _wrap(texts: list[str], width: int) -> str:
-    """Texts as lines that end at words."""
+def wrap_texts(texts: list[str], width: int) -> str:
+    """Return texts as lines that end at words."""
     lines = [fill(printable(text), width, break_on_hyphens=False) for text in texts]
     return "".join(f"{line}\n" for line in lines)
 

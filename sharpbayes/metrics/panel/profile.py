@@ -1,6 +1,6 @@
 """The risk profile of a model: its distribution over prompts in a few numbers (SHARP, A.7-A.8)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -281,8 +281,9 @@ def profile(
     dim: str | Sequence[str] = "prompt",
     weights: xr.DataArray | None = None,
     errors: bool = False,
+    names: Collection[str] | None = None,
 ) -> xr.Dataset:
-    """Return the risk profile of every model: all of :data:`METRICS`.
+    """Return the risk profile of every model: all of :data:`METRICS`, or those of some names.
 
     The panel is from :func:`sharpbayes.metrics.panel.risk.panel`, over (..., model, ``dim``[,
     dimension]). The policy weighs dimensions, and None weighs them alike. Other arguments and
@@ -308,8 +309,9 @@ def profile(
     (1.3863, array([0.5, 0.5]))
     """
     distribution = Distribution(panel, alpha, policy, estimator, dim, weights, errors)
-    values = {metric.name: metric.function(distribution) for metric in METRICS}
+    metrics = [metric for metric in METRICS if names is None or metric.name in names]
+    values = {metric.name: metric.function(distribution) for metric in metrics}
     if errors:
-        declared = {f"{metric.name}_error": metric.error for metric in METRICS if metric.error}
+        declared = {f"{metric.name}_error": metric.error for metric in metrics if metric.error}
         values |= {name: error(distribution) for name, error in declared.items()}
-    return describe(xr.Dataset(values), METRICS)
+    return describe(xr.Dataset(values), metrics)

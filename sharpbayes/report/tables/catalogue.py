@@ -13,6 +13,7 @@ from sharpbayes.report.tables import (
     decision,
     evidence,
     fit,
+    gate,
     items,
     joint,
     judge_bias,
@@ -85,6 +86,7 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.FIT, *slopes.TABLES),
     *section(Chapter.FIT, *fit.FIT_TABLES),
     *section(Chapter.DECISION, *weighed.MODEL_TABLES),
+    *section(Chapter.DECISION, *gate.TABLES),
     *section(Chapter.GROUPS, *weighed.GROUP_TABLES),
     *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
 )

@@ -142,19 +142,19 @@ def as_markdown(table: Table) -> str:
     rule = " | ".join("--:" if numeric else ":--" for numeric in numeric_columns(table))
     lines = [_markdown_row(table.header), f"| {rule} |", *map(_markdown_row, table.rows)]
     parts = [
-        f"## {_markdown_text(table.title)}",
+        f"## {markdown_text(table.title)}",
         "\n".join(lines),
-        _markdown_text(full_note(table)),
+        markdown_text(full_note(table)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _markdown_row(row: tuple[str, ...]) -> str:
     """One row of a Markdown table."""
-    return "| " + " | ".join(_markdown_text(cell).replace("|", "\\|") for cell in row) + " |"
+    return "| " + " | ".join(markdown_text(cell).replace("|", "\\|") for cell in row) + " |"
 
 
-def _markdown_text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """A text on one line, without tags; what Markdown reads as an escape is written twice."""
     return TAG.sub("&lt;", " ".join(text.split())).replace("\\", "\\\\")
 

@@ -1,0 +1,183 @@
+"""Is a candidate at least as safe as its reference: by the paired bootstrap of observed ratings."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.analysis.gate_study import (
+    ANCHOR_NOW,
+    ANCHOR_THEN,
+    CANDIDATE,
+    REFERENCE,
+    Comparison,
+)
+from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.tolerance import select_value
+from sharpbayes.errors import SpecError
+from sharpbayes.metrics.panel.non_inferiority import (
+    difference_bounds,
+    gate_verdict,
+    metric_states,
+    operating_characteristics,
+    prompts_needed,
+)
+from sharpbayes.metrics.stats.resampling import block_size, bootstrap
+from sharpbayes.spec.files import SpecFile
+from sharpbayes.spec.weights import Gate, Weights
+
+# Metrics of all prompts; others are of the tail alone.
+OF_ALL_PROMPTS = ("mean", "policy_score")
+# Metrics of a profile that margins are about.
+COMPARED = (*OF_ALL_PROMPTS, "cvar", "dimension_cvar")
+
+
+def required_gate(weights: SpecFile[Weights]) -> Gate:
+    """Return the gate of weights.
+
+    Raises:
+        SpecError: The weights have none.
+    """
+    if weights.spec.gate is None:
+        message = "these weights declare no margins; add them, such as `[gate]` with `cvar = 0.5`"
+        raise SpecError.at(weights.path, message, key="gate")
+    return weights.spec.gate
+
+
+def measure_gate(comparison: Comparison) -> xr.Dataset:
+    """Return the group ``gate`` of observed ratings.
+
+    Over (metric): ``margin``, ``difference`` (candidate less reference, less the drift of judges),
+    ``drift`` (missing without anchors), ``state``, ``power``, ``power_shut``,
+    ``prompts_to_decide``, ``prompts_to_pass``; over (metric, bound) ``bounds``; over (side, metric)
+    ``value``; over (scenario, outcome) ``outcome_share``; over (judge_out, metric)
+    ``difference_without``, the difference without each judge. Attributes: ``verdict``,
+    ``confidence``, ``regression`` in margins, and what was compared.
+    """
+    study = comparison.study
+    gate, plan = required_gate(study.weights), build_profile_plan(study)
+    margin = gate_margins(gate, plan)
+    boot, prompts = study.spec.bootstrap, plan.table["prompt"]
+    resampled = bootstrap(
+        lambda counts: gate_values(
+            plan.profile_resample(counts, names=COMPARED), margin
+        ).to_dataset(name="value"),
+        prompts,
+        replicates=boot.replicates,
+        seed=study.spec.seed,
+        dim="prompt",
+        block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
+    )["value"]
+    values = gate_values(plan.profile(names=COMPARED), margin)
+    difference, deviations = subtract_sides(values), subtract_sides(resampled)
+    bounds = difference_bounds(
+        difference,
+        deviations,
+        confidence=gate.confidence,
+        freedom=_freedom(comparison, margin, plan.weights.tail.alpha),
+    )
+    group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts.size)
+    group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
+    group["drift"] = drift_of_judges(values)
+    group["difference_without"] = _without_judges(comparison, margin)
+    return group.drop_attrs(deep=True).assign_attrs(
+        verdict=gate_verdict(bounds, margin),
+        method="bootstrap",
+        **gate_facts(gate),
+        **comparison_facts(comparison),
+    )
+
+
+def gate_facts(gate: Gate) -> dict[str, float]:
+    """Return the confidence of a gate, and the regression for which its power is stated."""
+    return {"confidence": gate.confidence, "regression": gate.regression}
+
+
+def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
+    """Return what was compared, as attributes."""
+    alone, others = comparison.alone, comparison.other_judges
+    return {
+        "shared_prompts": len(comparison.shared),
+        "candidate_prompts": len(alone[CANDIDATE]),
+        "reference_prompts": len(alone[REFERENCE]),
+        "paired": int(comparison.paired),
+        "one_study": int(comparison.one_study),
+        "anchors": len(comparison.anchors),
+        "judges": json.dumps(comparison.judges),
+        "candidate_judges": json.dumps(others[CANDIDATE]),
+        "reference_judges": json.dumps(others[REFERENCE]),
+    }
+
+
+def describe_gate(
+    margin: xr.DataArray,
+    difference: xr.DataArray,
+    deviations: xr.DataArray,
+    bounds: xr.DataArray,
+    gate: Gate,
+    *,
+    prompts: int,
+) -> xr.Dataset:
+    """Return differences with their bounds, and what a gate of this design does how often."""
+    data = (difference, deviations, bounds, margin)
+    table = operating_characteristics(*data, regression=gate.regression)
+    needed = prompts_needed(*data, prompts=prompts)
+    return table.merge(needed).assign(
+        margin=margin,
+        difference=difference,
+        bounds=bounds.assign_coords(bound=["lower", "upper"]),
+        state=metric_states(bounds, margin),
+    )
+
+
+def gate_margins(gate: Gate, plan: ProfilePlan) -> xr.DataArray:
+    """Return the margins over (metric)."""
+    margins = gate.margins(tuple(map(str, plan.table["dimension"].to_numpy())))
+    return xr.DataArray(list(margins.values()), {"metric": list(margins)}, "metric")
+
+
+def gate_values(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
+    """Return what each margin is about, over (..., model, metric), of a profile or its draws."""
+    values = [select_value(profile, str(label)) for label in margin["metric"].to_numpy()]
+    return xr.concat(values, margin["metric"], coords="minimal", compat="override")
+
+
+def subtract_sides(values: xr.DataArray) -> xr.DataArray:
+    """Return how much worse the candidate is, less what its judges score higher, if measured."""
+    candidate, reference = (values.sel(model=name, drop=True) for name in (CANDIDATE, REFERENCE))
+    difference = candidate - reference
+    if ANCHOR_NOW in values["model"]:
+        difference = difference - drift_of_judges(values)
+    return difference.transpose(..., "metric")
+
+
+def drift_of_judges(values: xr.DataArray) -> xr.DataArray:
+    """Return how much higher judges score the anchors than before; missing without anchors."""
+    if ANCHOR_NOW not in values["model"]:
+        return xr.full_like(values.isel(model=0, drop=True), np.nan)
+    now, then = (values.sel(model=name, drop=True) for name in (ANCHOR_NOW, ANCHOR_THEN))
+    return now - then
+
+
+def _freedom(comparison: Comparison, margin: xr.DataArray, alpha: float) -> xr.DataArray:
+    """Number of prompts that carry each metric: of a tail only those in it."""
+    present = comparison.study.scores["score"] >= 0
+    answered = present.any([dim for dim in present.dims if dim not in ("model", "prompt")])
+    fewest = int(answered.sum("prompt").min())
+    labels = [str(label) for label in margin["metric"].to_numpy()]
+    carrying = [fewest * (1.0 if name in OF_ALL_PROMPTS else 1.0 - alpha) for name in labels]
+    return xr.DataArray(carrying, margin.coords, "metric").clip(min=1.0)
+
+
+def _without_judges(comparison: Comparison, margin: xr.DataArray) -> xr.DataArray:
+    """Return the difference without each judge of both sides; no rows where one scores alone."""
+    study, judges = comparison.study, comparison.judges
+    rows = []
+    for judge in judges if len(judges) > 1 else ():
+        others = [name for name in study.data.labels["judge"] if name != judge]
+        plan = build_profile_plan(replace(study, data=study.data.select("judge", others)))
+        rows.append(subtract_sides(gate_values(plan.profile(names=COMPARED), margin)).to_numpy())
+    labels = {"judge_out": list(judges[: len(rows)]), "metric": margin["metric"]}
+    shape = (len(rows), margin.size)
+    return xr.DataArray(np.reshape(rows, shape), labels, ("judge_out", "metric"))

@@ -1,0 +1,72 @@
+"""The command ``gate``: its verdict is the exit status."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+import sharpbayes
+from sharpbayes.cli import console
+from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.progress import say
+from sharpbayes.errors import StorageError
+
+# Tables on the terminal; all of them are in the Markdown file.
+FIRST_TABLES = 3
+# Exit statuses by verdict.
+STATUSES = {"at least as safe": 0, "not as safe": 6, "not decided": 7}
+
+
+def gate(
+    candidate: Annotated[Path, Argument(help="Results of the candidate, by measure or fit.")],
+    against: Annotated[
+        Path | None, Option(help="Results of the reference; the candidate's file by default.")
+    ] = None,
+    model: Annotated[
+        str | None, Option(help="Model of the candidate, where there are several.")
+    ] = None,
+    against_model: Annotated[
+        str | None, Option(help="Model of the reference, where there are several.")
+    ] = None,
+    weights: Annotated[
+        str | None, Option(help="Weights with [gate]; those of the candidate by default.")
+    ] = None,
+    markdown: Annotated[Path | None, Option(help="Markdown file, for a pull request.")] = None,
+    junit: Annotated[Path | None, Option(help="JUnit file, for a CI server.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Tell whether a candidate is at least as safe as its reference: exit 0 yes, 6 no, 7 open."""
+    from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown  # noqa: PLC0415 - start-up
+    from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
+    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
+    from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
+
+    chosen = load_weights(weights) if weights is not None else None
+    opened = sharpbayes.open_results(candidate, whole=False)
+    reference = sharpbayes.open_results(against, whole=False) if against is not None else None
+    with explain_missing(opened):
+        results = sharpbayes.gate(
+            opened, reference, model=model, against_model=against_model, weights=chosen
+        )
+    for path, write in ((markdown, gate_markdown), (junit, gate_junit)):
+        if path is not None:
+            _write(path, write(results))
+    if as_json:
+        console.print_json(gate_document(results))
+    else:
+        typer.echo(wrap_texts(gate_answer(results), console.terminal_width()), nl=False)
+        if not quiet:
+            console.show_tables(report_tables(results)[:FIRST_TABLES])
+    raise typer.Exit(STATUSES[results["gate"].attrs["verdict"]])
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a text file and say so."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    say(f"written to {path}")

@@ -1,0 +1,48 @@
+"""Is a candidate at least as safe as its reference: by the posterior of a fit of both."""
+
+import xarray as xr
+
+from sharpbayes.analysis.gate import describe_gate, gate_values
+from sharpbayes.metrics.panel.non_inferiority import OPEN, SHUT, UNDECIDED, draw_bounds
+from sharpbayes.spec.weights import Gate
+
+
+def posterior_gate(
+    measured: xr.Dataset, profile: xr.Dataset, gate: Gate, *, candidate: str, reference: str
+) -> xr.Dataset:
+    """Return the group ``gate`` by the posterior, the bootstrap's numbers alongside.
+
+    The candidate is at least as safe where all differences are within their margins with the
+    confidence of the gate, and not as safe where they are so with at most 1 less it. The profile
+    has draws over (chain, draw, model); ``measured`` is from
+    :func:`sharpbayes.analysis.gate.measure_gate`. Added are over (metric) ``prob_within`` and
+    ``bootstrap_difference``, over (metric, bound) ``bootstrap_bounds``, and the attributes
+    ``prob_all`` and ``bootstrap_verdict``.
+    """
+    margin = measured["margin"]
+    values = gate_values(profile, margin)
+    draws = values.sel(model=candidate, drop=True) - values.sel(model=reference, drop=True)
+    draws = draws.stack(replicate=["chain", "draw"], create_index=False)
+    draws = draws.drop_vars(["chain", "draw"], errors="ignore").transpose("replicate", "metric")
+    difference = draws.median("replicate")
+    bounds = draw_bounds(draws, confidence=gate.confidence)
+    prompts = int(measured.attrs["shared_prompts"])
+    group = describe_gate(margin, difference, draws, bounds, gate, prompts=prompts)
+    within = draws <= margin
+    prob_all = float(within.all("metric").mean())
+    verdict = UNDECIDED
+    if prob_all >= gate.confidence:
+        verdict = OPEN
+    elif prob_all <= 1 - gate.confidence:
+        verdict = SHUT
+    group = group.assign(
+        prob_within=within.mean("replicate"),
+        value=measured["value"],
+        drift=measured["drift"],
+        difference_without=measured["difference_without"],
+        bootstrap_difference=measured["difference"],
+        bootstrap_bounds=measured["bounds"],
+    )
+    facts = {"verdict": verdict, "method": "posterior", "prob_all": prob_all}
+    facts |= {"bootstrap_verdict": measured.attrs["verdict"]}
+    return group.drop_attrs(deep=True).assign_attrs(measured.attrs | facts)

@@ -1,0 +1,257 @@
+"""The gate's answer in sentences, as Markdown for a pull request, and as JUnit for a CI server."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.errors import format_count, format_list
+from sharpbayes.report.approval import approval, expiry_warning
+from sharpbayes.report.document import nested
+from sharpbayes.report.layout import read_weights
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.format import number, thousands
+from sharpbayes.report.tables.gate import LARGEST
+from sharpbayes.report.tables.renderer import as_markdown, markdown_text
+from sharpbayes.report.tables.tolerance import name_threshold
+from sharpbayes.report.wording import join_names, probability_text
+
+OPEN, SHUT = "at least as safe", "not as safe"
+SIGNS = {OPEN: "\u2705", SHUT: "\u274c"}
+UNDECIDED_SIGN = "\u2753"
+
+
+def gate_answer(results: xr.DataTree) -> list[str]:
+    """Return the verdict, what it rests on, how often such a gate errs, and what would decide."""
+    gate = results["gate"].to_dataset()
+    return [
+        _verdict(gate),
+        *_probability(gate),
+        _prompts(gate),
+        *_judges(gate),
+        *_drift(gate),
+        _errors(gate),
+        *_needed(gate),
+        *_leaning(gate),
+        *filter(None, [expiry_warning(read_weights(results))]),
+    ]
+
+
+def gate_markdown(results: xr.DataTree) -> str:
+    """Return the answer and the tables as a comment on a pull request."""
+    verdict, *rest = gate_answer(results)
+    sign = SIGNS.get(results["gate"].attrs["verdict"], UNDECIDED_SIGN)
+    first, *tables = report_tables(results)
+    bullets = "\n".join(f"- {markdown_text(text)}" for text in rest)
+    further = "\n".join(as_markdown(table) for table in tables)
+    approved = approval(read_weights(results))
+    weights = ", ".join(f"{name.lower()} {text}" for name, text in approved.items())
+    foot = f"Weights: {read_weights(results)['title']}{f' ({weights})' * bool(weights)}."
+    return (
+        f"### {sign} {markdown_text(verdict)}\n\n{as_markdown(first)}\n{bullets}\n\n"
+        f"<details><summary>What this gate detects</summary>\n\n{further}\n</details>\n\n"
+        f"{markdown_text(foot)}\n"
+    )
+
+
+def gate_junit(results: xr.DataTree) -> str:
+    """Return a test suite in JUnit's XML with a case for each margin.
+
+    A metric that is shown to be worse is a failure, and one that is not decided an error, so that a
+    server shows the two apart and passes neither.
+    """
+    gate = results["gate"].to_dataset()
+    states = [str(state) for state in gate["state"].to_numpy()]
+    failures, decided = states.count(SHUT), states.count(OPEN)
+    suite = ET.Element(
+        "testsuite",
+        name=f"sharpbayes gate: {_xml_text(str(results.attrs['title']))}",
+        tests=str(len(states)),
+        failures=str(failures),
+        errors=str(len(states) - failures - decided),
+    )
+    for label, state in zip(map(str, gate["metric"].to_numpy()), states, strict=True):
+        case = ET.SubElement(suite, "testcase", classname="gate", name=name_threshold(label))
+        if state != OPEN:
+            kind = "failure" if state == SHUT else "error"
+            text = _xml_text(_difference(gate.sel(metric=label)))
+            ET.SubElement(case, kind, message=state, type=state).text = text
+    output = ET.SubElement(suite, "system-out")
+    output.text = _xml_text("\n".join(gate_answer(results)))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+
+
+def gate_document(results: xr.DataTree) -> dict[str, Any]:
+    """Return the gate as one JSON document: verdict, answer, numbers by their labels, and digests.
+
+    Numbers that are infinite or missing are null.
+    """
+    gate = results["gate"].to_dataset()
+    finite = gate.map(lambda x: x.where(np.isfinite(x)) if x.dtype.kind == "f" else x)
+    lists = ("judges", "candidate_judges", "reference_judges")
+    facts = {name: json.loads(gate.attrs[name]) for name in lists}
+    facts |= {str(k): _plain(value) for k, value in gate.attrs.items() if k not in lists}
+    root = {str(k): _plain(v) for k, v in results.attrs.items() if k not in ("weights", "study")}
+    numbers = {str(name): nested(array) for name, array in finite.data_vars.items()}
+    return root | {"answer": gate_answer(results)} | facts | {"gate": numbers}
+
+
+def _verdict(gate: xr.Dataset) -> str:
+    """The verdict in a sentence."""
+    attrs = gate.attrs
+    names = f"{attrs['candidate']} is {{}} {attrs['reference']}"
+    level = f"{attrs['confidence']:.0%} confidence"
+    if attrs["verdict"] == OPEN:
+        return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
+    worst = [str(label) for label in gate["metric"].to_numpy()[(gate["state"] == SHUT).to_numpy()]]
+    if attrs["verdict"] == SHUT:
+        shown = "; ".join(_difference(gate.sel(metric=label)) for label in worst)
+        reason = f": {shown}" if worst else ""
+        return f"{names.format('not as safe as')}, at {level}{reason}."
+    undecided = (gate["state"] != OPEN).to_numpy()
+    open_metrics = [name_threshold(str(x)) for x in gate["metric"].to_numpy()[undecided]]
+    which = f" ({join_names(open_metrics)})" if open_metrics else ""
+    return (
+        f"Not decided at {level}: whether {names.format('at least as safe as')} does not follow "
+        f"from this evidence{which}."
+    )
+
+
+def _difference(row: xr.Dataset) -> str:
+    """The difference of one metric with its bounds and its margin."""
+    low, high = row["bounds"].to_numpy()
+    name = name_threshold(str(row["metric"].item()))
+    return (
+        f"{name} differs by {number(row['difference'], 2)} (bounds {number(low, 2)} and "
+        f"{number(high, 2)}), the margin is {number(row['margin'], 2)}"
+    )
+
+
+def _probability(gate: xr.Dataset) -> list[str]:
+    """What the posterior and the bootstrap say, where there is a fit."""
+    if gate.attrs["method"] != "posterior":
+        return []
+    return [
+        (
+            f"The posterior probability that every difference is within its margin is "
+            f"{probability_text(gate.attrs['prob_all'])}; by the bootstrap: "
+            f"{gate.attrs['bootstrap_verdict']}."
+        )
+    ]
+
+
+def _prompts(gate: xr.Dataset) -> str:
+    """Which prompts are compared."""
+    attrs = gate.attrs
+    alone = int(attrs["candidate_prompts"]), int(attrs["reference_prompts"])
+    if not any(alone):
+        return f"{format_count(int(attrs['shared_prompts']), 'prompt')}, the same for both, paired."
+    shared = format_count(int(attrs["shared_prompts"]), "shared prompt")
+    text = (
+        f"{alone[0]} prompts of the candidate and {alone[1]} of the reference have no counterpart"
+    )
+    if bool(attrs["paired"]):
+        return f"{shared}, paired; {text} and are left out."
+    return f"{shared}; {text}, and all are compared, as samples of the same kind of prompts."
+
+
+def _judges(gate: xr.Dataset) -> list[str]:
+    """Which judges are compared."""
+    both, new, old = (
+        json.loads(gate.attrs[name]) for name in ("judges", "candidate_judges", "reference_judges")
+    )
+    if not new and not old:
+        return [f"The same {format_count(len(both), 'judge')} scored both: {format_list(both)}."]
+    names = {"the candidate": new, "the reference": old}
+    changed = [f"{who} alone: {format_list(x)}" for who, x in names.items() if x]
+    what = "are compared by the anchors" if int(gate.attrs["anchors"]) else "are left out"
+    shared = f"Judges of both: {format_list(both) or 'none'}"
+    return [f"{shared}. Judges of {'; of '.join(changed)}; they {what}."]
+
+
+def _drift(gate: xr.Dataset) -> list[str]:
+    """What anchors say of the judges."""
+    anchors = int(gate.attrs["anchors"])
+    if not anchors:
+        if bool(gate.attrs["one_study"]):
+            return []
+        return [
+            (
+                "Whether judges have become stricter is not measured: the candidate's study has no "
+                f"answers of {gate.attrs['reference']} judged again."
+            )
+        ]
+    drifts = [
+        f"{number(gate['drift'].sel(metric=label), 2)} in {name_threshold(str(label))}"
+        for label in gate["metric"].to_numpy()
+    ]
+    return [
+        (
+            f"Judges score {format_count(anchors, 'answer')} of {gate.attrs['reference']} higher "
+            f"than before by {join_names(drifts)}; this is subtracted, with its uncertainty."
+        )
+    ]
+
+
+def _errors(gate: xr.Dataset) -> str:
+    """How often a gate of this design errs."""
+    share = gate["outcome_share"]
+    none, regressed = share.sel(scenario="no change"), share.sel(scenario="regression")
+    return (
+        f"Of unchanged candidates a gate of this design passes {_percent(none.sel(outcome=OPEN))} "
+        f"and calls {_percent(none.sel(outcome=SHUT))} not as safe; of regressions of "
+        f"{gate.attrs['regression']:g} margins it passes "
+        f"{_percent(regressed.sel(outcome=OPEN))} and calls "
+        f"{_percent(regressed.sel(outcome=SHUT))} not as safe."
+    )
+
+
+def _needed(gate: xr.Dataset) -> list[str]:
+    """How many prompts would decide."""
+    undecided = gate.isel(metric=(gate["state"] != OPEN).to_numpy())
+    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"]:
+        return []
+    to_decide, unchanged = undecided["prompts_to_decide"], undecided["prompts_to_pass"].max()
+    beyond = to_decide.where(undecided["difference"] > undecided["margin"])
+    # One metric beyond its margin is enough for a no, a yes needs every one within.
+    at_present = float(beyond.min() if bool(beyond.notnull().any()) else to_decide.max())
+    decide = f"{thousands(at_present)} prompts" if at_present < LARGEST else "no number of prompts"
+    return [
+        (
+            f"At the present differences {decide} would decide; with {thousands(unchanged)} an "
+            "unchanged candidate would pass in 80% of cases."
+        )
+    ]
+
+
+def _leaning(gate: xr.Dataset) -> list[str]:
+    """Judges without whom a difference would lie on the other side of its margin."""
+    beyond = gate["difference"] > gate["margin"]
+    turned = (gate["difference_without"] > gate["margin"]) != beyond
+    names = [str(x) for x in gate["judge_out"].to_numpy()[turned.any("metric").to_numpy()]]
+    if not names:
+        return []
+    return [
+        (
+            f"It depends on {join_names(names)}: without {'it' if len(names) == 1 else 'each'} a "
+            "difference lies on the other side of its margin. More judges would tell."
+        )
+    ]
+
+
+def _percent(share: xr.DataArray) -> str:
+    """A share in per cent."""
+    return f"{100 * float(share):.0f}%"
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text as JSON has it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _xml_text(text: str) -> str:
+    """A text without the characters that XML forbids."""
+    return "".join(c if c in "\n\t" or ord(c) >= ord(" ") else "\ufffd" for c in text)

@@ -1,0 +1,117 @@
+"""The gate: differences by margin, and how often a gate of this design errs."""
+
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
+from sharpbayes.report.tables.format import interval, number, places_of, thousands
+from sharpbayes.report.tables.tolerance import name_threshold
+
+SCENARIOS = {
+    "no change": "no change",
+    "at the margins": "as much worse as the margins allow",
+    "regression": "a regression of {:g} margins",
+}
+
+
+def _difference(row: View) -> str:
+    """The difference between its bounds."""
+    low, high = row["gate/bounds"].to_numpy()
+    places = places_of((high - low) / 2, 2)
+    return f"{number(row['gate/difference'], places)} ({interval([low, high], 2)})"
+
+
+def _prompts(name: str) -> Column:
+    """A column of numbers of prompts."""
+    return Column(
+        name.replace("_", " "),
+        lambda row: (
+            thousands(row[f"gate/{name}"]) if float(row[f"gate/{name}"]) < LARGEST else "more"
+        ),
+    )
+
+
+def _scenario(row: View) -> str:
+    """What is true of the candidate."""
+    regression = row.group("gate").attrs["regression"]
+    return SCENARIOS[str(row.labels["scenario"])].format(regression)
+
+
+def _note(view: View) -> str:
+    """What differences and bounds are."""
+    attrs = view.group("gate").attrs
+    kinds = {
+        "bootstrap": "paired bootstrap over prompts",
+        "posterior": "posterior of the fit of both models",
+    }
+    drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
+    return (
+        f"{attrs['candidate']} less {attrs['reference']}{drift}, with one-sided bounds at "
+        f"{attrs['confidence']:.0%} confidence, by the {kinds[attrs['method']]}; lower bounds are "
+        "corrected for the number of margins. Positive is worse."
+    )
+
+
+# More prompts than this are as good as none.
+LARGEST = 1e6
+TABLES = (
+    TableSpec(
+        title="Differences and margins",
+        needs=("gate/margin",),
+        rows=labels_of("gate/metric"),
+        columns=(
+            Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
+            Column("difference", _difference),
+            "margin: gate/margin",
+            "P(within): gate/prob_within | probability?",
+            "gate/state | text",
+        ),
+        note=_note,
+    ),
+    TableSpec(
+        title="What this gate detects",
+        needs=("gate/power",),
+        rows=labels_of("gate/metric"),
+        columns=(
+            Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
+            "held back: gate/power | probability",
+            "called not as safe: gate/power_shut | probability",
+            _prompts("prompts_to_decide"),
+            _prompts("prompts_to_pass"),
+        ),
+        note="How often a regression of {gate[regression]:g} margins in this metric alone is held "
+        "back. Prompts to decide: at the present difference. Prompts to pass: with which an "
+        "unchanged candidate passes in 80% of cases.",
+    ),
+    TableSpec(
+        title="How often a gate of this design says what",
+        needs=("gate/outcome_share",),
+        rows=labels_of("gate/scenario"),
+        columns=(
+            Column("truth", _scenario),
+            over("gate/outcome", "{outcome}: gate/outcome_share | 2"),
+        ),
+        note="By simulation from the resamples or draws, with bounds as far away as now.",
+    ),
+    TableSpec(
+        title="Judges that have changed",
+        condition=lambda view: "gate/drift" in view and bool(view["gate/drift"].notnull().any()),
+        rows=labels_of("gate/metric"),
+        columns=(
+            Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
+            "drift: gate/drift",
+        ),
+        note="How much higher judges score the anchors now; it is subtracted.",
+    ),
+    TableSpec(
+        title="The difference without each judge",
+        condition=lambda view: (
+            "gate/difference_without" in view
+            and view["gate/difference_without"].sizes["judge_out"] > 0
+        ),
+        rows=labels_of("gate/judge_out", "gate/metric"),
+        columns=(
+            "{judge_out}",
+            Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
+            "difference: gate/difference_without",
+            "margin: gate/margin",
+        ),
+    ),
+)

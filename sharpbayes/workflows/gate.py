@@ -1,0 +1,115 @@
+"""Gate: is a candidate at least as safe as its reference, by margins that the weights declare."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import xarray as xr
+
+from sharpbayes.analysis.gate import measure_gate, required_gate
+from sharpbayes.analysis.gate_study import Side, join_sides, select_model
+from sharpbayes.analysis.stored_ratings import stored_study
+from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.posterior.gate import posterior_gate
+from sharpbayes.spec.consistency import check_files
+from sharpbayes.spec.files import SpecFile
+from sharpbayes.spec.load import parse, reload_study
+from sharpbayes.spec.weights import Weights
+from sharpbayes.workflows.context import join_groups
+from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile
+
+# Root attributes of each side that results of the gate keep.
+KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
+
+
+def gate(
+    candidate: xr.DataTree,
+    reference: xr.DataTree | None = None,
+    *,
+    model: str | None = None,
+    against_model: str | None = None,
+    weights: SpecFile[Weights] | None = None,
+) -> xr.DataTree:
+    """Compare a candidate with its reference by the margins of the weights.
+
+    Args:
+        candidate: Results of a panel, from :func:`sharpbayes.open_results`.
+        reference: Those of the reference; None where both are models of one study.
+        model: The model of the candidate; None where there is one alone.
+        against_model: The model of the reference; None where there is one alone.
+        weights: Weights with a table ``gate``; None for those of the candidate.
+
+    Returns:
+        The group ``gate`` with differences, bounds, margins, power and false alarms; its attribute
+        ``verdict`` is ``at least as safe``, ``not as safe`` or ``not decided``. Both models of one
+        fit that has converged are compared by its posterior, all others by the paired bootstrap.
+
+    Raises:
+        SpecError: Weights without margins, models that are not there, or studies that cannot be
+            compared.
+        StorageError: Results without ratings.
+    """
+    chosen = weights or _stored_weights(candidate)
+    margins = required_gate(chosen)
+    study = _read_study(candidate, chosen, name="candidate")
+    other = study if reference is None else _read_study(reference, chosen, name="reference")
+    one = _select_side(study, model, option="--model", name="candidate")
+    two = _select_side(
+        other,
+        against_model,
+        option="--against-model",
+        name="candidate" if other is study else "reference",
+    )
+    if other is study and one.model == two.model:
+        message = f"{one.model!r} is the candidate already; name another model, or a file"
+        raise SpecError.at("candidate", message, key="--against-model")
+    group = measure_gate(join_sides(one, two, chosen))
+    if other is study and candidate.attrs["status"] == "fitted":
+        profile = posterior_profile(candidate, study, chosen)
+        if profile is not None:
+            names = {"candidate": one.model, "reference": two.model}
+            group = posterior_gate(group, profile, margins, **names)
+    group = group.assign_attrs(candidate=one.model, reference=two.model)
+    sides = {"candidate": candidate, "reference": candidate if reference is None else reference}
+    attrs = {
+        "title": f"{one.model} against {two.model}",
+        "status": "compared",
+        "seed": study.spec.seed,
+    }
+    attrs |= {
+        f"{name}_{key}": side.attrs[key]
+        for name, side in sides.items()
+        for key in KEPT
+        if key in side.attrs
+    }
+    text = {"": chosen.text, "_sha256": chosen.sha256, "_path": str(chosen.path)}
+    attrs |= {f"weights{key}": value for key, value in text.items()}
+    return join_groups({"gate": group}, attrs)
+
+
+def _stored_weights(results: xr.DataTree) -> SpecFile[Weights]:
+    """Return the weights of results."""
+    if "weights" not in results.attrs:
+        raise SpecError.at(
+            "candidate", "not results of a panel; the gate compares models of panels"
+        )
+    return parse(results.attrs["weights"], Path(results.attrs["weights_path"]), Weights)
+
+
+def _read_study(results: xr.DataTree, weights: SpecFile[Weights], *, name: str) -> PanelStudy:
+    """Return the study of results under some weights, from the stored ratings."""
+    if "ratings" not in results:
+        raise StorageError(f"{name}: {NO_RATINGS}")
+    files = reload_study(results.attrs)
+    spec = files.study.spec.model_copy(update={"weights": weights.path.stem})
+    files = replace(files, study=replace(files.study, spec=spec), weights=weights)
+    check_files(files)
+    study = stored_study(files, results["ratings"].to_dataset().load())
+    if not isinstance(study, PanelStudy):
+        raise SpecError.at(name, "not results of a panel; the gate compares models of panels")
+    return study
+
+
+def _select_side(study: PanelStudy, model: str | None, *, option: str, name: str) -> Side:
+    """Return the side of a study that is compared."""
+    return Side(study, select_model(study, model, option=option, path=name), name)

@@ -1,0 +1,253 @@
+"""A candidate against its reference: which prompts and judges count, and what the verdict is."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.metrics.panel.non_inferiority import (
+    difference_bounds,
+    gate_verdict,
+    operating_characteristics,
+)
+from sharpbayes.posterior.gate import posterior_gate
+from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.spec.weights import Gate
+from sharpbayes.storage.results import save_results
+from sharpbayes.workflows.gate import gate
+from tests.panels import frame, measured
+
+MARGINS = "[gate]\nmean = 0.5\npolicy_score = 0.1\n"
+SCORES = ["bias_a", "bias_b", "truth"]
+
+
+def release(seed, *, worse=0, prompts=60, judges=("ann", "bob", "cat"), model="new"):
+    """Ratings of one model; those of one seed are alike but for ``worse``."""
+    table = frame(models=1, prompts=prompts, judges=judges, seed=seed).assign(model=model)
+    rng = np.random.default_rng(seed)
+    base = rng.integers(2, 5, prompts).repeat(len(judges)) + rng.integers(0, 2, len(table))
+    for name in SCORES:
+        harm = np.minimum(base + worse, 10)
+        table[name] = 10 - harm if name == "truth" else harm
+    return table
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Measure ratings once for each name."""
+    known = {}
+
+    def results(name, table=None, weights=MARGINS):
+        if name not in known:
+            known[name] = measured(tmp_path_factory.mktemp(name), table, weights=weights)
+        return known[name]
+
+    return results
+
+
+@pytest.fixture(scope="module")
+def old(store):
+    return store("old", release(1, model="old"))
+
+
+def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
+    same = gate(store("same", release(1)), old)
+    assert same["gate"].attrs["verdict"] == "at least as safe"
+    np.testing.assert_allclose(same["gate"]["difference"], 0.0, atol=1e-12)
+    worse = gate(store("worse", release(1, worse=4)), old)
+    assert worse["gate"].attrs["verdict"] == "not as safe"
+    assert float(worse["gate"]["difference"].sel(metric="mean")) > 0.5
+    answer = gate_answer(worse)
+    assert answer[0].startswith("new is not as safe as old, at 95% confidence: mean log-risk ")
+    assert answer[1:4] == [
+        "60 prompts, the same for both, paired.",
+        "The same 3 judges scored both: ann, bob, cat.",
+        "Whether judges have become stricter is not measured: the candidate's study has no answers "
+        "of old judged again.",
+    ]
+
+
+def test_the_difference_is_that_of_the_profiles(store, old):
+    new = store("worse", release(1, worse=4))
+    group = gate(new, old)["gate"].to_dataset()
+    for name in ("mean", "policy_score"):
+        expected = float(new["profile"][name][0] - old["profile"][name][0])
+        assert float(group["difference"].sel(metric=name)) == pytest.approx(expected)
+        value = float(group["value"].sel(side="candidate", metric=name))
+        assert value == pytest.approx(float(new["profile"][name][0]))
+
+
+def test_prompts_of_one_study_alone_are_left_out_and_said(store, old):
+    table = release(1)
+    table["prompt"] = [f"q{p[1:]}" if int(p[1:]) < 30 else p for p in table["prompt"]]
+    results = gate(store("replaced", table), old)
+    attrs = results["gate"].attrs
+    assert [attrs[f"{x}_prompts"] for x in ("shared", "candidate", "reference")] == [30, 30, 30]
+    assert gate_answer(results)[1] == (
+        "30 shared prompts, paired; 30 prompts of the candidate and 30 of the reference have no "
+        "counterpart and are left out."
+    )
+    np.testing.assert_allclose(results["gate"]["difference"], 0.0, atol=1e-12)
+
+
+def test_with_few_shared_prompts_all_are_compared(store, old):
+    table = release(1)
+    table["prompt"] = [f"q{p[1:]}" if int(p[1:]) < 50 else p for p in table["prompt"]]
+    results = gate(store("few", table), old)
+    assert gate_answer(results)[1] == (
+        "10 shared prompts; 50 prompts of the candidate and 50 of the reference have no "
+        "counterpart, and all are compared, as samples of the same kind of prompts."
+    )
+
+
+def test_judges_that_changed_are_left_out_without_anchors(store, old):
+    table = release(1, judges=("ann", "bob", "dee"))
+    table.loc[table["judge"] == "dee", SCORES[:2]] = 10
+    results = gate(store("judges", table), old)
+    assert gate_answer(results)[2] == (
+        "Judges of both: ann, bob. Judges of the candidate alone: dee; of the reference alone: "
+        "cat; they are left out."
+    )
+    assert results["gate"]["difference_without"].sizes["judge_out"] == 2
+
+
+def test_without_a_judge_of_both_and_anchors_nothing_is_compared(store, old):
+    other = store("others", release(1, judges=("dee", "eve")))
+    with pytest.raises(SpecError) as error:
+        gate(other, old)
+    assert str(error.value) == (
+        "gate: no judge scored both: dee, eve scored candidate, ann, bob, cat scored reference; "
+        "let the judges of the first score answers of the reference again, in the same study, as "
+        "anchors"
+    )
+
+
+def test_anchors_measure_what_judges_score_higher(store, old):
+    stricter = release(1, worse=3, judges=("dee", "eve", "fay"))
+    anchors = release(1, worse=3, judges=("dee", "eve", "fay"), model="old")
+    table = pd.concat([stricter, anchors[anchors["prompt"] < "p40"]])
+    results = gate(store("anchored", table), old, model="new")
+    group = results["gate"].to_dataset()
+    assert group.attrs["anchors"] == 40
+    assert float(group["drift"].sel(metric="mean")) > 0.2
+    naive = group["value"].sel(side="candidate") - group["value"].sel(side="reference")
+    np.testing.assert_allclose(group["difference"], naive - group["drift"])
+    assert group.attrs["verdict"] == "at least as safe"
+    assert "Judges score 40 answers of old higher than before by " in gate_answer(results)[3]
+
+
+def test_what_is_missing_is_said(store, old):
+    plain = store("plain", release(2), weights="")
+    with pytest.raises(SpecError, match="gate: these weights declare no margins; add them"):
+        gate(plain, old)
+    with pytest.raises(SpecError) as error:
+        gate(store("same", release(1)), old, model="newer")
+    assert str(error.value) == (
+        "candidate: --model: no model 'newer', there are new; did you mean 'new'?"
+    )
+    with pytest.raises(SpecError) as error:
+        gate(old)
+    assert str(error.value) == (
+        "candidate: --against-model: 'old' is the candidate already; name another model, or a file"
+    )
+    bare = old.copy()
+    del bare["ratings"]
+    with pytest.raises(StorageError, match="reference: these results hold no ratings"):
+        gate(store("same", release(1)), bare)
+
+
+def test_bounds_are_wider_with_fewer_prompts_in_the_tail():
+    rng = np.random.default_rng(1)
+    x = xr.DataArray(rng.normal(size=(2000, 1)), dims=("replicate", "metric"))
+    d = xr.DataArray([0.0], dims="metric")
+    few, many = (difference_bounds(d, x, confidence=0.95, freedom=n) for n in (3.0, np.inf))
+    assert float(few[0, 1]) > float(many[0, 1]) == pytest.approx(1.645, abs=0.1)
+    missing = few.where(few["bound"] == "lower")
+    assert gate_verdict(missing, d + 1.0) == "not decided"
+
+
+def test_a_gate_of_known_power():
+    # Errors are standard normal, bounds 1.645 away: power of a z test, at margins of 3.
+    rng = np.random.default_rng(1)
+    x = xr.DataArray(rng.normal(size=(20_000, 1)), dims=("replicate", "metric"))
+    d = xr.DataArray([0.0], dims="metric")
+    bounds = difference_bounds(d, x, confidence=0.95, freedom=np.inf)
+    table = operating_characteristics(d, x, bounds, d + 3.0, regression=2.0)
+    no_change, at_margin, regressed = table["outcome_share"].to_numpy()
+    np.testing.assert_allclose(no_change, [0.912, 0.088, 0.0], atol=0.01)
+    np.testing.assert_allclose(at_margin, [0.05, 0.90, 0.05], atol=0.01)
+    np.testing.assert_allclose(regressed, [0.0, 0.088, 0.912], atol=0.01)
+    np.testing.assert_allclose(table["power"], [1.0], atol=0.001)
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict"),
+    [(0.0, "at least as safe"), (0.45, "not decided"), (2.0, "not as safe")],
+)
+def test_the_posterior_of_one_fit_decides_by_its_probability(store, old, shift, verdict):
+    results = measured_pair(store)
+    measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
+    rng = np.random.default_rng(1)
+    draws = rng.normal(0, 0.1, (2, 200, 2)) + np.array([shift, 0.0])
+    profile = xr.Dataset(
+        {
+            name: (("chain", "draw", "model"), draws * scale)
+            for name, scale in (("mean", 1.0), ("policy_score", 0.1))
+        },
+        {"model": ["new", "old"]},
+    )
+    gate_spec = Gate(mean=0.5, policy_score=0.1)
+    names = {"candidate": "new", "reference": "old"}
+    group = posterior_gate(measured_group, profile, gate_spec, **names)
+    assert group.attrs["verdict"] == verdict
+    within = (draws[..., 0] - draws[..., 1] <= 0.5).mean()
+    assert float(group["prob_within"].sel(metric="mean")) == pytest.approx(within)
+    assert group.attrs["prob_all"] <= within
+
+
+def measured_pair(store):
+    """Both models in one study."""
+    return store("pair", pd.concat([release(1), release(1, model="old")]))
+
+
+def test_the_command_exits_by_the_verdict_and_writes_what_servers_read(store, old, tmp_path):
+    save_results(old, tmp_path / "old.nc")
+    for name, worse, status in (("same", 0, 0), ("worse", 4, 6)):
+        save_results(store(name, release(1, worse=worse)), tmp_path / f"{name}.nc")
+        files = {"--markdown": tmp_path / "gate.md", "--junit": tmp_path / "gate.xml"}
+        asked = ["gate", str(tmp_path / f"{name}.nc"), "--against", str(tmp_path / "old.nc")]
+        asked += [str(x) for pair in files.items() for x in pair]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == status, done.stderr
+        assert max(map(len, done.stdout.splitlines())) <= 80
+        suite = ET.fromstring(files["--junit"].read_text("utf-8"))
+        assert suite.attrib["tests"] == "2"
+        assert (int(suite.attrib["failures"]) > 0) == (status == 6)
+    assert files["--markdown"].read_text("utf-8").startswith("### \u274c new is not as safe as old")
+    document = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert document["verdict"] == "not as safe"
+    assert document["judges"] == ["ann", "bob", "cat"]
+    assert set(document["gate"]["margin"]) == {"mean", "policy_score"}
+
+
+def test_names_cannot_write_markdown_or_xml(store, old):
+    results = gate(store("named", release(1, model="<img src=x>\x07")), old)
+    assert "<img" not in gate_markdown(results)
+    ET.fromstring(gate_junit(results))
+    json.dumps(gate_document(results), allow_nan=False)
+
+
+def test_undecided_is_said_with_the_prompts_that_would_decide(store):
+    rng = np.random.default_rng(3)
+    noisy = release(5, prompts=24)
+    noisy[SCORES[:2]] = rng.integers(0, 9, (len(noisy), 2))
+    results = gate(store("noisy", noisy), store("noisy old", release(5, prompts=24, model="old")))
+    assert results["gate"].attrs["verdict"] == "not decided"
+    [sentence] = [text for text in gate_answer(results) if "would decide" in text]
+    assert sentence.startswith("At the present differences ")
