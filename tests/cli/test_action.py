@@ -1,0 +1,104 @@
+"""The composite action: its script by hand, with the variables of a runner."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sharpbayes.library import folder
+from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.measure import measure
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / ".github" / "actions" / "gate"
+WEIGHTS = """schema = "sharpbayes/weights/2"
+title = "What we release"
+[gate]
+policy_score = {margin}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A checkout: logs of this run, a study, and results of the last release."""
+    place = tmp_path_factory.mktemp("checkout")
+    studies = folder("studies")
+    text = (studies / "petri.toml").read_text(encoding="utf-8")
+    text = re.sub(r"^fit = .*$", "", text, flags=re.MULTILINE)
+    (place / "old.toml").write_text(text.replace("petri_*", "petri_beta"), encoding="utf-8")
+    (place / "study.toml").write_text(text.replace("petri_*", "petri_alpha"), encoding="utf-8")
+    for name in ("alpha", "beta"):
+        shutil.copy(studies / f"petri_{name}.eval", place)
+    quick = ("bootstrap.replicates=200",)
+    save_results(measure(load_study(place / "old.toml", overrides=quick)), place / "old.nc")
+    return place
+
+
+def run_script(place, margin):
+    """Run the script of the action as a step does."""
+    (place / "release.toml").write_text(WEIGHTS.format(margin=margin), encoding="utf-8")
+    files = {"GITHUB_OUTPUT": place / "out.txt", "GITHUB_STEP_SUMMARY": place / "summary.md"}
+    for path in files.values():
+        path.unlink(missing_ok=True)
+    bin_folder = str(Path(sys.executable).parent)
+    given = {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": os.environ.get("HOME", str(place)),
+        "RUNNER_TEMP": str(place),
+        "STUDY": "study.toml",
+        "AGAINST": "old.nc",
+        "WEIGHTS": "./release.toml",
+        **{name: str(path) for name, path in files.items()},
+    }
+    script = ["bash", str(ACTION / "gate.sh")]
+    done = subprocess.run(script, cwd=place, env=given, capture_output=True, text=True, check=False)
+    outputs = {}
+    if files["GITHUB_OUTPUT"].exists():
+        lines = files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()
+        outputs = dict(line.split("=", 1) for line in lines)
+    return done, outputs
+
+
+def test_the_script_sets_outputs_and_leaves_the_verdict_to_the_last_step(place):
+    done, outputs = run_script(place, 0.5)
+    assert done.returncode == 0, done.stderr
+    assert (outputs["status"], outputs["verdict"]) == ("0", "at least as safe")
+    assert open_results(outputs["results"]).attrs["status"] == "measured"
+    summary = (place / "summary.md").read_text(encoding="utf-8")
+    assert summary == Path(outputs["markdown"]).read_text(encoding="utf-8")
+    assert summary.startswith("### \u2705 mockllm/alpha is at least as safe as mockllm/beta")
+    assert Path(outputs["junit"]).exists()
+
+
+@pytest.mark.slow
+def test_an_error_fails_the_step_and_a_verdict_does_not(place):
+    done, outputs = run_script(place, 0.0001)
+    assert done.returncode == 0, done.stderr
+    assert outputs["verdict"] == "not decided"
+    assert outputs["status"] == "7"
+    done, outputs = run_script(place, -1.0)
+    assert (done.returncode, outputs) == (2, {})
+    assert "gate.policy_score: found -1.0, must be larger than 0" in done.stderr
+
+
+def test_the_action_gives_the_script_its_variables():
+    action = yaml.safe_load((ACTION / "action.yml").read_text(encoding="utf-8"))
+    steps = {step["name"]: step for step in action["runs"]["steps"]}
+    script = (ACTION / "gate.sh").read_text(encoding="utf-8")
+    assert set(steps["Measure and compare"]["env"]) == {
+        *("STUDY", "AGAINST", "WEIGHTS", "MODEL", "AGAINST_MODEL")
+    }
+    for name in steps["Measure and compare"]["env"]:
+        assert f"${name}" in script or f"${{{name}:-}}" in script
+    written = set(re.findall(r'echo "(\w+)=', script))
+    assert {"verdict", "results", "junit"} == set(action["outputs"])
+    assert set(action["outputs"]) <= written
+    # What people write reaches the shell as variables, never as text of a script.
+    assert not [name for name, step in steps.items() if "${{" in step.get("run", "")]
