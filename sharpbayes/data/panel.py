@@ -334,7 +334,7 @@ def _append_people(
     indicator = position[ratings.people["indicator"]]
     rows = np.flatnonzero(indicator >= 0)
     codes: dict[str, NDArray[np.integer]] = {
-        name: ratings.people[name][rows] for name in ("model", "prompt", "rater")
+        name: of_people[rows] for name, of_people in ratings.people.items() if name != "indicator"
     }
     codes["indicator"] = indicator[rows]
     if len(ratings.persons) == 1:

@@ -15,7 +15,7 @@ from sharpbayes.data.columns import (
     make_factor,
     rename_labels,
 )
-from sharpbayes.data.ratings import PEOPLE, Codes, Factor, PanelRatings, Scores
+from sharpbayes.data.ratings import PEOPLE, SAMPLE, Codes, Factor, PanelRatings, Scores
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
 from sharpbayes.spec.panel import Panel, People
@@ -53,10 +53,10 @@ def add_people(
     score = _parse_scores(table[roles.score], panel, codes["indicator"], parser)
     parser.raise_problems()
     rows = np.flatnonzero(score > MISSING)
-    codes = {role: codes[role][rows] for role in ABOUT}
     pooled = ratings.select("judge", judges)
-    others = tuple(axis for axis, dim in enumerate(pooled.labels) if dim not in ABOUT)
-    # The axes that remain have the order of ABOUT, as every panel has.
+    about = [dim for dim in pooled.labels if dim in {*ABOUT, SAMPLE}]
+    codes = {role: codes[role][rows] for role in about}
+    others = tuple(axis for axis, dim in enumerate(pooled.labels) if dim not in about)
     judged = (pooled.score >= 0).any(axis=others)
     if not judged[tuple(codes.values())].any():
         message = "no cell here was scored by a judge: people and judges share none"

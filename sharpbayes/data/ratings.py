@@ -17,6 +17,8 @@ Scores = NDArray[np.int16]
 Rows = NDArray[np.integer] | NDArray[np.bool_]
 # What a person rated, and the person.
 PEOPLE = ("model", "prompt", "indicator", "rater")
+# Which of the answers of a model to a prompt, where there are several.
+SAMPLE = "sample"
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ class PanelRatings:
         prompt_text: Text of every prompt, shortened; empty without a column of texts. It stays out
             of :meth:`to_dataset`, and so out of results.
         people_score: Score of each rating by a person; empty without people.
-        people: For model, prompt, indicator and rater: the position of each person's rating
-            among the labels.
+        people: For model, prompt, sample (if any), indicator and rater: the position of each
+            person's rating among the labels.
         persons: Labels of the people.
         counts: ``ratings``, ``missing`` (empty cells), ``absent`` (cells without a row), and counts
             that the reader of the table adds, such as ``unscored_samples``.
@@ -127,8 +129,9 @@ class PanelRatings:
         """Return ``score (model, prompt, judge, [sample,] [trial,] indicator)`` with its labels.
 
         Columns of prompts are coordinates, counts attributes. Ratings by people are
-        ``people_score``, ``people_model``, ``people_prompt``, ``people_indicator`` and
-        ``people_rater`` over ``people_rating``; their labels are ``person``.
+        ``people_score``, ``people_model``, ``people_prompt``, ``people_sample`` (if any),
+        ``people_indicator`` and ``people_rater`` over ``people_rating``; their labels are
+        ``person``.
         """
         import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
 
@@ -150,7 +153,11 @@ class PanelRatings:
         if "people_score" in dataset:
             by_people = {
                 "people_score": dataset["people_score"].to_numpy(),
-                "people": {name: dataset[f"people_{name}"].to_numpy() for name in PEOPLE},
+                "people": {
+                    name: dataset[f"people_{name}"].to_numpy()
+                    for name in (*PEOPLE, SAMPLE)
+                    if f"people_{name}" in dataset
+                },
                 "persons": tuple(map(str, dataset["person"].to_numpy())),
             }
         return cls(

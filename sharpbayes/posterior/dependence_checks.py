@@ -20,7 +20,7 @@ from sharpbayes.data.crowd import SCALE
 from sharpbayes.data.ratings import Codes, Ratings
 from sharpbayes.metrics.crowd.rater_agreement import rater_agreement
 from sharpbayes.metrics.panel.shared_errors import halo, judge_correlation, people_correlation
-from sharpbayes.metrics.stats.shape import excess_kurtosis, skewness
+from sharpbayes.metrics.stats.shape import excess_kurtosis, mean_correlation, skewness
 from sharpbayes.posterior.replicates import Block, Categories, ReplicateDraws, measure_draws
 
 # Number of the random stream of new prompts or items, and of their ratings.
@@ -41,6 +41,12 @@ SHAPE_REMEDY = (
     "}}` in a model file, or add a term by a column that names the kind; until then read the tail "
     "from the bootstrap."
 )
+DIMENSION_REMEDY = (
+    "Prompts that are severe in one dimension of harm are severe in others too, or are of several "
+    'kinds: give the term by `["prompt", "dimension"]` the key `correlated_over = "dimension"` in '
+    "a model file, or add a term by a column that names the kind; until then read the tail from "
+    "the bootstrap."
+)
 # What to do where a check fails, by the name of its statistic.
 REMEDIES: dict[str, str] = {
     "judge_correlation": FAMILY_REMEDY,
@@ -53,6 +59,7 @@ REMEDIES: dict[str, str] = {
         "A judge has one impression of an answer, which moves all of its indicators: add to the "
         'model file `[[location]]` with `by = ["judge", "model", "prompt"]`.'
     ),
+    "prompt_dimension_correlation": DIMENSION_REMEDY,
     "rater_agreement": (
         "Raters agree with each other less than one severity of an item allows: look for raters "
         "who read the scale from its other end, and for two opinions."
@@ -96,7 +103,8 @@ def dependence_checks(
     :func:`sharpbayes.metrics.crowd.rater_agreement.rater_agreement`. ``<unit>_skewness`` and
     ``<unit>_kurtosis`` are of the mean scores of prompts or items, as logits. They are replicated
     for new prompts or items from the fitted population, because ratings of the observed ones would
-    be replicated well whatever their distribution is.
+    be replicated well whatever their distribution is. So is ``prompt_dimension_correlation``, the
+    mean correlation of these mean scores in every two dimensions, where there are several.
 
     Source: mixed predictive checks, Marshall and Spiegelhalter 2003.
     """
@@ -188,7 +196,10 @@ def _crowd_statistics(design: Design, ratings: Ratings, categories: Categories) 
 
 
 def _shape(design: Design, ratings: Ratings, unit: str, categories: Categories) -> xr.Dataset:
-    """Return skewness and kurtosis of logits of the mean scores of units, mean over dimensions."""
+    """Return skewness and kurtosis of logits of the mean scores of units, mean over dimensions.
+
+    With several dimensions also how far they move together.
+    """
     names = [unit] + ["dimension"] * ("dimension" in ratings.factors)
     factors = [ratings.factors[name] for name in names]
     codes, shape = [f.codes for f in factors], [len(f.labels) for f in factors]
@@ -197,4 +208,8 @@ def _shape(design: Design, ratings: Ratings, unit: str, categories: Categories) 
     number = number.reshape(shape)
     logits = xr.DataArray(logit((means * number + 0.5) / (number + 1.0)), dims=("draw", *names))
     shapes = {"skewness": skewness(logits, dim=unit), "kurtosis": excess_kurtosis(logits, dim=unit)}
-    return xr.Dataset({f"{unit}_{name}": x.mean(names[1:]) for name, x in shapes.items()})
+    table = {f"{unit}_{name}": x.mean(names[1:]) for name, x in shapes.items()}
+    if shape[1:] > [1]:
+        correlation = mean_correlation(logits, dim=unit, over="dimension")
+        table[f"{unit}_dimension_correlation"] = correlation
+    return xr.Dataset(table)

@@ -14,8 +14,10 @@ from sharpbayes.bayes.predict.replication import draw_classes, draw_ratings, lat
 from sharpbayes.bayes.sampling.convergence import stack_parameters
 from sharpbayes.data.crowd import LABEL, SCALE
 from sharpbayes.errors import SpecError
+from sharpbayes.library import folder
 from sharpbayes.simulation.scoring_patterns import SimulatedStudy
-from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.files import SpecFile, StudyFiles
+from sharpbayes.spec.load import load_sensitivity_weights
 from sharpbayes.spec.study_text import format_study
 
 GROUP, EXPERT, UNSAFE = "group:", "expert ", "unsafe"
@@ -62,15 +64,41 @@ def simulate_model(
             share = float(np.mean(labels > 0)) if labels.size else 0.5
             label = _label_most_severe(truth, share, path=str(files.study.path))
             tables["ratings"][UNSAFE] = tables["ratings"]["item"].map(label)
+    copies = _copy_named_files(files, content)
     names, values = stack_parameters(truth)
     known = dict(zip(names, values[:, 0, 0].tolist(), strict=True))
-    return SimulatedStudy(tables, {"seed": spec.seed, "parameters": known}, format_study(content))
+    parameters = {"seed": spec.seed, "parameters": known}
+    return SimulatedStudy(tables, parameters, format_study(content), copies)
+
+
+def _copy_named_files(files: StudyFiles, content: dict[str, Any]) -> dict[str, str]:
+    """Return the texts of files that a study names by a path; it then names the copies."""
+    copies: dict[str, str] = {}
+
+    def copy(file: SpecFile[Any], kind: str, name: str) -> str:
+        if file.path.parent == folder(kind):
+            return file.path.stem
+        copies[name] = file.text
+        return name
+
+    if files.model is not None:
+        content["panel" if "panel" in content else "crowd"]["fit"] = copy(
+            files.model, "models", "model.toml"
+        )
+    if "weights" in content and files.weights is not None:
+        content["weights"] = copy(files.weights, "weights", "weights.toml")
+    others = load_sensitivity_weights(files)
+    if others:
+        content["sensitivity"]["weights"] = [
+            copy(file, "weights", f"weights_{stem}.toml") for stem, file in others.items()
+        ]
+    return copies
 
 
 def _write_panel(
     study: PanelStudy, table: pd.DataFrame, category: Categories, panel: dict[str, Any]
 ) -> Tables:
-    """Return the long table of a panel, and make the panel read it under its own names."""
+    """Return the long tables of a panel, and make the panel read them under its own names."""
     names = ["model", "prompt", "judge", "indicator", "score"]
     names += [name for name in ("sample", "trial", "category") if name in panel["roles"]]
     roles = {name: name for name in names}
@@ -83,7 +111,14 @@ def _write_panel(
     labels, data = study.ratings.scales, study.data
     table["score"] = [labels[scale][c] for scale, c in zip(table["scale"], category, strict=True)]
     prompts = pd.DataFrame(data.prompt_columns, list(data.labels["prompt"]))
-    return {"ratings": table.join(prompts, on="prompt")}
+    by_judge = table["judge"] != ""
+    tables = {"ratings": table[by_judge].join(prompts, on="prompt")}
+    if "people" in panel:
+        roles = {role: role for role in panel["people"]["roles"]}
+        panel["people"] |= {"data": "people.csv", "roles": roles}
+        panel["people"].pop("dialect", None)
+        tables["people"] = table.loc[~by_judge, list(roles)]
+    return tables
 
 
 def _write_crowd(

@@ -1,7 +1,7 @@
 """Ratings with known truth: the three scoring patterns of the responsiveness paper, Appendix A."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +28,14 @@ class SimulatedStudy:
 
     ``tables`` has ``ratings``, of a crowd ``item, rater, score``; of a scoring pattern also
     ``raters``: ``rater, pattern``, and ``experts``: ``item, expert, label``. ``truth`` holds
-    severities, biases, thresholds and constants, or parameters by name; ready for JSON.
+    severities, biases, thresholds and constants, or parameters by name; ready for JSON. ``files``
+    are the texts of model and weights files that the study names, by the name of the file.
     """
 
     tables: dict[str, pd.DataFrame]
     truth: dict[str, object]
     study: str
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def simulate_pattern(files: StudyFiles, *, pattern: str) -> SimulatedStudy:
@@ -121,7 +123,8 @@ def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
         for name, table in simulated.tables.items():
             table.to_csv(folder / f"{name}.csv", index=False)
         (folder / "truth.json").write_text(json.dumps(simulated.truth) + "\n", encoding="utf-8")
-        (folder / "study.toml").write_text(simulated.study, encoding="utf-8")
+        for name, text in {**simulated.files, "study.toml": simulated.study}.items():
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
     return folder / "study.toml"

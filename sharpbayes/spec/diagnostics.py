@@ -33,6 +33,7 @@ _REQUIREMENTS = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
+    "float_parsing": "must be a number",
     "bool_type": "must be true or false",
     "dict_type": "must be a table",
     "model_type": "must be a table",

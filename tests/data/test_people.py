@@ -22,9 +22,12 @@ PEOPLE = pd.DataFrame(
 OWN = {"f": {"models": ["y"], "judges": ["k"]}}
 
 
-def read(tmp_path, people=PEOPLE, *, roles=ROLES, raters=None, judges=WIDE, **more):
+def read(
+    tmp_path, people=PEOPLE, *, roles=ROLES, raters=None, judges=WIDE, panel_roles=None, **more
+):
     judges.to_csv(tmp_path / "t.csv", index=False)
     people.to_csv(tmp_path / "people.csv", index=False)
+    more |= {"roles": panel_roles} if panel_roles else {}
     spec = panel(people={"data": "people.csv", "roles": roles, "raters": raters}, **more)
     return spec, read_panel(spec, tmp_path).to_dataset()
 
@@ -62,6 +65,26 @@ def test_gold_labels_are_of_no_rater(tmp_path):
     ratings = melt_panel(PanelRatings.from_dataset(levels), spec)
     assert set(ratings.factors["rater"].codes) == {-1}
     assert ratings.score[15:].tolist() == [2, 1, 0]
+
+
+def test_people_rate_an_answer_and_not_all_answers_of_a_model(tmp_path):
+    judges = pd.concat([WIDE.assign(n="a"), WIDE.assign(n="b")])
+    roles = {"model": "m", "prompt": "p", "judge": "j", "category": "kind", "sample": "n"}
+    people = PEOPLE.assign(n=["a", "b", "b", "a", "a"])
+    of_people = ROLES | {"sample": "n"}
+    spec, levels = read(tmp_path, people, roles=of_people, judges=judges, panel_roles=roles)
+    ratings = melt_panel(PanelRatings.from_dataset(levels), spec)
+    answer = ratings.factors["sample"]
+    assert answer.labels == ("a", "b")
+    assert answer.codes[ratings.factors["judge"].codes < 0].tolist() == [0, 1, 1, 0]
+
+
+def test_people_and_judges_must_share_an_answer(tmp_path):
+    judges = pd.concat([WIDE.assign(n="a"), WIDE.assign(n="b").iloc[:1]])
+    roles = {"model": "m", "prompt": "p", "judge": "j", "category": "kind", "sample": "n"}
+    people = PEOPLE.iloc[2:].assign(n="b")
+    with pytest.raises(DataError, match="no cell here was scored by a judge"):
+        read(tmp_path, people, roles=ROLES | {"sample": "n"}, judges=judges, panel_roles=roles)
 
 
 def test_raters_that_are_not_named_are_left_out(tmp_path):

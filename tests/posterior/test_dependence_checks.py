@@ -55,7 +55,9 @@ def test_ratings_that_are_replicated_exactly_have_the_observed_statistics(study,
     ratings, draws = repeated(study)
     replicated, observed = dependence_checks(draws, ratings)
     unit = "item" if "crowd" in study else "prompt"
-    assert set(replicated) == set(observed) == {*names, f"{unit}_skewness", f"{unit}_kurtosis"}
+    shapes = {f"{unit}_skewness", f"{unit}_kurtosis"}
+    shapes |= {"prompt_dimension_correlation"} if unit == "prompt" else set()
+    assert set(replicated) == set(observed) == {*names, *shapes}
     for name, shape in names.items():
         assert observed[name].shape == shape
         assert np.isfinite(observed[name]).all()
@@ -107,6 +109,12 @@ def test_a_check_over_nothing_is_no_error():
 
 
 def test_remedies_are_said_once_and_follow_the_failed_checks():
+    assert REMEDIES["prompt_dimension_correlation"] == (
+        "Prompts that are severe in one dimension of harm are severe in others too, or are of "
+        'several kinds: give the term by `["prompt", "dimension"]` the key `correlated_over = '
+        '"dimension"` in a model file, or add a term by a column that names the kind; until then '
+        "read the tail from the bootstrap."
+    )
     names = ["prompt_kurtosis", "prompt_skewness", "cvar", "halo"]
     assert list_remedies(names) == [REMEDIES["prompt_kurtosis"], REMEDIES["halo"]]
     assert REMEDIES["halo"] == (

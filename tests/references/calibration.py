@@ -46,6 +46,7 @@ KINDS = {
     "rater_thresholds": "crowd",
     "crowd_thresholds": "crowd",
     "judge_severity": "panel",
+    "judge_trials": "panel",
     "judges_and_people": "panel",
 }
 PEOPLE = """panel.people={data="small_people.csv", roles={rater="person", model="model", \
@@ -54,6 +55,7 @@ prompt="prompt", indicator="indicator", score="score"}}"""
 CHANGED = {
     "judge_panel": ["sampler.target_accept=0.99"],
     "crowd_and_labels": ['crowd.labels={from="item", column="gold_unsafe"}'],
+    "judge_trials": ['panel.data="small_trials.csv"', 'panel.roles.trial="trial"'],
     "judges_and_people": [
         PEOPLE,
         'panel.families={one={models=["alpha"], judges=["one"]}}',

@@ -15,7 +15,7 @@ def rows():
 
 
 # Models that came after the last run of the study; the page of calibration names them.
-NOT_YET_CALIBRATED = {"crowd_careless"}
+NOT_YET_CALIBRATED = {"crowd_careless", "judge_trials"}
 
 
 def test_no_shipped_model_misses_its_truths(rows):

@@ -1,17 +1,21 @@
 """Ratings from a study's own model: the design is kept, and a fit finds the truth again."""
 
+import shutil
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
+from sharpbayes.library import find
 from sharpbayes.simulation.scoring_patterns import save_simulation
 from sharpbayes.spec.load import load_study
 from sharpbayes.workflows.check import check
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.simulate import simulate
+from tests import peopled
 
 QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 
@@ -25,6 +29,28 @@ def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
     measured = measure(load_study(written, overrides=QUICK[:1]))
     metric = measured["profile/cvar"] if "profile" in measured else measured["responsiveness/wra"]
     assert np.isfinite(metric).any()
+
+
+def test_files_that_a_study_names_by_a_path_are_copied(tmp_path):
+    for kind, name in (("models", "crowd_severity"), ("studies", "quickstart_crowd")):
+        text = find(kind, name).read_text(encoding="utf-8")
+        (tmp_path / f"{kind}.toml").write_text(text, encoding="utf-8")
+    for table in find("studies", "quickstart_crowd").parent.glob("quickstart_crowd*.csv"):
+        shutil.copy(table, tmp_path)
+    files = load_study(tmp_path / "studies.toml", overrides=["crowd.fit=./models.toml"])
+    written = save_simulation(simulate(files, pattern="model"), tmp_path / "made")
+    copied = load_study(written)
+    assert copied.study.spec.crowd.fit == "model.toml"
+    assert copied.model.text == files.model.text
+
+
+def test_people_who_scored_a_panel_have_a_table_of_their_own(tmp_path):
+    files = peopled.simulated(tmp_path, seed=5, models=2, prompts=6, judges=2, people=3).files
+    made = simulate(files, pattern="model")
+    copied = load_study(save_simulation(made, tmp_path / "made"))
+    assert check(copied).counts == check(files).counts
+    assert set(made.tables["people"]) == {"model", "prompt", "rater", "indicator", "score"}
+    assert (made.tables["ratings"]["judge"] != "").all()
 
 
 def test_another_seed_has_another_truth_and_the_same_seed_the_same():

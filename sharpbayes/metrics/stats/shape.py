@@ -1,4 +1,4 @@
-"""Shape of a distribution: how lopsided it is, and how heavy its tails are."""
+"""Shape of a distribution: how lopsided it is, how heavy its tails, how its dimensions move."""
 
 import xarray as xr
 
@@ -37,3 +37,27 @@ def excess_kurtosis(x: xr.DataArray, *, dim: str) -> xr.DataArray:
     deviation = x - x.mean(dim)
     variance = (deviation**2).mean(dim)
     return (deviation**4).mean(dim) / variance.where(variance > 0) ** 2 - 3.0
+
+
+def mean_correlation(x: xr.DataArray, *, dim: str, over: str) -> xr.DataArray:
+    """Return how far values of different labels of ``over`` move together along a dimension.
+
+    r = sum_u sum_{a != b} z_ua z_ub / sum_u n_u (n_u - 1),  z_ua = (x_ua - mean_u x_ua) / sd_u x_ua
+
+    For units u of ``dim`` with n_u labels each. Without missing values it is the mean of the
+    correlations of every two labels: 1 where all labels order the units alike, 0 where they have
+    nothing in common. Missing values are left out; NaN of a single label.
+
+    Source: Fisher 1925, section 38 (intraclass correlation of standardised values).
+
+    >>> values = [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
+    >>> x = xr.DataArray(values, dims=("prompt", "dimension"))
+    >>> round(float(mean_correlation(x, dim="prompt", over="dimension")), 6)
+    1.0
+    """
+    spread = x.std(dim)
+    z = (x - x.mean(dim)) / spread.where(spread > 0)
+    number = z.notnull().sum(over)
+    pairs = (number * (number - 1)).sum(dim)
+    products = (z.sum(over) ** 2 - (z**2).sum(over)).sum(dim)
+    return products / pairs.where(pairs > 0)

@@ -316,8 +316,8 @@ def test_a_plan_of_other_sources_is_refused(rng):
 def test_no_index_leaves_its_array(tmp_path):
     """The whole kernel under numba's check of bounds, in a process of its own."""
     code = (
-        "import numpy as np; from tests.bayes.kernel.test_kernel import CASES, bounds_checked;"
-        "bounds_checked()"
+        "from tests.bayes.kernel import test_careless, test_kernel;"
+        "test_kernel.check_bounds(test_careless.CASES, test_careless.design_of)"
     )
     surroundings = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
@@ -331,10 +331,11 @@ def test_no_index_leaves_its_array(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def bounds_checked():
+def check_bounds(careless_cases, careless_design):
     """Value, gradient and kept values of every case, by functions that check bounds."""
-    for case in CASES.values():
-        design = build_design(*case(np.random.default_rng(1)))
+    designs = [build_design(*case(np.random.default_rng(1))) for case in CASES.values()]
+    designs += [careless_design(case, np.random.default_rng(1)) for case in careless_cases]
+    for design in designs:
         flat = parameter_layout(design)
         point = initial_point(design, flat, seed=1)
         assert np.isfinite(density(flat.kernel_data, point, np.empty(flat.size)))

@@ -17,5 +17,9 @@ def rate(rng, crowd, severity):
 
 
 WORLD = CrowdWorld(
-    rate, partial(draw_crowd, share=SHARE), announced_by="rater_agreement_spread", attentive=0
+    rate,
+    partial(draw_crowd, share=SHARE),
+    remedy="careless_labels.toml",
+    announced_by="rater_agreement_spread",
+    attentive=0,
 )

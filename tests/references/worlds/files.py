@@ -17,8 +17,8 @@ level = 0.9
 
 [sampler]
 chains = 2
-tune = 200
-draws = 150
+tune = 300
+draws = 300
 target_accept = 0.85
 predictive_draws = 200
 """
@@ -47,6 +47,7 @@ score = "score" }
 CROWD = """schema = "sharpbayes/study/2"
 title = "A world of raters"
 seed = {seed}
+uncertainty = ["ratings", "items"]
 
 [crowd]
 data = "ratings.csv"

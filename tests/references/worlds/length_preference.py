@@ -29,7 +29,7 @@ def see(rng, panel, prompts):
 WORLD = PanelWorld(
     see,
     fit="people_alone.toml",
-    remedy="judges_and_people",
+    remedy="people_length.toml",
     people=True,
     announced_by="people_correlation",
 )

@@ -18,5 +18,9 @@ def rate(rng, crowd, severity):
 
 
 WORLD = CrowdWorld(
-    rate, partial(draw_crowd, share=SHARE), announced_by="rater_entropy_spread", attentive=0
+    rate,
+    partial(draw_crowd, share=SHARE),
+    remedy="careless_labels.toml",
+    announced_by="rater_entropy_spread",
+    attentive=0,
 )

@@ -16,15 +16,18 @@ from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import posterior_predictive, thin
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel, sample_posterior
+from sharpbayes.posterior.careless import WITHOUT, careless_groups
+from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.judge_bias import human_draws
 from sharpbayes.posterior.predictive_checks import check_replicates
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.study_metrics import StudyMetrics, study_metrics
+from sharpbayes.spec.model import Model
 from tests.references.worlds.crowd import CrowdWorld
 from tests.references.worlds.files import write_study
 from tests.references.worlds.panel import PanelWorld
 
-LEVEL, POPULATION_DRAWS = 0.9, 100
+LEVEL, POPULATION_DRAWS = 0.9, 50
 Row = tuple[str, str, float, float, float, float]
 
 
@@ -51,12 +54,28 @@ def run_study(world: PanelWorld | CrowdWorld, *, seed: int, fit: str) -> Iterato
         draws = ReplicateDraws(kept, replicated, design, seed)
         metrics = study_metrics(study)
         yield from _checks(metrics, draws, ratings)
-        for name, values in _quantities(metrics, draws, posterior, ratings).items():
+        for name, values in _quantities(metrics, draws, posterior, ratings, model).items():
             if name in truth:
                 # Of n draws the k-th is above a new one in k / (n + 1) of cases.
                 tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
                 lower, upper = np.quantile(values, tails, method="weibull")
                 yield "estimate", name, truth[name], lower, float(np.mean(values)), upper
+
+
+def _crowd_quantities(
+    metrics: CrowdMetrics, draws: ReplicateDraws, model: Model
+) -> dict[str, np.ndarray]:
+    """MPA and WRA of all raters, and what the fit says of the attentive ones.
+
+    Without a term for careless raters a reader takes the numbers of all raters for both.
+    """
+    [table] = metrics.measure(draws, ["ratings", "items"])
+    everybody = attentive = table.sel(by="all", group="all")
+    for name, careless in careless_groups(metrics.study, draws, model).items():
+        if name.startswith("posterior"):
+            attentive = careless.sel(by="all", population=WITHOUT)
+    of_all = {name: everybody[name].to_numpy() for name in ("mpa", "wra")}
+    return of_all | {f"attentive {name}": attentive[name].to_numpy() for name in of_all}
 
 
 def _checks(metrics: StudyMetrics, draws: ReplicateDraws, ratings: Any) -> Iterator[Row]:
@@ -70,29 +89,28 @@ def _checks(metrics: StudyMetrics, draws: ReplicateDraws, ratings: Any) -> Itera
 
 
 def _quantities(
-    metrics: StudyMetrics, draws: ReplicateDraws, posterior: xr.Dataset, ratings: Any
+    metrics: StudyMetrics, draws: ReplicateDraws, posterior: xr.Dataset, ratings: Any, model: Model
 ) -> dict[str, np.ndarray]:
     """Draws of every quantity that has a truth, by its name."""
     kept = thin(draws.posterior, draws=POPULATION_DRAWS)
     draws = replace(draws, posterior=kept, predictive=kept.drop_vars(list(kept.data_vars)))
-    if metrics.unit == "item":
-        [table] = metrics.measure(draws, ["ratings", "items"])
-        return {name: table[name].sel(by="all", group="all").to_numpy() for name in ("mpa", "wra")}
+    if isinstance(metrics, CrowdMetrics):
+        return _crowd_quantities(metrics, draws, model)
     quantities = {}
     if "location_model_dimension" in posterior:
         effect = posterior["location_model_dimension"]
-        for model in effect["model"].to_numpy()[1:]:
-            difference = effect.sel(model=model) - effect.sel(model="m0")
+        for other in effect["model"].to_numpy()[1:]:
+            difference = effect.sel(model=other) - effect.sel(model="m0")
             for name in effect["dimension"].to_numpy():
                 values = difference.sel(dimension=name)
-                quantities[f"difference {model} {name}"] = values.to_numpy().ravel()
+                quantities[f"difference {other} {name}"] = values.to_numpy().ravel()
     sources = {"": draws}
     if "rater" in ratings.factors:
         sources["human "] = human_draws(draws, ratings)
     for prefix, of_source in sources.items():
         [profile] = metrics.measure(of_source, ["ratings", "prompts"])
         for name in ("mean", "cvar"):
-            for model in profile["model"].to_numpy():
-                values = profile[name].sel(model=model).to_numpy().ravel()
-                quantities[f"{prefix}{name} {model}"] = values
+            for other in profile["model"].to_numpy():
+                values = profile[name].sel(model=other).to_numpy().ravel()
+                quantities[f"{prefix}{name} {other}"] = values
     return quantities

@@ -9,6 +9,7 @@ from tests.references.worlds.catalogue import WORLDS
 
 CONVERGED = 1.1
 GROUPS = ("difference", "mean", "cvar", "human mean", "human cvar", "mpa", "wra")
+GROUPS += ("attentive mpa", "attentive wra")
 HEADER = ("world", "fit", "kind", "name", "studies", "value", "error")
 
 
@@ -16,15 +17,15 @@ def summarise(raw: pd.DataFrame) -> pd.DataFrame:
     """Return for each world and model the coverage, the share of studies in which checks fail.
 
     Rows of the kind ``coverage`` have the share of 90% intervals that hold the truth, with the
-    standard error over studies; ``check`` and ``issue`` the share of studies with such a failure or
-    issue, ``any`` of all checks and issues; ``fit`` the share with an R-hat of 1.1 or less.
+    standard error over studies; ``check`` the share of studies in which a check of that name fails,
+    ``any`` of all checks; ``issue`` the share with what ``check`` says before a fit; ``fit`` the
+    share with an R-hat of 1.1 or less. ``studies`` is the number of studies that a row is about.
     """
     rows = []
     for (world, fit), part in raw.groupby(["world", "fit"], sort=False):
-        studies = part["study"].nunique()
         for kind, name, shares in _shares(part):
             error = shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
-            rows.append((world, fit, kind, name, studies, shares.mean(), error))
+            rows.append((world, fit, kind, name, len(shares), shares.mean(), error))
     return pd.DataFrame(rows, columns=list(HEADER))
 
 
@@ -37,13 +38,13 @@ def _shares(part: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
     for name in (name for name in GROUPS if (group == name).any()):
         rows = group == name
         yield "coverage", name, inside[rows].groupby(estimates["study"][rows]).mean().to_numpy()
-    anything = pd.Series(0.0, index=studies)
-    for kind in ("check", "issue"):
-        for name, rows in part[part["kind"] == kind].groupby("name", sort=False):
-            failed = rows.groupby("study")["truth"].max().reindex(studies, fill_value=0.0)
-            anything = np.maximum(anything, failed)
-            yield kind, str(name), failed.to_numpy()
-    yield "check", "any", anything.to_numpy()
+    failures = part[part["kind"] == "check"]
+    for name, rows in failures.groupby("name", sort=False):
+        yield "check", str(name), rows.groupby("study")["truth"].max().to_numpy()
+    yield "check", "any", failures.groupby("study")["truth"].max().to_numpy()
+    for name, rows in part[part["kind"] == "issue"].groupby("name", sort=False):
+        named = rows.groupby("study")["truth"].max().reindex(studies, fill_value=0.0)
+        yield "issue", str(name), named.to_numpy()
     rhat = part[part["kind"] == "fit"].groupby("study")["truth"].max()
     yield "fit", "converged", (rhat <= CONVERGED).to_numpy().astype(float)
 
