@@ -41,7 +41,8 @@ def _shares(part: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
     failures = part[part["kind"] == "check"]
     for name, rows in failures.groupby("name", sort=False):
         yield "check", str(name), rows.groupby("study")["truth"].max().to_numpy()
-    yield "check", "any", failures.groupby("study")["truth"].max().to_numpy()
+    if len(failures):
+        yield "check", "any", failures.groupby("study")["truth"].max().to_numpy()
     for name, rows in part[part["kind"] == "issue"].groupby("name", sort=False):
         named = rows.groupby("study")["truth"].max().reindex(studies, fill_value=0.0)
         yield "issue", str(name), named.to_numpy()
@@ -50,19 +51,46 @@ def _shares(part: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
 
 
 def page(table: pd.DataFrame) -> Iterator[str]:
-    """Yield the rows of the page: coverage by estimand, and how often the checks fail."""
+    """Yield the tables of the page: coverage by estimand, then how often the checks fail."""
+    yield from _rows(["world", "fit", "studies", *GROUPS])
+    for (world, fit), value in _fits(table):
+        covered = [_percent(value, "coverage", name) for name in GROUPS]
+        yield _row([world, f"`{fit.removesuffix('.toml')}`", _studies(value, "coverage"), *covered])
+    yield ""
+    yield from _rows(["world", "fit", "studies", "announced by", "it fails", "any check", "mixed"])
+    for (world, fit), value in _fits(table):
+        announced = WORLDS[world].announced_by
+        kind = "issue" if ("issue", announced) in value.index else "check"
+        fails = [_percent(value, kind, announced), _percent(value, "check", "any")]
+        cells = [f"`{announced}`" if announced else "", *fails, _percent(value, "fit", "converged")]
+        yield _row([world, f"`{fit.removesuffix('.toml')}`", _studies(value, "check"), *cells])
+
+
+def _fits(table: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """Yield world and model with the rows of the table by kind and name."""
     for (world, fit), part in table.groupby(["world", "fit"], sort=False):
-        value = part.set_index(["kind", "name"])["value"].astype(float)
-        covered = [f"{100 * value['coverage'].get(name, np.nan):.0f}" for name in GROUPS]
-        covered = [text.replace("nan", "") for text in covered]
-        announced = WORLDS[str(world)].announced_by
-        named = f"{announced}: {_percent(value, announced)}" if announced else ""
-        studies = part["studies"].iloc[0]
-        cells = [str(world), f"`{fit}`", str(studies), *covered, named, _percent(value, "any")]
-        yield f"| {' | '.join(cells)} |"
+        yield (str(world), str(fit)), part.set_index(["kind", "name"])
 
 
-def _percent(value: pd.Series, name: str) -> str:
-    """Share of studies in which a check of a name fails, in percent."""
-    shares = [value[key] for key in (("check", name), ("issue", name)) if key in value.index]
-    return f"{100 * max(shares, default=0.0):.0f}"
+def _rows(names: list[str]) -> Iterator[str]:
+    """Yield the head of a table."""
+    yield _row(names)
+    yield _row(["---"] * len(names))
+
+
+def _row(cells: list[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _studies(value: pd.DataFrame, kind: str) -> str:
+    """Number of studies that the rows of a kind are about: the largest."""
+    return str(value.loc[[kind], "studies"].astype(int).max()) if kind in value.index else "0"
+
+
+def _percent(value: pd.DataFrame, kind: str, name: str) -> str:
+    """A share with its standard error over studies, in percent; empty where there is none."""
+    if (kind, name) not in value.index:
+        return ""
+    share, error = (float(value.loc[(kind, name), key]) for key in ("value", "error"))
+    return f"{100 * share:.0f} ± {100 * error:.0f}"
