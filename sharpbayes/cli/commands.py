@@ -37,6 +37,7 @@ from sharpbayes.cli.options import (
     Text,
 )
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
+from sharpbayes.cli.targets import refuse_inputs
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
@@ -252,7 +253,7 @@ def compare(
     named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in results}
     if len(named) < max(len(results), 2):
         raise SpecError.at("compare", "two or more results files with names of their own")
-    target = out and console.results_path(out, out)
+    target = out and console.results_path(out, out, results)
     with show_progress(quiet=quiet) as progress:
         table = compare_results(named, by=leave_out, refits=refits, progress=progress)
     files = console.save_outputs(table, target, tables=tables)
@@ -277,7 +278,7 @@ def weigh(
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
 
-    target = out and console.results_path(results, out)
+    target = out and console.results_path(results, out, [results])
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
         weighed = sharpbayes.weigh(opened, named_weights(weights))
@@ -318,6 +319,7 @@ def report(
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
             page = out or results.with_suffix(".html")
+            refuse_inputs(page, [results])
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:

@@ -37,6 +37,13 @@ def has_valid_checksum(path: Path) -> bool:
     return end.startswith(MARK) and end == MARK + _digest(path, size) + b"\n"
 
 
+def has_mark(path: Path) -> bool:
+    """Return whether a file ends like one with a checksum, be it right or not."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - SIZE, 0))
+        return file.read(len(MARK)) == MARK
+
+
 def _digest(path: Path, size: int) -> bytes:
     """Return the SHA-256 of the first bytes of a file, in hexadecimal."""
     digest = hashlib.sha256()
