@@ -20,6 +20,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.predict.prior import draw_prior
 from sharpbayes.bayes.predict.replication import posterior_predictive
 from sharpbayes.bayes.sampling import geometry
 from sharpbayes.bayes.sampling.chains import chain_seeds
@@ -92,7 +93,10 @@ def fitted(kind):
     block = Block(draws, 1, 1, 5)
     replicates = block.replicates(sources)
     unit = sources[0].removesuffix("s")
+    prior = draw_prior(design, draws=2, seed=SEED)
     return {
+        f"{kind}: prior": [float((x[0, -1] ** 2).mean()) for x in prior["prior"].values()],
+        f"{kind}: prior ratings": digest(next(iter(prior["prior_predictive"].values())).values),
         f"{kind}: prior shares": [
             geometry.prior_variance_share(posterior, design, term)
             for term in design.terms

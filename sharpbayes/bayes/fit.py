@@ -5,9 +5,9 @@ import xarray as xr
 
 from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
-from sharpbayes.bayes.graph.model import build_model, sample_prior
-from sharpbayes.bayes.graph.verification import verify_kernel
+from sharpbayes.bayes.kernel.comparisons import comparison_digest, has_passed, remember_passed
 from sharpbayes.bayes.predict import replication
+from sharpbayes.bayes.predict.prior import draw_prior
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.bayes.sampling.retries import sample_until_converged
@@ -15,7 +15,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
-from sharpbayes.execution.threads import trim_memory
+from sharpbayes.execution.threads import run_both, trim_memory
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 from sharpbayes.storage.precision import round_draws, round_to_digits
@@ -71,8 +71,7 @@ def fit_ratings(
     if sampler.predictive_draws:
         progress(Phase.REPLICATION)
         size = min(sampler.predictive_draws, MOST_PRIOR_DRAWS)
-        prior = sample_prior(build_model(tuned), draws=size, seed=seeds[2])
-        groups |= {str(name): node.to_dataset() for name, node in prior.children.items()}
+        groups |= _sample_prior(tuned, draws=size, seed=seeds[2])
         groups["prior"] = _round_parameters(groups["prior"], tuned)
         draws = replication.thin(groups["posterior"], draws=sampler.predictive_draws)
         groups["posterior_predictive"] = replication.posterior_predictive(
@@ -91,6 +90,16 @@ def _round_parameters(draws: xr.Dataset, design: Design) -> xr.Dataset:
     return round_draws(draws).assign(draws[exact].data_vars)
 
 
+def _sample_prior(design: Design, *, draws: int, seed: int) -> dict[str, xr.Dataset]:
+    """Return ``prior`` and ``prior_predictive``, by PyMC where it has what the program lacks."""
+    if not design.unsupported_by_kernel:
+        return draw_prior(design, draws=draws, seed=seed)
+    from sharpbayes.bayes.graph.model import build_model, sample_prior  # noqa: PLC0415 - PyMC is slow to load
+
+    tree = sample_prior(build_model(design), draws=draws, seed=seed)
+    return {str(name): node.to_dataset() for name, node in tree.children.items()}
+
+
 def verify_and_sample(
     design: Design,
     sampler: Sampler,
@@ -99,18 +108,35 @@ def verify_and_sample(
     verify_seed: int,
     execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
-    """Sample a design after comparing the kernel with PyMC's graph, where the kernel samples it."""
+    """Sample a design while the kernel is compared with PyMC's graph, where the kernel samples it.
+
+    Draws are returned after the comparison has passed; one that passed here before is not repeated.
+    """
+
+    def sample() -> xr.DataTree:
+        return sample_posterior(design, sampler, seed=seed, execution=execution)
+
     if unsupported := design.unsupported_by_kernel:
         message = f"compiling PyMC's graph: the kernel does not support {format_list(unsupported)}"
         execution.progress(message)
         execution.progress(Phase.SAMPLING)
-    else:
-        execution.progress(Phase.VERIFYING)
-        trim_memory()
-        verify_kernel(design, seed=verify_seed)
-        trim_memory()
-        execution.progress(Phase.SAMPLING)
-    return sample_posterior(design, sampler, seed=seed, execution=execution)
+        return sample()
+    execution.progress(Phase.SAMPLING)
+    trim_memory()
+    digest = comparison_digest(design, seed=verify_seed)
+    if has_passed(digest):
+        return sample()
+    trace, _ = run_both(sample, lambda: _compare_with_graph(design, digest, seed=verify_seed))
+    return trace
+
+
+def _compare_with_graph(design: Design, digest: str, *, seed: int) -> None:
+    """Compare the kernel with PyMC's graph, and keep that they agree."""
+    from sharpbayes.bayes.graph.verification import verify_kernel  # noqa: PLC0415 - PyMC is slow to load
+
+    verify_kernel(design, seed=seed)
+    remember_passed(digest)
+    trim_memory()
 
 
 def _label_ratings(group: xr.Dataset, ratings: Ratings, design: Design) -> xr.Dataset:

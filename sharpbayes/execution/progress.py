@@ -12,7 +12,6 @@ class Phase(StrEnum):
     READING = "reading data"
     METRICS = "metrics and bootstrap"
     COMPILING = "compiling and trial run"
-    VERIFYING = "kernel against model"
     SAMPLING = "sampling"
     CONVERGENCE = "convergence checks"
     REPLICATION = "replication of ratings"

@@ -11,7 +11,7 @@ from sharpbayes.errors import Diagnostic, did_you_mean, nearest
 from sharpbayes.spec.base import Spec
 from sharpbayes.spec.lines import KeyPath, SourceText, dotted
 
-# Keys of version /1 of the files and their present names.
+# Earlier keys, most of version /1 of the files, and their present names.
 RENAMED = {
     "panel.model": "fit",
     "crowd.model": "fit",
@@ -21,6 +21,7 @@ RENAMED = {
     "bootstrap.samples": "resample_generations",
     "sampler.predictive": "predictive_draws",
     "sampler.max_deepest": "max_depth_share",
+    "sampler.min_ess": "target_ess",
     "flips.nearly_identical": "max_mean_gap",
     "flips.material": "min_tail_gap",
     "thresholds.severity": "shift",

@@ -10,6 +10,8 @@ from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
 Draws = Annotated[int, Field(ge=50, le=10_000_000)]
+# Where the number of draws is left open, convergence is first checked after so many of each chain.
+FIRST_LENGTH = 250
 Correlation = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -34,8 +36,10 @@ class Sampler(base.Spec):
     """Number of independent chains."""
     tune: Draws = 1000
     """Tuning steps of each chain. They are discarded."""
-    draws: Draws = 1000
-    """Draws to keep of each chain."""
+    draws: Draws | None = None
+    """Draws to keep of each chain. Default: as many as it takes to converge: 250, 500, 1000, ..."""
+    max_draws: Draws = 8000
+    """Most draws to keep of each chain where `draws` is left out."""
     predictive_draws: base.Repeats = 500
     """Posterior draws for which ratings are replicated, over all chains. 0 replicates none."""
     target_accept: base.InnerShare = 0.8
@@ -44,7 +48,7 @@ class Sampler(base.Spec):
     """Largest depth of a NUTS tree, which has up to 2^depth gradients."""
     max_rhat: Annotated[float, Field(gt=1)] = 1.01
     """Largest rank-normalised R-hat of a parameter."""
-    min_ess: base.Count = 400
+    target_ess: base.Count = 400
     """Smallest effective sample size of a parameter, in the bulk and in the tails."""
     max_divergence_share: base.Share = 0.01
     """Largest share of transitions that diverge. Also fewer fail a fit if they bias a parameter."""
@@ -52,6 +56,16 @@ class Sampler(base.Spec):
     """Smallest E-BFMI (energy Bayesian fraction of missing information) of a chain."""
     max_depth_share: base.Share = 0.1
     """Largest share of transitions that end at `max_depth`."""
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Draws of a chain after which convergence is checked; the last are the most."""
+        if self.draws is not None:
+            return (self.draws,)
+        lengths = [min(FIRST_LENGTH, self.max_draws)]
+        while lengths[-1] < self.max_draws:
+            lengths.append(min(2 * lengths[-1], self.max_draws))
+        return tuple(lengths)
 
 
 class Sensitivity(base.Spec):

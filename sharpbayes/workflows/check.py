@@ -45,7 +45,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         scales=ratings.scales,
         ratings=len(ratings.score),
         parameters=parameters,
-        draw_megabytes=parameters * sampler.chains * sampler.draws * 8 / 1e6,
+        draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates * REPLICATE_BYTES / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),

@@ -16,13 +16,15 @@ from sharpbayes.workflows.context import RunContext
 FIXED = {
     Phase.METRICS: 2.0,
     Phase.COMPILING: 2.4,
-    Phase.VERIFYING: 1.4,
+    Phase.SAMPLING: 1.0,
     Phase.CONVERGENCE: 0.3,
     Phase.REPLICATION: 0.8,
     Phase.REPLICATED_METRICS: 1.0,
     Phase.WRITING: 0.8,
 }
 FIRST_COMPILATION = 25.0
+# Draws of a chain with which many fits have converged where their number is left open.
+USUAL_DRAWS = 1000
 PER_RESAMPLED_CELL, PER_SHUFFLED_RATING, PER_RATING = 7e-8, 4e-8, 3e-7
 PER_GRADIENT_OF_RATING, GRADIENTS_PER_DRAW = 1e-8, 20
 PER_STORED_NUMBER, PER_PREDICTED_RATING = 4e-7, 7e-7
@@ -63,11 +65,11 @@ def _seconds_of_fit(context: RunContext) -> dict[Phase, float]:
     sampler, ratings = context.study.spec.sampler, len(context.study.ratings.score)
     per_gradient = PER_GRADIENT_OF_RATING * ratings * GRADIENTS_PER_DRAW
     at_once = min(sampler.chains, cpu_count())
-    draws, kept = sampler.chains * (sampler.tune + sampler.draws), sampler.predictive_draws
-    numbers = context.design.n_parameters * sampler.chains * sampler.draws
+    length = sampler.draws or min(USUAL_DRAWS, sampler.max_draws)
+    draws, kept = sampler.chains * (sampler.tune + length), sampler.predictive_draws
+    numbers = context.design.n_parameters * sampler.chains * length
     work = {
         Phase.COMPILING: 0.0 if has_machine_code() else FIRST_COMPILATION,
-        Phase.VERIFYING: 0.0,
         Phase.SAMPLING: draws * per_gradient / at_once,
         Phase.CONVERGENCE: PER_STORED_NUMBER * numbers,
         Phase.REPLICATION: PER_PREDICTED_RATING * kept * ratings,

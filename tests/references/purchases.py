@@ -47,7 +47,7 @@ chains = 2
 tune = 500
 draws = 500
 predictive_draws = 400
-min_ess = 50
+target_ess = 50
 max_rhat = 1.05
 
 [costs]

@@ -162,7 +162,7 @@ draws = 300
 predictive_draws = 400
 target_accept = 0.9
 max_rhat = 1.05
-min_ess = 50
+target_ess = 50
 max_divergence_share = 0.01
 """
 WEIGHTS = """schema = "sharpbayes/weights/2"

@@ -16,8 +16,8 @@ from scipy.optimize import root
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import column, model_from
 from tests.bayes.kernel.test_kernel import kept_at

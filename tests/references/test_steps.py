@@ -15,8 +15,8 @@ import pytest
 from scipy.optimize import minimize
 
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.replication import log_likelihood
 from sharpbayes.bayes.sampling.draws import label_draws
 from sharpbayes.data.ratings import Ratings

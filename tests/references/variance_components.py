@@ -51,7 +51,7 @@ chains = 2
 tune = 600
 draws = 600
 predictive_draws = 400
-min_ess = 100
+target_ess = 100
 max_rhat = 1.03
 """
 # Estimate, lower and upper bound and truth of every component of a study.

@@ -18,10 +18,15 @@ def test_an_error_in_an_override_names_the_override():
         load_study("quickstart", overrides=("sampler.drows=3",))
     assert str(caught.value) == (
         "--set sampler.drows=3: sampler.drows: unknown key, allowed are chains, tune, draws, "
-        "predictive_draws, target_accept, max_depth, max_rhat, min_ess, max_divergence_share, "
-        "min_bfmi, max_depth_share; "
+        "max_draws, predictive_draws, target_accept, max_depth, max_rhat, target_ess, "
+        "max_divergence_share, min_bfmi, max_depth_share; "
         "did you mean 'draws'?"
     )
+
+
+def test_an_earlier_key_is_unknown_and_its_new_name_is_told():
+    with pytest.raises(SpecError, match=r"sampler\.min_ess: unknown key.*did you mean 'target_ess'"):
+        load_study("quickstart", overrides=("sampler.min_ess=3",))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pytensor.compile.mode import Mode
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.kernel.layout import ParameterLayout, initial_point, parameter_layout
-from sharpbayes.bayes.kernel.machine_code import logp_code, pack
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.errors import KernelError
 
 Floats = NDArray[np.float64]
@@ -47,18 +47,6 @@ def verify_kernel(design: Design, *, seed: int) -> None:
                 f"{np.ravel(value)[:3]} and {np.ravel(expected)[:3]}; nothing was sampled. "
                 "Please report this with the model file."
             )
-
-
-def kernel_density(layout: ParameterLayout, point: Floats) -> Density:
-    """Return log density and gradient, by the code that the sampler calls."""
-    user, gradient, value = pack(layout.kernel_data), np.empty_like(point), np.empty(1)
-    call = logp_code().ctypes
-    pointers = [
-        array.ctypes.data_as(call.argtypes[position])
-        for position, array in enumerate((point, gradient, value), 1)
-    ]
-    call(len(point), *pointers, user.ctypes.data)
-    return float(value[0]), gradient
 
 
 def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> Density:

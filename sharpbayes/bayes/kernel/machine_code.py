@@ -16,9 +16,11 @@ from numba import types
 from numba.core import cgutils
 
 from sharpbayes.bayes.design.crossing import Index
+from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.kernel.data import KernelData
 from sharpbayes.bayes.kernel.density import constrain, density, likelihood
 from sharpbayes.bayes.kernel.effects import jit
+from sharpbayes.bayes.kernel.layout import ParameterLayout
 
 DOUBLES = types.CPointer(types.double)
 LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
@@ -119,6 +121,18 @@ def logp_code() -> Any:
         return FINE
 
     return logp
+
+
+def kernel_density(layout: ParameterLayout, point: Floats) -> tuple[float, Floats]:
+    """Return log density and gradient, by the code that the sampler calls."""
+    user, gradient, value = pack(layout.kernel_data), np.empty_like(point), np.empty(1)
+    call = logp_code().ctypes
+    pointers = [
+        array.ctypes.data_as(call.argtypes[position])
+        for position, array in enumerate((point, gradient, value), 1)
+    ]
+    call(len(point), *pointers, user.ctypes.data)
+    return float(value[0]), gradient
 
 
 @cache

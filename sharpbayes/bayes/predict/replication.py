@@ -204,16 +204,19 @@ def _log_single(
     )
 
 
-def posterior_predictive(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
+def posterior_predictive(
+    posterior: xr.Dataset, design: Design, *, seed: int, known: bool = True
+) -> xr.Dataset:
     """Return replicated ratings of the same items by the same raters, (chain, draw, rating).
 
-    The class of a rater is drawn once for each draw, given their ratings.
+    The class of a rater is drawn once for each draw: given their ratings, or from the population
+    where these are not ``known``, as for draws of the prior.
     """
     rng = np.random.default_rng(seed)
 
     def compute(latent: LatentRatings, draws: xr.Dataset) -> NDArray[np.generic]:
         of_class = careless_raters(design, latent.scale) is not None
-        drawn = draw_classes(draws, design, known=True, rng=rng) if of_class else draws
+        drawn = draw_classes(draws, design, known=known, rng=rng) if of_class else draws
         return draw_ratings(latent, drawn, design, rng)
 
     return _map_scales(posterior, design, compute)

@@ -18,6 +18,8 @@ STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
 # Convergence of shorter chains cannot be checked.
 MIN_DRAWS = 4
 POLL_SECONDS, REPORT_SECONDS = 0.005, 0.5
+# How often a chain tells how far it is: it pauses as long after it has reached a length.
+STATUS_MILLISECONDS = 50
 
 
 def chain_seeds(seed: int, chains: int) -> list[int]:
@@ -36,70 +38,120 @@ def run_chain(compiled: Any, sampler: Sampler, *, seed: int) -> Arrays:
     return _to_arrays(_start(compiled, sampler, seed, None).wait())
 
 
-def run_chains(compiled: Any, sampler: Sampler, *, seed: int, execution: Execution) -> list[Arrays]:
-    """Sample every chain that is not in the store; return draws and statistics of all chains.
+def run_chains(
+    compiled: Any,
+    sampler: Sampler,
+    *,
+    seed: int,
+    execution: Execution,
+    is_enough: Callable[[list[Arrays]], bool],
+) -> tuple[list[Arrays], int]:
+    """Sample all chains to a length that ``is_enough``, of ``sampler.lengths``, or to the last.
 
-    All chains have one length. After Ctrl-C they are shorter or fewer than asked for; Ctrl-C
-    before any chain had finished its tuning raises KeyboardInterrupt.
+    Returned are draws and statistics of all chains, and the length. Draws of a chain follow from
+    its seed alone, so that those of a shorter run begin those of a longer one. Chains of the store
+    are sampled again only where they are too short. After Ctrl-C all chains have one length, and
+    are shorter or fewer than asked for; Ctrl-C before any chain had finished its tuning raises
+    KeyboardInterrupt.
     """
     names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
     chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}
-    total = sampler.tune + sampler.draws
-    status = [ChainStatus(total * (n in chains), total) for n in range(sampler.chains)]
-    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), status, execution)
+    pool = _ChainPool(compiled, sampler, chain_seeds(seed, sampler.chains), execution)
+    length = 0
     try:
-        for number, trace in pool.run([n for n in range(sampler.chains) if n not in chains]):
-            chains[number] = _to_arrays(trace)
-            execution.store.put(names[number], chains[number])
+        for length in sampler.lengths:
+            short = [n for n in range(sampler.chains) if _length(chains.get(n, {})) < length]
+            for number, chain in pool.run(short, length):
+                chains[number] = chain
+                execution.store.put(names[number], chain)
+            reached = [_cut(chains[number], length) for number in range(sampler.chains)]
+            if length == sampler.lengths[-1] or is_enough([dict(chain) for chain in reached]):
+                return reached, length
     except KeyboardInterrupt:
-        chains |= {number: _to_arrays(trace) for number, trace in pool.stop()}
+        chains |= dict(pool.stop())
     finally:
         # The memory that a chain reads is freed when this function returns.
-        list(pool.stop())
-    return _equal_length([chains[number] for number in sorted(chains)])
+        pool.discard()
+    return _equal_length([chains[number] for number in sorted(chains)]), length
 
 
 @dataclass
 class _ChainPool:
-    """Chains that run at once on threads of nutpie, by default one for each processor."""
+    """Chains on threads of nutpie, by default one for each processor at once; others wait."""
 
     compiled: Any
     sampler: Sampler
     seeds: list[int]
-    status: list[ChainStatus]
     execution: Execution
-    running: dict[int, Any] = field(default_factory=dict)
+    started: dict[int, Any] = field(default_factory=dict)
+    status: list[ChainStatus] = field(default_factory=list)
 
-    def run(self, waiting: list[int]) -> Iterator[tuple[int, Any]]:
-        """Start the waiting chains in turn; yield each with its trace when it has finished."""
+    def run(self, waiting: list[int], length: int) -> Iterator[tuple[int, Arrays]]:
+        """Sample chains in turn to a length; yield each when it has so many draws, or more."""
+        total = self.sampler.tune + length
+        self.status = [ChainStatus(total, total)] * len(self.seeds)
+        for number in waiting:
+            self.status[number] = ChainStatus(0, total)
         reported, cores = time.monotonic(), self.execution.cores or cpu_count()
-        while waiting or self.running:
-            while waiting and len(self.running) < cores:
-                self.start(waiting.pop(0))
-            finished = [number for number, chain in self.running.items() if _has_finished(chain)]
-            for number in finished:
-                yield number, self.running.pop(number).wait()
-            if finished or time.monotonic() - reported > REPORT_SECONDS:
+        running: list[int] = []
+        while waiting or running:
+            while waiting and len(running) < cores:
+                running.append(waiting.pop(0))
+                self.start(running[-1])
+            reached = [(n, part) for n in running if _length(part := self.take(n, length)) > 0]
+            for number, part in reached:
+                running.remove(number)
+                yield number, part
+            if reached or time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 self.execution.progress(Phase.SAMPLING, list(self.status))
-            if not finished:
+            if not reached:
                 time.sleep(POLL_SECONDS)
 
     def start(self, number: int) -> None:
-        """Start a chain."""
+        """Start a chain, or let one that has stopped at a shorter length go on."""
 
         def update(status: Sequence[Any]) -> None:
-            self.status[number] = status[0]
+            state, total = status[0], self.status[number].total_draws
+            self.status[number] = ChainStatus(
+                min(state.finished_draws, total), total, state.divergences, state.step_size
+            )
 
-        self.running[number] = _start(self.compiled, self.sampler, self.seeds[number], update)
+        if number in self.started:
+            self.started[number].resume()
+        else:
+            self.started[number] = _start(self.compiled, self.sampler, self.seeds[number], update)
 
-    def stop(self) -> Iterator[tuple[int, Any]]:
-        """Stop every running chain; yield each with its trace so far."""
-        while self.running:
-            number = next(iter(self.running))
-            trace = self.running[number].abort()
-            del self.running[number]
-            yield number, trace
+    def take(self, number: int, length: int) -> Arrays:
+        """Return the draws of a chain that has reached a length; nothing while it has not.
+
+        A chain that may have to go on pauses, with a few draws more.
+        """
+        chain, status = self.started[number], self.status[number]
+        if _has_finished(chain):
+            del self.started[number]
+            return _to_arrays(chain.wait())
+        if length == self.sampler.lengths[-1] or status.finished_draws < status.total_draws:
+            return {}
+        chain.pause()
+        part = _to_arrays(chain.inspect())
+        if _length(part) >= length:
+            return part
+        chain.resume()
+        return {}
+
+    def stop(self) -> Iterator[tuple[int, Arrays]]:
+        """Stop every chain; yield each with its draws so far."""
+        while self.started:
+            number = next(iter(self.started))
+            trace = self.started[number].abort()
+            del self.started[number]
+            yield number, _to_arrays(trace)
+
+    def discard(self) -> None:
+        """Stop every chain."""
+        while self.started:
+            self.started.popitem()[1].abort()
 
 
 def _start(
@@ -108,7 +160,7 @@ def _start(
     """Start one chain on a thread of nutpie."""
     return nutpie.sample(
         compiled,
-        draws=sampler.draws,
+        draws=sampler.lengths[-1],
         tune=sampler.tune,
         chains=1,
         cores=1,
@@ -116,7 +168,7 @@ def _start(
         save_warmup=False,
         progress_bar=False,
         progress_callback=update,
-        progress_rate=500,
+        progress_rate=STATUS_MILLISECONDS,
         target_accept=sampler.target_accept,
         maxdepth=sampler.max_depth,
         return_raw_trace=True,
@@ -150,12 +202,22 @@ def _to_arrays(trace: Any) -> Arrays:
     return arrays | {name: table[name].to_numpy(zero_copy_only=False) for name in STATISTICS}
 
 
+def _length(chain: Arrays) -> int:
+    """Number of draws of a chain."""
+    return len(chain.get("energy", ()))
+
+
+def _cut(chain: Arrays, length: int) -> Arrays:
+    """Return the first draws of a chain."""
+    return {name: column[:length] for name, column in chain.items()}
+
+
 def _equal_length(chains: Sequence[Arrays]) -> list[Arrays]:
     """Cut chains to the length that keeps the most draws in all; shorter chains are dropped."""
-    lengths = [len(chain.get("energy", ())) for chain in chains]
+    lengths = [_length(chain) for chain in chains]
     kept_draws = {length: length * sum(n >= length for n in lengths) for length in lengths}
     length = max(sorted(kept_draws, reverse=True), key=kept_draws.__getitem__, default=0)
     if length < MIN_DRAWS:
         raise KeyboardInterrupt
     kept = (chain for chain, n in zip(chains, lengths, strict=True) if n >= length)
-    return [{name: column[:length] for name, column in chain.items()} for chain in kept]
+    return [_cut(chain, length) for chain in kept]

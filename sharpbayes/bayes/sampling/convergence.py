@@ -52,11 +52,12 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
     largest depth. A parameter that never varies (the diagonal of a correlation matrix, a level
     without ratings) has missing numbers and does not count; one with draws missing in part fails.
     For single effects of a term with more than 12 levels the limits are 1 + 5 (max_rhat - 1) and a
-    quarter of ``min_ess``.
+    quarter of ``target_ess``.
 
     ``divergence_share`` is the share of transitions that diverged. ``divergence_shift`` is how far
     the mean of a parameter moves, in its posterior sd, if the draws of these transitions count
-    twice; its limit is half the Monte Carlo error that ``min_ess`` allows, 1 / (2 sqrt(min_ess)).
+    twice; its limit is half the Monte Carlo error that ``target_ess`` allows,
+    1 / (2 sqrt(target_ess)).
     ``shortfall`` is how many times each limit is missed, at most 1 where it is met.
 
     ``converged`` is 1 if every limit of the sampler is met. The attributes ``convergence_issues``
@@ -120,7 +121,7 @@ def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -
     """How many times each limit is missed, in the order of ``LIMITS``."""
     rhat = (table["rhat"].to_numpy() - 1) / (sampler.max_rhat - 1)
     smallest = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
-    ess = sampler.min_ess / np.maximum(smallest, TINY)
+    ess = sampler.target_ess / np.maximum(smallest, TINY)
     divergences = [
         float(table["divergence_share"]) / max(sampler.max_divergence_share, TINY),
         _largest(table["divergence_shift"].to_numpy()) / max_shift(sampler),
@@ -136,7 +137,7 @@ def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -
 
 def max_shift(sampler: Sampler) -> float:
     """Return the largest shift by divergences: half of the Monte Carlo error allowed, in sds."""
-    return 0.5 / float(np.sqrt(sampler.min_ess))
+    return 0.5 / float(np.sqrt(sampler.target_ess))
 
 
 def _largest(values: Floats) -> float:
@@ -204,7 +205,7 @@ def _parameter_issues(
 ) -> Iterator[str]:
     """Name the parameters with missing draws, and those that miss a limit of R-hat or ESS."""
     rhat_limit = 1.0 + (sampler.max_rhat - 1.0) * np.where(large, RHAT_FACTOR, 1.0)
-    ess_limit = sampler.min_ess * np.where(large, ESS_FACTOR, 1.0)
+    ess_limit = sampler.target_ess * np.where(large, ESS_FACTOR, 1.0)
     rhat, bulk, tail = table["rhat"], table["ess_bulk"], table["ess_tail"]
     for fails, words in (
         (incomplete, "missing in some draws:"),
@@ -305,13 +306,13 @@ def _suggest_length(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
     """Say how many draws would be enough if nothing else is wrong."""
     ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
     smallest, rhat = np.nanmin(ess, initial=np.inf), np.nanmax(table["rhat"].values, initial=0.0)
-    factor = sampler.min_ess / max(float(smallest), 1.0)
-    if smallest >= sampler.min_ess:
+    factor = sampler.target_ess / max(float(smallest), 1.0)
+    key, most = "max_draws" if sampler.draws is None else "draws", sampler.lengths[-1]
+    if smallest >= sampler.target_ess:
         if sampler.max_rhat <= rhat <= SEPARATE_RHAT:
-            draws = 2 * sampler.draws
-            yield f"Chains nearly agree: try --set sampler.draws={draws}, or --retry."
+            yield f"Chains nearly agree: try --set sampler.{key}={2 * most}, or --retry."
     elif factor > MAX_LENGTH_FACTOR:
         yield "The chains move so slowly that more draws alone will hardly help."
     else:
-        draws = int(np.ceil(sampler.draws * factor * 1.2 / 100.0) * 100)
-        yield f"Mixing is slow: about --set sampler.draws={draws} should do, or --retry."
+        draws = int(np.ceil(most * factor * 1.2 / 100.0) * 100)
+        yield f"Mixing is slow: about --set sampler.{key}={draws} should do, or --retry."

@@ -1,6 +1,6 @@
 """Stored values of draws -> a labelled posterior of the variables that a model file declares."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import xarray as xr
@@ -31,13 +31,29 @@ def label_draws(values: Floats, design: Design, layout: ParameterLayout) -> xr.D
             variable = np.where(rated, variable, np.nan)
         elif term:
             variable = term.to_results(variable)
-        variables[section.name] = (("chain", "draw", *section.dims), variable)
+        variables[section.name] = (section.dims, variable)
+    posterior = label_dims(variables, design, draws=values.shape[:2])
+    return posterior.assign(dict(level_thresholds(posterior, design)))
+
+
+def label_dims(
+    variables: Mapping[str, tuple[tuple[str, ...], Floats]],
+    design: Design,
+    *,
+    draws: tuple[int, ...],
+) -> xr.Dataset:
+    """Return variables over (chain, draw) and their own dimensions, with the design's labels.
+
+    ``draws`` are the numbers of chains and of draws.
+    """
     used = {dim for dims, _ in variables.values() for dim in dims}
-    coords: dict[str, object] = {"chain": range(values.shape[0]), "draw": range(values.shape[1])}
+    coords: dict[str, object] = {"chain": range(draws[0]), "draw": range(draws[1])}
     for name, labels in design.coords.items():
         coords |= {dim: list(labels) for dim in (name, f"{name}_other") if dim in used}
-    posterior = xr.Dataset(variables, coords)
-    return posterior.assign(dict(_level_thresholds(posterior, design)))
+    return xr.Dataset(
+        {name: (("chain", "draw", *dims), values) for name, (dims, values) in variables.items()},
+        coords,
+    )
 
 
 def redraw_careless(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.Dataset:
@@ -64,7 +80,7 @@ def redraw_careless(posterior: xr.Dataset, design: Design, *, seed: int) -> xr.D
     return posterior.assign({term.name: effects.copy(data=values)})
 
 
-def _level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:
+def level_thresholds(posterior: xr.Dataset, design: Design) -> Iterator[tuple[str, xr.DataArray]]:
     """Yield the thresholds of each level of a column, with the effects of other columns at 0."""
     for term in design.terms_of("gap"):
         scale, dim = design.scales[term.scale], term.dims[0]

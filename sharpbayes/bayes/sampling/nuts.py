@@ -1,6 +1,7 @@
 """Posterior by NUTS (nutpie): through the kernel, or through PyMC's graph where it must be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import xarray as xr
 from nutpie.compile_pymc import CompiledPyMCModel
 
 from sharpbayes.bayes.design.design import Design, Floats
-from sharpbayes.bayes.graph.model import public_names, sampling_model
 from sharpbayes.bayes.kernel.layout import JITTER, ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import constrain_code, logp_code, pack
 from sharpbayes.bayes.sampling.chains import (
@@ -20,6 +20,7 @@ from sharpbayes.bayes.sampling.chains import (
     run_chains,
 )
 from sharpbayes.bayes.sampling.draws import label_draws, redraw_careless
+from sharpbayes.bayes.sampling.retries import StoppingRule
 from sharpbayes.bayes.sampling.start import find_start
 from sharpbayes.execution.tasks import IN_PROCESS, Arrays, Execution, compute_parts
 from sharpbayes.spec.study import Sampler
@@ -31,11 +32,15 @@ def sample_posterior(
     """Return ``posterior`` and ``sample_stats`` of a design over (chain, draw).
 
     The kernel samples it, or PyMC's graph if the kernel does not support it. The draws are the
-    same wherever chains run. After Ctrl-C there are fewer than asked for; Ctrl-C before any chain
-    had finished its tuning raises KeyboardInterrupt.
+    same wherever chains run. Where the number of draws is left open, chains run to the first of
+    ``sampler.lengths`` at which they have converged, or more draws cannot help. After Ctrl-C there
+    are fewer than asked for; Ctrl-C before any chain had finished its tuning raises
+    KeyboardInterrupt.
     """
     if not design.unsupported_by_kernel:
         return sample_kernel(design, sampler, seed=seed, execution=execution)
+    from sharpbayes.bayes.graph.model import sampling_model  # noqa: PLC0415 - PyMC is slow to load
+
     return sample_graph(sampling_model(design), sampler, seed=seed, execution=execution)
 
 
@@ -44,22 +49,52 @@ def sample_kernel(
 ) -> xr.DataTree:
     """Sample a design through the kernel; see :func:`sample_posterior`."""
     layout = parameter_layout(design)
+
+    def label(chains: list[Arrays]) -> xr.DataTree:
+        values = np.empty((len(chains), *chains[0]["draw values"].shape))
+        for number, chain in enumerate(chains):
+            # Draws are most of the memory: those of each chain are freed.
+            values[number] = chain.pop("draw values")
+        posterior = redraw_careless(label_draws(values, design, layout), design, seed=seed)
+        return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": _statistics(chains)})
+
     if execution.map_function is None:
         compiled = compile_kernel(design, layout)
-        chains = run_chains(compiled, sampler, seed=seed, execution=execution)
-    else:
-        seeds = chain_seeds(seed, sampler.chains)
-        chains = compute_parts(
-            lambda chain_seed: sample_chain(design, layout, sampler, chain_seed),
-            {chain_name(n, seed=seed): chain_seed for n, chain_seed in enumerate(seeds)},
-            execution,
+        return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
+    seeds, rule = chain_seeds(seed, sampler.chains), StoppingRule(sampler)
+    for length in sampler.lengths:
+        fixed = sampler.model_copy(update={"draws": length})
+        end = "" if sampler.draws else f"-{length}"
+        arguments = {f"{chain_name(n, seed=seed)}{end}": own for n, own in enumerate(seeds)}
+        trace = label(
+            compute_parts(partial(sample_chain, design, layout, fixed), arguments, execution)
         )
-    values = np.empty((len(chains), *chains[0]["draw values"].shape))
-    for number, chain in enumerate(chains):
-        # Draws are most of the memory: those of each chain are freed.
-        values[number] = chain.pop("draw values")
-    posterior = redraw_careless(label_draws(values, design, layout), design, seed=seed)
-    return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": _statistics(chains)})
+        if length == sampler.lengths[-1] or rule(trace):
+            break
+    trace.attrs = {"length": length, "reason": rule.reason}
+    return trace
+
+
+def _sample_here(
+    compiled: Any,
+    sampler: Sampler,
+    label: Callable[[list[Arrays]], xr.DataTree],
+    *,
+    seed: int,
+    execution: Execution,
+) -> xr.DataTree:
+    """Sample chains in this process to the length where they have converged; label their draws."""
+    rule = StoppingRule(sampler)
+    chains, length = run_chains(
+        compiled,
+        sampler,
+        seed=seed,
+        execution=execution,
+        is_enough=lambda chains: rule(label(chains)),
+    )
+    trace = label(chains)
+    trace.attrs = {"length": length, "reason": rule.reason}
+    return trace
 
 
 def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
@@ -71,20 +106,25 @@ def sample_graph(
     model: Any, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
 ) -> xr.DataTree:
     """Sample a PyMC model, which takes a minute to compile, in this process."""
+    from sharpbayes.bayes.graph.model import public_names  # noqa: PLC0415 - PyMC is slow to load
+
     names = public_names(model)
     compiled = nutpie.compile_pymc_model(model, var_names=names)
-    chains = run_chains(compiled, sampler, seed=seed, execution=execution)
-    statistics = _statistics(chains)
-    coords: dict[str, list[Any]] = {}
-    posterior = {}
-    for name in names:
-        dims = model.named_vars_to_dims.get(name, ())
-        coords |= {dim: list(model.coords[dim]) for dim in dims}
-        shape = [len(coords[dim]) for dim in dims]
-        values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
-        posterior[name] = (("chain", "draw", *dims), np.stack(values))
-    dataset = xr.Dataset(posterior, coords | dict(statistics.coords))
-    return xr.DataTree.from_dict({"posterior": dataset, "sample_stats": statistics})
+
+    def label(chains: list[Arrays]) -> xr.DataTree:
+        statistics = _statistics(chains)
+        coords: dict[str, list[Any]] = {}
+        posterior = {}
+        for name in names:
+            dims = model.named_vars_to_dims.get(name, ())
+            coords |= {dim: list(model.coords[dim]) for dim in dims}
+            shape = [len(coords[dim]) for dim in dims]
+            values = [chain[f"draw {name}"].reshape(-1, *shape) for chain in chains]
+            posterior[name] = (("chain", "draw", *dims), np.stack(values))
+        dataset = xr.Dataset(posterior, coords | dict(statistics.coords))
+        return xr.DataTree.from_dict({"posterior": dataset, "sample_stats": statistics})
+
+    return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
 
 
 def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel:

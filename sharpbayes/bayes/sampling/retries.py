@@ -1,6 +1,7 @@
 """Sampling again, longer, until a fit has converged or more draws cannot help."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -19,9 +20,35 @@ from sharpbayes.spec.study import Sampler
 # Each attempt to converge has this many times the tuning and the draws of the one before. Of chains
 # that mix, R-hat - 1 and 1 / ESS fall by as much.
 LENGTH_FACTOR = 2
+# Attempts with smaller steps where the number of draws is left open and divergences fail the fit.
+DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes.
 MIN_ESS_ALONE = 50
 BY_LENGTH = ("R-hat", "ESS")
+
+
+@dataclass
+class StoppingRule:
+    """Whether chains are long enough: they have converged, or more draws cannot help.
+
+    It is asked at few fixed lengths, ``sampler.lengths``, so that it does not wait for a lucky
+    moment. ``reason`` is why more draws cannot help, or empty.
+    """
+
+    sampler: Sampler
+    before: xr.Dataset | None = None
+    reason: str = ""
+
+    def __call__(self, trace: xr.DataTree) -> bool:
+        """Return whether a trace is long enough."""
+        length = trace["posterior"].sizes["draw"]
+        table = check_convergence(trace, self.sampler)
+        if table["converged"]:
+            return True
+        remaining = sum(further > length for further in self.sampler.lengths)
+        self.reason = explain_stop(trace, table, self.before, remaining=remaining)
+        self.before = table
+        return bool(self.reason)
 
 
 def sample_until_converged(
@@ -37,31 +64,54 @@ def sample_until_converged(
     Attempts are independent: each has a seed that follows from ``seed`` and its number, and starts
     anew, so that equal studies give equal results however often they were tried. After Ctrl-C,
     which leaves fewer draws than asked for, no further attempt starts, nor where
-    :func:`explain_stop` gives a reason. The reason leads the suggestions.
+    :func:`explain_stop` gives a reason. The reason leads the suggestions. Where the number of draws
+    is left open and divergences fail the fit, up to two attempts follow without ``retries``.
     """
     attempt, before = 0, None
     while True:
         trace = sample(sampler, attempt_seed(seed, attempt))
         progress(Phase.CONVERGENCE)
         table = check_convergence(trace, sampler)
-        settings = {name: getattr(sampler, name) for name in ("tune", "draws", "target_accept")}
-        table.attrs |= {"attempts": attempt + 1} | settings
+        # What was asked for: a sampler says it of the lengths that it chose from.
+        length, reason = (trace.attrs.get(name) for name in ("length", "reason"))
+        length = length or sampler.lengths[-1]
+        settings = {name: getattr(sampler, name) for name in ("tune", "target_accept")}
+        table.attrs |= {"attempts": attempt + 1, "draws": length} | settings
         sizes = trace["posterior"].sizes
-        interrupted = sizes["chain"] < sampler.chains or sizes["draw"] < sampler.draws
-        if table["converged"] or attempt >= retries or interrupted:
+        interrupted = sizes["chain"] < sampler.chains or sizes["draw"] < length
+        diverged = float(table["shortfall"].sel(limit="divergences")) > 1
+        allowed = max(retries, DIVERGENCE_RETRIES if diverged and sampler.draws is None else 0)
+        if table["converged"] or interrupted:
             return trace, table
-        if reason := explain_stop(trace, table, before, remaining=retries - attempt):
+        if reason:
+            _lead(table, f"Sampling stopped after {length} draws a chain: {reason}.")
+        if attempt >= allowed:
+            return trace, table
+        if reason := explain_stop(trace, table, before, remaining=allowed - attempt):
             reason = f"--retry stops after attempt {attempt + 1}: {reason}."
             progress(reason)
-            table.attrs["suggestions"] = f"{reason} {table.attrs['suggestions']}".strip()
+            _lead(table, reason)
             return trace, table
         attempt, before = attempt + 1, table
-        diverged = float(table["shortfall"].sel(limit="divergences")) > 1
         sampler = lengthen(sampler, diverged=diverged)
         progress(
             f"not converged ({table.attrs['convergence_issues']}); attempt {attempt + 1} with "
-            f"{sampler.tune} tuning steps and {sampler.draws} draws a chain"
+            f"{sampler.tune} tuning steps and {describe_draws(sampler)} a chain"
         )
+
+
+def _lead(table: xr.Dataset, reason: str) -> None:
+    """Let a reason lead the suggestions."""
+    table.attrs["suggestions"] = f"{reason} {table.attrs['suggestions']}".strip()
+
+
+def describe_draws(sampler: Sampler) -> str:
+    """Return how many draws of a chain are asked for, in words.
+
+    >>> describe_draws(Sampler(draws=400)), describe_draws(Sampler())
+    ('400 draws', 'up to 8000 draws')
+    """
+    return f"{'up to ' if sampler.draws is None else ''}{sampler.lengths[-1]} draws"
 
 
 def explain_stop(
@@ -110,7 +160,8 @@ def _mix_alone(chains: Floats) -> bool:
 def lengthen(sampler: Sampler, *, diverged: bool) -> Sampler:
     """Return settings of the next attempt: twice as long, and smaller steps if any diverged."""
     target = 1.0 - (1.0 - sampler.target_accept) / 2.0 if diverged else sampler.target_accept
-    update = {name: LENGTH_FACTOR * getattr(sampler, name) for name in ("tune", "draws")}
+    names = ("tune", "max_draws") if sampler.draws is None else ("tune", "draws")
+    update = {name: LENGTH_FACTOR * getattr(sampler, name) for name in names}
     return sampler.model_copy(update=update | {"target_accept": round(target, 6)})
 
 

@@ -11,14 +11,13 @@ from scipy.optimize import minimize
 
 from sharpbayes.bayes.design.careless import RATER, Reference, count_scores
 from sharpbayes.bayes.design.design import Design, Floats, Term
-from sharpbayes.bayes.graph.verification import kernel_density
 from sharpbayes.bayes.kernel.layout import (
     ParameterLayout,
     initial_point,
     parameter_layout,
     threshold_name,
 )
-from sharpbayes.bayes.kernel.machine_code import constrain_code, pack
+from sharpbayes.bayes.kernel.machine_code import constrain_code, kernel_density, pack
 from sharpbayes.spec.model import Normal
 
 # Sds stay where they are: the density of effects and their sd together has no maximum.

@@ -11,8 +11,9 @@ from scipy.special import expit
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.likelihoods import DEFINITIONS
 from sharpbayes.bayes.graph.model import build_model, sample_prior
-from sharpbayes.bayes.graph.verification import graph_density, kernel_density
+from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout, start_cutpoints
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.sampling.draws import label_draws
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 from tests.bayes.kernel.test_density import latent

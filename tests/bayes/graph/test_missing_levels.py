@@ -7,8 +7,9 @@ import pytest
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model, sample_prior
-from sharpbayes.bayes.graph.verification import graph_density, kernel_density
+from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.replication import log_likelihood
 from tests.bayes.conftest import column, crowd_ratings, model_of
 

@@ -8,8 +8,9 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.verification import graph_density, kernel_density
+from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.categories import LAWS
 from sharpbayes.spec.model import StudentT
 from tests.bayes.conftest import (

@@ -9,8 +9,9 @@ from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.kernel.layout import parameter_layout
 from sharpbayes.bayes.sampling.chains import chain_seeds
+from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.bayes.sampling.nuts import sample_chain, sample_kernel
-from sharpbayes.execution.tasks import Execution
+from sharpbayes.execution.tasks import Execution, serial_map
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.study import Sampler
 
@@ -63,6 +64,80 @@ def test_every_chain_tells_its_progress(design):
     )
     assert {len(states) for states in seen} == {3}
     assert [state.finished_draws for state in seen[-1]] == [110] * 3
+
+
+OPEN = Sampler(chains=3, tune=60, max_draws=1000, target_ess=200, max_rhat=1.05)
+
+
+@pytest.fixture(scope="module")
+def converged(design):
+    return sample_kernel(design, OPEN, seed=5)
+
+
+def test_an_open_number_of_draws_ends_at_a_length_that_is_checked(design, converged):
+    length = converged.attrs["length"]
+    assert length in OPEN.lengths == (250, 500, 1000)
+    assert converged["posterior"].sizes["draw"] == length
+    fixed = sample_kernel(design, OPEN.model_copy(update={"draws": length}), seed=5)
+    for name in fixed.children:
+        assert fixed[name].to_dataset().identical(converged[name].to_dataset())
+
+
+def test_it_is_the_first_length_at_which_the_fit_has_converged(converged):
+    length = converged.attrs["length"]
+    for shorter in (n for n in OPEN.lengths if n <= length):
+        part = converged.map_over_datasets(
+            lambda x, n=shorter: x.isel(draw=slice(n), missing_dims="ignore")
+        )
+        enough = bool(check_convergence(part, OPEN)["converged"])
+        assert enough == (shorter == length) or length == OPEN.lengths[-1]
+
+
+def test_an_open_number_is_the_same_on_one_processor_and_elsewhere(design, converged, monkeypatch):
+    elsewhere = sample_kernel(design, OPEN, seed=5, execution=Execution(serial_map))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    one = sample_kernel(design, OPEN, seed=5)
+    for name in converged.children:
+        assert converged[name].to_dataset().identical(one[name].to_dataset())
+        assert converged[name].to_dataset().identical(elsewhere[name].to_dataset())
+
+
+class Kept(dict):
+    """A store in memory that loses what a killed run had not kept."""
+
+    def put(self, name, part):
+        self[name] = part
+
+
+def test_what_is_kept_is_not_sampled_again(design, converged):
+    store = Kept()
+    sample_kernel(design, OPEN, seed=5, execution=Execution(store=store))
+    lengths = {len(part["energy"]) for part in store.values()}
+    assert min(lengths) >= converged.attrs["length"]
+    seen = []
+    again = sample_kernel(
+        design, OPEN, seed=5, execution=Execution(store=store, progress=lambda *x: seen.append(x))
+    )
+    assert not seen
+    name = next(iter(store))
+    store[name] = {key: column[:100] for key, column in store[name].items()}
+    resumed = sample_kernel(design, OPEN, seed=5, execution=Execution(store=store))
+    for group in converged.children:
+        assert converged[group].to_dataset().identical(again[group].to_dataset())
+        assert converged[group].to_dataset().identical(resumed[group].to_dataset())
+
+
+def test_ctrl_c_while_it_is_open_keeps_the_draws_so_far(design):
+    def stop(_, chains=()):
+        # All chains have 250 draws and go on to 500.
+        if chains[0].total_draws == 60 + 500:
+            raise KeyboardInterrupt
+
+    never = OPEN.model_copy(update={"target_ess": 100_000})
+    stopped = sample_kernel(design, never, seed=5, execution=Execution(progress=stop))
+    assert stopped.attrs["length"] == 500
+    sizes = stopped["posterior"].sizes
+    assert sizes["chain"] * sizes["draw"] >= 3 * 250
 
 
 def ctrl_c(_, chains=()):

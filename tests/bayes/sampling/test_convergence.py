@@ -104,7 +104,9 @@ def test_chains_apart_are_told_from_too_few_draws(rng):
     apart = rng.normal(size=(CHAINS, DRAWS)) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
     found = check_convergence(trace_of(rng, apart=apart), Sampler())
     assert "Chains disagree, most of all on apart" in found.attrs["suggestions"]
-    slow = check_convergence(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    slow = check_convergence(
+        trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(draws=DRAWS, max_rhat=1.05)
+    )
     assert "bulk ESS (down to" in slow.attrs["convergence_issues"]
     assert "Mixing is slow: about --set sampler.draws=" in slow.attrs["suggestions"]
     assert "disagree" not in slow.attrs["suggestions"]
@@ -112,11 +114,13 @@ def test_chains_apart_are_told_from_too_few_draws(rng):
 
 def test_enough_draws_are_named(rng):
     """With the draws that it names, the same chains pass."""
-    slow = check_convergence(trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(max_rhat=1.05))
+    slow = check_convergence(
+        trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(draws=DRAWS, max_rhat=1.05)
+    )
     draws = int(slow.attrs["suggestions"].split("draws=")[1].split()[0])
     size = (CHAINS, draws)
     enough = trace_of(rng, size=size, slow=walk(rng, keep=0.85, size=size))
-    assert bool(check_convergence(enough, Sampler(max_rhat=1.05))["converged"])
+    assert bool(check_convergence(enough, Sampler(draws=DRAWS, max_rhat=1.05))["converged"])
 
 
 def test_a_large_term_is_held_to_less(rng):
@@ -126,7 +130,7 @@ def test_a_large_term_is_held_to_less(rng):
     few = np.stack([one] * 5, axis=-1)
     many = np.stack([one] * 20, axis=-1)
     assert 1.005 < az.rhat(one) < 1.02
-    limits = Sampler(max_rhat=1.005, min_ess=1)
+    limits = Sampler(max_rhat=1.005, target_ess=1)
     assert bool(check_convergence(trace_of(rng, many=many), limits)["converged"])
     assert not bool(check_convergence(trace_of(rng, few=few), limits)["converged"])
 
@@ -164,9 +168,9 @@ def heavy_by_turns(rng):
 
 
 LIMITS = {
-    "R-hat": (lambda rng: {"x": walk(rng, keep=0.97)}, {"max_rhat": 2.0, "min_ess": 1}),
-    "bulk ESS": (lambda rng: {"x": walk(rng, keep=0.9)}, {"max_rhat": 2.0, "min_ess": 1}),
-    "tail ESS": (lambda rng: {"x": heavy_by_turns(rng)}, {"max_rhat": 2.0, "min_ess": 1}),
+    "R-hat": (lambda rng: {"x": walk(rng, keep=0.97)}, {"max_rhat": 2.0, "target_ess": 1}),
+    "bulk ESS": (lambda rng: {"x": walk(rng, keep=0.9)}, {"max_rhat": 2.0, "target_ess": 1}),
+    "tail ESS": (lambda rng: {"x": heavy_by_turns(rng)}, {"max_rhat": 2.0, "target_ess": 1}),
     "diverged": (
         lambda rng: {"diverging": rng.random((CHAINS, DRAWS)) < 0.03},
         {"max_divergence_share": 0.1},

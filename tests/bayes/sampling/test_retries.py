@@ -1,8 +1,14 @@
 """Sampling again: until a fit has converged, or more draws cannot help."""
 
 import numpy as np
+import pytest
 
-from sharpbayes.bayes.sampling.retries import attempt_seed, lengthen, sample_until_converged
+from sharpbayes.bayes.sampling.retries import (
+    StoppingRule,
+    attempt_seed,
+    lengthen,
+    sample_until_converged,
+)
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.progress import silent as ignore
 from sharpbayes.spec.study import Sampler
@@ -39,7 +45,7 @@ def test_retry_ends_and_keeps_the_mark(rng):
     """Chains that mix better each time, but never well enough."""
     sample, asked = attempts(rng, keeps=(0.97, 0.9, 0.9, 0.9))
     _, table = sample_until_converged(
-        sample, Sampler(tune=50, draws=50, min_ess=1000), seed=5, retries=3, progress=ignore
+        sample, Sampler(tune=50, draws=50, target_ess=1000), seed=5, retries=3, progress=ignore
     )
     assert not bool(table["converged"])
     assert len({seed for _, _, seed in asked}) == len(asked)
@@ -104,6 +110,56 @@ def test_what_was_interrupted_is_not_tried_again(rng):
         progress=ignore,
     )
     assert len(asked) == 1
+
+
+def test_lengths_double_up_to_the_most():
+    assert Sampler(draws=300).lengths == (300,)
+    assert Sampler().lengths == (250, 500, 1000, 2000, 4000, 8000)
+    assert Sampler(max_draws=600).lengths == (250, 500, 600)
+    assert Sampler(max_draws=100).lengths == (100,)
+
+
+def test_chains_stop_at_convergence_or_where_more_draws_cannot_help(rng):
+    sampler = Sampler(chains=4)
+    size = (4, 250)
+    slow = trace_of(rng, size=size, x=walk(rng, keep=0.9, size=size))
+    rule = StoppingRule(sampler)
+    assert not rule(slow)
+    assert rule(trace_of(rng, size=(4, 500), x=rng.normal(size=(4, 500))))
+    assert rule.reason == ""
+    apart = rng.normal(size=size) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
+    rule = StoppingRule(sampler)
+    assert rule(trace_of(rng, size=size, x=apart))
+    assert rule.reason.startswith("each chain mixes well by itself and they disagree on x")
+
+
+def test_the_reason_why_chains_stopped_leads_the_suggestions(rng):
+    size = (4, 250)
+    trace = trace_of(rng, size=size, x=walk(rng, keep=0.98, size=size))
+    trace.attrs = {"length": 250, "reason": "more draws do not help"}
+    _, table = sample_until_converged(
+        lambda *_: trace, Sampler(), seed=5, retries=0, progress=ignore
+    )
+    stopped = "Sampling stopped after 250 draws a chain: more draws do not help. "
+    assert table.attrs["suggestions"].startswith(stopped)
+    assert table.attrs["draws"] == 250
+
+
+@pytest.mark.parametrize("draws", [None, 400])
+def test_an_open_fit_with_divergences_is_tried_again_with_smaller_steps(draws, rng):
+    asked = []
+
+    def sample(sampler, _seed):
+        asked.append(sampler.target_accept)
+        x = rng.normal(size=(4, 400))
+        diverging = rng.random(x.shape) < (0.05 if len(asked) == 1 else 0.0)
+        return trace_of(rng, size=x.shape, x=x, diverging=diverging)
+
+    _, table = sample_until_converged(
+        sample, Sampler(draws=draws, max_draws=400), seed=5, retries=0, progress=ignore
+    )
+    assert asked == ([0.8] if draws else [0.8, 0.9])
+    assert bool(table["converged"]) == (draws is None)
 
 
 def test_steps_become_smaller_only_where_some_diverged():
