@@ -25,7 +25,9 @@ def test_an_error_in_an_override_names_the_override():
 
 
 def test_an_earlier_key_is_unknown_and_its_new_name_is_told():
-    with pytest.raises(SpecError, match=r"sampler\.min_ess: unknown key.*did you mean 'target_ess'"):
+    with pytest.raises(
+        SpecError, match=r"sampler\.min_ess: unknown key.*did you mean 'target_ess'"
+    ):
         load_study("quickstart", overrides=("sampler.min_ess=3",))
 
 
