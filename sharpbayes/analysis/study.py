@@ -126,9 +126,9 @@ class StudySummary:
     of the data; the role is empty where the study does not use it. ``open_checks`` are assumptions
     of the study that nobody confirmed. ``lookalikes`` are labels that differ only in what the eye
     does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
-    would use. What follows is about its model, and 0 without one: free parameters, most megabytes of
-    their stored draws and of the replicated ratings with their log-likelihood, parameters that the
-    ratings do not identify, and numeric columns of slopes. ``repeats`` are how many answers and
+    would use. What follows is about its model, and 0 without one: free parameters, most megabytes
+    of their stored draws and of the replicated ratings with their log-likelihood, parameters that
+    the ratings do not identify, and numeric columns of slopes. ``repeats`` are how many answers and
     trials each cell has.
     """
 
