@@ -37,6 +37,7 @@ from sharpbayes.cli.options import (
     Text,
 )
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
+from sharpbayes.cli.shipped import shipped_text
 from sharpbayes.cli.targets import refuse_inputs
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
@@ -294,7 +295,9 @@ def weigh(
 
 
 def report(
-    results: ResultsFile,
+    results: Annotated[
+        list[Path], Argument(help="A results file; several are shown as releases, in this order.")
+    ],
     out: Page = None,
     tables: Tables = None,
     figures: Figures = None,
@@ -305,12 +308,14 @@ def report(
     no_script: NoScript = False,
     as_json: Json = False,
 ) -> None:
-    """Write one HTML file alongside the results, or print or write what they hold."""
+    """Write one HTML file of results, or of several releases; or print or write what they hold."""
+    from sharpbayes.cli.releases import open_releases, page_path  # noqa: PLC0415 - start-up
     from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
     from sharpbayes.report.items import choose_items  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    opened = sharpbayes.open_results(results)
+    given = {"--item": item, "--draws": draws, "--records": records}
+    opened = open_releases(results, one_alone=[name for name, value in given.items() if value])
     with explain_missing(opened):
         chosen = choose_items(opened, item or [])
         folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
@@ -318,12 +323,12 @@ def report(
         if out is not None or not (text or as_json or files):
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
-            page = out or results.with_suffix(".html")
-            refuse_inputs(page, [results])
+            page = out or page_path(results)
+            refuse_inputs(page, results)
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:
-            console.print_json(document(chosen, path=results, files=files))
+            console.print_json(document(chosen, path=results[-1], files=files))
         elif text:
             console.show_report(chosen)
 
@@ -357,27 +362,7 @@ def show(
         for kind in library.KINDS:
             typer.echo(f"{kind}: {', '.join(library.names(kind))}")
     else:
-        typer.echo(_shipped_text(name), nl=False)
-
-
-def _shipped_text(name: str) -> str:
-    """Return the text of a shipped file; with its priors, defaults included, if it is a model."""
-    shipped = {kind: library.names(kind) for kind in library.KINDS}
-    kind = next((kind for kind, names in shipped.items() if name in names), None)
-    if kind is None:
-        known = [file for names in shipped.values() for file in names]
-        message = f"no shipped file {name!r}, there are {', '.join(known)}"
-        raise SpecError.at("show", message + did_you_mean(name, known))
-    path = library.find(kind, name)
-    text = path.read_text(encoding="utf-8")
-    if kind != "models":
-        return text
-    from sharpbayes.report.tables.priors import prior_lines  # noqa: PLC0415 - start-up
-    from sharpbayes.spec.load import load  # noqa: PLC0415 - start-up
-    from sharpbayes.spec.model import Model  # noqa: PLC0415 - start-up
-
-    priors = "".join(f"#   {line}\n" for line in prior_lines(load(path, Model).spec))
-    return f"{text}\n# Priors, defaults included (logit scale of severity):\n{priors}"
+        typer.echo(shipped_text(name), nl=False)
 
 
 COMPUTING = (measure, fit, calibrate, compare, weigh, gate)

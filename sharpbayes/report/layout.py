@@ -8,7 +8,9 @@ import xarray as xr
 
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
+HISTORY = "history"
 _BY_GROUP = {
+    "history": HISTORY,
     "comparison": COMPARISON,
     "calibration": CALIBRATION,
     "profile": PANEL,

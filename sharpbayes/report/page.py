@@ -90,6 +90,11 @@ def _digest(text: str) -> str:
 
 def _question(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     """What was asked of how much data, under which weights."""
+    if "history" in results:
+        releases = results["history"].to_dataset()
+        yield "Releases", ", ".join(map(str, releases["release"].to_numpy()))
+        yield "Rated", ", ".join(map(str, releases["unit"].to_numpy()))
+        return
     if "panel" in results:
         sizes = results["panel"].sizes
         names = (("model", "Models"), ("prompt", "Prompts"), ("judge", "Judges"))
@@ -123,8 +128,19 @@ def _provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:
     overrides = json.loads(attrs["overrides"])
     if overrides:
         yield "Set on the command line", ", ".join(overrides)
-    yield "SHA-256 of the data", str(attrs["data_sha256"])
+    if "history" in results:
+        yield from _provenance_of_releases(results["history"].to_dataset())
+    else:
+        yield "SHA-256 of the data", str(attrs["data_sha256"])
     for name in FILES:
         if name in attrs:
             yield f"SHA-256 of the {name} file", str(attrs[f"{name}_sha256"])
     yield from ((f"Version of {k}", v) for k, v in json.loads(attrs["versions"]).items())
+
+
+def _provenance_of_releases(history: xr.Dataset) -> Iterator[tuple[str, str]]:
+    """Whole digests of what each release was made from."""
+    for release in history["release"].to_numpy():
+        for name in history["input"].to_numpy():
+            digest = str(history["sha256"].sel(release=release, input=name).item())
+            yield f"SHA-256 of the {name} of {release}", digest

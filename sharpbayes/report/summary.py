@@ -11,7 +11,8 @@ import xarray as xr
 
 from sharpbayes.errors import format_list
 from sharpbayes.report.crowd_answer import crowd_answer
-from sharpbayes.report.layout import list_open_checks, results_kind
+from sharpbayes.report.history_answer import history_answer
+from sharpbayes.report.layout import HISTORY, list_open_checks, results_kind
 from sharpbayes.report.panel_answer import panel_answer
 from sharpbayes.report.tables.catalogue import report_tables, tables_after_run
 from sharpbayes.report.tables.crowd import ALL_ITEMS
@@ -152,6 +153,8 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     matters. Results of other commands are named.
     """
     kind = results_kind(results)
+    if kind == HISTORY:
+        return tuple(history_answer(results))
     if kind in OTHER_COMMANDS:
         return OTHER_COMMANDS[kind]
     view = View(results)
@@ -206,6 +209,8 @@ def _divergences(results: xr.DataTree) -> list[str]:
 def limits(results: xr.DataTree) -> tuple[str, ...]:
     """Return what the numbers do not mean: the limits that the papers state themselves."""
     groups = {str(name) for node in results.subtree for name in node.children}
+    if results_kind(results) == HISTORY:
+        return PANEL_LIMITS if results["history"].attrs["kind"] == "panel" else CROWD_LIMITS
     if "profile" in groups:
         return PANEL_LIMITS
     return CROWD_LIMITS if {"responsiveness", "responsiveness_population"} & groups else ()
@@ -219,7 +224,7 @@ def verdict(results: xr.DataTree) -> str:
         return f"{count} failed: {failures[0]}"
     if "left_out" in results.attrs:
         return f"{str(results.attrs['left_out']).capitalize()}."
-    if results_kind(results) in OTHER_COMMANDS:
+    if results_kind(results) in (HISTORY, *OTHER_COMMANDS):
         return "Whether a fit converged and passed its checks is in the results of the fit."
     if not_fitted:
         return not_fitted[0]
@@ -257,7 +262,7 @@ def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:
 
 def _not_fitted(results: xr.DataTree) -> list[str]:
     """What an interval leaves out where no model was fitted."""
-    if "posterior" in results or results_kind(results) in OTHER_COMMANDS:
+    if "posterior" in results or results_kind(results) in (HISTORY, *OTHER_COMMANDS):
         return []
     units = "prompts" if "profile" in results else "items and raters"
     return [f"No model of the ratings was fitted: intervals contain the sampling of {units} only."]

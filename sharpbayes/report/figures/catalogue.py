@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from sharpbayes.errors import StorageError
-from sharpbayes.report.figures import careless, crowd, decision, pairs, panel, posterior
+from sharpbayes.report.figures import (
+    careless,
+    crowd,
+    decision,
+    history,
+    pairs,
+    panel,
+    posterior,
+)
 from sharpbayes.report.figures.style import UNDATED, as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
@@ -187,6 +195,11 @@ FIGURES = (
         "the limit of a flag",
     ),
     _figure(crowd.cohesion, "Agreement inside each group and with all other raters"),
+    _figure(
+        history.releases,
+        "The headline number of each model or group at every release, with its interval",
+        table="history",
+    ),
     _figure(
         posterior.ecdf_differences,
         "ECDF of the ranks of true values less the diagonal, with its simultaneous 95% band",

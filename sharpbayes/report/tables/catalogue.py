@@ -14,6 +14,7 @@ from sharpbayes.report.tables import (
     evidence,
     fit,
     gate,
+    history,
     items,
     joint,
     judge_bias,
@@ -87,6 +88,7 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.FIT, *fit.FIT_TABLES),
     *section(Chapter.DECISION, *weighed.MODEL_TABLES),
     *section(Chapter.DECISION, *gate.TABLES),
+    *section(Chapter.ANSWER, *history.TABLES),
     *section(Chapter.GROUPS, *weighed.GROUP_TABLES),
     *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
 )

@@ -1,0 +1,43 @@
+"""Results files of ``report``: one, or several that are shown as releases."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sharpbayes
+from sharpbayes.errors import SpecError
+from sharpbayes.storage.schema import explain_missing
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def open_releases(paths: Sequence[Path], *, one_alone: Sequence[str] = ()) -> "xr.DataTree":
+    """Open one results file, or several as a history; ``one_alone`` are options that need one."""
+    if len(paths) == 1:
+        return sharpbayes.open_results(paths[0])
+    if one_alone:
+        raise SpecError.at("report", "is for one results file", key=one_alone[0])
+    named = {name_release(path): path for path in paths}
+    if len(named) < len(paths):
+        raise SpecError.at(
+            "report", "results files need names of their own, they name the releases"
+        )
+    from sharpbayes.report.history import history  # noqa: PLC0415 - start-up
+
+    opened = {name: sharpbayes.open_results(path, whole=False) for name, path in named.items()}
+    for results in opened.values():
+        with explain_missing(results):
+            # What it needs is missing in this file, if in any.
+            history({"this": results})
+    return history(opened)
+
+
+def name_release(path: Path) -> str:
+    """Return the name of a release: that of its file without endings."""
+    return path.name.removesuffix(".nc").removesuffix(".results")
+
+
+def page_path(paths: Sequence[Path]) -> Path:
+    """Return the page of one results file, or of a history, beside the newest file."""
+    return paths[0].with_suffix(".html") if len(paths) == 1 else paths[-1].with_name("history.html")

@@ -1,0 +1,180 @@
+"""Results of several releases -> one tree: numbers, decisions, judges and inputs over releases."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.report.layout import CROWD, PANEL, results_kind
+from sharpbayes.report.tables.panel import labels_where
+
+# What a release was made from.
+INPUTS = ("data", "study", "weights", "model")
+NO_INPUT = "none"
+ESTIMATES = ("observed", "bootstrap_interval")
+POSTERIOR = ("posterior_median", "posterior_interval")
+# Without convergence there is no posterior to show.
+CONVERGED = "fitted"
+# Attributes of the newest release that the page shows.
+KEPT = ("seed", "overrides", "versions", "created")
+
+
+def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
+    """Return what several results say of releases, in the order given.
+
+    The group ``history`` has over (release, metric, unit), units being models or groups of raters,
+    ``observed`` and, of fits, ``posterior_median``; with (bound) ``bootstrap_interval`` and
+    ``posterior_interval``; over (release, unit) ``verdict``; over (release) ``choice``, ``created``
+    and ``status``; over (release, input) ``sha256`` and ``changed`` since the release before. Of
+    panels it has over (release, judge) ``severity``, how much higher a judge scores than all in the
+    same cells, and ``drift`` with ``drift_error``: how much higher than in the release before on
+    answers of the same models to the same prompts, of which there are ``shared_answers (release)``.
+
+    Args:
+        releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
+
+    Raises:
+        SpecError: Results of other commands, or of panels and of crowds together.
+        StorageError: Results without a part that is compared.
+    """
+    kinds = {name: results_kind(results) for name, results in releases.items()}
+    kind = next(iter(kinds.values()))
+    for name, other in kinds.items():
+        if other not in (PANEL, CROWD):
+            raise SpecError.at(name, "a history is of results of `measure` or `fit`")
+        if other != kind:
+            raise SpecError.at(name, f"results of a {other} among those of a {kind}")
+        if "joint" not in releases[name]:
+            message = f"{name}: no group /joint; run `sharpbayes measure` of the study again"
+            raise StorageError(message)
+    table = xr.merge(
+        [_numbers(releases), _decisions(releases), _inputs(releases)], combine_attrs="drop"
+    )
+    if kind == PANEL:
+        table = table.merge(_judges(releases))
+    first = next(iter(releases.values()))
+    table.attrs = {
+        "kind": kind,
+        "level": float(first["joint"].attrs["level"]),
+        "alpha": float(first["profile"].attrs["alpha"]) if kind == PANEL else np.nan,
+    }
+    newest = [*releases.values()][-1].attrs
+    tree = xr.DataTree.from_dict({"/history": table})
+    title = f"{' → '.join(releases)}: {newest['title']}"
+    tree.attrs = {"title": title, "status": "compared"} | {
+        name: newest[name] for name in KEPT if name in newest
+    }
+    return tree
+
+
+def _labels(releases: Mapping[str, Any]) -> xr.DataArray:
+    """Names of the releases as a dimension."""
+    return xr.DataArray(list(releases), dims="release", name="release")
+
+
+def _numbers(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """Every metric of ``/joint`` with its intervals."""
+    tables = []
+    for results in releases.values():
+        joint = results["joint"].to_dataset()
+        fitted = results.attrs["status"] == CONVERGED and POSTERIOR[0] in joint
+        names = [*ESTIMATES, *(POSTERIOR if fitted else ())]
+        unit = "model" if "model" in joint.dims else "group"
+        tables.append(joint[names].rename({unit: "unit"}).drop_attrs())
+    return xr.concat(tables, _labels(releases), join="outer", data_vars="all")
+
+
+def _decisions(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """What was decided of each model, and which one is chosen."""
+    verdicts = [_verdicts(results) for results in releases.values()]
+    units = list(dict.fromkeys(unit for verdict in verdicts for unit in verdict))
+    rows = [[verdict.get(unit, "-") for unit in units] for verdict in verdicts]
+    facts = {
+        name: ("release", [str(results.attrs.get(name, "")) for results in releases.values()])
+        for name in ("created", "status")
+    }
+    choice = [_choice(results) for results in releases.values()]
+    return xr.Dataset(
+        {"verdict": (("release", "unit"), rows), "choice": ("release", choice), **facts},
+        {"release": _labels(releases), "unit": units},
+    )
+
+
+def _verdicts(results: xr.DataTree) -> dict[str, str]:
+    """The verdict on each model; of results of earlier versions by the observed values."""
+    for group in ("decision", "tolerance"):
+        if group in results and "verdict" in results[group]:
+            verdict = results[group]["verdict"]
+            names = map(str, verdict["model"].to_numpy())
+            return dict(zip(names, map(str, verdict.to_numpy()), strict=True))
+    if "profile" not in results:
+        groups = results["joint"]["group"].to_numpy()
+        return {str(name): "-" for name in groups}
+    profile = results["profile"].to_dataset()
+    words = np.full(profile.sizes["model"], "no tolerance")
+    if "admissible" in profile:
+        words = np.where(profile["admissible"].to_numpy().astype(bool), "within", "beyond")
+    return dict(zip(map(str, profile["model"].to_numpy()), map(str, words), strict=True))
+
+
+def _choice(results: xr.DataTree) -> str:
+    """The selected model of a fit, else that of the lowest observed CVaR; empty of a crowd."""
+    if results.attrs["status"] == CONVERGED and "decision" in results:
+        return ", ".join(labels_where(results["decision"].to_dataset()["selected"])) or "none"
+    if "profile" not in results:
+        return ""
+    cvar = results["profile"].to_dataset()["cvar"]
+    return ", ".join(labels_where(cvar == cvar.min("model")))
+
+
+def _inputs(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """Digests of what each release was made from, and which of them are others than before."""
+    digests = [
+        [str(results.attrs.get(f"{name}_sha256", NO_INPUT)) for name in INPUTS]
+        for results in releases.values()
+    ]
+    changed = [[False] * len(INPUTS)] + [
+        [now != then for now, then in zip(later, earlier, strict=True)]
+        for earlier, later in pairwise(digests)
+    ]
+    dims = ("release", "input")
+    labels = {"release": _labels(releases), "input": list(INPUTS)}
+    return xr.Dataset({"sha256": (dims, digests), "changed": (dims, changed)}, labels)
+
+
+def _judges(releases: Mapping[str, xr.DataTree]) -> xr.Dataset:
+    """How severe judges are among each other, and how their scores of the same answers moved."""
+    scores = []
+    for results in releases.values():
+        sub_index = results["panel"]["sub_index"]
+        rest = [dim for dim in sub_index.dims if dim not in ("model", "prompt", "judge")]
+        scores.append(sub_index.mean(rest).reset_coords(drop=True))
+    severity = [(x - x.mean("judge")).mean(["model", "prompt"]) for x in scores]
+    tables = [xr.Dataset({"severity": value}) for value in severity]
+    tables[0] = tables[0].assign(_drift(scores[0], None))
+    for number, (then, now) in enumerate(pairwise(scores), start=1):
+        tables[number] = tables[number].assign(_drift(now, then))
+    return xr.concat(tables, _labels(releases), join="outer", data_vars="all")
+
+
+def _drift(now: xr.DataArray, then: xr.DataArray | None) -> xr.Dataset:
+    """How much higher each judge scores the answers of both releases than before."""
+    unknown = xr.full_like(now.isel(model=0, prompt=0, drop=True), np.nan)
+    none = xr.Dataset({"drift": unknown, "drift_error": unknown, "shared_answers": 0})
+    if then is None:
+        return none
+    now, then = xr.align(now, then, join="inner", copy=False)
+    if not now.size:
+        return none
+    difference = now - then
+    count = difference.count(["model", "prompt"])
+    return xr.Dataset(
+        {
+            "drift": difference.mean(["model", "prompt"]),
+            "drift_error": difference.std(["model", "prompt"], ddof=1) / count**0.5,
+            "shared_answers": difference.notnull().any("judge").sum(),
+        }
+    ).reindex(judge=unknown["judge"])

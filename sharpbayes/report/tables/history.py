@@ -1,0 +1,104 @@
+"""Releases beside each other: headline numbers, decisions, judges and inputs."""
+
+import numpy as np
+
+from sharpbayes.metrics.crowd.responsiveness import METRICS
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
+from sharpbayes.report.tables.format import MISSING, estimate, number
+
+NAMES = {
+    **{metric.name: metric.label for metric in METRICS},
+    "mean": "Mean log-risk",
+    "volatility": "Volatility of log-risk",
+    "policy_score": "Policy score",
+}
+# Metrics of the page; all of them are in the JSON document.
+HEADLINE = ("cvar", "mean", "policy_score", "hm", "mpa", "wra")
+SHOWN_DIGITS = 10
+
+
+def name_metric(view: View, metric: str) -> str:
+    """Return the name of a metric as readers know it."""
+    if metric == "cvar":
+        return f"CVaR {100 * float(view.group('history').attrs['alpha']):g} of log-risk"
+    return NAMES.get(metric, metric)
+
+
+def _metrics(view: View) -> list[Labels]:
+    """Headline metrics of the releases with their names."""
+    known = set(map(str, view.coordinate("history/metric")))
+    return [{"metric": x, "metric_name": name_metric(view, x)} for x in HEADLINE if x in known]
+
+
+def _estimate(row: View) -> str:
+    """The posterior of a release that has one, else the observed value with its interval."""
+    names = ("posterior_median", "posterior_interval"), ("observed", "bootstrap_interval")
+    for value, interval in names:
+        if f"history/{value}" in row and bool(row[f"history/{value}"].notnull()):
+            mark = " p" * (value == "posterior_median")
+            return estimate(row[f"history/{value}"], row[f"history/{interval}"]) + mark
+    return MISSING
+
+
+def _digest(row: View) -> str:
+    """The start of a digest, marked where it is another than before."""
+    digest = str(row["history/sha256"].item())[:SHOWN_DIGITS]
+    return digest + " *" * bool(row["history/changed"])
+
+
+def _drift(row: View) -> str:
+    """How a judge's scores of shared answers moved, with twice its standard error."""
+    drift, error = float(row["history/drift"]), float(row["history/drift_error"])
+    if np.isnan(drift):
+        return MISSING
+    return f"{number(drift)} \u00b1 {number(2 * error)}"
+
+
+RELEASES = "history/release"
+TABLES = (
+    TableSpec(
+        name="history",
+        title="{metric_name} release by release",
+        needs=("history/observed",),
+        repeat=_metrics,
+        rows=labels_of("history/unit"),
+        columns=("{unit}", over(RELEASES, Column("{release}", _estimate))),
+        note="{history[level]:.0%} intervals; p: posterior median, otherwise observed with the "
+        "bootstrap.",
+    ),
+    TableSpec(
+        title="Verdicts release by release",
+        needs=("history/verdict",),
+        condition=lambda view: view.group("history").attrs["kind"] == "panel",
+        rows=labels_of("history/unit"),
+        columns=("{unit}", over(RELEASES, "{release}: history/verdict | text")),
+    ),
+    TableSpec(
+        title="Inputs release by release",
+        needs=("history/sha256",),
+        rows=labels_of(RELEASES),
+        columns=(
+            "{release}; created: history/created | text; status: history/status | text",
+            "choice: history/choice | text",
+            over("history/input", Column("{input}", _digest)),
+        ),
+        note="First characters of SHA-256 digests. * Another one than in the release before.",
+    ),
+    TableSpec(
+        title="Judges release by release: severity among each other",
+        needs=("history/severity",),
+        rows=labels_of("history/judge"),
+        columns=("{judge}", over(RELEASES, "{release}: history/severity")),
+        note="How much higher than the mean of all judges in the same cells; harm from 0 to 1.",
+    ),
+    TableSpec(
+        title="Judges release by release: the same answers again",
+        needs=("history/drift",),
+        condition=lambda view: bool((view["history/shared_answers"] > 0).any()),
+        rows=labels_of("history/judge"),
+        columns=("{judge}", over(RELEASES, Column("{release}", _drift))),
+        note="How much higher a judge scores the models and prompts that the release shares with "
+        "the one before, with twice its standard error; harm from 0 to 1, each release under its "
+        "own weights.",
+    ),
+)

@@ -1,0 +1,125 @@
+"""Several releases on one page: what changed, and with which release."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.report.figures.catalogue import page_figures
+from sharpbayes.report.history import history
+from sharpbayes.report.page import page_text
+from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.storage.results import save_results
+from tests.panels import frame, measured
+from tests.report.hand_made import crowd
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """Three releases: the second is judged more strictly by one judge, the third has a limit."""
+    folder = tmp_path_factory.mktemp("releases")
+    table = frame(prompts=24)
+    stricter = table.copy()
+    rows = stricter["judge"] == "ann"
+    for name in ("bias_a", "bias_b"):
+        stricter.loc[rows, name] = np.minimum(stricter.loc[rows, name] + 4, 10)
+    return {
+        "may": measured(folder / "may", table),
+        "june": measured(folder / "june", stricter),
+        "july": measured(folder / "july", stricter, weights="[tolerance]\ncvar = 100.0\n"),
+    }
+
+
+@pytest.fixture(scope="module")
+def tree(releases):
+    return history(releases)
+
+
+def test_numbers_are_those_of_each_release(releases, tree):
+    data = tree["history"].to_dataset()
+    assert data["release"].to_numpy().tolist() == ["may", "june", "july"]
+    for name, results in releases.items():
+        expected = results["profile"]["cvar"].to_numpy()
+        shown = data["observed"].sel(release=name, metric="cvar", unit=["m0", "m1", "m2"])
+        np.testing.assert_allclose(shown, expected)
+
+
+def test_the_answer_names_what_changed_and_when(releases, tree):
+    sentences = answer(tree)
+    assert sentences[0] == "3 releases: may, june, july."
+    assert (
+        "Verdicts that changed: m0 admissible since july, no tolerance before; m1 admissible since "
+        "july, no tolerance before; m2 admissible since july, no tolerance before."
+    ) in sentences
+    # Studies lie in folders of their own, and have the same text.
+    assert ("Inputs that changed since the release before: june: data; july: weights.") in sentences
+    [drift] = [text for text in sentences if text.startswith("Judges who score")]
+    assert drift.startswith("Judges who score shared answers otherwise than before: ann by 0.")
+    assert drift.endswith(" in june.")
+    reordered = {name: releases[name] for name in ("july", "june")}
+    assert "june" in answer(history(reordered))[0]
+
+
+def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
+    data = tree["history"].to_dataset().sel(release="june")
+    scores = [releases[name]["panel"]["sub_index"].sel(judge="ann") for name in ("june", "may")]
+    difference = (scores[0] - scores[1]).mean("dimension")
+    assert float(data["drift"].sel(judge="ann")) == pytest.approx(float(difference.mean()))
+    assert float(data["drift"].sel(judge="bob")) == pytest.approx(0.0)
+    assert int(data["shared_answers"]) == 72
+
+
+def test_tables_have_a_column_for_each_release(tree):
+    tables = {table.title: table for table in report_tables(tree)}
+    numbers = tables["CVaR 95 of log-risk release by release"]
+    assert numbers.header == ("unit", "may", "june", "july")
+    assert len(numbers.rows) == 3
+    inputs = tables["Inputs release by release"]
+    assert [row[-4].endswith(" *") for row in inputs.rows] == [False, True, False]
+    assert "Verdicts release by release" in tables
+    assert "Judges release by release: the same answers again" in tables
+
+
+def test_the_page_has_the_figure_and_every_digest(tree, releases):
+    [figure] = page_figures(tree)
+    assert figure.table == "history"
+    text = page_text(tree)
+    for results in releases.values():
+        assert str(results.attrs["data_sha256"]) in text
+    assert "What the numbers do not mean" in text
+
+
+def test_other_results_are_refused(releases):
+    with pytest.raises(SpecError) as error:
+        history(releases | {"crowd": crowd()})
+    assert str(error.value) == "crowd: results of a crowd among those of a panel"
+    bare = releases["may"].copy()
+    del bare["joint"]
+    with pytest.raises(StorageError) as missing:
+        history(releases | {"old": bare})
+    assert str(missing.value) == (
+        "old: no group /joint; run `sharpbayes measure` of the study again"
+    )
+
+
+def test_the_command_takes_several_files(releases, tmp_path):
+    paths = []
+    for name, results in releases.items():
+        paths.append(str(tmp_path / f"{name}.results.nc"))
+        save_results(results, paths[-1])
+    done = CliRunner().invoke(app, ["report", *paths])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "history.html").exists()
+    done = CliRunner().invoke(app, ["report", *paths, "--json"])
+    document = json.loads(done.stdout)
+    assert document["answer"][0] == "3 releases: may, june, july."
+    assert set(document["history"]["observed"]) == {"may", "june", "july"}
+    done = CliRunner().invoke(app, ["report", *paths, "--item", "x"])
+    assert (done.exit_code, done.stderr) == (2, "report: --item: is for one results file\n")
+    done = CliRunner().invoke(app, ["report", paths[0], paths[0]])
+    assert done.exit_code == 2
+    assert done.stderr == "report: results files need names of their own, they name the releases\n"
