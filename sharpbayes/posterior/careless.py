@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from sharpbayes.analysis.crowd_counts import CrowdCounts
@@ -22,6 +23,7 @@ from sharpbayes.analysis.target_population import (
 from sharpbayes.bayes.design.careless import RATER
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import rater_probability
+from sharpbayes.metrics.crowd.reading import reading
 from sharpbayes.metrics.stats.metric import name_variables
 from sharpbayes.posterior.crowd import pool_counts, replicate_scores, unknown_labels_note
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note, measure_draws
@@ -36,6 +38,9 @@ LONG_NAMES = {
     "prob_careless_error": "Monte Carlo standard error of that probability",
     "flagged": "whether that probability is above 0.5",
     "ratings": "number of ratings of the rater",
+    "peer_correlation": "correlation of a flagged rater's scores with those of other flagged ones",
+    "crowd_correlation": "correlation of a flagged rater's scores with those of unflagged raters",
+    "reading_p": "p value of a flagged rater's scores having nothing to do with the items",
     "raters": "number of raters of the group",
     "flagged_raters": "number of flagged raters of the group",
     "flagged_share": "share of flagged raters of the group",
@@ -45,7 +50,9 @@ LONG_NAMES = {
 NOTE = (
     "Flagged: posterior probability above {limit:.0%} that the scores do not depend on the item. "
     "The model cannot say why: a rater who reads the scale the other way round, or orders items as "
-    "few others do, looks alike. Nobody is left out of any other result."
+    "few others do, looks alike. Where p of no reading is small, the scores follow the items as "
+    "flagged or other raters see them: that rater reads, and sees them otherwise. Nobody is left "
+    "out of any other result."
 )
 
 
@@ -103,7 +110,8 @@ def _count_populations(
 def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Dataset:
     """Return P(careless) of every rater, and how flags fall over the groups of raters.
 
-    Over ``rater``: ``prob_careless``, ``prob_careless_error``, ``flagged`` and ``ratings``; over
+    Over ``rater``: ``prob_careless``, ``prob_careless_error``, ``flagged``, ``ratings`` and, of
+    flagged raters, :func:`sharpbayes.metrics.crowd.reading.reading`; over
     ``group``: ``raters``, ``flagged_raters``, ``flagged_share`` with its Wilson interval, which
     takes the raters as a sample, and ``mean_prob_careless``.
     """
@@ -121,6 +129,7 @@ def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Datase
     columns = {f"group:{name}": ("rater", values) for name, values in data.rater_columns.items()}
     table = xr.Dataset(
         {
+            **_read_flagged(study, flagged).data_vars,
             "prob_careless": ("rater", mean),
             "prob_careless_error": ("rater", _monte_carlo_error(probability)),
             "flagged": ("rater", flagged.astype(np.int8)),
@@ -141,6 +150,13 @@ def careless_raters_table(study: CrowdStudy, draws: ReplicateDraws) -> xr.Datase
     )
     note = NOTE.format(limit=FLAGGED_FROM)
     return name_variables(table, LONG_NAMES).assign_attrs(careless_note=note, level=level)
+
+
+def _read_flagged(study: CrowdStudy, flagged: NDArray[np.bool_]) -> xr.Dataset:
+    """Whether the scores of flagged raters follow the items, over ``rater``."""
+    data = study.data
+    item, rater = data.item.codes, data.rater.codes
+    return reading(data.score, item=item, rater=rater, suspect=flagged, seed=study.spec.seed)
 
 
 def _probabilities(study: CrowdStudy, draws: ReplicateDraws) -> Floats:

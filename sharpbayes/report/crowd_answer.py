@@ -24,6 +24,8 @@ from sharpbayes.report.wording import (
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
+# Flagged raters with at most this p of their scores having nothing to do with the items read them.
+READING_P = 0.05
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
 
 
@@ -83,6 +85,13 @@ class CrowdAnswer:
             f"{flagged} {verb} probably careless; without them the observed responsiveness is "
             f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out elsewhere."
         )
+        reading = int((self.view.group("careless")["reading_p"] <= READING_P).sum())
+        if reading:
+            yield (
+                f"Of them {reading} {'give' if reading > 1 else 'gives'} scores that follow the "
+                f"items all the same (p of no reading at most {READING_P}): an opinion of their "
+                "own or a scale read from its other end, not carelessness."
+            )
 
     def _agreement(self) -> str:
         """Whether posterior and bootstrap agree on HM of all raters and groups, and why not."""

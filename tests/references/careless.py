@@ -2,8 +2,9 @@
 
 ``python -m tests.references.careless --studies 25`` simulates each world of ``WORLDS`` so often by
 a generator that is not the program's (``tests/references/worlds``), fits ``crowd_careless`` and
-counts the flagged raters among those who are careless there, and among all others. The table is
-written again after every study.
+counts the flagged raters among those who are careless there, and among all others, and of the
+flagged those whose scores follow the items (``reading``). The table is written again after every
+study.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.execution.tasks import Execution
 from sharpbayes.library import find
+from sharpbayes.metrics.crowd.reading import reading
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
@@ -48,8 +50,9 @@ WORLDS = {
     "camps of raters": (camps_of_raters.WORLD, False),
 }
 HEADER = ("world", "kind", "careless", "studies", "converged", "raters", "flagged", "share", "low")
-HEADER = (*HEADER, "high", "mean_probability")
+HEADER = (*HEADER, "high", "mean_probability", "reading")
 SAMPLER, RANKED_RHAT, FLAGGED_FROM = Sampler(chains=2, tune=300, draws=300), 1.05, 0.5
+READING_P = 0.05
 HERE = Path(__file__).parent
 
 
@@ -65,7 +68,7 @@ def ratings_of(table):
 
 
 def flag_raters(world, model, *, seed):
-    """P(careless) and kind of every rater of one study, and whether its fit mixed."""
+    """P(careless), kind and p of no reading of every rater, and whether the fit mixed."""
     drawn = world.simulate(np.random.default_rng(seed))
     ratings = ratings_of(drawn.ratings)
     design = tune_design(build_design(ratings, model), ratings, model, seed=seed)
@@ -74,13 +77,16 @@ def flag_raters(world, model, *, seed):
     draws = thin(trace["posterior"].to_dataset(), draws=300)
     probability = rater_probability(draws, design).mean(axis=0)
     kind = drawn.raters.set_index("rater")["kind"].loc[list(design.coords["rater"])]
-    return probability, kind.to_numpy(), rhat <= RANKED_RHAT
+    item, rater = (ratings.factors[name].codes for name in ("item", "rater"))
+    flagged = probability > FLAGGED_FROM
+    reads = reading(ratings.score, item=item, rater=rater, suspect=flagged, seed=seed)
+    return probability, kind.to_numpy(), reads["reading_p"].to_numpy(), rhat <= RANKED_RHAT
 
 
 def rows_of(name, parts):
     """A row for each kind of rater."""
     careless = WORLDS[name][1]
-    probability, kind = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
+    probability, kind, p = (np.concatenate([part[n] for part in parts]) for n in (0, 1, 2))
     for value in np.unique(kind):
         of_kind = probability[kind == value]
         count = int((of_kind > FLAGGED_FROM).sum())
@@ -90,11 +96,12 @@ def rows_of(name, parts):
             int(value),
             int(careless and value == 1),
             len(parts),
-            sum(part[2] for part in parts),
+            sum(part[3] for part in parts),
             len(of_kind),
             count,
             *(f"{x:.3f}" for x in (count / len(of_kind), interval.low, interval.high)),
             f"{of_kind.mean():.3f}",
+            int((p[kind == value] <= READING_P).sum()),
         )
 
 

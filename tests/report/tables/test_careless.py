@@ -21,6 +21,7 @@ def results():
             "prob_careless_error": ("rater", [0.001, 0.004, 0.02, 0.0]),
             "flagged": ("rater", np.array([0, 1, 0, 0], dtype=np.int8)),
             "ratings": ("rater", [30, 30, 12, 30]),
+            "reading_p": ("rater", [np.nan, 0.4, np.nan, np.nan]),
             "raters": ("group", [4, 2, 0]),
             "flagged_raters": ("group", [1, 1, 0]),
             "flagged_share": ("group", [0.25, 0.5, np.nan]),
@@ -58,10 +59,13 @@ def results():
 
 def test_raters_come_by_probability_and_unlikely_ones_are_left_out(results):
     suspects, groups, metrics = build_tables(TABLES, results)
-    assert suspects.header == ("rater", "P(careless)", "error", "ratings", "flagged")
+    assert suspects.header == (
+        *("rater", "P(careless)", "error", "ratings", "flagged"),
+        "p of no reading",
+    )
     assert suspects.rows == (
-        ("bob", "0.98", "0.004", "30", "yes"),
-        ("cid", "0.20", "0.020", "12", "no"),
+        ("bob", "0.98", "0.004", "30", "yes", "0.400"),
+        ("cid", "0.20", "0.020", "12", "no", "-"),
     )
     assert suspects.note == (
         "2 of 4 raters, those with P(careless) of at least 0.05; error: Monte Carlo standard "
@@ -86,6 +90,13 @@ def test_the_answer_says_what_careless_raters_change(results):
     assert list(CrowdAnswer(View(results))._careless()) == [
         "1 rater is probably careless; without them the observed responsiveness is 0.60 in place "
         "of 0.55. Nobody is left out elsewhere."
+    ]
+    reads = results["careless"].to_dataset()
+    reads["reading_p"][1] = 0.01
+    results["careless"] = xr.DataTree(reads)
+    assert list(CrowdAnswer(View(results))._careless())[1:] == [
+        "Of them 1 gives scores that follow the items all the same (p of no reading at most 0.05): "
+        "an opinion of their own or a scale read from its other end, not carelessness."
     ]
     group = results["responsiveness_careless"].to_dataset()
     same = group.assign(hm=group["hm"] * 0.0 + 0.55)
