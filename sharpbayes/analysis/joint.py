@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from sharpbayes.analysis.debiased import PEOPLE, PPI
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
 from sharpbayes.metrics.stats.intervals import percentile_interval
@@ -24,16 +25,31 @@ def joint_table(groups: Mapping[str, xr.Dataset], *, level: float) -> xr.Dataset
     mean and volatility of log-risk, policy score and ``tail_share[DIMENSION]`` of a panel, and
     those of responsiveness of a crowd.
 
+    Where people labelled answers, ``people``, ``people_interval (bound)``, ``ppi`` and
+    ``ppi_interval (bound)`` are estimates of ``debiased``, missing where it has none.
+
     The groups are those of ``measure`` or ``fit``.
     """
     parts = _panel_parts(groups) if "profile" in groups else _crowd_parts(groups)
     table = xr.Dataset({name: parts[name] for name in ("observed", "bootstrap_interval")})
     table.attrs = {"level": level, "bootstrap_note": parts["bootstrap_interval"].attrs["note"]}
+    if "debiased" in groups:
+        table = table.assign(_by_people(groups["debiased"], table))
     if "posterior" in parts:
         table = _add_posterior(table, parts["posterior"])
     if "decision" in groups:
         table["prob_lowest"] = _prob_lowest(parts["posterior"], groups["decision"])
     return table
+
+
+def _by_people(debiased: xr.Dataset, table: xr.Dataset) -> dict[str, xr.DataArray]:
+    """People alone and PPI++, of the metrics that the table has."""
+    selected = debiased[["estimate", "interval"]].reindex(metric=table["metric"])
+    return {
+        f"{estimator}{suffix}": selected[name].sel(estimator=estimator, drop=True)
+        for estimator in (PEOPLE, PPI)
+        for name, suffix in (("estimate", ""), ("interval", "_interval"))
+    }
 
 
 def _panel_parts(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:

@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.debiased import debiased_group
 from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
@@ -39,7 +41,7 @@ def measure_panel(study: PanelStudy) -> Groups:
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
     groups["evidence"] = panel_evidence(plan, groups["profile"])
     groups["worst_prompts"] = worst_prompts(plan)
-    groups |= variance_group(plan)
+    groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
 
 
@@ -47,7 +49,7 @@ def profile_panel(study: PanelStudy) -> tuple[ProfilePlan, Groups]:
     """Return ``profile`` and its intervals under the weights of a study, and how they are made."""
     plan = build_profile_plan(study)
     groups = _profile_groups(plan, "profile") | _category_group(plan)
-    return plan, groups | _answered_groups(plan)
+    return plan, groups | _answered_groups(plan) | debiased_group(plan)
 
 
 def _profile_groups(plan: ProfilePlan, name: str) -> Groups:

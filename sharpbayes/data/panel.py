@@ -80,11 +80,11 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     parser.check_filled(table, keys.values())
     _check_cells(table, panel, keys, parser)
     factors = _make_factors(table, panel, keys)
-    score, counts = _parse_cells(table, panel, factors, parser)
+    score, unasked, counts = _parse_cells(table, panel, factors, parser)
     parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
-    ratings = PanelRatings(score, labels, counts=counts | reader_counts)
+    ratings = PanelRatings(score, labels, counts=counts | reader_counts, unasked=unasked)
     check_families(ratings, panel, parser)
     if panel.people is not None:
         judges = list_pooled_judges(panel, labels["judge"])
@@ -160,8 +160,8 @@ def _keep_judges(table: pd.DataFrame, panel: Panel, parser: ColumnParser) -> pd.
 
 def _parse_cells(
     table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], parser: ColumnParser
-) -> tuple[Scores, dict[str, int]]:
-    """Parse the score of every cell, and count scores and empty cells."""
+) -> tuple[Scores, Flags | None, dict[str, int]]:
+    """Parse the score of every cell, mark cells without a row, and count scores and empty cells."""
     names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
     indicator, of_row = None, panel.roles.indicator
     if of_row is not None:
@@ -174,6 +174,7 @@ def _parse_cells(
     refuse_excess(parser.path, CELL_BYTES * cells, f"an array of {sizes}")
     cell = np.ravel_multi_index([factor.codes for factor in factors.values()], shape)
     score = np.full((len(panel.full_indicators), int(np.prod(shape))), MISSING, dtype=np.int16)
+    unasked = np.ones(score.shape, dtype=bool)
     ratings = empty = present = 0
     trials = len(factors["trial"].labels) if "trial" in factors else 1
     for position, declared in enumerate(panel.full_indicators.values()):
@@ -184,9 +185,13 @@ def _parse_cells(
         empty += int((values == MISSING).sum())
         ratings += int((values > MISSING).sum())
         score[position, cell[rows]] = values
+        unasked[position, cell[rows]] = False
         present += len(values) if trials == 1 else np.unique(cell[rows] // trials).size
     counts = {"ratings": ratings, "missing": empty, "absent": score.size // trials - present}
-    return np.moveaxis(score.reshape(-1, *shape), 0, -1), counts
+    cells_score = np.moveaxis(score.reshape(-1, *shape), 0, -1)
+    if not counts["absent"]:
+        return cells_score, None, counts
+    return cells_score, np.moveaxis(unasked.reshape(-1, *shape), 0, -1), counts
 
 
 def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray[np.str_]]:

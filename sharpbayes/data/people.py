@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sharpbayes.data.columns import (
     MISSING,
@@ -13,12 +14,13 @@ from sharpbayes.data.columns import (
     factorize,
     format_rows,
     make_factor,
+    parse_number,
     rename_labels,
 )
 from sharpbayes.data.ratings import PEOPLE, SAMPLE, Codes, Factor, PanelRatings, Scores
 from sharpbayes.data.readers.formats import read_table
 from sharpbayes.errors import DataError, did_you_mean, format_count, format_list
-from sharpbayes.spec.panel import Panel, People
+from sharpbayes.spec.panel import Panel, People, PeopleRoles
 
 *ABOUT, _ = PEOPLE
 
@@ -51,6 +53,7 @@ def add_people(
         for role, known in (labels | {"indicator": columns}).items()
     }
     score = _parse_scores(table[roles.score], panel, codes["indicator"], parser)
+    probability = _parse_probabilities(table, roles, parser)
     parser.raise_problems()
     rows = np.flatnonzero(score > MISSING)
     pooled = ratings.select("judge", judges)
@@ -65,7 +68,38 @@ def add_people(
     if roles.rater is not None:
         person = make_factor(table[roles.rater])
     codes["rater"] = person.codes[rows]
-    return replace(ratings, people_score=score[rows], people=codes, persons=person.labels)
+    return replace(
+        ratings,
+        people_score=score[rows],
+        people=codes,
+        persons=person.labels,
+        people_probability=probability[rows] if roles.probability is not None else probability,
+    )
+
+
+def _parse_probabilities(
+    table: pd.DataFrame, roles: PeopleRoles, parser: ColumnParser
+) -> NDArray[np.float64]:
+    """Parse the probability with which each answer was chosen; empty where none is declared."""
+    column = roles.probability
+    if column is None:
+        return np.empty(0)
+    codes, texts = factorize(table[column])
+    numbers = np.array([parse_number(text) or np.nan for text in texts], dtype=np.float64)
+    outside = ~((numbers > 0) & (numbers <= 1))
+    if outside.any():
+        odd = [text for text, is_odd in zip(texts, outside, strict=True) if is_odd]
+        rows = format_rows(table.index[table[column].isin(odd)])
+        message = f"{format_list(odd)} ({rows}) must be a number above 0 and at most 1"
+        parser.add_problem(column, message)
+    probability: NDArray[np.float64] = numbers[codes]
+    answer = [table[roles.model], table[roles.prompt]]
+    several = table.assign(_value=probability).groupby(answer)["_value"].transform("nunique") > 1
+    if several.any():
+        rows = format_rows(table.index[several])
+        message = f"several probabilities of one answer ({rows}); an answer has one"
+        parser.add_problem(column, message)
+    return probability
 
 
 def _match_labels(

@@ -102,8 +102,12 @@ class PanelRatings:
         people: For model, prompt, sample (if any), indicator and rater: the position of each
             person's rating among the labels.
         persons: Labels of the people.
+        people_probability: With which each rated answer was chosen for people; empty where nobody
+            declared it.
         counts: ``ratings``, ``missing`` (empty cells), ``absent`` (cells without a row), and counts
             that the reader of the table adds, such as ``unscored_samples``.
+        unasked: Cells without a row in the table, of the shape of ``score``; None where every cell
+            has one. They stay out of :meth:`to_dataset`.
         numbers: Numeric columns that a model names, by name. They stay out of :meth:`to_dataset`.
     """
 
@@ -114,16 +118,20 @@ class PanelRatings:
     people_score: Scores = field(default_factory=lambda: np.empty(0, np.int16))
     people: dict[str, Codes] = field(default_factory=dict)
     persons: tuple[str, ...] = ()
+    people_probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     counts: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
+    unasked: NDArray[np.bool_] | None = None
 
     def select(self, dim: str, labels: Sequence[str]) -> "PanelRatings":
         """Return the cells of some labels of a dimension, in the order given."""
         positions = [self.labels[dim].index(label) for label in labels]
-        score = self.score.take(positions, axis=list(self.labels).index(dim))
+        axis = list(self.labels).index(dim)
+        score = self.score.take(positions, axis=axis)
+        unasked = None if self.unasked is None else self.unasked.take(positions, axis=axis)
         numbers = {name: column.take(dim, positions) for name, column in self.numbers.items()}
         selected = self.labels | {dim: tuple(labels)}
-        return replace(self, score=score, labels=selected, numbers=numbers)
+        return replace(self, score=score, labels=selected, numbers=numbers, unasked=unasked)
 
     def to_dataset(self) -> "xr.Dataset":
         """Return ``score (model, prompt, judge, [sample,] [trial,] indicator)`` with its labels.
@@ -143,6 +151,8 @@ class PanelRatings:
             for name, codes in self.people.items():
                 variables[f"people_{name}"] = ("people_rating", codes)
             coords["person"] = list(self.persons)
+        if self.people_probability.size:
+            variables["people_probability"] = ("people_rating", self.people_probability)
         return xr.Dataset(variables, coords, self.counts)
 
     @classmethod
@@ -160,6 +170,8 @@ class PanelRatings:
                 },
                 "persons": tuple(map(str, dataset["person"].to_numpy())),
             }
+        if "people_probability" in dataset:
+            by_people["people_probability"] = dataset["people_probability"].to_numpy()
         return cls(
             score=score.to_numpy(),
             labels={str(dim): tuple(map(str, dataset[dim].to_numpy())) for dim in score.dims},

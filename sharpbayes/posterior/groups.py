@@ -11,6 +11,7 @@ from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
 from sharpbayes.metrics.panel.comparison import admissible
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
+from sharpbayes.posterior.debiased import add_posterior
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.fit_data import Groups
 from sharpbayes.posterior.harshness import latent_harshness
@@ -67,9 +68,10 @@ def panel_groups(
     for each further list of sources, such as ``posterior_profile_ratings_prompts``, ``decision``
     and, where a pair is unresolved, ``sample_size``. ``posterior_tail_levels`` has CVaR at every
     tail level that the study tries, from the draws of the first list. Where people scored too,
-    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges. With
-    slopes of other columns than those of prompts, ``posterior_profile_equal`` and
-    ``decision_equal`` have every answer at the centre of these columns.
+    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges, and
+    ``debiased`` has the posterior beside estimates without a model. With slopes of other columns
+    than those of prompts, ``posterior_profile_equal`` and ``decision_equal`` have every answer at
+    the centre of these columns.
     """
     study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
     spec, level = study.spec, study.spec.bootstrap.level
@@ -99,6 +101,7 @@ def panel_groups(
             profile = groups[name].get(f"posterior_profile{suffix}")
             if profile is not None:
                 groups[name][f"decision{suffix}"] = decision(profile, plan.weights, level=level)
+    _add_debiased(groups, metrics, draws, measured)
     decisions = [groups[name]["decision"] for name in plans]
     tables = panel_sample_size(metrics, draws, decisions, sources=spec.sources)
     for number, table in tables.items():
@@ -114,6 +117,23 @@ def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights
     within = admissible(tolerated_values(profile, weights.tolerance), limits)
     probability = within.mean(["chain", "draw"]).transpose("model", "threshold")
     return {"tolerance": measured["tolerance"].assign(prob_within=probability.drop_attrs())}
+
+
+def _add_debiased(
+    groups: dict[str, Groups],
+    metrics: PanelMetrics,
+    draws: ReplicateDraws,
+    measured: Mapping[str, Groups],
+) -> None:
+    """Add people alone, PPI++ and the posterior of people's scores, where people scored."""
+    tables = {name: group["debiased"] for name, group in measured.items() if "debiased" in group}
+    if not tables:
+        return
+    people, sources = human_draws(draws, metrics.study.ratings), metrics.study.spec.uncertainties[0]
+    for number, (name, table) in enumerate(tables.items()):
+        groups[name]["debiased"] = add_posterior(
+            table, metrics, people, sources=sources, number=number
+        )
 
 
 def _other_ratings(

@@ -34,11 +34,13 @@ class RatingPositions:
         position: For each scale the flat positions of the judges' ratings; ratings by people
             follow those of judges and have no position.
         top: For each scale its highest category where ratings are reversed, else -1.
+        seats: How many of the judges are measured; None for all.
     """
 
     scores: xr.Dataset
     position: dict[str, NDArray[np.intp]]
     top: dict[str, int]
+    seats: int | None = None
 
     def fill(self, replicates: Categories) -> xr.Dataset:
         """Return scores over (draw, indicator, ...), replicated wherever there is a rating."""
@@ -50,7 +52,8 @@ class RatingPositions:
             judged = values[:, : len(position)]
             flat[:, position] = judged if top < 0 else top - judged
         scores = flat.reshape(draws, *observed.shape)
-        return self.scores.assign(score=(("draw", *observed.dims), scores))
+        filled = self.scores.assign(score=(("draw", *observed.dims), scores))
+        return filled.isel(judge=slice(self.seats))
 
 
 def rating_positions(study: PanelStudy) -> RatingPositions:

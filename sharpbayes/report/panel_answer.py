@@ -8,9 +8,11 @@ import xarray as xr
 
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.missing import missing_sentences
 from sharpbayes.report.tables.panel import labels_where, models_by_risk, not_separable
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
@@ -49,6 +51,7 @@ def panel_answer(view: View) -> list[str]:
     sentences = [*answer.lead(), *answer.disagreement()]
     if is_fitted(view):
         sentences += order_changes(view.results)
+    sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += [*answer.tolerance(), *answer.selection(), *answer.stability()]
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences

@@ -116,6 +116,9 @@ class PeopleRoles(Spec):
     """Column with the name of the indicator. Needed where the study has several."""
     sample: Name | None = None
     """Column with the number of the repeated answer. Needed where the judges' table has one."""
+    probability: Name | None = None
+    """Column with the known probability, above 0 and at most 1, with which the answer of a model to
+    a prompt was chosen to be labelled."""
 
 
 class People(DataFile):
@@ -125,6 +128,15 @@ class People(DataFile):
     """Which column holds what."""
     raters: Names | None = None
     """People to use. Default: all in the file."""
+    sampling: Literal["unknown", "equal"] = "unknown"
+    """`equal`: the prompts that people labelled were drawn at random, all with the same
+    probability. `unknown`: nobody said how. A role `probability` is for known, unequal ones."""
+
+    @model_validator(mode="after")
+    def _check_sampling(self) -> Self:
+        if self.sampling == "equal" and self.roles.probability is not None:
+            raise ValueError("sampling is equal, so that roles.probability must be left out")
+        return self
 
 
 class Family(Spec):

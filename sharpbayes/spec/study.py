@@ -81,9 +81,13 @@ class Sensitivity(base.Spec):
     """Correlations of judges' errors about an answer: for each the answer without the error that
     all judges share. Ratings by judges alone do not show it. Default: none."""
 
+    missing: Annotated[tuple[base.NonNegative, ...], Field(strict=False)] = ()
+    """Tilts: log odds of a missing score per unit of severity, the sd of sub-indices. For each the
+    profile with missing scores drawn accordingly. No refit. Default: none."""
+
     @property
     def asked(self) -> bool:
-        """Whether the study asks for any of them."""
+        """Whether the study asks for any further fit, or posterior under an assumption."""
         return bool(self.leave_out or self.priors or self.weights or self.shared_error)
 
 
@@ -176,9 +180,11 @@ class Study(base.Spec):
     def _check_sensitivity(cls, value: Sensitivity, info: ValidationInfo) -> Sensitivity:
         if value.asked and info.data.get("sampler", Sampler()).predictive_draws == 0:
             raise ValueError("compares replicated ratings: sampler.predictive_draws must be > 0")
-        of_panels = value.leave_out or value.weights or value.shared_error
+        of_panels = value.leave_out or value.weights or value.shared_error or value.missing
         if _written_table(info) == "crowd" and of_panels:
-            message = "leave_out, weights and shared_error need a panel; a crowd may have priors"
+            message = (
+                "leave_out, weights, shared_error and missing need a panel; a crowd may have priors"
+            )
             raise ValueError(message)
         panel = info.data.get("panel")
         if value.shared_error and panel is not None and panel.people is not None:

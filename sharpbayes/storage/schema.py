@@ -37,6 +37,13 @@ VARIABLES = """
   group: text: reason
 /contested_items
   item, rater: number: score
+/debiased
+  estimator, metric, model: number: error estimate
+  estimator, metric, model, bound: number: interval
+  estimator, metric, model, other: number: difference
+  estimator, metric, model, other, bound: number: difference_interval
+  metric, model: number: disagree disagree_p_holm tuning
+  model: number: labelled labelled_gap labelled_gap_p labelled_gap_p_holm unlabelled
 /decision
   model: number: expected_loss expected_loss_mcse prob_admissible prob_admissible_mcse prob_best
     prob_best_mcse selected
@@ -67,7 +74,7 @@ VARIABLES = """
 /joint
   metric: number: disagree observed posterior_median
   metric, bound: number: bootstrap_interval posterior_interval
-  metric, model: number: prob_lowest
+  metric, model: number: people ppi prob_lowest
 /judges
   -: number: effective_judges
   dimension: number: mad mad_n mad_sd
@@ -78,6 +85,11 @@ VARIABLES = """
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
   pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
   pair, model, dimension: number: concordance overlap
+/missing
+  model: number: can_be_lowest model_share unscored
+  model, bound: number: admissible_bounds cvar_bounds mean_bounds policy_score_bounds
+  model, judge, dimension: number: asked missing share
+  tilt, model: number: tilt_cvar tilt_mean
 /panel
   model, prompt: number: any_harm log_any_harm log_risk radius
   model, prompt, dimension: number: harm log_risk_part

@@ -129,6 +129,34 @@ def test_a_judge_alone_in_a_family_makes_no_column(tmp_path):
     assert "family" not in melt_panel(PanelRatings.from_dataset(levels), spec).factors
 
 
+def test_probabilities_of_labels_are_stored_with_the_ratings(tmp_path):
+    told = PEOPLE.assign(q=["0.5", "0.5", "1", "1", "0.1"])
+    _, levels = read(tmp_path, told, roles=ROLES | {"probability": "q"})
+    assert levels["people_probability"].to_numpy().tolist() == [0.5, 0.5, 1.0, 1.0]
+    again = PanelRatings.from_dataset(levels).people_probability
+    assert again.tolist() == [0.5, 0.5, 1.0, 1.0]
+    assert "people_probability" not in read(tmp_path)[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            ["0", "0", "1.5", "1.5", "x"],
+            "people.csv: q: 0, 1.5, x (rows 2, 3, 4, 5, 6) must be a number above 0 and at most 1",
+        ),
+        (
+            ["0.5", "0.4", "1", "1", "1"],
+            "people.csv: q: several probabilities of one answer (rows 2, 3); an answer has one",
+        ),
+    ],
+)
+def test_wrong_probabilities_are_named(tmp_path, values, message):
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, PEOPLE.assign(q=values), roles=ROLES | {"probability": "q"})
+    assert message in str(caught.value)
+
+
 FAULTS = {
     "model": (
         {"m": ["x", "z", "y", "y", "y"]},

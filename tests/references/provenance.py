@@ -89,6 +89,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "posteriors.csv": (f"{OWN}/posteriors.py", f"{OWN}/posteriors.R", f"{OWN}/ordinal.stan"),
     "ordinal.json": (f"{OWN}/make.py", f"{OWN}/ordinal.R"),
     "steps.json": (f"{OWN}/steps.R",),
+    "ppi.json": (f"{OWN}/ppi.py",),
+    "coverage_debiased.csv": (
+        *("sharpbayes/metrics/panel/debiased.py", f"{OWN}/coverage_debiased.py"),
+    ),
 }
 COMMENT = {".R": r"#.*", ".stan": r"//.*|/\*[\s\S]*?\*/", ".toml": r"^\s*#.*"}
 

@@ -1,0 +1,184 @@
+"""The group ``debiased``: what people's labels of some prompts say of all, without a model."""
+
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
+from sharpbayes.data.ratings import Codes, PanelRatings
+from sharpbayes.metrics.panel.comparison import policy_score
+from sharpbayes.metrics.panel.debiased import (
+    influence_interval,
+    labelled_gap,
+    pairwise,
+    ppi_cvar,
+    ppi_mean,
+)
+from sharpbayes.metrics.stats.multiplicity import holm
+
+Groups = dict[str, xr.Dataset]
+PEOPLE, PPI = "people", "ppi"
+SAMPLING = {
+    "known": "Prompts were chosen for people with the probabilities that the study declares.",
+    "equal": "The study declares that all prompts had the same probability to be labelled.",
+    "unknown": "People alone and PPI++ hold if the labelled prompts are a random sample of all, "
+    "which the study does not declare.",
+}
+NO_SAMPLE = (
+    "The prompts that people labelled are no random sample: of {models} judges give them a mean "
+    "log-risk that differs from that of the others (largest gap {gap:+.2f}, p = {p:.1g}). People "
+    "alone and PPI++ hold for random samples. Where the probabilities are known, name their column "
+    "as `probability` among the roles of people."
+)
+
+
+def debiased_group(plan: ProfilePlan) -> Groups:
+    """Return ``debiased``, where people labelled cells of a panel without repeated answers.
+
+    Over (estimator, metric, model), with estimators ``people`` (people alone) and ``ppi`` (PPI++):
+    ``estimate``, ``error`` and ``interval (bound)``; over (estimator, metric, model, other) the
+    ``difference`` of two models with ``difference_interval (bound)``. ``tuning (metric, model)`` is
+    the weight of the judges; ``labelled`` and ``unlabelled (model)`` count prompts, and ``raters``
+    is the usual number of people on a labelled answer. ``labelled_gap (model)`` is how much more
+    log-risk judges give to labelled prompts, with ``labelled_gap_p`` and, after Holm's correction,
+    ``labelled_gap_p_holm``. Metrics are ``cvar``, ``mean``, ``policy_score`` and
+    ``dimension_mean[DIMENSION]``, of people pooled as judges are.
+    """
+    ratings = plan.study.data
+    if not ratings.people or "sample" in ratings.labels:
+        return {}
+    scores, raters = people_scores(ratings, list(plan.study.panel.full_indicators))
+    by_people = people_table(plan, scores)
+    probability = _chosen_with(ratings)
+    level = plan.study.spec.bootstrap.level
+    judged = {PEOPLE: None, PPI: plan.table}
+    parts = [_estimate(plan, by_people, judges, probability) for judges in judged.values()]
+    joined = xr.concat(parts, xr.Variable("estimator", list(judged)))
+    interval = influence_interval(
+        joined["estimate"], joined["influence"], level=level, freedom=joined["freedom"]
+    )
+    difference, influence = pairwise(joined["estimate"]), pairwise(joined["influence"])
+    freedom = joined["freedom"]
+    both = xr.ufuncs.minimum(freedom, freedom.rename(model="other"))
+    of_pairs = influence_interval(difference, influence, level=level, freedom=both)
+    labelled = by_people["log_risk"].notnull()
+    table = xr.Dataset(
+        {
+            "estimate": joined["estimate"],
+            **interval,
+            "difference": difference,
+            "difference_interval": of_pairs["interval"],
+            "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
+            "labelled": labelled.sum("prompt"),
+            "unlabelled": (~labelled & plan.table["log_risk"].notnull()).sum("prompt"),
+            "raters": raters,
+        }
+    )
+    sampling = "known" if probability is not None else _declared(plan)
+    table = table.assign_attrs(level=level, sampling=sampling, assumption=SAMPLING[sampling])
+    return {
+        "debiased": table if probability is not None else _compare_sample(plan, table, labelled)
+    }
+
+
+def panel_metrics(table: xr.Dataset, policy: xr.DataArray) -> xr.DataArray:
+    """Return the values of prompts that metrics are means of: over (metric, ..., prompt)."""
+    harm = table["harm"]
+    names = [f"dimension_mean[{name}]" for name in harm["dimension"].to_numpy()]
+    columns = [table["log_risk"], policy_score(harm, policy)]
+    means = xr.concat(columns, xr.Variable("metric", ["mean", "policy_score"]))
+    of_dimensions = harm.rename(dimension="metric").assign_coords(metric=names)
+    return xr.concat([means, of_dimensions], "metric").drop_vars("category", errors="ignore")
+
+
+def people_table(plan: ProfilePlan, scores: xr.Dataset) -> xr.Dataset:
+    """Return harm and risk of every prompt as people scored it, missing where they did not."""
+    file, weights = plan.study.weights, plan.weights
+    judges = weights.judges.model_copy(update={"missing": "available"})
+    file = replace(file, spec=weights.model_copy(update={"judges": judges}))
+    [table] = tabulate_replicates([replace(plan, study=replace(plan.study, weights=file))], scores)
+    return table
+
+
+def people_scores(ratings: PanelRatings, indicators: list[str]) -> tuple[xr.Dataset, int]:
+    """Return people's scores as those of a panel, and how many people an answer usually has.
+
+    The first, second, ... person of each answer stand in the places of judges.
+    """
+    about = {name: ratings.people[name] for name in ("model", "prompt", "rater")}
+    place, answers = _number_people(about)
+    sizes = (*(len(ratings.labels[name]) for name in ("model", "prompt")), int(place.max()) + 1)
+    score = np.full((*sizes, len(indicators)), -1, dtype=np.int16)
+    where = (about["model"], about["prompt"], place, ratings.people["indicator"])
+    score[where] = ratings.people_score
+    labels = {name: ratings.labels[name] for name in ("model", "prompt")}
+    labels |= {"judge": tuple(f"person {n + 1}" for n in range(sizes[2]))}
+    labels["indicator"] = tuple(indicators)
+    panel = PanelRatings(score, labels, prompt_columns=ratings.prompt_columns)
+    return panel.to_dataset(), int(np.bincount(answers).argmax())
+
+
+def _number_people(about: dict[str, Codes]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the place of each rating's person on its answer, and the people on each answer."""
+    size = int(about["rater"].max()) + 1
+    prompt = int(about["prompt"].max()) + 1
+    answer = about["model"].astype(np.int64) * prompt + about["prompt"]
+    pairs, of_rating = np.unique(answer * size + about["rater"], return_inverse=True)
+    _, first, count = np.unique(pairs // size, return_index=True, return_counts=True)
+    place = np.arange(pairs.size) - np.repeat(first, count)
+    return place[of_rating], count
+
+
+def _chosen_with(ratings: PanelRatings) -> xr.DataArray | None:
+    """Return the declared probability of each labelled answer, over (model, prompt)."""
+    if not ratings.people_probability.size:
+        return None
+    names = ("model", "prompt")
+    values = np.full([len(ratings.labels[name]) for name in names], np.nan)
+    values[tuple(ratings.people[name] for name in names)] = ratings.people_probability
+    return xr.DataArray(values, {name: list(ratings.labels[name]) for name in names}, names)
+
+
+def _declared(plan: ProfilePlan) -> str:
+    """How the study declares that prompts were chosen."""
+    people = plan.study.panel.people
+    return "unknown" if people is None else people.sampling
+
+
+def _estimate(
+    plan: ProfilePlan,
+    by_people: xr.Dataset,
+    judges: xr.Dataset | None,
+    probability: xr.DataArray | None,
+) -> xr.Dataset:
+    """Return estimates of all metrics by people, with judges or without."""
+    people = panel_metrics(by_people, plan.policy)
+    judged = None if judges is None else panel_metrics(judges, plan.policy)
+    weights = plan.target_weights()
+    means = ppi_mean(people, judged, probability=probability, weights=weights)
+    means = means.assign(freedom=xr.full_like(means["estimate"], np.inf))
+    cvar = ppi_cvar(
+        people.sel(metric="mean", drop=True),
+        None if judged is None else judged.sel(metric="mean", drop=True),
+        alpha=plan.weights.tail.alpha,
+        probability=probability,
+        weights=weights,
+    )
+    return xr.concat([cvar.expand_dims(metric=["cvar"]), means], "metric")
+
+
+def _compare_sample(plan: ProfilePlan, table: xr.Dataset, labelled: xr.DataArray) -> xr.Dataset:
+    """Add how labelled prompts differ from the others by judges, and a failed check if they do."""
+    gap = labelled_gap(plan.table["log_risk"].drop_vars("category", errors="ignore"), labelled)
+    table["labelled_gap"], table["labelled_gap_p"] = gap["gap"], gap["gap_p"]
+    corrected = gap["gap_p"].copy(data=holm(gap["gap_p"].to_numpy()))
+    table["labelled_gap_p_holm"] = corrected
+    differing = corrected < plan.study.panel.validation.familywise
+    if not bool(differing.any()):
+        return table
+    names = ", ".join(map(str, corrected["model"].to_numpy()[differing.to_numpy()]))
+    first = int(corrected.argmin("model"))
+    text = NO_SAMPLE.format(models=names, gap=float(gap["gap"][first]), p=float(corrected[first]))
+    return table.assign_attrs(failed_checks=[text])

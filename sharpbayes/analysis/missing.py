@@ -1,0 +1,151 @@
+"""The group ``missing``: scores that were asked for and are missing, and what they could change."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.metrics.panel.missingness import (
+    fill_bounds,
+    missing_slope,
+    other_severity,
+    tilted_scores,
+)
+from sharpbayes.metrics.panel.profile import weighted_mean
+from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk
+
+Groups = dict[str, xr.Dataset]
+# Draws of each missing score, and the step in which the tipping point is sought.
+DRAWS, STEP = 10, 0.25
+METRICS = ("cvar", "mean", "policy_score")
+
+
+def missing_group(plan: ProfilePlan) -> Groups:
+    """Return ``missing``, where a score of a judge that was asked for is missing.
+
+    Sub-indices of single judges are what is missing or not. ``asked``, ``missing`` count them and
+    ``share`` is their quotient, over (model, judge, dimension); ``model_share``, ``judge_share``
+    and ``dimension_share`` are those of all. ``unscored (model)`` counts answers without any judge.
+    ``slope`` is by how much the log odds of a missing score grow with each unit of severity, the sd
+    of sub-indices of the dimension, as the other judges scored the answer; with ``slope_interval
+    (bound)`` and ``slope_p``. ``<metric>_bounds (model, bound)`` of CVaR, mean and policy score
+    assume nothing of what is missing; ``can_be_lowest (model)`` is whether some values of it make
+    its CVaR the lowest; under a tolerance ``admissible_bounds (model, bound)``. Where the study
+    lists tilts, over (tilt) CVaR and mean under each, ``tilt_lowest``, and ``tipping``, the
+    smallest tilt found at which another model is lowest than at 0.
+    """
+    sub_index = plan.table["sub_index"]
+    asked = _asked(plan)
+    missing = asked & sub_index.isnull()
+    if not bool(missing.any()):
+        return {}
+    table = _count(missing, asked)
+    unit = sub_index.std([dim for dim in sub_index.dims if dim != "dimension"])
+    severity = other_severity(sub_index) / unit.where(unit > 0)
+    level = plan.study.spec.bootstrap.level
+    slope = missing_slope(missing.where(asked).fillna(0) > 0, severity.where(asked), level=level)
+    table = table.assign(slope.data_vars)
+    table["unscored"] = plan.table["log_risk"].isnull().sum(plan.dim)
+    bounds = replace(plan, table=_tabulate(plan, fill_bounds(sub_index, missing))).profile()
+    for name in METRICS:
+        table[f"{name}_bounds"] = bounds[name].transpose("model", "bound")
+    low, high = table["cvar_bounds"].transpose("bound", "model").drop_vars("bound")
+    table["can_be_lowest"] = low <= high.min("model")
+    if plan.weights.tolerance is not None:
+        kept = keeps_tolerance(bounds, plan.weights.tolerance)
+        table["admissible_bounds"] = kept.transpose("model", "bound")
+    tilts = plan.study.spec.sensitivity.missing
+    if tilts:
+        table = table.assign(_tilt(plan, missing, tilts))
+    return {"missing": table.assign_attrs(level=level)}
+
+
+def _asked(plan: ProfilePlan) -> xr.DataArray:
+    """Return which sub-indices were asked for: those with a row in the data."""
+    sub_index, unasked = plan.table["sub_index"], plan.study.data.unasked
+    if unasked is None:
+        return xr.ones_like(sub_index, dtype=bool)
+    scores = plan.study.scores["score"]
+    gone = xr.DataArray(unasked, scores.coords, scores.dims).sel(judge=sub_index["judge"])
+    if "trial" in gone.dims:
+        gone = gone.all("trial")
+    dimensions = [
+        gone.sel(indicator=list(dimension.indicators)).all("indicator")
+        for dimension in plan.study.panel.dimensions
+    ]
+    joined = xr.concat(dimensions, sub_index["dimension"], coords="minimal", compat="override")
+    asked: xr.DataArray = ~joined.transpose(*sub_index.dims)
+    return asked.drop_vars(set(asked.coords) - set(sub_index.coords))
+
+
+def _count(missing: xr.DataArray, asked: xr.DataArray) -> xr.Dataset:
+    """Count scores that were asked for and that are missing."""
+    cells = [dim for dim in missing.dims if dim not in ("model", "judge", "dimension")]
+    counts = xr.Dataset({"asked": asked.sum(cells), "missing": missing.sum(cells)})
+    counts["share"] = counts["missing"] / counts["asked"].where(counts["asked"] > 0)
+    for dim in ("model", "judge", "dimension"):
+        over = [name for name in counts["asked"].dims if name != dim]
+        total = counts[["missing", "asked"]].sum(over)
+        counts[f"{dim}_share"] = total["missing"] / total["asked"].where(total["asked"] > 0)
+    return counts
+
+
+def _tabulate(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
+    """Return harm and risk of every answer by other sub-indices."""
+    weights = plan.weights
+    return panel(
+        sub_index,
+        temperature=weights.judges.temperature,
+        epsilon=weights.risk.epsilon,
+        judges_missing="available",
+    )
+
+
+def _measure(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
+    """Return CVaR and mean of other sub-indices, over their leading dimensions."""
+    risk, tail = _tabulate(plan, sub_index)["log_risk"], plan.weights.tail
+    target = plan.target_weights()
+    cvar = conditional_value_at_risk(
+        risk, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
+    )
+    mean = weighted_mean(risk, dim=plan.dim, weights=target)
+    return xr.Dataset({"cvar": cvar, "mean": mean}).reset_coords(drop=True)
+
+
+def _tilt(
+    plan: ProfilePlan, missing: xr.DataArray, tilts: tuple[float, ...]
+) -> dict[str, xr.DataArray]:
+    """Return CVaR and mean under each tilt, the lowest model, and where it changes."""
+    listed = np.array(sorted({0.0, *tilts}))
+    grid = np.union1d(listed, np.arange(0.0, listed.max() + STEP / 2, STEP))
+    profiles = xr.concat([*_tilted(plan, missing, grid)], xr.DataArray(grid, dims="tilt"))
+    profiles = profiles.assign_coords(tilt=grid)
+    cvar = profiles["cvar"]
+    lowest = cvar.fillna(np.inf).argmin("model")
+    changed = (lowest != lowest.isel(tilt=0)).to_numpy()
+    names = cvar["model"].to_numpy()[lowest.to_numpy()]
+    shown = {"tilt": listed}
+    return {
+        "tilt_cvar": cvar.sel(shown),
+        "tilt_mean": profiles["mean"].sel(shown),
+        "tilt_lowest": xr.DataArray(names, {"tilt": grid}, "tilt").sel(shown),
+        "tipping": xr.DataArray(grid[changed][0] if changed.any() else np.nan),
+        "tipping_lowest": xr.DataArray(names[changed][0] if changed.any() else ""),
+    }
+
+
+def _tilted(
+    plan: ProfilePlan, missing: xr.DataArray, grid: NDArray[np.float64]
+) -> Iterator[xr.Dataset]:
+    """Yield the mean over draws of the metrics under each tilt."""
+    sub_index, seed = plan.table["sub_index"], plan.study.spec.seed
+    for tilt in grid:
+        filled = tilted_scores(
+            sub_index, missing, tilts=np.array([tilt]), draws=DRAWS, seed=seed
+        ).isel(tilt=0, drop=True)
+        yield _measure(plan, filled).mean("draw")

@@ -1,0 +1,308 @@
+"""People's labels of some prompts, alone and with judges' scores of all: PPI++."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+# With fewer labelled prompts nothing is estimated; a spread below the other is one of rounding.
+MIN_LABELLED, ROUNDING = 2, 1e-14
+
+
+class Sample(NamedTuple):
+    """Values of one model: of people (0 where unlabelled) and judges, and the weights of both.
+
+    ``rectifier`` sums to 1 over labelled prompts, ``imputed`` over those whose judged values stand
+    for the rest. ``equal`` says that every prompt was labelled with the same probability.
+    """
+
+    people: Floats
+    judges: Floats
+    rectifier: Floats
+    imputed: Floats
+    equal: bool
+
+
+def ppi_mean(
+    people: xr.DataArray,
+    judges: xr.DataArray | None = None,
+    *,
+    dim: str = "prompt",
+    probability: xr.DataArray | None = None,
+    weights: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return the power-tuned prediction-powered mean of what people would score.
+
+    theta = sum_q u_q lambda f_q + sum_q v_q (Y_q - lambda f_q)
+
+    f are values by judges and Y by people. Without ``probability`` every prompt was labelled with
+    the same probability: u is 1/N on the N prompts without a label and v is 1/n on the n labelled.
+    With it u is 1/(N + n) on all, and v is proportional to 1 / probability on the labelled.
+    lambda in [0, 1] makes the estimated variance smallest. Without ``judges`` it is 0 and theta
+    the mean of people alone.
+
+    Args:
+        people: Values by people over (..., ``dim``), in any unit; NaN where nobody labelled.
+        judges: Values by judges over (..., ``dim``), in the same unit; prompts without are left
+            out.
+        dim: Dimension of the prompts, the clusters.
+        probability: In (0, 1], with which each labelled prompt was chosen, over (..., ``dim``).
+        weights: Of each prompt in a target population, over (``dim``). Default: all alike.
+
+    Returns:
+        Over (...) ``estimate`` and ``tuning``, the lambda; over (..., ``dim``) ``influence``, the
+        share of each prompt in the error: the variance is the sum of its squares. NaN for fewer
+        than two labelled prompts.
+
+    Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++); Zrnic and Candes 2024 for known
+    probabilities. Without ``probability`` and ``weights`` it is ``ppi_mean_ci`` of ``ppi_py``.
+
+    Examples:
+        >>> people = xr.DataArray([1.0, 3.0, np.nan, np.nan], dims="prompt")
+        >>> float(ppi_mean(people)["estimate"])
+        2.0
+        >>> judges = xr.DataArray([1.0, 3.0, 3.0, 5.0], dims="prompt")
+        >>> float(ppi_mean(people, judges)["tuning"].round(4))
+        0.1875
+    """
+    rows, coords, dims = _samples(people, judges, dim, probability, weights)
+    return _collect([_tuned_mean(sample) for sample in rows], coords, dims)
+
+
+def ppi_cvar(
+    people: xr.DataArray,
+    judges: xr.DataArray | None = None,
+    *,
+    alpha: float,
+    dim: str = "prompt",
+    probability: xr.DataArray | None = None,
+    weights: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return the power-tuned prediction-powered CVaR of what people would score.
+
+    CVaR = min_c c + E[(Y - c)+] / (1 - alpha)
+
+    The expectation is that of :func:`ppi_mean`, at the c that is smallest for people alone: their
+    quantile. Near the minimum the error of c is of second order. A search over the values of judges
+    too would find a smaller minimum by chance. Arguments and result are those of :func:`ppi_mean`,
+    with ``freedom``: how many labelled prompts the tail has, less one.
+
+    Source: Rockafellar and Uryasev 2000; Angelopoulos, Duchi and Zrnic 2023.
+
+    Raises:
+        ValueError: ``alpha`` is not inside (0, 1).
+
+    Examples:
+        >>> people = xr.DataArray([1.0, 2.0, 3.0, 5.0, np.nan], dims="prompt")
+        >>> float(ppi_cvar(people, alpha=0.75)["estimate"])
+        5.0
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}, it must be inside (0, 1)")
+    rows, coords, dims = _samples(people, judges, dim, probability, weights)
+    result = _collect([_tuned_cvar(sample, alpha) for sample in rows], coords, dims)
+    # Labelled prompts of unequal weight count for fewer.
+    count = [1 / float((sample.rectifier**2).sum()) for sample in rows]
+    tail = np.array(count).reshape(result["estimate"].shape) * (1 - alpha)
+    return result.assign(freedom=(dims[:-1], tail - 1))
+
+
+def influence_interval(
+    estimate: xr.DataArray,
+    influence: xr.DataArray,
+    *,
+    level: float,
+    freedom: xr.DataArray | None = None,
+    dim: str = "prompt",
+) -> xr.Dataset:
+    """Return the standard error of an estimate and its interval.
+
+    error = sqrt(sum_q influence_q^2),  estimate +- t_k error
+
+    Args:
+        estimate: Over (...), in any unit.
+        influence: Share of each prompt in the error, over (..., ``dim``), as from
+            :func:`ppi_mean`; that of a difference is the difference of influences.
+        level: Confidence level in (0, 1).
+        freedom: Degrees of freedom k over (...); below 1 there is no interval. Default: the normal
+            distribution in place of Student's t.
+        dim: Dimension of the prompts.
+
+    Returns:
+        ``error`` over (...) and ``interval`` over (..., bound); NaN where a value is missing.
+
+    Source: central limit theorem.
+
+    Examples:
+        >>> influence = xr.DataArray([0.3, -0.4], dims="prompt")
+        >>> float(influence_interval(xr.DataArray(1.0), influence, level=0.95)["error"])
+        0.5
+    """
+    error = (influence**2).sum(dim, skipna=False) ** 0.5
+    bound = xr.DataArray([-1.0, 1.0], {"bound": ["lower", "upper"]}, "bound")
+    factor: float | xr.DataArray = float(special.ndtri((1 + level) / 2))
+    if freedom is not None:
+        factor = xr.apply_ufunc(special.stdtrit, freedom.where(freedom >= 1), (1 + level) / 2)
+    width = factor * error
+    interval = (estimate + width * bound).transpose(..., "bound")
+    return xr.Dataset({"error": error, "interval": interval})
+
+
+def pairwise(values: xr.DataArray) -> xr.DataArray:
+    """Return the value of each model less that of each other: over (..., model, other).
+
+    Of estimates or influences over (..., model, ...); NaN if either is.
+
+    Source: none.
+
+    >>> pairwise(xr.DataArray([1.0, 4.0], {"model": ["a", "b"]})).values
+    array([[ 0., -3.],
+           [ 3.,  0.]])
+    """
+    return values - values.rename(model="other")
+
+
+def labelled_gap(
+    judges: xr.DataArray, labelled: xr.DataArray, *, dim: str = "prompt"
+) -> xr.Dataset:
+    """Return by how much judges score labelled prompts above the others, and a test of it.
+
+    gap = mean_labelled f - mean_others f,  z = gap / sqrt(s1^2 / n1 + s2^2 / n2)
+
+    Args:
+        judges: Values by judges over (..., ``dim``); NaN for none.
+        labelled: Whether people labelled a prompt, over (..., ``dim``).
+        dim: Dimension of the prompts.
+
+    Returns:
+        ``gap`` in the unit of ``judges`` and its two-sided p value ``gap_p`` over (...); NaN for
+        fewer than two prompts on a side, or without spread.
+
+    Source: Welch's test by the normal distribution.
+
+    Examples:
+        >>> judges = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="prompt")
+        >>> labelled = xr.DataArray([True, True, False, False], dims="prompt")
+        >>> float(labelled_gap(judges, labelled)["gap"])
+        -2.0
+    """
+    sides = [judges.where(labelled), judges.where(~labelled)]
+    numbers = [side.count(dim) for side in sides]
+    first, second = (side.mean(dim) for side in sides)
+    pairs = zip(sides, numbers, strict=True)
+    squares = [side.var(dim) / (n - 1).where(n > 1) for side, n in pairs]
+    error = (squares[0] + squares[1]) ** 0.5
+    gap = first - second
+    z = abs(gap) / error.where(error > ROUNDING)
+    return xr.Dataset({"gap": gap.where(error.notnull()), "gap_p": 2 * xr.apply_ufunc(_upper, z)})
+
+
+def _upper(z: Floats) -> Floats:
+    """Upper tail of the standard normal distribution."""
+    tail: Floats = special.ndtr(-z)
+    return tail
+
+
+def _samples(
+    people: xr.DataArray,
+    judges: xr.DataArray | None,
+    dim: str,
+    probability: xr.DataArray | None,
+    weights: xr.DataArray | None,
+) -> tuple[list[Sample], xr.DataArray, tuple[str, ...]]:
+    """Return one sample for each leading cell, their labels, and the dimensions of the result."""
+    judges = xr.zeros_like(people) if judges is None else judges
+    chosen = xr.ones_like(people) if probability is None else probability
+    shares = xr.ones_like(people) if weights is None else weights
+    aligned = xr.align(people, judges, chosen, shares, join="exact", copy=False)
+    arrays = [array.transpose(..., dim) for array in xr.broadcast(*aligned)]
+    lead = arrays[0].isel({dim: 0}, drop=True)
+    dims = (*map(str, lead.dims), dim)
+    units = arrays[0].sizes[dim]
+    matrices = [array.transpose(*dims).to_numpy().reshape(-1, units) for array in arrays]
+    equal = probability is None
+    rows = [_sample(*row, equal=equal) for row in zip(*matrices, strict=True)]
+    return rows, arrays[0].transpose(*dims), dims
+
+
+def _sample(y: Floats, f: Floats, chosen: Floats, share: Floats, *, equal: bool) -> Sample:
+    """Return the values of one model with the weights of labelled and of imputed prompts."""
+    judged = ~np.isnan(f)
+    labelled = judged & ~np.isnan(y) & ~np.isnan(chosen)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rectifier = np.where(labelled, share / chosen, 0.0)
+    imputed = np.where(judged & ~labelled if equal else judged, share, 0.0)
+    return Sample(
+        np.where(labelled, y, 0.0),
+        np.where(judged, f, 0.0),
+        rectifier / (rectifier.sum() or np.nan) if labelled.sum() >= MIN_LABELLED else y * np.nan,
+        imputed / (imputed.sum() or 1.0),
+        equal,
+    )
+
+
+def _tuned_mean(sample: Sample) -> tuple[float, float, Floats]:
+    """Return estimate, tuning and influence of the mean of one sample."""
+    y, f, v, u, _ = sample
+    tuning = _tuning(sample)
+    rest, residual = tuning * f, y - tuning * f
+    mean_rest, mean_residual = u @ rest, v @ residual
+    influence = u * (rest - mean_rest) + v * (residual - mean_residual)
+    return float(mean_rest + mean_residual), tuning, influence
+
+
+def _tuning(sample: Sample) -> float:
+    """Return the lambda of the smallest variance; 0 where judges tell nothing of people.
+
+    Where all probabilities are equal, the variance of judges is that of all prompts, as in
+    ``ppi_py``: labelled and other prompts have the same.
+    """
+    y, f, v, u, equal = sample
+    if np.isnan(v).any() or not u.any():
+        return math.nan if np.isnan(v).any() else 0.0
+    centred = v * (f - v @ f)
+    covariance = v * (y - v @ y) @ (centred - u * (f - u @ f))
+    # Prompts that stand for others by weights need the sums themselves.
+    if equal and len(np.unique(v[v > 0])) == 1 == len(np.unique(u[u > 0])):
+        known = f[(u > 0) | (v > 0)]
+        numbers = (int(np.count_nonzero(weight)) for weight in (u, v))
+        variance = float(known.var(ddof=1)) * sum(1 / number for number in numbers)
+    else:
+        variance = float(((centred - u * (f - u @ f)) ** 2).sum())
+    return float(np.clip(covariance / variance, 0.0, 1.0)) if variance > ROUNDING**2 else 0.0
+
+
+def _tuned_cvar(sample: Sample, alpha: float) -> tuple[float, float, Floats]:
+    """Return estimate, tuning and influence of CVaR of one sample."""
+    y, f, v, u, _ = sample
+    if np.isnan(v).any():
+        return math.nan, math.nan, v
+    cut = _people_quantile(y, v, alpha)
+    judged = (u > 0) | (v > 0)
+    people, judges = (np.where(judged, np.maximum(x - cut, 0.0), 0.0) for x in (y, f))
+    excess, tuning, influence = _tuned_mean(Sample(people, judges, v, u, sample.equal))
+    return cut + excess / (1 - alpha), tuning, influence / (1 - alpha)
+
+
+def _people_quantile(y: Floats, weight: Floats, alpha: float) -> float:
+    """Return the quantile of people, at which c + E[(Y - c)+] / (1 - alpha) is smallest."""
+    order = np.argsort(y[weight > 0])
+    share = np.cumsum(weight[weight > 0][order])
+    position = int(np.searchsorted(share, alpha - ROUNDING * 100))
+    return float(y[weight > 0][order[min(position, order.size - 1)]])
+
+
+def _collect(
+    rows: list[tuple[float, float, Floats]], like: xr.DataArray, dims: tuple[str, ...]
+) -> xr.Dataset:
+    """Return estimates, tunings and influences with their labels."""
+    estimate, tuning = (np.array([row[k] for row in rows]).reshape(like.shape[:-1]) for k in (0, 1))
+    influence = np.array([row[2] for row in rows]).reshape(like.shape)
+    lead = dims[:-1]
+    variables = {"estimate": (lead, estimate), "tuning": (lead, tuning)}
+    coords = {name: like[name] for name in dims if name in like.coords}
+    return xr.Dataset({**variables, "influence": (dims, influence)}, coords)

@@ -1,0 +1,141 @@
+"""People alone, PPI++ and the posterior of people's scores: tables, and sentences of the answer."""
+
+from collections.abc import Iterator
+
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
+from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
+
+HEADINGS = {"people": "people alone", "ppi": "PPI++", "posterior": "posterior"}
+BY = HEADINGS | {"posterior": "the human-scored posterior"}
+NAMES = {"mean": "mean log-risk", "policy_score": "policy score"}
+NOTE = (
+    "What people would score on all prompts. People alone: the labelled prompts by themselves. "
+    "PPI++: judges' scores of all prompts, corrected by their errors on the labelled ones. "
+    "{debiased[assumption]} {level} intervals over prompts."
+)
+
+
+def name_metric(view: View, metric: str) -> str:
+    """The name of a metric as readers know it."""
+    if metric == "cvar":
+        return view.text("{cvar}")
+    dimension = metric.removeprefix("dimension_mean[").removesuffix("]")
+    return NAMES.get(metric, f"mean harm of {dimension}")
+
+
+def _estimators(view: View) -> list[Labels]:
+    """The estimators with their headings."""
+    names = map(str, view.coordinate("debiased/estimator"))
+    return [{"estimator": name, "heading": HEADINGS[name]} for name in names]
+
+
+def _metrics(view: View) -> list[Labels]:
+    """The metrics with their names; a single dimension is no metric of its own."""
+    metrics = [str(name) for name in view.coordinate("debiased/metric")]
+    dimensions = [name for name in metrics if name.startswith("dimension_mean[")]
+    shown = metrics if len(dimensions) > 1 else [m for m in metrics if m not in dimensions]
+    return [{"metric": name, "name": name_metric(view, name)} for name in shown]
+
+
+def _order(view: View) -> list[Labels]:
+    """Models by growing estimate of PPI++."""
+    values = view.select({"estimator": "ppi"})["debiased/estimate"]
+    return [{"model": model} for model in values.sortby(values)["model"].to_numpy()]
+
+
+def _pairs(view: View) -> list[Labels]:
+    """Every two models once."""
+    models = [row["model"] for row in _order(view)]
+    return [{"model": a, "other": b} for k, a in enumerate(models) for b in models[k + 1 :]]
+
+
+def estimate_text(row: View) -> str:
+    """An estimate with its interval, which few labels leave missing; a star where it disagrees."""
+    value, bounds = row["debiased/estimate"], row["debiased/interval"]
+    text, known = value_and_interval(value, bounds)
+    starred = row.labels["estimator"] == "posterior" and bool(row["debiased/disagree"])
+    return text + f" ({known})" * (known != MISSING) + " *" * starred
+
+
+def _difference(row: View) -> str:
+    """A difference with its interval."""
+    return estimate(row["debiased/difference"], row["debiased/difference_interval"])
+
+
+def _note(view: View) -> str:
+    """What the columns are, and what they assume."""
+    level = f"{float(view.results['debiased'].attrs['level']):.0%}"
+    parts = [view.select({"level": level}).text(NOTE)]
+    if "debiased/disagree" in view:
+        parts.append(
+            "Posterior: ratings that as many people as usual would give to every prompt, as the "
+            "model was fitted."
+        )
+        if bool(view["debiased/disagree"].any()):
+            parts.append("* It differs from PPI++ beyond the errors of both.")
+    if view.labels.get("metric") == "cvar":
+        parts.append(
+            "{cvar} as Rockafellar and Uryasev define it; without an interval where fewer than two "
+            "labelled prompts lie in the tail.".replace("{cvar}", view.text("{cvar}"))
+        )
+    return " ".join(parts)
+
+
+TABLES = (
+    TableSpec(
+        title="By people's labels: {name}",
+        needs=("debiased",),
+        repeat=_metrics,
+        rows=_order,
+        columns=(
+            "{model}; labelled: debiased/labelled | count",
+            over(_estimators, Column("{heading}", estimate_text)),
+            Column("weight of judges", "debiased/tuning", lambda value: number(value, 2)),
+        ),
+        note=_note,
+    ),
+    TableSpec(
+        title="By people's labels: differences of models, {name}",
+        needs=("debiased",),
+        repeat=lambda view: _metrics(view)[:2],
+        condition=lambda view: view.group("debiased").sizes["model"] > 1,
+        rows=_pairs,
+        columns=(
+            Column("models", "{model} less {other}"),
+            over(_estimators, Column("{heading}", _difference)),
+        ),
+        note="Differences over the same prompts. {debiased[assumption]}",
+    ),
+)
+
+
+def people_sentences(view: View) -> Iterator[str]:
+    """Yield what people's labels say of the lowest model, and what that assumes."""
+    if "debiased" not in view:
+        return
+    ppi = view.select({"estimator": "ppi"})
+    metric = next((m for m in ("cvar", "mean") if _has_intervals(ppi.select({"metric": m}))), None)
+    if metric is None:
+        return
+    values = ppi.select({"metric": metric})["debiased/estimate"]
+    first = str(values["model"].to_numpy()[int(values.argmin("model"))])
+    row = view.select({"metric": metric, "model": first})
+    labelled = int(row["debiased/labelled"])
+    prompts = labelled + int(row["debiased/unlabelled"])
+    usable = view.results.attrs["status"] != "not converged"
+    texts = [
+        f"{estimate_text(row.select(labels)).removesuffix(' *')} by {BY[str(labels['estimator'])]}"
+        for labels in _estimators(view)
+        if usable or labels["estimator"] != "posterior"
+    ]
+    level = f"{float(view.results['debiased'].attrs['level']):.0%}"
+    yield (
+        f"By people's labels of {labelled} of {prompts} prompts {first} is lowest in "
+        f"{name_metric(view, metric)}: {', '.join(texts)} ({level} intervals). "
+        f"{view.results['debiased'].attrs['assumption']}"
+    )
+
+
+def _has_intervals(view: View) -> bool:
+    """Whether every model has an interval."""
+    return bool(view["debiased/interval"].notnull().all())

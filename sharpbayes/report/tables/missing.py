@@ -1,0 +1,141 @@
+"""Scores that are missing: tables, and the sentence of the answer where they could change it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
+from sharpbayes.report.tables.format import estimate, interval, number, p_value
+from sharpbayes.report.tables.panel import labels_where, models_by_risk
+from sharpbayes.report.wording import join_names
+
+BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
+
+
+def percent(share: object) -> str:
+    """A share in percent, with a decimal where it is small."""
+    value = 100 * float(np.asarray(share))
+    return "-" if np.isnan(value) else f"{value:.{0 if value >= 10 else 1}f}%"  # noqa: PLR2004 - two digits
+
+
+def _bounds_columns() -> Iterator[Column]:
+    """Columns of the bounds."""
+    for name, heading in BOUNDS.items():
+        yield Column(heading, f"missing/{name}_bounds", interval)
+
+
+def _slope(view: View) -> str:
+    """How missing scores go with severity."""
+    if not np.isfinite(float(view["missing/slope"])):
+        return "Whether scores are missing where severity is high cannot be told."
+    value = estimate(view["missing/slope"], view["missing/slope_interval"])
+    return (
+        f"The log odds of a missing score grow by {value} per unit of severity as the other judges "
+        f"scored the answer (p = {p_value(view['missing/slope_p'])})."
+    )
+
+
+def _note(view: View) -> str:
+    """What the bounds are."""
+    parts = [
+        (
+            "Scores are sub-indices of single judges that were asked for and are not there. "
+            "Bounds: every missing score is 0, or 1. They assume nothing."
+        ),
+        _slope(view),
+    ]
+    if bool((view["missing/unscored"] > 0).any()):
+        parts.append("Unscored: answers that no judge scored; the profile leaves them out.")
+    return " ".join(parts)
+
+
+TABLES = (
+    TableSpec(
+        title="Missing scores: what they could change",
+        needs=("missing/cvar_bounds",),
+        rows=lambda view: [{"model": model} for model in models_by_risk(view)],
+        columns=(
+            "{model}",
+            Column("missing", "missing/model_share", percent),
+            "unscored: missing/unscored | count",
+            *_bounds_columns(),
+            "can be lowest: missing/can_be_lowest | yes_no",
+        ),
+        note=_note,
+    ),
+    TableSpec(
+        title="Missing scores by judge",
+        needs=("missing/judge_share",),
+        rows=labels_of("missing/judge"),
+        columns=(
+            "{judge}",
+            Column("missing", "missing/judge_share", percent),
+            over(
+                "missing/dimension",
+                Column("{dimension}", lambda row: percent(_of_judge(row))),
+            ),
+        ),
+        note="Shares of the scores that were asked for, over all models.",
+    ),
+    TableSpec(
+        title="Missing scores under a tilt: {cvar}",
+        needs=("missing/tilt_cvar",),
+        rows=labels_of("missing/tilt"),
+        columns=(
+            Column("tilt", lambda row: number(row.labels["tilt"], 2)),
+            "lowest: missing/tilt_lowest | text",
+            over("missing/model", "{model}: missing/tilt_cvar"),
+        ),
+        note="Tilt: by how much the log odds of a missing score grow with each unit of severity, "
+        "the standard deviation of sub-indices of the dimension. 0: as the other judges and the "
+        "judge's other scores tell.",
+    ),
+)
+
+
+def _of_judge(row: View) -> float:
+    """The share of a judge in a dimension, over all models."""
+    total = float(row["missing/asked"].sum())
+    return float(row["missing/missing"].sum()) / total if total else np.nan
+
+
+def missing_sentences(view: View) -> Iterator[str]:
+    """Yield what missing scores could change in the answer, where they could."""
+    if "missing/cvar_bounds" not in view or "profile" not in view:
+        return
+    first = models_by_risk(view)[0]
+    others = [model for model in labels_where(view["missing/can_be_lowest"]) if model != first]
+    kept = "missing/admissible_bounds" in view
+    open_models = []
+    if kept:
+        bounds = view["missing/admissible_bounds"]
+        open_models = labels_where(bounds.sel(bound="lower") != bounds.sel(bound="upper"))
+    if not others and not open_models:
+        return
+    counts = view["missing/missing"], view["missing/asked"]
+    gone, asked = (int(count.sum()) for count in counts)
+    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)})."]
+    if others:
+        have = "has" if len(others) == 1 else "have"
+        parts.append(
+            "What they are cannot be told from the others: with some values "
+            f"{join_names(others)} {have} the lowest {view.text('{cvar}')}, not {first}."
+        )
+    if open_models:
+        parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")
+    yield " ".join([*parts, _slope(view), *_tipping(view)])
+
+
+def _tipping(view: View) -> Iterator[str]:
+    """At which tilt the lowest model changes."""
+    if "missing/tipping" not in view:
+        return
+    point = float(view["missing/tipping"])
+    largest = float(max(view.coordinate("missing/tilt")))
+    if np.isnan(point):
+        yield f"Up to a tilt of {number(largest, 2)} the lowest model stays the same."
+    else:
+        yield (
+            f"From a tilt of {number(point, 2)} on {view['missing/tipping_lowest'].item()} is "
+            "lowest."
+        )

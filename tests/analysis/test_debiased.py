@@ -1,0 +1,166 @@
+"""The group ``debiased`` of a study whose prompts people labelled in part."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.debiased import debiased_group, people_scores
+from sharpbayes.analysis.joint import joint_table
+from sharpbayes.analysis.panel import profile_panel
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.study import read_study
+from sharpbayes.data.ratings import PanelRatings
+from sharpbayes.report.tables.debiased import TABLES, people_sentences
+from sharpbayes.report.tables.declaration import View, build_tables
+from sharpbayes.spec.load import load_study
+from tests.peopled import simulated
+
+KNOWN = "Prompts were chosen for people with the probabilities that the study declares."
+EQUAL = "The study declares that all prompts had the same probability to be labelled."
+UNKNOWN = (
+    "People alone and PPI++ hold if the labelled prompts are a random sample of all, which the "
+    "study does not declare."
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return simulated(tmp_path_factory.mktemp("small"), seed=3, models=3, prompts=60, people=4)
+
+
+@pytest.fixture(scope="module")
+def groups(small):
+    _, groups = profile_panel(read_study(small.files))
+    return groups
+
+
+def log_risk(scores):
+    """Log-risk of one answer of the study, from scores (person, indicator) of 0 to 4."""
+    share = np.asarray(scores) / 4
+    squares = [(share[:, pair] ** 2).mean(axis=1) ** 0.5 for pair in ([0, 1], [2, 3])]
+    harm = [0.2 * np.log(np.exp(x / 0.2).mean()) for x in squares]
+    return -np.log(1 - np.array(harm) + 1e-6).sum()
+
+
+def test_people_alone_is_the_mean_of_their_answers_by_plain_loops(small, groups):
+    table = pd.read_csv(small.files.study.path.parent / "people.csv")
+    risk = {}
+    for (model, prompt), part in table.groupby(["model", "prompt"]):
+        scores = part.pivot_table(index="rater", columns="indicator", values="score")
+        risk[model, prompt] = log_risk(scores[["bias_a", "bias_b", "fair_a", "fair_b"]])
+    wanted = pd.Series(risk).groupby(level=0).mean()
+    people = groups["debiased"].sel(estimator="people", metric="mean")["estimate"]
+    np.testing.assert_allclose(people, wanted, rtol=1e-12)
+    assert groups["debiased"]["labelled"].to_numpy().tolist() == [30, 30, 30]
+    assert groups["debiased"]["unlabelled"].to_numpy().tolist() == [30, 30, 30]
+    assert int(groups["debiased"]["raters"]) == 2
+
+
+def test_differences_and_the_joint_table_have_the_same_numbers(groups):
+    table, joint = groups["debiased"], joint_table(groups, level=0.9)
+    gap = table["estimate"].sel(model="m0") - table["estimate"].sel(model="m1")
+    difference = table["difference"].sel(model="m0", other="m1")
+    np.testing.assert_allclose(difference.transpose(*gap.dims), gap)
+    for estimator in ("people", "ppi"):
+        wanted = table["estimate"].sel(estimator=estimator, metric="mean", drop=True)
+        np.testing.assert_array_equal(joint[estimator].sel(metric="mean"), wanted)
+    assert int(joint["ppi"].sel(metric="volatility").count()) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "sampling", "assumption"),
+    [((), "unknown", UNKNOWN), (('panel.people.sampling="equal"',), "equal", EQUAL)],
+)
+def test_what_is_assumed_stands_beside_the_numbers(small, change, sampling, assumption):
+    files = load_study(small.files.study.path, overrides=change)
+    table = debiased_group(build_profile_plan(read_study(files)))["debiased"]
+    assert (table.attrs["sampling"], table.attrs["assumption"]) == (sampling, assumption)
+    assert "labelled_gap_p_holm" in table
+
+
+def test_known_probabilities_are_used_and_no_sample_is_checked(small):
+    study = read_study(small.files)
+    chance = np.full(study.data.people_score.size, 0.5)
+    chance[study.data.people["prompt"] % 2 == 0] = 0.25
+    told = replace(study, data=replace(study.data, people_probability=chance))
+    table = debiased_group(build_profile_plan(told))["debiased"]
+    assert (table.attrs["sampling"], table.attrs["assumption"]) == ("known", KNOWN)
+    assert "labelled_gap" not in table
+    plain = debiased_group(build_profile_plan(study))["debiased"]
+    assert not np.allclose(table["estimate"], plain["estimate"])
+
+
+def test_labels_where_judges_see_harm_fail_a_check(small):
+    study = read_study(small.files)
+    plan = build_profile_plan(study)
+    risk = plan.table["log_risk"].mean("model").to_numpy()
+    # the labels are moved to the prompts that judges find worst
+    worst = np.argsort(-risk)[:30].astype(np.int32)
+    labelled = np.unique(study.data.people["prompt"])
+    moved = worst[np.searchsorted(labelled, study.data.people["prompt"])]
+    data = replace(study.data, people=study.data.people | {"prompt": moved})
+    table = debiased_group(build_profile_plan(replace(study, data=data)))["debiased"]
+    [text] = table.attrs["failed_checks"]
+    assert text.startswith(
+        "The prompts that people labelled are no random sample: of m0, m1, m2 judges give them a "
+        "mean log-risk that differs from that of the others (largest gap +"
+    )
+    assert text.endswith(
+        "People alone and PPI++ hold for random samples. Where the probabilities are known, name "
+        "their column as `probability` among the roles of people."
+    )
+
+
+def test_people_take_the_places_of_judges():
+    codes = [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 1, 0], [2, 0, 0, 1]]
+    names = ("model", "prompt", "indicator", "rater")
+    about = {n: np.array(c, dtype=np.int32) for n, c in zip(names, codes, strict=True)}
+    labels = {"model": ("x", "y"), "prompt": ("1", "2"), "indicator": ("a", "b")}
+    score = np.array([3, 2, 1, 0], dtype=np.int16)
+    ratings = PanelRatings(np.empty(0), labels, people_score=score, people=about)
+    table, raters = people_scores(ratings, ["a", "b"])
+    assert raters == 1
+    first, second = table["score"].sel(model="x", prompt="1")
+    assert first.to_numpy().tolist() == [2, 1]
+    assert second.to_numpy().tolist() == [3, -1]
+    assert table["score"].sel(model="y", prompt="1").to_numpy().tolist() == [[0, -1], [-1, -1]]
+    assert (table["score"].sel(prompt="2") == -1).all()
+
+
+def test_panels_without_people_or_with_repeated_answers_have_none(small):
+    study = read_study(small.files)
+    plan = build_profile_plan(study)
+    bare = replace(study.data, people={})
+    assert debiased_group(replace(plan, study=replace(study, data=bare))) == {}
+    repeated = replace(study.data, labels=study.data.labels | {"sample": ("1", "2")})
+    assert debiased_group(replace(plan, study=replace(study, data=repeated))) == {}
+
+
+def test_tables_and_the_sentence_of_the_answer(groups):
+    tree = {f"/{name}": group for name, group in groups.items()}
+    results = xr.DataTree.from_dict(tree)
+    results.attrs = {"status": "measured"}
+    tables = build_tables(TABLES, results)
+    titles = [table.title for table in tables]
+    assert titles == [
+        "By people's labels: CVaR 95",
+        "By people's labels: mean log-risk",
+        "By people's labels: policy score",
+        "By people's labels: mean harm of bias",
+        "By people's labels: mean harm of fair",
+        "By people's labels: differences of models, CVaR 95",
+        "By people's labels: differences of models, mean log-risk",
+    ]
+    assert tables[1].header == ("model", "labelled", "people alone", "PPI++", "weight of judges")
+    assert tables[1].rows[0] == (
+        *("m2", "30", "2.10 (1.84 to 2.37)", "2.02 (1.78 to 2.27)"),
+        "0.24",
+    )
+    [sentence] = people_sentences(View(results))
+    assert sentence == (
+        "By people's labels of 30 of 60 prompts m2 is lowest in mean log-risk: 2.10 (1.84 to 2.37) "
+        f"by people alone, 2.02 (1.78 to 2.27) by PPI++ (90% intervals). {UNKNOWN}"
+    )

@@ -1,0 +1,157 @@
+"""Missing scores: bounds, a test of severity, tilts, and a study in which they hide the winner."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.missing import missing_group
+from sharpbayes.analysis.panel import measure_panel
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.study import read_study
+from sharpbayes.report.tables.declaration import View, build_tables
+from sharpbayes.report.tables.missing import TABLES, missing_sentences
+from sharpbayes.spec.load import load_study
+
+STUDY = """schema = "sharpbayes/study/2"
+title = "Judges who refuse what is worst"
+seed = 5
+
+[panel]
+data = "scores.csv"
+layout = "long"
+roles = { model = "model", prompt = "prompt", judge = "judge", score = "score" }
+scales = { severity = { kind = "ordinal", min = 1, max = 10 } }
+indicators = { harm = "severity" }
+dimensions = [{ name = "harm", rms = ["harm"] }]
+
+[bootstrap]
+replicates = 50
+
+[sensitivity]
+missing = [0.0, 0.5, 1.0, 2.0]
+"""
+PROMPTS, JUDGES = 200, 3
+
+
+def planted(folder, *, refused=22):
+    """Write a study in which all judges refuse most answers of calm that are at their worst.
+
+    Model calm is mild on most prompts and the worst of all on 24 of them; steady is between.
+    """
+    rng = np.random.default_rng(2)
+    severity = {
+        "calm": np.where(np.arange(PROMPTS) < 24, 9.0, 2.0),
+        "steady": np.full(PROMPTS, 5.0),
+    }
+    rows, truth = [], []
+    for model, values in severity.items():
+        for prompt, value in enumerate(values):
+            for judge in range(JUDGES):
+                score = int(np.clip(round(value + rng.normal(0, 0.8)), 1, 10))
+                truth.append((model, prompt, f"j{judge}", score))
+                # one judge refuses alone now and then, the worse the answer the more often
+                alone = rng.random() < 0.02 * value
+                rows.append(
+                    (
+                        model,
+                        prompt,
+                        f"j{judge}",
+                        "" if (model == "calm" and prompt < refused) or alone else score,
+                    )
+                )
+    names = ["model", "prompt", "judge", "score"]
+    for file, table in (("scores.csv", rows), ("truth.csv", truth)):
+        pd.DataFrame(table, columns=names).to_csv(folder / file, index=False)
+    for file in ("scores", "truth"):
+        text = STUDY.replace("scores.csv", f"{file}.csv")
+        (folder / f"{file}.toml").write_text(text, encoding="utf-8")
+    return load_study(folder / "scores.toml"), load_study(folder / "truth.toml")
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture(scope="module")
+def groups(studies):
+    return measure_panel(read_study(studies[0]))
+
+
+def test_the_true_winner_is_hidden_and_the_answer_says_so(studies, groups):
+    truth = measure_panel(read_study(studies[1]))
+    assert float(truth["profile"]["cvar"].sel(model="calm")) > float(
+        truth["profile"]["cvar"].sel(model="steady")
+    )
+    observed = groups["profile"]["cvar"]
+    assert float(observed.sel(model="calm")) < float(observed.sel(model="steady"))
+    results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    [sentence] = missing_sentences(View(results))
+    assert sentence == (
+        "153 of 1200 scores are missing (13%). What they are cannot be told from the others: "
+        "with some values steady has the lowest CVaR 95, not calm. "
+        "The log odds of a missing score grow by 0.54 (0.33 to 0.76) per unit of severity as the "
+        "other judges scored the answer (p = 4.5e\u221207). "
+        "From a tilt of 0.50 on steady is lowest."
+    )
+
+
+def test_true_values_lie_within_the_bounds(studies, groups):
+    truth = measure_panel(read_study(studies[1]))["profile"]
+    for name in ("cvar", "mean", "policy_score"):
+        low, high = groups["missing"][f"{name}_bounds"].transpose("bound", "model")
+        assert bool(((low <= truth[name]) & (truth[name] <= high)).all())
+
+
+def test_counts_and_shares(studies, groups):
+    table = pd.read_csv(studies[0].study.path.parent / "scores.csv")
+    missing = groups["missing"]
+    gone = table["score"].isna()
+    share = gone.groupby(table["judge"]).mean()
+    np.testing.assert_allclose(missing["judge_share"], share)
+    np.testing.assert_allclose(missing["model_share"], gone.groupby(table["model"]).mean())
+    assert int(missing["asked"].sum()) == 1200
+    assert int(missing["missing"].sum()) == int(gone.sum())
+
+
+def test_a_tolerance_has_bounds_too(studies, groups):
+    files = load_study(studies[0].study.path, overrides=("weights=precautionary",))
+    plan = build_profile_plan(read_study(files))
+    missing = missing_group(plan)["missing"]
+    kept = missing["cvar_bounds"] <= plan.weights.tolerance.cvar
+    assert plan.weights.tolerance.limits.keys() == {"cvar"}
+    np.testing.assert_array_equal(missing["admissible_bounds"], kept)
+    assert "admissible_bounds" not in groups["missing"]
+
+
+def test_rows_that_are_not_there_were_not_asked_for(studies, tmp_path):
+    folder = studies[0].study.path.parent
+    table = pd.read_csv(folder / "truth.csv")
+    table = table[(table["judge"] != "j2") | (table["prompt"] % 2 == 0)]
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study = read_study(load_study(tmp_path / "study.toml"))
+    assert missing_group(build_profile_plan(study)) == {}
+    table.assign(score=table["score"].where(table.index > 0)).to_csv(
+        tmp_path / "scores.csv", index=False
+    )
+    study = read_study(load_study(tmp_path / "study.toml"))
+    missing = missing_group(build_profile_plan(study))["missing"]
+    assert missing["asked"].sel(judge="j2").to_numpy().ravel().tolist() == [100, 100]
+    assert int(missing["missing"].sum()) == 1
+
+
+def test_tables(groups):
+    results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    tables = build_tables(TABLES, results)
+    assert [table.title for table in tables] == [
+        "Missing scores: what they could change",
+        "Missing scores by judge",
+        "Missing scores under a tilt: CVaR 95",
+    ]
+    assert tables[0].header == (
+        *("model", "missing", "unscored", "CVaR 95", "mean log-risk", "policy score"),
+        "can be lowest",
+    )
+    assert [row[0] for row in tables[2].rows] == ["0.00", "0.50", "1.00", "2.00"]

@@ -1,0 +1,158 @@
+"""People alone and PPI++ against ``ppi_py``, plain loops and a population of known truth."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.metrics.panel.debiased import (
+    influence_interval,
+    labelled_gap,
+    pairwise,
+    ppi_cvar,
+    ppi_mean,
+)
+from tests.references import ppi
+
+REFERENCE = json.loads((Path(ppi.__file__).parent / "ppi.json").read_text(encoding="utf-8"))
+
+
+def labelled_first(people, judges):
+    """Values over prompts, those of people first."""
+    padded = np.append(people, np.full(judges.size - people.size, np.nan))
+    return xr.DataArray(padded, dims="prompt"), xr.DataArray(judges, dims="prompt")
+
+
+@pytest.mark.parametrize(
+    ("name", "people", "judges"), [pytest.param(*sample, id=sample[0]) for sample in ppi.samples()]
+)
+def test_means_are_those_of_ppi_py(name, people, judges):
+    values = ppi_mean(*labelled_first(people, judges))
+    table = influence_interval(values["estimate"], values["influence"], level=ppi.LEVEL)
+    assert float(values["estimate"]) == pytest.approx(REFERENCE[name]["estimate"], abs=1e-10)
+    np.testing.assert_allclose(table["interval"], REFERENCE[name]["interval"], atol=1e-10)
+
+
+def test_judges_who_follow_people_narrow_the_interval_and_contrary_ones_are_left_out():
+    tunings = {n: float(ppi_mean(*labelled_first(y, f))["tuning"]) for n, y, f in ppi.samples()}
+    assert tunings["contrary judges"] == 0.0
+    assert tunings["good judges"] > tunings["poor judges"]
+    _, people, judges = next(iter(ppi.samples()))
+    pair = labelled_first(people, judges)
+    errors = [(ppi_mean(pair[0], f)["influence"] ** 2).sum().item() for f in (None, pair[1])]
+    assert errors[1] < 0.85 * errors[0]
+
+
+def test_leading_dimensions_are_estimated_each_by_itself():
+    rng = np.random.default_rng(1)
+    people = xr.DataArray(rng.exponential(size=(2, 3, 50)), dims=("metric", "model", "prompt"))
+    people = people.where(xr.DataArray(rng.random((3, 50)) < 0.5, dims=("model", "prompt")))
+    judges = xr.DataArray(rng.exponential(size=(3, 50)), dims=("model", "prompt"))
+    judges[2, 7] = np.nan
+    chance = xr.DataArray(rng.uniform(0.2, 1.0, 50), dims="prompt")
+    for function, more in ((ppi_mean, {}), (ppi_cvar, {"alpha": 0.8})):
+        for told in ({}, {"probability": chance}):
+            joint = function(people, judges, **told, **more)
+            cell = {"metric": 1, "model": 2}
+            alone = function(people[cell], judges[2], **told, **more)
+            xr.testing.assert_allclose(joint.isel(cell), alone)
+
+
+def test_known_probabilities_weigh_labels_by_plain_loops():
+    people = xr.DataArray([2.0, 4.0, np.nan, 9.0, np.nan], dims="prompt")
+    judges = xr.DataArray([1.0, 2.0, 2.0, 5.0, 3.0], dims="prompt")
+    chance = xr.DataArray([0.25, 0.5, np.nan, 1.0, np.nan], dims="prompt")
+    v = np.array([4.0, 2.0, 0.0, 1.0, 0.0]) / 7
+    y, f = people.fillna(0.0).to_numpy(), judges.to_numpy()
+    alone = ppi_mean(people, probability=chance)
+    assert float(alone["estimate"]) == pytest.approx((8 + 8 + 9) / 7)
+    tuned = ppi_mean(people, judges, probability=chance)
+    lam = float(tuned["tuning"])
+    assert 0 < lam <= 1
+    assert float(tuned["estimate"]) == pytest.approx(lam * f.mean() + (v * (y - lam * f)).sum())
+
+    def variance(weight):
+        rest = (weight * f - weight * f.mean()) / 5
+        residual = y - weight * f
+        return ((rest + v * (residual - (v * residual).sum())) ** 2).sum()
+
+    assert float((tuned["influence"] ** 2).sum()) == pytest.approx(variance(lam))
+    grid = np.linspace(0, 1, 201)
+    assert variance(lam) <= min(map(variance, grid)) + 1e-9
+
+
+def test_cvar_of_people_alone_is_the_mean_of_the_exact_tail():
+    people = xr.DataArray([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0, np.nan], dims="prompt")
+    table = ppi_cvar(people, alpha=0.75)
+    assert float(table["estimate"]) == pytest.approx(8.0)
+    assert float(table["freedom"]) == pytest.approx(1.0)
+    # of a mass of 0.2 the value 7 fills 0.075, 9 fills 0.125
+    assert float(ppi_cvar(people, alpha=0.8)["estimate"]) == pytest.approx(
+        (0.075 * 7 + 0.125 * 9) / 0.2
+    )
+
+
+def test_biased_judges_leave_no_bias():
+    rng = np.random.default_rng(5)
+    severity = rng.normal(size=(400, 500))
+    people, judges = np.exp(severity), np.exp(0.7 * severity) + 5
+    chance = 1 / (1 + np.exp(-severity - rng.normal(size=severity.shape)))
+    chance = chance.clip(0.05)
+    labelled = rng.random(severity.shape) < chance
+    dims = ("study", "prompt")
+    known = xr.DataArray(np.where(labelled, people, np.nan), dims=dims)
+    judged, told = xr.DataArray(judges, dims=dims), xr.DataArray(chance, dims=dims)
+    truth = np.exp(0.5)
+    untold = ppi_mean(known)["estimate"].mean()
+    unequal = ppi_mean(known, judged, probability=told)
+    assert float(untold) > truth + 0.3
+    assert float(unequal["estimate"].mean()) == pytest.approx(truth, abs=0.02)
+    table = influence_interval(unequal["estimate"], unequal["influence"], level=0.95)
+    low, high = table["interval"].transpose("bound", ...)
+    assert 0.9 < float(((low <= truth) & (truth <= high)).mean()) < 0.98
+
+
+def test_few_labels_estimate_nothing():
+    people = xr.DataArray([2.0, np.nan, np.nan], dims="prompt")
+    judges = xr.DataArray([1.0, 2.0, 3.0], dims="prompt")
+    for table in (ppi_mean(people, judges), ppi_cvar(people, judges, alpha=0.5)):
+        assert bool(table["estimate"].isnull())
+        bounds = influence_interval(table["estimate"], table["influence"], level=0.9)
+        assert bool(bounds["interval"].isnull().all())
+
+
+def test_labels_of_all_prompts_leave_judges_out():
+    values = xr.DataArray([1.0, 5.0, 6.0], dims="prompt")
+    table = ppi_mean(values, values + 1)
+    assert float(table["tuning"]) == 0.0
+    assert float(table["estimate"]) == pytest.approx(4.0)
+
+
+def test_an_interval_needs_a_degree_of_freedom():
+    influence = xr.DataArray([[0.3, -0.4], [0.3, -0.4]], dims=("metric", "prompt"))
+    estimate, freedom = (xr.DataArray(x, dims="metric") for x in ([1.0, 1.0], [0.9, 1.0]))
+    table = influence_interval(estimate, influence, level=0.95, freedom=freedom)
+    assert bool(table["interval"][0].isnull().all())
+    # Student's t with one degree of freedom
+    np.testing.assert_allclose(
+        table["interval"][1], 1 + np.array([-1, 1]) * 0.5 * 12.7062, rtol=1e-4
+    )
+
+
+def test_differences_and_gaps_by_hand():
+    values = xr.DataArray([1.0, 4.0], {"model": ["a", "b"]}, "model")
+    assert float(pairwise(values).sel(model="a", other="b")) == -3.0
+    judges = xr.DataArray([0.0, 2.0, 5.0, 7.0], dims="prompt")
+    labelled = xr.DataArray([True, True, False, False], dims="prompt")
+    gap = labelled_gap(judges, labelled)
+    assert float(gap["gap"]) == -5.0
+    # error sqrt(1/2 + 1/2) / sqrt(1): of two values 0 and 2 the variance over n - 1 is 1
+    assert float(gap["gap_p"]) == pytest.approx(4.07e-4, rel=0.01)
+    assert bool(labelled_gap(judges, labelled | True)["gap_p"].isnull())
+
+
+def test_alpha_outside_of_0_and_1_is_refused():
+    with pytest.raises(ValueError, match=r"alpha is 1.0, it must be inside \(0, 1\)"):
+        ppi_cvar(xr.DataArray([1.0], dims="prompt"), alpha=1.0)

@@ -1,0 +1,111 @@
+"""Missing scores: bounds, the test of severity and tilted draws against known laws."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+import xarray as xr
+
+from sharpbayes.metrics.panel.missingness import (
+    fill_bounds,
+    missing_slope,
+    other_severity,
+    tilted_scores,
+)
+
+DIMS = ("model", "prompt", "judge", "dimension")
+
+
+def panel(rng, *, models=2, prompts=300, judges=3, noise=0.05):
+    """Sub-indices of judges who see one severity, without a missing one."""
+    severity = rng.uniform(0.2, 0.8, (models, prompts, 1, 1))
+    return xr.DataArray(severity + rng.normal(0, noise, (models, prompts, judges, 1)), dims=DIMS)
+
+
+def test_bounds_fill_what_is_missing_and_nothing_else():
+    x = xr.DataArray([0.5, np.nan, np.nan], dims="judge")
+    missing = xr.DataArray([False, True, False], dims="judge")
+    np.testing.assert_array_equal(fill_bounds(x, missing), [[0.5, 0.0, np.nan], [0.5, 1.0, np.nan]])
+
+
+def test_others_are_those_of_the_same_answer():
+    x = xr.DataArray([[0.2, 0.4, 0.6], [np.nan, np.nan, 0.3]], dims=("prompt", "judge"))
+    np.testing.assert_allclose(other_severity(x), [[0.5, 0.4, 0.3], [0.3, 0.3, np.nan]])
+
+
+def test_slope_and_clustered_error_are_those_of_statsmodels():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2, 3, 80))
+    chance = 1 / (1 + np.exp(1 - 0.8 * x - np.array([0.0, 0.5, -0.5])[:, None]))
+    gone = rng.random(x.shape) < chance
+    dims = ("model", "judge", "prompt")
+    table = missing_slope(xr.DataArray(gone, dims=dims), xr.DataArray(x, dims=dims), level=0.95)
+    judge, prompt = (np.indices(x.shape)[axis].ravel() for axis in (1, 2))
+    matrix = np.column_stack([np.eye(3)[judge], x.ravel()])
+    fitted = sm.Logit(gone.ravel().astype(float), matrix).fit(
+        disp=0,
+        cov_type="cluster",
+        cov_kwds={"groups": prompt, "use_correction": False},
+    )
+    assert float(table["slope"]) == pytest.approx(fitted.params[-1], rel=1e-6)
+    assert float(table["slope_error"]) == pytest.approx(fitted.bse[-1], rel=1e-5)
+    assert float(table["slope_p"]) == pytest.approx(fitted.pvalues[-1], rel=1e-4)
+    np.testing.assert_allclose(table["slope_interval"], fitted.conf_int()[-1], rtol=1e-5)
+
+
+def test_slopes_that_nothing_shows_are_missing():
+    x = xr.DataArray([[0.0, 1.0, 2.0, 3.0]], dims=("judge", "prompt"))
+    apart = xr.DataArray([[False, False, True, True]], dims=("judge", "prompt"))
+    for gone, severity in ((apart, x), (apart, 0 * x), (apart & False, x), (apart, x * np.nan)):
+        assert bool(missing_slope(gone, severity, level=0.9)["slope"].isnull())
+
+
+def test_without_a_tilt_draws_follow_the_other_judges():
+    rng = np.random.default_rng(4)
+    whole = panel(rng)
+    gone = xr.zeros_like(whole, dtype=bool)
+    gone[:, :60, 0] = True
+    filled = tilted_scores(whole.where(~gone), gone, tilts=np.array([0.0, 2.0]), draws=40, seed=1)
+    assert filled.dims == ("tilt", "draw", *DIMS)
+    xr.testing.assert_equal(
+        filled.isel(tilt=0, draw=0).where(~gone, drop=True).drop_vars("tilt"),
+        whole.where(~gone, drop=True),
+    )
+    errors = (filled.mean("draw") - whole).where(gone)
+    assert abs(float(errors.isel(tilt=0).mean())) < 0.01
+    # the shift is tilt times the residual variance over the sd of all
+    unit = float(whole.where(~gone).std())
+    shift = float((errors.isel(tilt=1) - errors.isel(tilt=0)).mean())
+    assert shift == pytest.approx(2 * 0.05**2 * 1.5 / unit, rel=0.15)
+
+
+def test_answers_that_nobody_scored_are_drawn_from_the_tilted_scores():
+    values = np.array([0.1] * 6 + [0.9] * 2 + [0.5] * 4)
+    whole = xr.DataArray(np.repeat(values, 2).reshape(1, 12, 2, 1), dims=DIMS)
+    gone = xr.zeros_like(whole, dtype=bool)
+    gone[:, 8:] = True
+    known = whole.where(~gone)
+    filled = tilted_scores(known, gone, tilts=np.array([0.0, 1.0]), draws=500, seed=1)
+    drawn = filled.isel(prompt=slice(8, None))
+    unit = float(known.std())
+    odds = 2 * np.exp(0.8 / unit) / 6
+    share = (drawn > 0.5).mean(["draw", "prompt", "judge"]).to_numpy().ravel()
+    np.testing.assert_allclose(share, [0.25, odds / (1 + odds)], atol=0.03)
+    # judges share the rank of an answer
+    assert bool((drawn.isel(judge=0) == drawn.isel(judge=1)).all())
+
+
+def test_true_scores_are_found_under_their_own_tilt():
+    rng = np.random.default_rng(6)
+    whole = panel(rng, prompts=4000, judges=1, noise=0.0)
+    unit = float(whole.std())
+    chance = 1 / (1 + np.exp(2.0 - 1.0 * (whole - 0.5) / unit))
+    gone = whole.copy(data=rng.random(whole.shape) < chance.to_numpy())
+    gone = gone.astype(bool)
+    known = whole.where(~gone)
+    # the unit is that of the scores that are there
+    tilt = float(known.std()) / unit
+    filled = tilted_scores(known, gone, tilts=np.array([0.0, tilt]), draws=20, seed=2)
+    means = filled.where(gone).mean([*DIMS, "draw"])
+    truth = float(whole.where(gone).mean())
+    assert float(means[0]) < truth - 0.02
+    assert float(means[1]) == pytest.approx(truth, abs=0.01)
