@@ -196,7 +196,13 @@ def _join(
         values = [known.get(str(prompt), "") for prompt in joined["prompt"].to_numpy()]
         joined = joined.assign_coords({name: ("prompt", np.array(values))})
     panel = candidate.study.panel.model_copy(
-        update={"judges": None, "reference": None, "ensembles": {}, "people": None}
+        update={
+            "judges": None,
+            "reference": None,
+            "people": None,
+            "ensembles": {},
+            "families": {},
+        }
     )
     return PanelStudy(
         spec=candidate.study.spec.model_copy(update={"panel": panel}),

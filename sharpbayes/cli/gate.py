@@ -10,6 +10,7 @@ import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
 from sharpbayes.cli.progress import say
+from sharpbayes.cli.targets import refuse_inputs
 from sharpbayes.errors import StorageError
 
 # Tables on the terminal; all of them are in the Markdown file.
@@ -32,6 +33,9 @@ def gate(
     weights: Annotated[
         str | None, Option(help="Weights with [gate]; those of the candidate by default.")
     ] = None,
+    fit: Annotated[
+        bool, Option("--fit", help="Fit both studies together; the posterior decides.")
+    ] = False,
     markdown: Annotated[Path | None, Option(help="Markdown file, for a pull request.")] = None,
     junit: Annotated[Path | None, Option(help="JUnit file, for a CI server.")] = None,
     quiet: Quiet = False,
@@ -44,12 +48,20 @@ def gate(
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
+    for path in (markdown, junit):
+        if path is not None:
+            refuse_inputs(path, [candidate, *([against] if against is not None else [])])
     chosen = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(candidate, whole=False)
     reference = sharpbayes.open_results(against, whole=False) if against is not None else None
     with explain_missing(opened):
         results = sharpbayes.gate(
-            opened, reference, model=model, against_model=against_model, weights=chosen
+            opened,
+            reference,
+            model=model,
+            against_model=against_model,
+            weights=chosen,
+            fit=fit,
         )
     for path, write in ((markdown, gate_markdown), (junit, gate_junit)):
         if path is not None:

@@ -133,7 +133,8 @@ def _difference(row: xr.Dataset) -> str:
 def _probability(gate: xr.Dataset) -> list[str]:
     """What the posterior and the bootstrap say, where there is a fit."""
     if gate.attrs["method"] != "posterior":
-        return []
+        note = str(gate.attrs.get("fit_note", ""))
+        return [f"{note} The bootstrap decides."] if note else []
     return [
         (
             f"The posterior probability that every difference is within its margin is "

@@ -6,16 +6,27 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.analysis.gate import measure_gate, required_gate
-from sharpbayes.analysis.gate_study import Side, join_sides, select_model
+from sharpbayes.analysis.gate_study import (
+    CANDIDATE,
+    REFERENCE,
+    Comparison,
+    Side,
+    join_sides,
+    select_model,
+)
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.gate import posterior_gate
+from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
-from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.context import join_groups
+from sharpbayes.spec.weights import Gate, Weights
+from sharpbayes.workflows.context import RunContext, join_groups
 from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile
 
 # Root attributes of each side that results of the gate keep.
@@ -29,6 +40,7 @@ def gate(
     model: str | None = None,
     against_model: str | None = None,
     weights: SpecFile[Weights] | None = None,
+    fit: bool = False,
 ) -> xr.DataTree:
     """Compare a candidate with its reference by the margins of the weights.
 
@@ -38,11 +50,14 @@ def gate(
         model: The model of the candidate; None where there is one alone.
         against_model: The model of the reference; None where there is one alone.
         weights: Weights with a table ``gate``; None for those of the candidate.
+        fit: Whether the ratings of both studies are fitted together by the model of the
+            candidate's study, so that the posterior decides.
 
     Returns:
         The group ``gate`` with differences, bounds, margins, power and false alarms; its attribute
         ``verdict`` is ``at least as safe``, ``not as safe`` or ``not decided``. Both models of one
         fit that has converged are compared by its posterior, all others by the paired bootstrap.
+        The attribute ``fit_note`` says why a fit that was asked for does not decide.
 
     Raises:
         SpecError: Weights without margins, models that are not there, or studies that cannot be
@@ -63,13 +78,16 @@ def gate(
     if other is study and one.model == two.model:
         message = f"{one.model!r} is the candidate already; name another model, or a file"
         raise SpecError.at("candidate", message, key="--against-model")
-    group = measure_gate(join_sides(one, two, chosen))
-    if other is study and candidate.attrs["status"] == "fitted":
+    comparison = join_sides(one, two, chosen)
+    group = measure_gate(comparison)
+    names = {"candidate": one.model, "reference": two.model}
+    if fit:
+        group = _fit_together(group, comparison, candidate, margins)
+    elif other is study and candidate.attrs["status"] == "fitted":
         profile = posterior_profile(candidate, study, chosen)
         if profile is not None:
-            names = {"candidate": one.model, "reference": two.model}
             group = posterior_gate(group, profile, margins, **names)
-    group = group.assign_attrs(candidate=one.model, reference=two.model)
+    group = group.assign_attrs(names)
     sides = {"candidate": candidate, "reference": candidate if reference is None else reference}
     attrs = {
         "title": f"{one.model} against {two.model}",
@@ -85,6 +103,32 @@ def gate(
     text = {"": chosen.text, "_sha256": chosen.sha256, "_path": str(chosen.path)}
     attrs |= {f"weights{key}": value for key, value in text.items()}
     return join_groups({"gate": group}, attrs)
+
+
+def _fit_together(
+    measured: xr.Dataset, comparison: Comparison, candidate: xr.DataTree, gate: Gate
+) -> xr.Dataset:
+    """Return the gate by the posterior of a fit of both studies; see :func:`gate`."""
+    if comparison.anchors:
+        message = "anchors are compared by the bootstrap; leave out --fit"
+        raise SpecError.at("candidate", message, key="--fit")
+    model, study = RunContext(reload_study(candidate.attrs)).model, comparison.study
+    design = build_design(study.ratings, model.spec, path=str(model.path))
+    from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
+
+    spec = study.spec
+    groups = fit_ratings(design, study.ratings, model.spec, spec.sampler, seed=spec.seed)
+    if not bool(groups["diagnostics"]["converged"]):
+        issues = groups["diagnostics"].attrs["convergence_issues"]
+        return measured.assign_attrs(fit_note=f"The fit of both has not converged: {issues}")
+    if "posterior_predictive" not in groups:
+        note = "The fit of both has no replicated ratings: sampler.predictive_draws is 0."
+        return measured.assign_attrs(fit_note=note)
+    draws = replicate_draws(groups, design, seed=spec.seed)
+    metrics = PanelMetrics([build_profile_plan(study)], rating_positions(study))
+    [profile] = metrics.measure(draws, spec.uncertainties[0])
+    sides = {"candidate": CANDIDATE, "reference": REFERENCE}
+    return posterior_gate(measured, profile, gate, **sides)
 
 
 def _stored_weights(results: xr.DataTree) -> SpecFile[Weights]:

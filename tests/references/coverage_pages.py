@@ -1,4 +1,4 @@
-"""Pages of the tables of intervals and of claims about pairs.
+"""Pages of the tables of intervals, of claims about pairs and of the gate.
 
 python -m tests.references.coverage_pages
 """
@@ -69,6 +69,25 @@ def claims_table(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
+def gate_table(rows: list[Row]) -> str:
+    """What the gate and its rivals say of pairs of releases."""
+    columns = {
+        "passes": "gate_open",
+        "undecided": "gate_undecided",
+        "not as safe": "gate_shut",
+        "promised": "promised_open",
+        "passes, mean": "mean_open",
+        "t": "t_alarm",
+        "Wilcoxon": "wilcoxon_alarm",
+        "intervals apart": "intervals_alarm",
+    }
+    lines = [
+        [row["scenario"], row["pairs"], *(percent([row], column) for column in columns.values())]
+        for row in rows
+    ]
+    return markdown(["candidate", "pairs", *columns], lines)
+
+
 def write(page: str, tables: dict[str, str]) -> None:
     """Put tables between the marks of a page."""
     path = PAGES / page
@@ -81,7 +100,7 @@ def write(page: str, tables: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write the pages."""
     coverage = read_rows("coverage_bootstrap.csv")
     levels = ("mean", "volatility", "policy_score")
     differences = (*(f"{name}_difference" for name in levels), "cvar_difference")
@@ -94,6 +113,7 @@ def main() -> None:
         },
     )
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
+    write("gate.md", {"gate": gate_table(read_rows("gate.csv"))})
 
 
 if __name__ == "__main__":

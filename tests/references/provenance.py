@@ -60,6 +60,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         "sharpbayes/analysis/profile_interval.py",
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py"),
     ),
+    "gate.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
+        *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
+    ),
     "expected_coverage.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/expected_coverage.py", "sharpbayes/analysis/profile_interval.py"),

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.library import find
 from sharpbayes.metrics.panel.non_inferiority import (
     difference_bounds,
     gate_verdict,
@@ -18,6 +19,8 @@ from sharpbayes.metrics.panel.non_inferiority import (
 )
 from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.spec.load import load
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Gate
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.gate import gate
@@ -234,6 +237,35 @@ def test_the_command_exits_by_the_verdict_and_writes_what_servers_read(store, ol
     assert document["verdict"] == "not as safe"
     assert document["judges"] == ["ann", "bob", "cat"]
     assert set(document["gate"]["margin"]) == {"mean", "policy_score"}
+
+
+@pytest.mark.slow
+def test_a_fit_of_both_studies_decides_or_says_why_not(store, old):
+    new = store("same", release(1))
+    with pytest.raises(SpecError, match="a fit needs a model"):
+        gate(new, old, fit=True)
+    modelled = new.copy()
+    text = new.attrs["study"].replace("layout = ", 'fit = "judge_panel"\nlayout = ')
+    model = load(find("models", "judge_panel"), Model)
+    modelled.attrs |= {"study": text, "model": model.text, "model_path": str(model.path)}
+    short = "[sampler]\nchains = 2\ntune = 50\ndraws = 50\npredictive_draws = 20\n"
+    modelled.attrs["study"] = f"{text}{short}"
+    results = gate(modelled, old, fit=True)
+    # So few draws have not converged, and nothing is decided by them.
+    assert results["gate"].attrs["method"] == "bootstrap"
+    [sentence] = [text for text in gate_answer(results) if "The fit of both" in text]
+    assert sentence.endswith(" The bootstrap decides.")
+
+
+def test_a_report_never_replaces_what_is_compared(store, old, tmp_path):
+    path = tmp_path / "old.nc"
+    save_results(old, path)
+    asked = ["gate", str(path), "--against", str(path), "--markdown", str(path)]
+    done = CliRunner().invoke(app, asked)
+    assert (done.exit_code, done.stderr) == (
+        5,
+        f"{path}: is read by this command; name another file with --out\n",
+    )
 
 
 def test_names_cannot_write_markdown_or_xml(store, old):
