@@ -1,4 +1,4 @@
-"""Machine code before the first test, and the last lines of every test run."""
+"""Machine code before the first test, shared results, and the last lines of every test run."""
 
 import subprocess
 import sys
@@ -9,21 +9,28 @@ import pytest
 from tests.shared_data import skipped_summary
 
 KERNEL = Path(__file__).parents[1] / "sharpbayes" / "bayes" / "kernel"
-COMPILE = (
+COMPILE_KERNEL = (
     "from sharpbayes.bayes.kernel import machine_code as code; "
     "code.logp_code(); code.constrain_code(); code.likelihood_code()"
+)
+# Beside it, on another core: the functions of metrics, by a crowd that has all of them.
+COMPILE_METRICS = (
+    "from sharpbayes.spec.load import load_study; from sharpbayes.workflows.measure import measure;"
+    "measure(load_study('quickstart_crowd', overrides=('bootstrap.replicates=2',)))"
 )
 
 
 def pytest_configure(config):
-    """Compile the kernel in a process of its own, where its machine code is not on disk yet.
+    """Compile in processes of their own what has no machine code on disk yet.
 
     The last bits of compiled arithmetic depend on what a process compiled before. Tests compare
     runs of several processes to the last bit, so all of them must load one machine code, as all
     runs of a user do.
     """
     if not hasattr(config, "workerinput") and not is_compiled():
-        subprocess.run([sys.executable, "-c", COMPILE], check=True)
+        commands = [[sys.executable, "-c", code] for code in (COMPILE_KERNEL, COMPILE_METRICS)]
+        for process in [subprocess.Popen(command) for command in commands]:
+            assert process.wait() == 0
 
 
 def is_compiled():
@@ -37,6 +44,18 @@ def is_compiled():
         for code in codes
     ]
     return min(cached) > newest
+
+
+@pytest.fixture(scope="session")
+def shared_results(tmp_path_factory):
+    """Give the file of results that many tests read, by its name in ``tests.shared_results``."""
+    from tests.shared_results import (  # noqa: PLC0415 - slow to load
+        shared_folder,
+        stored_results,
+    )
+
+    folder = shared_folder(tmp_path_factory)
+    return lambda name: stored_results(folder, name)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

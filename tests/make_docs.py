@@ -20,12 +20,12 @@ import sharpbayes
 from sharpbayes.cli.commands import app
 from sharpbayes.library import find, names
 from sharpbayes.report.tables.priors import prior_lines
-from sharpbayes.spec.load import load, load_study
+from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.schema import json_schema
-from sharpbayes.workflows.fit import fit
 from tests.architecture_diagram import picture, rooms_table
 from tests.model_diagram import diagram
+from tests.shared_results import fit_crowd, fit_panel
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^<!-- generated: (\w+) (\S+) -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
@@ -46,19 +46,11 @@ JSON_TYPES = {
 PUBLIC = ("study", "crowd", "load_study", "open_results", "load_weights", "save_results")
 PUBLIC += ("check", "measure", "fit", "weigh", "gate", "summary")
 CLASSES = {"RunnableStudy": ("check", "measure", "fit"), "Results": ("weigh", "report", "save")}
-# Fits small enough for a test. The names of their variables do not depend on the number of draws.
-SMALL = (
-    *("bootstrap.replicates=20", "sampler.chains=2", "sampler.tune=50", "sampler.draws=50"),
-    "sampler.predictive_draws=20",
-)
 
 
 def small_fits() -> dict[str, xr.DataTree]:
     """Fit both shipped studies, by the table that they have."""
-    return {
-        "panel": fit(load_study("quickstart", overrides=SMALL)),
-        "crowd": fit(load_study("quickstart_crowd", overrides=(*SMALL, "crowd.permutations=9"))),
-    }
+    return {"panel": fit_panel(), "crowd": fit_crowd()}
 
 
 def generated_pages() -> list[Path]:

@@ -225,8 +225,8 @@ def _saturation(evidence: xr.Dataset) -> Iterator[str]:
         for end in (-1, 0)
     )
     sentence = (
-        f"{count} of {format_count(size, 'tail prompt')} of {model} "
-        f"{'lies' if count == 1 else 'lie'} at the end of the scale, where epsilon decides and not "
+        f"Of the {format_count(size, 'tail prompt')} of {model}, {count} "
+        f"{'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides and not "
         f"the ratings: its {_cvar(evidence)} is {large}, {small}. Read it beside the policy score, "
         f"{float(worst['policy_score']):.3f}."
     )

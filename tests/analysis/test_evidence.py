@@ -136,9 +136,9 @@ def test_one_saturated_cell_that_moves_the_tail_is_named(tmp_path):
     assert evidence["needs_policy_score"].values.tolist() == [False, True]
     assert evidence["saturated_tail"].values.tolist() == [0, 1]
     assert limits[-1] == (
-        "1 of 5 tail prompts of m1 lies at the end of the scale, where epsilon decides and not the "
-        "ratings: its CVaR 95 is 3.7 with an epsilon of 0.01, 9.3 with an epsilon of 1e-08. Read "
-        "it beside the policy score, 0.353."
+        "Of the 5 tail prompts of m1, 1 is at the end of the scale, where epsilon decides and not "
+        "the ratings: its CVaR 95 is 3.7 with an epsilon of 0.01, 9.3 with an epsilon of 1e-08. "
+        "Read it beside the policy score, 0.353."
     )
 
 

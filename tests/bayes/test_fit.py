@@ -15,7 +15,8 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.fit import fit
 
-FEW = ("bootstrap.replicates=20", "crowd.permutations=9", "sampler.tune=200", "sampler.draws=100")
+FEW = ("bootstrap.replicates=20", "crowd.permutations=9", "sampler.tune=100", "sampler.draws=100")
+FEW += ("sampler.chains=2", "sampler.predictive_draws=100")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,18 @@ def run(tmp_path, monkeypatch):
     return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
 
 
+@pytest.fixture
+def measured_panel(tmp_path, shared_results):
+    """The quickstart, measured: ``r.nc`` of the reader's folder."""
+    return Path(shutil.copy(shared_results("measured_panel"), tmp_path / "r.nc"))
+
+
+@pytest.fixture
+def measured_crowd(tmp_path, shared_results):
+    """The quickstart of a crowd, measured: ``r.nc`` of the reader's folder."""
+    return Path(shutil.copy(shared_results("measured_crowd"), tmp_path / "r.nc"))
+
+
 def test_help_names_every_command(run):
     done = run("--help")
     assert done.exit_code == 0
@@ -69,8 +82,7 @@ def test_report_as_text_prints_the_same_tables(run):
     assert not Path("r.html").exists()
 
 
-def test_report_writes_a_page_beside_the_results_and_says_so(run):
-    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+def test_report_writes_a_page_beside_the_results_and_says_so(run, measured_panel):
     done = run("report", "r.nc")
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "report written to r.html\n"
@@ -80,8 +92,7 @@ def test_report_writes_a_page_beside_the_results_and_says_so(run):
     assert Path("t").is_dir()
 
 
-def test_a_page_that_cannot_be_written_is_a_fault_of_files(run):
-    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+def test_a_page_that_cannot_be_written_is_a_fault_of_files(run, measured_panel):
     done = run("report", "r.nc", "--out", "nowhere/p.html")
     assert done.exit_code == 5
     assert done.stderr == "nowhere/p.html: cannot write report: No such file or directory\n"
@@ -146,8 +157,7 @@ def test_json_is_one_document_and_nothing_else(run):
     assert document["trust"] in said
 
 
-def test_json_of_a_report_names_the_files_it_wrote(run):
-    run("measure", "quickstart_crowd", *FEW, "--out", "r.nc", "--quiet")
+def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
     done = run("report", "r.nc", "--json", "--out", "p.html", "--tables", "t")
     document = json.loads(done.stdout)
     assert document["path"] == "r.nc"
@@ -239,6 +249,8 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert results["diagnostics"].attrs["suggestions"] in done.stderr
     document = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
     assert document["converged"] is False
+    assert document["status"] == "not converged"
+    assert document["diagnostics"]["converged"] == 0
     assert document["failed"][0] in document["trust"]
     assert "has not converged and must not be used" in document["trust"]
     every = report_tables(results)
@@ -250,9 +262,6 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
     assert len(files) == 3 * len(every)
     assert all("NOT CONVERGED" in path.read_text(encoding="utf-8") for path in files)
     assert page_text(results).count("NOT CONVERGED") >= len(every)
-    printed = json.loads(run("report", "quickstart_crowd.results.nc", "--json").stdout)
-    assert printed["status"] == "not converged"
-    assert printed["diagnostics"]["converged"] == 0
 
 
 def test_retry_samples_longer_until_a_fit_has_converged(run):
@@ -331,13 +340,11 @@ class CtrlC(PhaseLines):
         super().__call__(message)
 
 
-def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, tmp_path, monkeypatch):
+def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, monkeypatch):
     monkeypatch.setattr(
         "sharpbayes.cli.console.show_progress", lambda *_, **__: nullcontext(CtrlC())
     )
-    earlier = run("measure", "quickstart", *FEW, "--seed", "3", "--out", "r.nc", "--quiet")
-    assert earlier.exit_code == 0
-    whole = (tmp_path / "r.nc").read_bytes()
+    whole = measured_panel.read_bytes()
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
     *_, written, stays, kept, last = done.stderr.splitlines()
@@ -345,7 +352,7 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, tmp_path, monkeyp
     assert [written, last] == [said, "interrupted"]
     assert stays == "r.nc stays as it was: it holds earlier results"
     assert kept.endswith(KEPT.format("r.nc"))
-    assert (tmp_path / "r.nc").read_bytes() == whole
+    assert measured_panel.read_bytes() == whole
     results = open_results("r.interrupted.nc")
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()
@@ -373,8 +380,7 @@ def test_an_interrupted_result_replaces_no_whole_one(tmp_path):
     assert interrupted_path(tmp_path / "x").name == "x.interrupted"
 
 
-def test_a_run_of_what_was_computed_otherwise_says_so(run, monkeypatch, capsys):
-    assert run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet").exit_code == 0
+def test_a_run_of_what_was_computed_otherwise_says_so(run, measured_panel, monkeypatch, capsys):
     load_files(None, None, None, results="r.nc")
     assert not capsys.readouterr().err
     monkeypatch.setattr(identity, "ALGORITHM", 0)
@@ -410,8 +416,7 @@ def test_a_lost_cluster_says_what_is_kept_and_the_command_that_goes_on(run, monk
     assert lost.startswith("--cluster: tcp://127.0.0.1:9: no scheduler answers: ")
 
 
-def test_report_writes_tables_and_figures(run, tmp_path):
-    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+def test_report_writes_tables_and_figures(run, measured_panel, tmp_path):
     done = run("report", "r.nc", "--tables", "tables", "--figures", "tables")
     assert done.exit_code == 0
     assert done.stdout == ""
@@ -420,15 +425,13 @@ def test_report_writes_tables_and_figures(run, tmp_path):
     assert {"table-04-tail-attribution-of-compounded-log-risk.tex", "figure-1-risk-box.svg"} < names
 
 
-def test_report_shows_a_panel_table_by_table(run):
-    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+def test_report_shows_a_panel_table_by_table(run, measured_panel):
     shown = run("report", "r.nc", "--text").stdout
     places = [shown.index(f"Table {number}:") for number in (1, 4, 5, 8, 9, 12, 14, 17, 20)]
     assert places == sorted(places)
 
 
-def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, tmp_path):
-    run("measure", "quickstart", *FEW, "--out", "r.nc", "--quiet")
+def test_a_folder_that_cannot_be_written_is_a_fault_of_files(run, measured_panel, tmp_path):
     done = run("report", "r.nc", "--tables", "r.nc/tables")
     assert done.exit_code == 5
     assert "cannot write tables" in done.stderr
@@ -483,26 +486,24 @@ def test_compare_says_which_model_predicts_better(run):
 
 
 @pytest.fixture(scope="module")
-def small_fits(tmp_path_factory):
-    """A small fit of the quickstart, its weights and its comparison with itself."""
+def of_small_fits(tmp_path_factory, shared_results):
+    """What a small fit of the quickstart gives under weights, and compared with itself."""
     folder_of_fits = tmp_path_factory.mktemp("fits")
     first, second, weighed, compared = (folder_of_fits / f"{name}.nc" for name in "abwc")
-    few = [*FEW, *CROWD, "--set", "sampler.predictive_draws=40", "--quiet"]
+    for path in (first, second):
+        shutil.copy(shared_results("fitted_panel"), path)
     for arguments in (
-        ["fit", "quickstart", *few, "--out", first],
         ["weigh", first, "--weights", "sharp", "--weights", "equal", "--out", weighed, "--quiet"],
+        ["compare", first, second, "--refits", 0, "--out", compared, "--quiet"],
     ):
         done = CliRunner().invoke(app, [str(argument) for argument in arguments])
         assert done.exit_code in {0, 4}, done.stderr
-    second.write_bytes(first.read_bytes())
-    arguments = ["compare", first, second, "--refits", 0, "--out", compared, "--quiet"]
-    assert CliRunner().invoke(app, [str(argument) for argument in arguments]).exit_code == 0
     return {"weigh": weighed, "compare": compared}
 
 
 @pytest.mark.parametrize("command", ["weigh", "compare"])
-def test_report_names_the_results_of_other_commands(run, small_fits, command):
-    path = small_fits[command]
+def test_report_names_the_results_of_other_commands(run, of_small_fits, command):
+    path = of_small_fits[command]
     done = run("report", path, "--json", "--out", "p.html")
     assert done.exit_code == 0, done.stderr
     document = json.loads(done.stdout)
@@ -518,11 +519,10 @@ def test_report_names_the_results_of_other_commands(run, small_fits, command):
     assert shown.stdout.strip()
 
 
-def test_only_fits_are_compared(run):
-    run("measure", "quickstart_crowd", *FEW, "--out", "a.nc", "--quiet")
-    Path("b.nc").write_bytes(Path("a.nc").read_bytes())
-    done = run("compare", "a.nc", "b.nc")
+def test_only_fits_are_compared(run, measured_crowd):
+    Path("b.nc").write_bytes(measured_crowd.read_bytes())
+    done = run("compare", "r.nc", "b.nc")
     assert (done.exit_code, done.stderr) == (
         2,
-        "a.nc: no posterior: compare what sharpbayes fit wrote\n",
+        "r.nc: no posterior: compare what sharpbayes fit wrote\n",
     )

@@ -2,7 +2,6 @@
 
 import contextlib
 import doctest
-import fcntl
 import io
 import json
 import os
@@ -26,9 +25,9 @@ from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study, parse
 from sharpbayes.spec.schema import KINDS
 from sharpbayes.spec.weights import Weights
-from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.check import check
-from tests.make_docs import BLOCK, diagrams, generated_pages, small_fits, update_page
+from tests.make_docs import BLOCK, diagrams, generated_pages, update_page
 from tests.make_tutorials import FENCE, TUTORIALS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,17 +60,9 @@ def named(path):
 
 
 @pytest.fixture(scope="session")
-def fits(tmp_path_factory):
-    """Small fits of both shipped studies, made once for all processes of a test run."""
-    shared = tmp_path_factory.getbasetemp().parent / "fits-of-the-pages"
-    shared.mkdir(exist_ok=True)
-    with (shared / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (shared / "done").exists():
-            for name, results in small_fits().items():
-                save_results(results, shared / f"{name}.nc")
-            (shared / "done").touch()
-    return {table: shared / f"{table}.nc" for table in TABLES.values()}
+def fits(shared_results):
+    """Small fits of both shipped studies, by their table."""
+    return {table: shared_results(f"fitted_{table}") for table in TABLES.values()}
 
 
 def people():

@@ -109,8 +109,15 @@ def test_a_record_has_its_parts(path):
     text = path.read_text(encoding="utf-8")
     assert re.match(rf"# {path.stem[:4]}\. .+\n\nDate: \d{{4}}-\d\d-\d\d\n\n## ", text)
     assert "\n## Decision\n" in text
+
+
+def test_the_list_has_every_record_once_in_order():
     index = (DOCS / "adr" / "index.md").read_text(encoding="utf-8")
-    assert f"]({path.name})" in index
+    assert re.findall(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \|", index, re.MULTILINE) == [
+        (path.stem[:4], path.name) for path in RECORDS
+    ]
+    navigation = (DOCS / "config" / "mkdocs.yml").read_text(encoding="utf-8")
+    assert re.findall(r"- adr/(0.+)", navigation) == [path.name for path in RECORDS]
 
 
 def test_records_are_numbered_without_gaps():

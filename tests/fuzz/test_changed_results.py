@@ -9,22 +9,18 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
-from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.storage.schema import declared_variables
-from sharpbayes.workflows.measure import measure
 from tests.fuzz.changed_results import save_changed
-
-FEW = ("bootstrap.replicates=20", "crowd.permutations=20")
 
 COMMANDS = (["report", "--text"], ["report", "--json", "--out", "r.html"])
 FEW_CASES, MANY_CASES = 6, 250
 
 
-@pytest.fixture(scope="module", params=["quickstart", "quickstart_crowd"])
-def whole(request):
+@pytest.fixture(scope="module", params=["measured_panel", "measured_crowd"])
+def whole(request, shared_results):
     """Results of a panel and of a crowd."""
-    return measure(load_study(request.param, overrides=FEW[: 1 + ("crowd" in request.param)]))
+    return open_results(shared_results(request.param))
 
 
 def try_cases(whole, folder, monkeypatch, cases):

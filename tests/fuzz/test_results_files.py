@@ -8,20 +8,15 @@ from hypothesis import strategies as st
 
 from sharpbayes.report.document import document
 from sharpbayes.report.tables.catalogue import report_tables
-from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checksums import append_checksum
-from sharpbayes.storage.results import SCHEMA, open_results, save_results
-from sharpbayes.workflows.measure import measure
+from sharpbayes.storage.results import SCHEMA, open_results
 from tests.fuzz.outcomes import fuzzed, outcome
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(shared_results):
     """The bytes of a results file."""
-    path = tmp_path_factory.mktemp("results") / "r.nc"
-    few = ("bootstrap.replicates=20", "crowd.permutations=20")
-    save_results(measure(load_study("quickstart_crowd", overrides=few)), path)
-    return path.read_bytes()
+    return shared_results("measured_crowd").read_bytes()
 
 
 def told(path):

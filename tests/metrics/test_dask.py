@@ -34,7 +34,7 @@ def lazy_everywhere(made):
 
 
 @pytest.mark.parametrize(
-    "chunks", [{"prompt": 7}, {"model": 1, "indicator": 2}, {"judge": 2, "prompt": 11}]
+    "chunks", [{"prompt": 7}, {"model": 2, "indicator": 4}, {"judge": 2, "prompt": 11}]
 )
 def test_a_panel_of_blocks_is_that_of_the_whole(chunks):
     files = load_study("quickstart")

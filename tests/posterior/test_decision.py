@@ -21,10 +21,10 @@ from sharpbayes.workflows.weigh import named_weights, weigh
 
 FEW = (
     "sampler.chains=2",
-    "sampler.draws=60",
-    "sampler.tune=150",
-    "sampler.predictive_draws=40",
-    "bootstrap.replicates=100",
+    "sampler.draws=40",
+    "sampler.tune=100",
+    "sampler.predictive_draws=20",
+    "bootstrap.replicates=50",
     'uncertainty=[["ratings", "prompts"], ["ratings", "judges"]]',
 )
 TWINS = ("posterior_profile", "posterior_profile_ratings_judges", "decision", "joint")

@@ -9,7 +9,7 @@ import xarray as xr
 from sharpbayes.report.document import document, group_document
 from sharpbayes.report.summary import summary
 from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.measure import measure
+from sharpbayes.storage.results import open_results
 from tests.report.hand_made import add, fitted_panel, stability
 
 
@@ -42,8 +42,8 @@ def test_the_document_has_both_answers_and_their_stability():
     assert made["stability"]["lowest"] == {"without j1": "c"}
 
 
-def test_a_summary_says_the_answer_and_escapes_what_it_shows():
-    results = measure(load_study("quickstart", overrides=("bootstrap.replicates=20",)))
+def test_a_summary_says_the_answer_and_escapes_what_it_shows(shared_results):
+    results = open_results(shared_results("measured_panel"))
     results.attrs["title"] = "<script>1</script>"
     said = summary(results)
     assert repr(said).splitlines()[1].startswith("With 30 prompts the 5% tail holds 1.5 prompts")

@@ -17,8 +17,7 @@ from sharpbayes.report.page import page_text, write_html
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.table import Chapter, Table
 from sharpbayes.report.terms import Definitions
-from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.measure import measure
+from sharpbayes.storage.results import open_results
 from tests.panels import frame, measured
 
 NASTY = '<script>alert("1")</script>&\'"'
@@ -59,9 +58,8 @@ def panel(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def crowd():
-    few = ("bootstrap.replicates=60", "crowd.permutations=99")
-    return measure(load_study("quickstart_crowd", overrides=few))
+def crowd(shared_results):
+    return open_results(shared_results("measured_crowd"))
 
 
 @pytest.fixture(scope="module", params=["panel", "crowd"])

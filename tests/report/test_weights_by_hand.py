@@ -13,17 +13,15 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.report.page import page_text
 from sharpbayes.report.weights_by_hand import weights_by_hand
-from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.storage.results import save_results
-from sharpbayes.workflows.measure import measure
+from sharpbayes.storage.results import open_results, save_results
 
 LEVELS = ("chain", "draw", "alpha", "model")
 
 
 @pytest.fixture(scope="module")
-def measured():
-    return measure(load_study("quickstart", overrides=("bootstrap.replicates=20",)))
+def measured(shared_results):
+    return open_results(shared_results("measured_panel"))
 
 
 @pytest.fixture

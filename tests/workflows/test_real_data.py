@@ -18,9 +18,8 @@ STUDIES = Path(__file__).parents[1] / "studies"
 pytestmark = needs_shared_data
 
 
-@pytest.mark.parametrize(
-    "name", ["pluriharms", "dices350", pytest.param("xstest", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pluriharms", "dices350", "xstest"])
 def test_a_fit_converges(name):
     results = fit(load_study(STUDIES / f"{name}.toml"))
     diagnostics = results["diagnostics"].to_dataset()

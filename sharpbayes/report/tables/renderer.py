@@ -309,10 +309,16 @@ def split_columns(table: Table, *, width: int) -> Iterator[Table]:
 
 
 def _count_keys(table: Table) -> int:
-    """Number of first columns that tell rows apart, texts alone; one column is left for parts."""
-    texts = min([*numeric_columns(table), True].index(True, 1), len(table.header) - 1)
+    """Number of first columns that tell rows apart: texts, or whole numbers that stand for names.
+
+    One column is left for parts.
+    """
+    columns = list(zip(*table.rows, strict=True))[:-1]
+    kinds = zip(numeric_columns(table), columns, strict=False)
+    values = [numeric and not all(map(str.isdecimal, cells)) for numeric, cells in kinds]
+    named = [*values, True].index(True)
     differ = (
-        n for n in range(1, texts + 1) if len({row[:n] for row in table.rows}) == len(table.rows)
+        n for n in range(1, named + 1) if len({row[:n] for row in table.rows}) == len(table.rows)
     )
     return next(differ, 1)
 

@@ -70,7 +70,7 @@ def failed(found):
 
 
 def test_a_right_fit_passes(rng):
-    found = of(rng)
+    found = of(rng, simulations=25)
     assert bool(found["calibrated"])
     assert not failed(found)
     assert {"sd_item", "threshold_score[2|3]", "location_rater[r5]", "log-likelihood"} <= set(
@@ -106,7 +106,8 @@ def test_fits_are_told_by_what_places_need(rng):
 
 def test_a_flipped_sign_fails(rng):
     """A kernel that subtracts the rater's effect has this posterior: the prior is symmetric."""
-    found = of(rng, wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}))
+    flip = changed(lambda draws: {"location_rater": -draws["location_rater"]})
+    found = of(rng, simulations=25, wrap=flip)
     assert not bool(found["calibrated"])
     assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(found)
     assert "log-likelihood" in failed(found)

@@ -52,14 +52,21 @@ def whole(posterior, design, code):
     return az.loo(tree, pointwise=True, reff=1.0)
 
 
+@pytest.fixture(scope="module")
+def labelled():
+    """Ratings on two scales and their fit."""
+    rng = np.random.default_rng(20260121)
+    ratings = with_experts(crowd_ratings(rng, items=12, raters=6), rng)
+    return ratings, *fitted(ratings, ITEM_AND_RATER)
+
+
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 @pytest.mark.parametrize("by", ["rating", "group:gender"])
 @pytest.mark.parametrize("cells", [1_000_000, 5_000])
-def test_numbers_are_those_of_arviz(rng, monkeypatch, by, cells):
+def test_numbers_are_those_of_arviz(labelled, monkeypatch, by, cells):
     """Two scales, in one block and in many; experts have no gender and stay in."""
     monkeypatch.setattr(loo, "BLOCK_VALUES", cells)
-    ratings = with_experts(crowd_ratings(rng, items=12, raters=6), rng)
-    posterior, design = fitted(ratings, ITEM_AND_RATER)
+    ratings, posterior, design = labelled
     left = loo.make_units(ratings, by)
     found = loo.leave_out(posterior, design, left)
     wanted = whole(posterior, design, left.code)

@@ -13,16 +13,14 @@ from sharpbayes.report.figures.style import as_svg, wrap_name
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import build_tables
 from sharpbayes.report.tables.raters import average_raters
-from sharpbayes.spec.load import load_study
-from sharpbayes.workflows.measure import measure
+from sharpbayes.storage.results import open_results
 
 DRAW = {spec.name: spec for spec in FIGURES if spec.draw.__module__ == crowd.__name__}
 
 
 @pytest.fixture(scope="module")
-def results():
-    few = ("bootstrap.replicates=60", "crowd.permutations=99")
-    return measure(load_study("quickstart_crowd", overrides=few))
+def results(shared_results):
+    return open_results(shared_results("measured_crowd"))
 
 
 @pytest.mark.parametrize("name", DRAW)

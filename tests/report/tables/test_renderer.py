@@ -1,5 +1,7 @@
 """Tables of the terminal: nothing lost, nothing broken, nothing wider than the terminal."""
 
+from dataclasses import replace
+
 import pytest
 
 from sharpbayes.report.tables.format import interval
@@ -109,6 +111,17 @@ def test_every_part_has_the_texts_that_tell_its_rows_apart():
     table = Table("T", ("model", "prompt", "a", "b"), rows)
     parts = list(split_columns(table, width=30))
     assert [part.header for part in parts] == [("model", "prompt", "a"), ("model", "prompt", "b")]
+    # Prompts may be numbers: a whole number tells rows apart where texts before it do not.
+    numbered = replace(
+        table, rows=tuple((model, {"p": "7", "q": "12"}[p], *cells) for model, p, *cells in rows)
+    )
+    parts = list(split_columns(numbered, width=30))
+    assert [part.header for part in parts] == [("model", "prompt", "a"), ("model", "prompt", "b")]
+    counted = Table("T", ("model", "n", "a"), (("x", "3", "1" * 9), ("y", "4", "2" * 9)))
+    assert [part.header for part in split_columns(counted, width=12)] == [
+        ("model", "n"),
+        ("model", "a"),
+    ]
     # A table of texts alone keeps a column for its parts.
     texts = Table("T", ("model", "prompt"), (("x", "p"), ("x", "q")))
     assert [part.header for part in split_columns(texts, width=2)] == [("model", "prompt")]
