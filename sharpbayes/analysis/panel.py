@@ -161,6 +161,9 @@ def _validate_panel(plan: ProfilePlan, observed: xr.Dataset) -> xr.Dataset:
         "temperature": protocol.temperature,
         "alpha": protocol.alpha,
     }
+    around = plan.shares_around
+    if around is not None:
+        parts.append(plan.share_levels().assign(population_share=around))
     return _merge(parts).assign_attrs(tests.attrs | facts | gaps)
 
 

@@ -17,7 +17,7 @@ from sharpbayes.metrics.panel.risk import panel
 from sharpbayes.metrics.panel.sub_index import SubIndex, SubIndexPart, sub_indices
 from sharpbayes.metrics.panel.sweeps import Protocol
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
-from sharpbayes.metrics.stats.population import target_weights
+from sharpbayes.metrics.stats.population import shares_around, target_weights
 from sharpbayes.metrics.stats.resampling import nested_bootstrap_counts
 from sharpbayes.spec.consistency import policy_for
 from sharpbayes.spec.panel import Panel
@@ -150,6 +150,43 @@ class ProfilePlan:
             {
                 "alpha_cvar": protocol.cvar_by_alpha(self.table["log_risk"], alphas),
                 "alpha_worst_dimension": harm.max("dimension", skipna=False),
+            }
+        )
+
+    @property
+    def shares_around(self) -> xr.DataArray | None:
+        """Shares with one category at a time moved; None without a target population of several."""
+        if self.shares is None or self.shares.size == 1:
+            return None
+        return shares_around(self.shares)
+
+    def share_levels(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+        """Return what models are selected by, at shares of which one category at a time is moved.
+
+        ``share_cvar``, ``share_worst_dimension`` and ``share_dimension_mean`` are those of the
+        profile under :attr:`shares_around`. Nothing without a target population of several
+        categories. Counts are those of :meth:`profile`.
+        """
+        around = self.shares_around
+        if around is None:
+            return xr.Dataset()
+        levels = [
+            [self._share_level(around[moved, share], counts) for share in range(around.shape[1])]
+            for moved in range(around.shape[0])
+        ]
+        by_category = [xr.concat(row, around["category_share"]) for row in levels]
+        return xr.concat(by_category, around["moved_category"])
+
+    def _share_level(self, shares: xr.DataArray, counts: xr.DataArray | None) -> xr.Dataset:
+        """Criteria of the models under these shares of categories."""
+        bare = shares.drop_vars(["moved_category", "category_share"])
+        weights = target_weights(self.table["category"], bare, counts=counts)
+        protocol, harm = replace(self.protocol, weights=weights), self.table["harm"]
+        return xr.Dataset(
+            {
+                "share_cvar": protocol.cvar(self.table["log_risk"]),
+                "share_worst_dimension": protocol.cvar(harm).max("dimension", skipna=False),
+                "share_dimension_mean": protocol.mean(harm),
             }
         )
 

@@ -27,6 +27,8 @@ from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Weights
 
 Facts = dict[str, Any]
+# What is tried around the weights, and the dimension that it adds.
+LEVELS = {"posterior_tail_levels": "alpha", "posterior_share_levels": "moved_category"}
 
 
 def posterior_groups(
@@ -67,11 +69,12 @@ def panel_groups(
     order of the plans of ``metrics``. Returned are for each name ``posterior_profile``, one more
     for each further list of sources, such as ``posterior_profile_ratings_prompts``, ``decision``
     and, where a pair is unresolved, ``sample_size``. ``posterior_tail_levels`` has CVaR at every
-    tail level that the study tries, from the draws of the first list. Where people scored too,
-    ``posterior_profile_human`` and ``decision_human`` have people in place of the judges, and
-    ``debiased`` has the posterior beside estimates without a model. With slopes of other columns
-    than those of prompts, ``posterior_profile_equal`` and ``decision_equal`` have every answer at
-    the centre of these columns.
+    tail level that the study tries, from the draws of the first list, and
+    ``posterior_share_levels``, for a target population, criteria at other shares of categories.
+    Where people scored too, ``posterior_profile_human`` and ``decision_human`` have people in
+    place of the judges, and ``debiased`` has the posterior beside estimates without a model. With
+    slopes of other columns than those of prompts, ``posterior_profile_equal`` and
+    ``decision_equal`` have every answer at the centre of these columns.
     """
     study, plans = metrics.study, dict(zip(measured, metrics.plans, strict=True))
     spec, level = study.spec, study.spec.bootstrap.level
@@ -80,14 +83,15 @@ def panel_groups(
     def add(group: str, draws: ReplicateDraws, sources: Sequence[str], about: Facts) -> None:
         facts = {"sources": list(sources), "level": level, **about}
         first = group == "posterior_profile"
-        profiles = metrics.measure(draws, sources, tail_levels=first)
+        profiles = metrics.measure(draws, sources, levels=first)
         for (name, plan), profile in zip(plans.items(), profiles, strict=True):
+            groups[name] |= {key: of.assign_attrs(facts) for key, of in _levels(profile)}
             if first:
-                levels = [key for key, values in profile.items() if "alpha" in values.dims]
-                groups[name]["posterior_tail_levels"] = profile[levels].assign_attrs(facts)
                 groups[name] |= _posterior_tolerance(profile, measured[name], plan.weights)
             groups[name][group] = add_tiers(
-                profile.drop_dims("alpha", errors="ignore"), measured[name], plan.weights
+                profile.drop_dims(list(LEVELS.values()), errors="ignore"),
+                measured[name],
+                plan.weights,
             ).assign_attrs(facts, alpha=plan.weights.tail.alpha)
 
     for number, sources in enumerate(spec.uncertainties):
@@ -134,6 +138,14 @@ def _add_debiased(
         groups[name]["debiased"] = add_posterior(
             table, metrics, people, sources=sources, number=number
         )
+
+
+def _levels(profile: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield what is tried around the weights, by the name of its group."""
+    for group, dim in LEVELS.items():
+        names = [name for name, values in profile.items() if dim in values.dims]
+        if names:
+            yield group, profile[names]
 
 
 def _other_ratings(

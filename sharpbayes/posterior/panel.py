@@ -120,16 +120,19 @@ class PanelMetrics:
         return self.plans[0].profile()
 
     def measure(
-        self, draws: ReplicateDraws, sources: Sequence[str], *, tail_levels: bool = False
+        self, draws: ReplicateDraws, sources: Sequence[str], *, levels: bool = False
     ) -> list[xr.Dataset]:
         """Return the profile of every draw over (chain, draw, ...), one for each weights file.
 
-        With ``tail_levels`` it has the variables of :meth:`ProfilePlan.tail_levels` too.
+        With ``levels`` it has the variables of :meth:`ProfilePlan.tail_levels` and
+        :meth:`ProfilePlan.share_levels` too.
         """
 
         def profile_plan(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:
             profile = plan.profile(weights).assign(plan.category_cvar(weights))
-            return profile.assign(plan.tail_levels(weights)) if tail_levels else profile
+            if not levels:
+                return profile
+            return profile.assign(plan.tail_levels(weights)).assign(plan.share_levels(weights))
 
         def profile_block(block: Block) -> list[xr.Dataset]:
             weights = block.population_weights(self.unit_labels, "prompt", sources)

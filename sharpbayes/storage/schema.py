@@ -102,6 +102,9 @@ VARIABLES = """
   chain, draw, group: number: raters
   chain, draw, group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra
   chain, draw, group, by, score: number: count precision recall recall_below
+/posterior_share_levels
+  chain, draw, moved_category, category_share, model: number: share_cvar share_worst_dimension
+  chain, draw, moved_category, category_share, model, dimension: number: share_dimension_mean
 /posterior_tail_levels
   chain, draw, alpha, model: number: alpha_cvar alpha_worst_dimension
 /profile
@@ -164,6 +167,9 @@ VARIABLES = """
   alpha: number: alpha_kendall alpha_spearman
   alpha, model: number: alpha_cvar alpha_worst_dimension
   component: number: eta2 partial_eta2
+  moved_category, category_share, category: number: population_share
+  moved_category, category_share, model: number: share_cvar share_worst_dimension
+  moved_category, category_share, model, dimension: number: share_dimension_mean
   model: number: average_rank temperature_spread
   model, other: number: decision_flip order_reversed wilcoxon_p wilcoxon_p_holm
   temperature: number: temperature_kendall temperature_spearman

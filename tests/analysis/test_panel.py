@@ -146,6 +146,28 @@ def test_shares_of_categories_weigh_the_means_of_categories(tmp_path):
     assert results["profile"].attrs["population"] == "shares of categories"
 
 
+def test_other_shares_are_those_of_other_weights(tmp_path):
+    """Bit for bit: a page shows the one, `weigh` confirms it by the other."""
+    roles, weights = ', category = "kind"', "[population.category]\nage = {}\nrace = {}\n"
+    results = measured(tmp_path / "one", frame(), roles=roles, weights=weights.format(0.3, 0.7))
+    other = measured(tmp_path / "two", frame(), roles=roles, weights=weights.format(0.75, 0.25))
+    shares = results["validation"].to_dataset().sel(moved_category="age", category_share=0.75)
+    assert shares["population_share"].values.tolist() == [0.75, 0.25]
+    profile = other["profile"].to_dataset()
+    np.testing.assert_array_equal(shares["share_cvar"], profile["cvar"])
+    np.testing.assert_array_equal(shares["share_dimension_mean"], profile["dimension_mean"])
+    worst = profile["dimension_cvar"].max("dimension")
+    np.testing.assert_array_equal(shares["share_worst_dimension"], worst)
+
+
+def test_one_category_leaves_no_shares_to_move(tmp_path):
+    table = frame()
+    table["kind"] = "age"
+    weights = "[population.category]\nage = 1.0\n"
+    results = measured(tmp_path, table, roles=', category = "kind"', weights=weights)
+    assert "share_cvar" not in results["validation"]
+
+
 def test_shares_that_leave_out_a_category_are_refused(tmp_path):
     weights = "[population.category]\nage = 1.0\n"
     with pytest.raises(DataError, match=r"population\.category: categories in the shares or in"):

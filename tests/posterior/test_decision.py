@@ -21,7 +21,7 @@ from sharpbayes.workflows.weigh import named_weights, weigh
 
 FEW = (
     "sampler.chains=2",
-    "sampler.draws=40",
+    "sampler.draws=50",
     "sampler.tune=100",
     "sampler.predictive_draws=20",
     "bootstrap.replicates=50",

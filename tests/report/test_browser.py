@@ -1,5 +1,6 @@
 """The report in a browser, Debian's ``chromium``; run with ``pytest -m slow``."""
 
+from contextlib import contextmanager
 from itertools import combinations
 
 import pytest
@@ -7,10 +8,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from sharpbayes.report.page import write_html
 from sharpbayes.spec.load import load_study
+from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import named_weights, weigh
 from tests.browser import open_chromium
 from tests.make_docs import small_fits
+from tests.panels import files_of, frame
 
 pytestmark = pytest.mark.slow
 
@@ -124,11 +127,18 @@ SETTINGS = {
 @pytest.fixture
 def by_hand(browser, fits, tmp_path):
     """The page of a fit with the section of weights by hand, and what its console says."""
+    with open_by_hand(browser, fits["converged"], tmp_path) as page:
+        yield page
+
+
+@contextmanager
+def open_by_hand(browser, results, folder):
+    """Open the section of weights by hand on the page of these results."""
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page, messages = context.new_page(), []
     page.on("console", lambda message: messages.append(message.text))
     page.on("pageerror", lambda error: messages.append(str(error)))
-    page.goto(write_html(fits["converged"], tmp_path / "report.html").as_uri())
+    page.goto(write_html(results, folder / "report.html").as_uri())
     page.locator("#by-hand > summary").click()
     yield page
     assert messages == []
@@ -138,7 +148,7 @@ def by_hand(browser, fits, tmp_path):
 def set_by_hand(page, settings):
     for name, value in settings.items():
         control = page.locator(f"#by-hand-{name}")
-        if name == "by":
+        if name in {"by", "moved"}:
             control.select_option(value)
         else:
             control.fill(value)
@@ -155,11 +165,61 @@ def shown_table(page):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_weights_by_hand_are_what_weigh_says(by_hand, fits, settings, tmp_path):
     set_by_hand(by_hand, settings)
+    assert_weigh_agrees(by_hand, fits["converged"], tmp_path)
+
+
+MODEL = """schema = "sharpbayes/model/2"
+title = "Models, prompts and judges"
+location = [{ by = ["model"] }, { by = ["prompt"] }, { by = ["judge"] }]
+"""
+KINDS = ("age", "law", "race")
+POPULATION = "[population.category]\nage = 0.3\nrace = 0.5\nlaw = 0.2\n"
+SHARES = {
+    "as the study": {},
+    "moved": {"moved": "0", "share": "3", "tolerance": "4"},
+    "by policy": {"moved": "2", "share": "3", "by": "policy_score", "policy-0": "90"},
+    "worst dimension, none": {"moved": "1", "share": "0", "by": "worst_dimension"},
+}
+
+
+@pytest.fixture(scope="module")
+def populated(tmp_path_factory):
+    """A small fit under weights with shares of categories, as if it had converged."""
+    base = tmp_path_factory.mktemp("populated")
+    (base / "model.toml").write_text(MODEL, encoding="utf-8")
+    few = ("sampler.tune=60", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=40")
+    parts = {"roles": ', category = "kind"', "panel": 'fit = "./model.toml"'}
+    table = frame()
+    table["kind"] = [KINDS[int(name[1:]) % 3] for name in table["prompt"]]
+    results = fit(files_of(base, table, **parts, weights=POPULATION, overrides=few))
+    results.attrs["status"] = "fitted"
+    return results
+
+
+@pytest.mark.parametrize("settings", SHARES.values(), ids=SHARES)
+def test_shares_by_hand_are_what_weigh_says(browser, populated, settings, tmp_path):
+    with open_by_hand(browser, populated, tmp_path) as page:
+        set_by_hand(page, settings)
+        assert page.locator("#by-hand-alpha").is_disabled() == bool(settings)
+        assert_weigh_agrees(page, populated, tmp_path)
+        page.get_by_role("button", name="Reset to the weights of the study").click()
+        assert page.locator("#by-hand-share + output").inner_text() == "age 30%, race 50%, law 20%"
+
+
+def test_the_section_with_shares_has_no_serious_fault(browser, populated, tmp_path):
+    with open_by_hand(browser, populated, tmp_path) as page:
+        page.locator("#by-hand-moved").select_option("0")
+        found = Axe().run(page).response["violations"]
+        assert not [fault["id"] for fault in found if fault["impact"] in {"serious", "critical"}]
+
+
+def assert_weigh_agrees(by_hand, results, tmp_path):
+    """The numbers of the page are those of `weigh` under the weights that it copies."""
     by_hand.get_by_role("button", name="Copy as TOML").click()
     by_hand.get_by_text("Copied.").wait_for()
     path = tmp_path / "by_hand.toml"
     path.write_text(by_hand.evaluate("navigator.clipboard.readText()"), encoding="utf-8")
-    weighed = weigh(fits["converged"], named_weights([str(path)]))["by_hand"]
+    weighed = weigh(results, named_weights([str(path)]))["by_hand"]
     decision, profile = weighed["decision"].to_dataset(), weighed["profile"].to_dataset()
     order = [str(name) for name in decision.sortby("expected_loss")["model"].to_numpy()]
     selected = [name for name in order if decision["selected"].sel(model=name)]

@@ -15,6 +15,7 @@ from sharpbayes.report.page import page_text
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results, save_results
+from tests import panels
 
 LEVELS = ("chain", "draw", "alpha", "model")
 
@@ -78,7 +79,8 @@ def test_the_page_carries_exactly_these_data(measured):
     text = re.search(r'id="by-hand-data">(.*?)</script>', page, re.DOTALL).group(1)
     assert json.loads(text) == weights_by_hand(measured).data
     assert "without a fit there are no probabilities" in page
-    assert "[population.category]" not in page
+    assert "[population.category]</code>" not in page
+    assert "<legend>Shares of categories" not in page
 
 
 def test_settings_are_those_of_the_weights_file(measured):
@@ -109,6 +111,66 @@ def test_what_is_not_set_by_hand_is_a_weights_file(measured):
     for name in ("parts", "amplify", "judges", "risk"):
         assert fixed[name] == written[name]
     assert not {"policy", "tail", "tolerance", "decision", "source"} & set(fixed)
+
+
+@pytest.fixture(scope="module")
+def populated(tmp_path_factory):
+    """A measured panel whose weights have shares of categories."""
+    weights = "[population.category]\nage = 0.3\nrace = 0.7\n"
+    roles = ', category = "kind"'
+    return panels.measured(
+        tmp_path_factory.mktemp("populated"), panels.frame(), roles=roles, weights=weights
+    )
+
+
+def test_shares_of_a_population_can_be_moved(populated):
+    data = weights_by_hand(populated).data
+    population = data["population"]
+    assert (population["categories"], population["study"]) == (["age", "race"], [0.3, 0.7])
+    assert population["moved"] == ["age"]
+    assert population["shares"] == [[[share, 1 - share] for share in population["levels"]]]
+    validation = populated["validation"].to_dataset()
+    for name, shape in (("cvar", (3,)), ("worst_dimension", (3,)), ("dimension_mean", (3, 2))):
+        shown = decode(data["observed"][f"share_{name}"], (1, 5, *shape))
+        np.testing.assert_array_equal(shown, validation[f"share_{name}"])
+    assert "population" not in tomllib.loads(data["toml"])
+    page = page_text(populated)
+    assert "<legend>Shares of categories (population)</legend>" in page
+    assert "[population.category]</code> in the file" not in page
+
+
+def add_share_draws(results, draws):
+    """The results with draws of shares, one chain, and nothing else of a fit."""
+    populated = results.copy()
+    validation = populated["validation"].to_dataset()
+    names = [name for name in validation if str(name).startswith("share_")]
+    lead = {"chain": [0], "draw": range(draws)}
+    populated["posterior_share_levels"] = xr.DataTree(validation[names].expand_dims(lead))
+    levels = validation[["alpha_cvar", "alpha_worst_dimension"]].expand_dims(lead)
+    facts = {"interval_note": "95% intervals.", "level": 0.95}
+    populated["posterior_tail_levels"] = xr.DataTree(levels.assign_attrs(facts))
+    means = populated["profile"].to_dataset()[["dimension_mean"]].expand_dims(lead)
+    populated["posterior_profile"] = xr.DataTree(means)
+    populated.attrs["status"] = "fitted"
+    return populated
+
+
+def test_more_draws_than_a_page_carries_leave_shares_to_weigh(populated):
+    # Five settings by three models by four numbers of eight bytes are 480 bytes a draw.
+    carried, larger = (add_share_draws(populated, draws) for draws in (3100, 3200))
+    data = weights_by_hand(carried).data
+    decoded = decode(data["posterior"]["share_cvar"], (3100, 1, 5, 3))
+    np.testing.assert_array_equal(decoded[7], populated["validation"]["share_cvar"])
+    data = weights_by_hand(larger).data
+    assert "population" not in data
+    assert not [name for name in data["posterior"] if name.startswith("share_")]
+    assert tomllib.loads(data["toml"])["population"] == {"category": {"age": 0.3, "race": 0.7}}
+
+
+def test_a_fit_of_an_older_version_has_no_shares_to_move(populated):
+    older = add_share_draws(populated, 2)
+    del older["posterior_share_levels"]
+    assert "population" not in weights_by_hand(older).data
 
 
 @pytest.mark.parametrize("status", ["not converged", "interrupted"])

@@ -7,6 +7,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+# Shares of one category to which the others give way.
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Of so many categories one share says the other.
+PAIR = 2
 # Rounds of raking until weights converge; where they do, a few tens are enough.
 MAX_ROUNDS = 1000
 
@@ -38,6 +42,32 @@ def target_weights(
     factor = xr.dot(shares / total.where(total > 0, 1.0), membership, dim="category")
     weights: xr.DataArray = (counts * factor).transpose(*counts.dims)
     return weights
+
+
+def shares_around(shares: xr.DataArray) -> xr.DataArray:
+    """Return shares in which one category at a time has each of :data:`SHARES`.
+
+    s'_k = t for the category that is moved, s'_j = (1 - t) s_j / (1 - s_k) for every other
+
+    Shares are over (category), two or more, with sum 1; the result is over (moved_category,
+    category_share, category). Of two categories only the first is moved. Where the moved category
+    has the whole population, the others share what it leaves alike.
+
+    >>> shares = xr.DataArray([0.2, 0.2, 0.6], {"category": ["a", "b", "c"]})
+    >>> shares_around(shares).sel(moved_category="c", category_share=0.5).values
+    array([0.25, 0.25, 0.5 ])
+    """
+    labels = shares["category"].to_numpy()
+    first = labels[:1] if len(labels) == PAIR else labels
+    moved = xr.DataArray(first, {"moved_category": first}, "moved_category")
+    share = xr.DataArray(list(SHARES), {"category_share": list(SHARES)}, "category_share")
+    is_moved = moved == shares["category"]
+    others = shares.where(~is_moved, 0.0)
+    total = others.sum("category")
+    alike = (~is_moved) / (len(labels) - 1)
+    proportion = (others / total.where(total > 0)).where(total > 0, alike)
+    around: xr.DataArray = is_moved * share + (1.0 - share) * proportion
+    return around.transpose("moved_category", "category_share", "category")
 
 
 def rater_weights(

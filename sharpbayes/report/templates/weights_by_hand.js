@@ -4,14 +4,15 @@
 (() => {
   const element = (name) => document.getElementById(`by-hand-${name}`);
   const data = JSON.parse(element("data").textContent);
-  const { models, dimensions, alphas } = data;
+  const { models, dimensions, alphas, population } = data;
 
   // ---- Numbers -------------------------------------------------------------------------------
 
   const decode = (text) =>
     new Float64Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 
-  // CVaR and worst dimension over (draw, alpha, model), mean harm over (draw, model, dimension).
+  // CVaR and worst dimension over (draw, alpha, model), mean harm over (draw, model, dimension);
+  // the same under other shares over (draw, moved category, share, model[, dimension]).
   function readDraws(arrays) {
     const read = Object.fromEntries(Object.entries(arrays).map(([k, text]) => [k, decode(text)]));
     return { ...read, count: read.dimension_mean.length / (models.length * dimensions.length) };
@@ -22,11 +23,16 @@
 
   // A criterion of every model in one draw: "cvar", "worst_dimension" or "policy_score".
   function criterion(draws, draw, by, weights) {
+    const { moved, share } = weights, prefix = moved < 0 ? "" : "share_";
+    const place = moved < 0 ? draw
+      : (draw * population.moved.length + moved) * population.levels.length + share;
     return models.map((_, model) => {
+      const cell = place * models.length + model;
       if (by === "policy_score") {
-        const start = (draw * models.length + model) * dimensions.length;
-        return weights.policy.reduce((sum, w, i) => sum + w * draws.dimension_mean[start + i], 0);
+        const means = draws[`${prefix}dimension_mean`], start = cell * dimensions.length;
+        return weights.policy.reduce((sum, w, i) => sum + w * means[start + i], 0);
       }
+      if (moved >= 0) return draws[`share_${by}`][cell];
       const level = draw * alphas.length + alphas.indexOf(weights.alpha);
       return draws[by][level * models.length + model];
     });
@@ -77,6 +83,7 @@
   const policy = dimensions.map((_, i) => element(`policy-${i}`));
   const [alpha, tolerance, tolerated, by] =
     ["alpha", "tolerance", "tolerated", "by"].map(element);
+  const [moved, share] = ["moved", "share"].map(element);
   const slider = (input) => input.parentElement.querySelector("input[type=range]");
 
   function readWeights() {
@@ -84,6 +91,8 @@
     const total = worth.reduce((sum, w) => sum + w, 0);
     return {
       policy: total > 0 ? worth.map((w) => w / total) : null,
+      moved: population ? Number(moved.value) : -1,
+      share: population ? share.valueAsNumber : -1,
       alpha: alphas[alpha.valueAsNumber],
       tolerance: tolerated.checked ? Math.max(tolerance.valueAsNumber || 0, 0) : NaN,
       by: by.value,
@@ -98,6 +107,10 @@
     tolerance.value = data.tolerance ?? Math.ceil(largest / 2);
     tolerated.checked = data.tolerance !== null;
     by.value = data.by;
+    if (population) {
+      moved.value = -1;
+      share.value = 0;
+    }
     [...policy, tolerance].forEach((input) => (slider(input).value = input.value));
   }
 
@@ -153,6 +166,9 @@
     return `${selected}. Order by expected loss: ${listed}; ${resolved}.`;
   }
 
+  // Shares of categories in the population: those of the study, or with one category moved.
+  const shares = ({ moved, share }) => (moved < 0 ? population.study : population.shares[moved][share]);
+
   const toml = (x) => (Number.isInteger(x) ? x.toFixed(1) : String(x));
 
   function weightsFile(weights) {
@@ -162,6 +178,10 @@
     if (!Number.isNaN(weights.tolerance)) {
       lines.push("[tolerance]", `cvar = ${toml(weights.tolerance)}`, "");
     }
+    if (population) {
+      const named = shares(weights).map((x, i) => `${population.keys[i]} = ${toml(x)}`);
+      lines.push("[population.category]", ...named, "");
+    }
     lines.push("[decision]", `by = "${weights.by}"`, `confidence = ${toml(data.confidence)}`, "");
     return lines.join("\n");
   }
@@ -170,7 +190,20 @@
     if (element(name).textContent !== text) element(name).textContent = text;
   }
 
+  // Other shares are known at the study's tail level alone.
+  function showShares() {
+    const isMoved = Number(moved.value) >= 0;
+    share.disabled = !isMoved;
+    alpha.disabled = isMoved;
+    if (isMoved) alpha.value = alphas.indexOf(data.alpha);
+    const named = shares(readWeights()).map(
+      (x, i) => `${population.categories[i]} ${+(100 * x).toFixed(1)}%`);
+    share.parentElement.querySelector("output").value = named.join(", ");
+    share.setAttribute("aria-valuetext", named.join(", "));
+  }
+
   function update() {
+    if (population) showShares();
     const weights = readWeights();
     element("copy").disabled = weights.policy === null;
     if (weights.policy === null) return say("status", "One dimension must be worth more than 0.");

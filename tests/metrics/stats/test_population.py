@@ -7,6 +7,7 @@ from sharpbayes.metrics.stats.population import (
     category_membership,
     flag_refusals,
     rater_weights,
+    shares_around,
     target_weights,
 )
 from sharpbayes.metrics.stats.resampling import bootstrap_counts, nested_bootstrap_counts
@@ -24,6 +25,29 @@ def test_the_mean_is_the_shares_of_the_categories_means():
     # age: 5, race: 4, law: 3
     expected = 0.5 * 5 + 0.3 * 4 + 0.2 * 3
     assert float(weighted_mean(x, dim="prompt", weights=weights)) == pytest.approx(expected)
+
+
+def test_a_category_is_moved_and_the_others_keep_their_proportions():
+    around = shares_around(SHARES)
+    np.testing.assert_allclose(around.sum("category"), 1.0)
+    moved = around.sel(moved_category="age", category_share=0.25)
+    np.testing.assert_allclose(moved, [0.25, 0.75 * 0.6, 0.75 * 0.4])
+    assert around.sel(moved_category="law", category_share=1.0).values.tolist() == [0, 0, 1]
+
+
+def test_of_two_categories_the_first_is_moved():
+    two = xr.DataArray([0.2, 0.8], {"category": ["age", "race"]}, "category")
+    around = shares_around(two)
+    assert around["moved_category"].values.tolist() == ["age"]
+    assert around.sel(moved_category="age").values.tolist() == [
+        [share, 1.0 - share] for share in around["category_share"].values
+    ]
+
+
+def test_others_without_any_share_get_what_is_left_alike():
+    whole = xr.DataArray([1.0, 0.0, 0.0], {"category": ["age", "race", "law"]}, "category")
+    moved = shares_around(whole).sel(moved_category="age", category_share=0.5)
+    assert moved.values.tolist() == [0.5, 0.25, 0.25]
 
 
 def test_a_resample_keeps_the_shares_of_what_it_drew():
