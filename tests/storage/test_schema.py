@@ -5,7 +5,8 @@ import xarray as xr
 
 from sharpbayes.errors import StorageError
 from sharpbayes.execution.identity import code_digest
-from sharpbayes.storage.schema import OWN_FAULT, REQUIRED, check_results, explain_missing
+from sharpbayes.storage.declarations import REQUIRED
+from sharpbayes.storage.schema import OWN_FAULT, check_results, explain_missing
 
 
 def make_results(**attrs):

@@ -1,0 +1,171 @@
+"""What results may hold, as text: variables of each group with dimensions, required attributes."""
+
+# A group, then lines of dimensions, kind of value, and variables.
+VARIABLES = """
+/cohesion
+  group: number: gai gai_p gai_p_adjusted irr irr_p irr_p_adjusted items raters xrr xrr_p
+    xrr_p_adjusted
+  group: text: reason
+/contested_items
+  item, rater: number: score
+/debiased
+  estimator, metric, model: number: error estimate
+  estimator, metric, model, bound: number: interval
+  estimator, metric, model, other: number: difference
+  estimator, metric, model, other, bound: number: difference_interval
+  metric, model: number: disagree disagree_p_holm tuning
+  model: number: labelled labelled_gap labelled_gap_p labelled_gap_p_holm unlabelled
+/decision
+  model: number: expected_loss expected_loss_mcse prob_admissible prob_admissible_mcse prob_best
+    prob_best_mcse selected
+  model: text: verdict
+  model, other: number: prob_less prob_less_mcse unresolved
+  model, tier: number: prob_tier prob_tier_mcse
+/diagnostics
+  -: number: converged divergence_share divergences max_depth_share
+  chain: number: bfmi
+  limit: number: shortfall
+  parameter: number: divergence_shift ess_bulk ess_tail rhat
+/evidence
+  epsilon: number: epsilon_kendall epsilon_spearman
+  epsilon, model: number: epsilon_cvar
+  group: number: few_raters items raters
+  model: number: at_ceiling ceiling expected_coverage flat_tail needs_policy_score
+    saturated_share saturated_tail saturated_tail_share tail_prompts
+  model, other: number: identical tied
+/harshness_difference
+  group: number: raters
+  group, other: number: difference latent_difference p p_holm prob_higher
+  group, other, bound: number: difference_interval latent_difference_interval
+/items
+  group: number: in_priority_grouping weight
+  item: number: disagreement priority rank
+  item, group: number: plurality
+  item, group, score: number: score_count
+/joint
+  metric: number: disagree observed posterior_median
+  metric, bound: number: bootstrap_interval posterior_interval
+  metric, model: number: people ppi prob_lowest
+/judges
+  -: number: effective_judges
+  dimension: number: mad mad_n mad_sd
+  judge, other_judge: number: error_correlation
+  judge_out: number: effective_judges_without lojo_tau lojo_tau_p
+  judge_out, model: number: lojo_cvar lojo_rank
+  model: number: dimension_dependence dimension_dependence_tail
+  model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
+  pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
+  pair, model, dimension: number: concordance overlap
+/missing
+  model: number: can_be_lowest model_share unscored
+  model, bound: number: admissible_bounds cvar_bounds mean_bounds policy_score_bounds
+  model, judge, dimension: number: asked missing share
+  tilt, model: number: tilt_cvar tilt_mean
+/panel
+  model, prompt: number: any_harm log_any_harm log_risk radius
+  model, prompt, dimension: number: harm log_risk_part
+  model, prompt, judge, dimension: number: sub_index
+/posterior_profile
+  chain, draw, model: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score
+    radius_cvar tier var volatility
+  chain, draw, model, dimension: number: dimension_cvar dimension_mean tail_share
+/posterior_responsiveness
+  chain, draw, group: number: raters
+  chain, draw, group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra
+  chain, draw, group, by, score: number: count precision recall recall_below
+/posterior_share_levels
+  chain, draw, moved_category, category_share, model: number: share_cvar share_worst_dimension
+  chain, draw, moved_category, category_share, model, dimension: number: share_dimension_mean
+/posterior_tail_levels
+  chain, draw, alpha, model: number: alpha_cvar alpha_worst_dimension
+/profile
+  model: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score radius_cvar tier
+    var volatility
+  model, dimension: number: dimension_cvar dimension_mean tail_share
+/profile_interval
+  -: number: separable_share
+  model, bound: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score radius_cvar
+    var volatility
+  model, dimension, bound: number: dimension_cvar dimension_mean tail_share
+  model, other: number: cvar_difference_p separable
+  model, other, bound: number: cvar_difference cvar_difference_joint mean_difference
+    policy_score_difference volatility_difference
+/raters
+  rater: number: auc_pr auc_roc central_tendency extreme_response hm items kendall_tau
+    mean_score mpa rank scale_range_used spearman wra
+  rater: text: reason
+  rater, bound: number: hm_interval mpa_interval wra_interval
+  rater, metric: number: additional_ratings
+  rater, score: number: score_count score_share
+/responsiveness
+  group: number: raters
+  group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra
+  group, by: text: reason
+  group, by, bound: number: auc_pr_interval auc_roc_interval hm_interval kendall_tau_interval
+    mpa_interval spearman_interval wra_interval
+  group, by, score: number: count precision recall recall_below
+  group, by, score, bound: number: precision_interval recall_below_interval recall_interval
+/responsiveness_difference
+  group, other, by: number: hm hm_p hm_p_holm kendall_tau kendall_tau_p kendall_tau_p_holm mpa
+    mpa_p mpa_p_holm wra wra_p wra_p_holm
+  group, other, by, bound: number: hm_interval kendall_tau_interval mpa_interval wra_interval
+/sample_size
+  design, other: number: difference_width difference_width_mcse prob_distinguishable
+    prob_distinguishable_mcse
+  group: number: hm items rank ratings
+  group, metric: number: additional_items additional_ratings
+  metric, group: number: width
+/scale_use
+  group: text: reason
+  group, by: number: central_tendency extreme_response mean_score scale_range_used
+  group, by, score: number: score_count score_share
+/stability
+  setting: number: changed kendall movement
+  setting: text: highest kind lowest value
+  setting, group: number: hm
+  setting, model: number: cvar
+/tolerance
+  model: text: verdict
+  model, threshold: number: observed prob_within
+  model, threshold: text: state
+  model, threshold, bound: number: bounds
+  threshold: number: limit
+/validation
+  -: number: friedman_chi2 friedman_p kendall_w prompt_variance r2_conditional r2_marginal
+    residual_variance tail_prompt_variance tail_rate
+  aggregate, other_aggregate: number: aggregate_kendall aggregate_kendall_p aggregate_spearman
+    aggregate_spearman_p
+  alpha: number: alpha_kendall alpha_spearman
+  alpha, model: number: alpha_cvar alpha_worst_dimension
+  component: number: eta2 partial_eta2
+  moved_category, category_share, category: number: population_share
+  moved_category, category_share, model: number: share_cvar share_worst_dimension
+  moved_category, category_share, model, dimension: number: share_dimension_mean
+  model: number: average_rank temperature_spread
+  model, other: number: decision_flip order_reversed wilcoxon_p wilcoxon_p_holm
+  temperature: number: temperature_kendall temperature_spearman
+  temperature, model: number: temperature_cvar temperature_mean
+/worst_prompts
+  model, rank: number: level log_risk share
+  model, rank: text: dimension indicator prompt
+  model, rank, judge: number: sub_index
+"""
+# Attributes that a group has wherever it stands, a group a line.
+REQUIRED = """
+/cohesion interval_note
+/decision confidence criterion interval_note tolerance
+/diagnostics convergence_issues suggestions
+/evidence limits
+/joint level
+/judges reference
+/posterior_profile interval_note level
+/posterior_responsiveness interval_note level
+/posterior_tail_levels interval_note level
+/predictive_checks checks failed_checks interval_note
+/profile alpha
+/profile_interval interval_note
+/raters interval_note
+/responsiveness interval_note
+/validation familywise mixed_prompts
+"""
+# Groups of draws of parameters: all variables have these dimensions.
