@@ -81,8 +81,8 @@ def test_lines_tell_what_is_left_of_the_whole_run(clock, capsys, monkeypatch):
 
 LEFT = [
     "reading data ...",
-    "metrics and bootstrap (3 to 34 min left of the run) ...",
-    "sampling (3 to 29 min left of the run) ...",
+    "metrics and bootstrap (2 to 32 min left of the run) ...",
+    "sampling (3 to 28 min left of the run) ...",
     "sampling: 200/400 draws, 0/2 chains done, 3 divergences, 300 s left; 4 to 7 min left of the "
     "run",
     "writing results (5 to 10 s left of the run) ...",

@@ -256,7 +256,8 @@ def flatten_draws(array: xr.DataArray, *dims: str) -> Floats:
 
 def _take(values: Floats, index: Index) -> Floats:
     """Effects at an index, 0 where it is -1; shape (sample, rating)."""
-    return np.where(index >= 0, values[:, index], 0.0)
+    taken = values.take(index, axis=1)
+    return taken if (index >= 0).all() else np.where(index >= 0, taken, 0.0)
 
 
 def replace_levels(

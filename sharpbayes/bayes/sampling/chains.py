@@ -48,11 +48,11 @@ def run_chains(
 ) -> tuple[list[Arrays], int]:
     """Sample all chains to a length that ``is_enough``, of ``sampler.lengths``, or to the last.
 
-    Returned are draws and statistics of all chains, and the length. Draws of a chain follow from
-    its seed alone, so that those of a shorter run begin those of a longer one. Chains of the store
-    are sampled again only where they are too short. After Ctrl-C all chains have one length, and
-    are shorter or fewer than asked for; Ctrl-C before any chain had finished its tuning raises
-    KeyboardInterrupt.
+    Returned are draws and statistics of all chains, and the length that they were to have. Draws of
+    a chain follow from its seed alone, so that those of a shorter run begin those of a longer one.
+    Chains of the store are sampled again only where they are too short. After Ctrl-C
+    all chains have one length, and are shorter or fewer than asked for; Ctrl-C before any chain had
+    finished its tuning raises KeyboardInterrupt.
     """
     names = [chain_name(number, seed=seed) for number in range(sampler.chains)]
     chains = {n: part for n, name in enumerate(names) if (part := execution.store.get(name))}
@@ -68,6 +68,7 @@ def run_chains(
             if length == sampler.lengths[-1] or is_enough([dict(chain) for chain in reached]):
                 return reached, length
     except KeyboardInterrupt:
+        length = sampler.lengths[-1]
         chains |= dict(pool.stop())
     finally:
         # The memory that a chain reads is freed when this function returns.

@@ -135,7 +135,7 @@ def test_ctrl_c_while_it_is_open_keeps_the_draws_so_far(design):
 
     never = OPEN.model_copy(update={"target_ess": 100_000})
     stopped = sample_kernel(design, never, seed=5, execution=Execution(progress=stop))
-    assert stopped.attrs["length"] == 500
+    assert stopped.attrs["length"] == OPEN.lengths[-1] > stopped["posterior"].sizes["draw"]
     sizes = stopped["posterior"].sizes
     assert sizes["chain"] * sizes["draw"] >= 3 * 250
 
