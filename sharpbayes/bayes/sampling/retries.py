@@ -20,6 +20,8 @@ from sharpbayes.spec.study import Sampler
 # Each attempt to converge has this many times the tuning and the draws of the one before. Of chains
 # that mix, R-hat - 1 and 1 / ESS fall by as much.
 LENGTH_FACTOR = 2
+# What shorter chains miss a limit by is too uncertain to tell a pace from.
+PACE_FROM = 2000
 # Attempts with smaller steps where the number of draws is left open and divergences fail the fit.
 DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes.
@@ -46,7 +48,8 @@ class StoppingRule:
         if table["converged"]:
             return True
         remaining = sum(further > length for further in self.sampler.lengths)
-        self.reason = explain_stop(trace, table, self.before, remaining=remaining)
+        before = self.before if length >= PACE_FROM else None
+        self.reason = explain_stop(trace, table, before, remaining=remaining)
         self.before = table
         return bool(self.reason)
 

@@ -133,6 +133,17 @@ def test_chains_stop_at_convergence_or_where_more_draws_cannot_help(rng):
     assert rule.reason.startswith("each chain mixes well by itself and they disagree on x")
 
 
+@pytest.mark.parametrize(("lengths", "stops"), [((250, 500), False), ((1000, 2000), True)])
+def test_short_chains_tell_no_pace(lengths, stops, rng):
+    """Draws that mix as slowly again at twice the length."""
+    rule = StoppingRule(Sampler(max_draws=4000))
+    for length, keep in zip(lengths, (0.99, 0.997), strict=True):
+        size = (4, length)
+        enough = rule(trace_of(rng, size=size, x=walk(rng, keep=keep, size=size)))
+    assert enough == stops
+    assert ("at this pace" in rule.reason) == stops
+
+
 def test_the_reason_why_chains_stopped_leads_the_suggestions(rng):
     size = (4, 250)
     trace = trace_of(rng, size=size, x=walk(rng, keep=0.98, size=size))
