@@ -72,7 +72,7 @@ def debiased_group(plan: ProfilePlan) -> Groups:
             "difference_interval": of_pairs["interval"],
             "tuning": joined["tuning"].sel(estimator=PPI, drop=True),
             "labelled": labelled.sum("prompt"),
-            "unlabelled": (~labelled & plan.table["log_risk"].notnull()).sum("prompt"),
+            "unlabelled": (~labelled).sum("prompt"),
             "raters": raters,
         }
     )

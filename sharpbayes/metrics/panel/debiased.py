@@ -10,14 +10,14 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 # With fewer labelled prompts nothing is estimated; a spread below the other is one of rounding.
-MIN_LABELLED, ROUNDING = 2, 1e-14
+MIN_LABELLED, ROUNDING, NO_WIDTH = 2, 1e-14, 1e-10
 
 
 class Sample(NamedTuple):
     """Values of one model: of people (0 where unlabelled) and judges, and the weights of both.
 
-    ``rectifier`` sums to 1 over labelled prompts, ``imputed`` over those whose judged values stand
-    for the rest. ``equal`` says that every prompt was labelled with the same probability.
+    ``rectifier`` sums to 1 over labelled prompts, ``imputed`` over those that judges' values stand
+    for. ``equal`` says that every prompt was labelled with the same probability.
     """
 
     people: Floats
@@ -47,8 +47,8 @@ def ppi_mean(
 
     Args:
         people: Values by people over (..., ``dim``), in any unit; NaN where nobody labelled.
-        judges: Values by judges over (..., ``dim``), in the same unit; prompts without are left
-            out.
+        judges: Values by judges over (..., ``dim``), in the same unit; where they have none, their
+            mean over the other prompts stands for it.
         dim: Dimension of the prompts, the clusters.
         probability: In (0, 1], with which each labelled prompt was chosen, over (..., ``dim``).
         weights: Of each prompt in a target population, over (``dim``). Default: all alike.
@@ -133,7 +133,8 @@ def influence_interval(
         dim: Dimension of the prompts.
 
     Returns:
-        ``error`` over (...) and ``interval`` over (..., bound); NaN where a value is missing.
+        ``error`` over (...) and ``interval`` over (..., bound); NaN where a value is missing, and
+        the interval where the error is 0.
 
     Source: central limit theorem.
 
@@ -147,7 +148,8 @@ def influence_interval(
     factor: float | xr.DataArray = float(special.ndtri((1 + level) / 2))
     if freedom is not None:
         factor = xr.apply_ufunc(special.stdtrit, freedom.where(freedom >= 1), (1 + level) / 2)
-    width = factor * error
+    # Equal labels show no uncertainty.
+    width = factor * error.where(error > NO_WIDTH)
     interval = (estimate + width * bound).transpose(..., "bound")
     return xr.Dataset({"error": error, "interval": interval})
 
@@ -232,13 +234,15 @@ def _samples(
 def _sample(y: Floats, f: Floats, chosen: Floats, share: Floats, *, equal: bool) -> Sample:
     """Return the values of one model with the weights of labelled and of imputed prompts."""
     judged = ~np.isnan(f)
-    labelled = judged & ~np.isnan(y) & ~np.isnan(chosen)
+    # A prediction may be any number: where judges have none, labels and population stay whole.
+    predicted = np.where(judged, f, f[judged].mean() if judged.any() else 0.0)
+    labelled = ~np.isnan(y) & ~np.isnan(chosen)
     with np.errstate(divide="ignore", invalid="ignore"):
         rectifier = np.where(labelled, share / chosen, 0.0)
-    imputed = np.where(judged & ~labelled if equal else judged, share, 0.0)
+    imputed = np.where(~labelled if equal else np.ones_like(labelled), share, 0.0)
     return Sample(
         np.where(labelled, y, 0.0),
-        np.where(judged, f, 0.0),
+        predicted,
         rectifier / (rectifier.sum() or np.nan) if labelled.sum() >= MIN_LABELLED else y * np.nan,
         imputed / (imputed.sum() or 1.0),
         equal,

@@ -114,6 +114,29 @@ def test_biased_judges_leave_no_bias():
     assert 0.9 < float(((low <= truth) & (truth <= high)).mean()) < 0.98
 
 
+def test_labels_count_where_judges_have_no_score():
+    rng = np.random.default_rng(7)
+    people = rng.exponential(size=(300, 200))
+    judges = people + rng.normal(0, 0.3, people.shape)
+    # judges refuse what is worst, people label a random third
+    known = xr.DataArray(np.where(rng.random(people.shape) < 1 / 3, people, np.nan))
+    judged = xr.DataArray(np.where(people < 1.5, judges, np.nan))
+    known, judged = (x.rename(dim_0="study", dim_1="prompt") for x in (known, judged))
+    table = ppi_mean(known, judged)
+    assert float(table["estimate"].mean()) == pytest.approx(1.0, abs=0.02)
+    bounds = influence_interval(table["estimate"], table["influence"], level=0.95)["interval"]
+    low, high = bounds.transpose("bound", ...)
+    assert 0.9 < float(((low <= 1) & (high >= 1)).mean()) < 0.98
+
+
+def test_equal_labels_have_no_interval():
+    people = xr.DataArray([2.0, 2.0, 2.0, np.nan], dims="prompt")
+    table = ppi_mean(people)
+    assert float(table["estimate"]) == 2.0
+    bounds = influence_interval(table["estimate"], table["influence"], level=0.95)
+    assert bool(bounds["interval"].isnull().all())
+
+
 def test_few_labels_estimate_nothing():
     people = xr.DataArray([2.0, np.nan, np.nan], dims="prompt")
     judges = xr.DataArray([1.0, 2.0, 3.0], dims="prompt")
