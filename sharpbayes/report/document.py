@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.summary import answer, failed, remarks, verdict
 from sharpbayes.storage.schema import explain_missing
 
@@ -69,6 +70,7 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
     attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
     weights = {
         str(name): {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"]}
+        | {key: node.attrs[key] for key in FIELDS if node.attrs.get(key)}
         | {str(group): _group(_without_draws(data)) for group, data in node.children.items()}
         for name, node in weighed.children.items()
     }

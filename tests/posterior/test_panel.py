@@ -7,12 +7,14 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import draw_new_levels, observed_data, replace_levels
+from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
-from sharpbayes.posterior.replicates import Block, ReplicateDraws
+from sharpbayes.posterior.replicates import Block, ReplicateDraws, pool_replicates
 from sharpbayes.spec.load import load_study
 from tests.panels import JUDGES, files_of, frame, reweighted
 
@@ -277,3 +279,47 @@ def test_a_share_of_the_prompts_is_new(prompts):
     assert (new | same).all()
     assert abs(new.mean() - 0.25) < 0.02
     assert not replaced(prompts, 0.0)[1]
+
+
+LIMITS = """[tolerance]
+cvar = 3.0
+policy_score = 0.6
+[tolerance.dimension]
+bias = 0.8
+[tolerance.category]
+age = 2.5
+"""
+
+
+def test_every_limit_is_kept_or_not_in_every_draw(tmp_path):
+    files = files_of(
+        tmp_path / "s",
+        frame(prompts=10),
+        roles=', category = "kind"',
+        weights=LIMITS,
+        overrides=['uncertainty=["ratings"]'],
+    )
+    study, positions, draws = parts(files)
+    plan, measured = profile_panel(study)
+    groups = panel_groups(PanelMetrics([plan], positions), draws, {"w": measured})["w"]
+    # Replicates are the observed ratings: every probability is that of what was observed.
+    tolerance = measured["tolerance"]
+    within = tolerance["observed"] <= tolerance["limit"]
+    np.testing.assert_array_equal(groups["tolerance"]["prob_within"], within)
+    assert 0 < int(within.sum()) < within.size
+    kept = within.all("threshold").to_numpy()
+    words = np.where(kept, "admissible", "not admissible")
+    assert groups["decision"]["verdict"].to_numpy().tolist() == words.tolist()
+    assert groups["posterior_profile"]["category_cvar"].dims[:2] == ("chain", "draw")
+
+
+def test_categories_keep_their_prompts_in_pooled_replicates(tmp_path):
+    weights = "[tolerance.category]\nage = 2.5\nrace = 1.0\n"
+    files = files_of(
+        tmp_path / "s", frame(prompts=10), roles=', category = "kind"', weights=weights
+    )
+    plan = build_profile_plan(read_study(files))
+    twice = xr.concat([plan.table, plan.table], "draw", data_vars="all", coords="minimal")
+    pooled = replace(plan, table=pool_replicates(twice, 2, "prompt"))
+    [one] = pooled.category_cvar().values()
+    np.testing.assert_allclose(one.isel(draw=0), plan.category_cvar()["category_cvar"])

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
+from sharpbayes.report.document import weighed_document
 from sharpbayes.report.items import choose_items
 from sharpbayes.report.summary import verdict
 from sharpbayes.report.tables.catalogue import report_tables
@@ -91,6 +92,10 @@ def test_several_jurisdictions_give_one_table(panel, tmp_path):
         (tmp_path / f"{name}.toml").write_text(text, "utf-8")
     weighed = weigh(opened, named_weights([str(tmp_path / f"{name}.toml") for name in names]))
     assert weighed["eu"].attrs["jurisdiction"] == "EU"
+    document = weighed_document(weighed)["weights"]["eu"]
+    assert [document[name] for name in ("jurisdiction", "valid_until")] == ["EU", "2020-03-31"]
+    assert document["tolerance"]["verdict"]["dahlia"] == "cannot tell"
+    json.dumps(document, allow_nan=False)
     _, _, verdicts, approvals = report_tables(weighed)
     assert verdicts.header == ("model", "eu (EU)", "us (US)")
     assert verdicts.rows[-1] == ("dahlia", "cannot tell", "not admissible")
