@@ -51,8 +51,9 @@ DIMENSION_REMEDY = (
 REMEDIES: dict[str, str] = {
     "judge_correlation": FAMILY_REMEDY,
     "people_correlation": (
-        "Judges share errors that people do not make, so that intervals of the human-scored "
-        "profile are too narrow: add a term of the judges' common error by "
+        "Judges share errors that people do not make. They pass for severity, so that the "
+        "human-scored tail is too heavy and its intervals miss the truth more often than they "
+        "say: add a term of the judges' common error by "
         '`["machine", "model", "prompt", "dimension"]` in a model file.'
     ),
     "halo": (

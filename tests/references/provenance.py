@@ -86,6 +86,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*POSTERIOR, "models", f"{OWN}/shared_errors.py", f"{OWN}/worlds/panel.py"),
         "tests/peopled.py",
     ),
+    "worlds.csv": (*POSTERIOR, "models", f"{OWN}/worlds"),
     "kills.csv": (
         *("sharpbayes/cli", "sharpbayes/workflows", "sharpbayes/execution"),
         *("sharpbayes/storage", "tests/kills.py"),

@@ -15,7 +15,9 @@ def rows():
 
 
 # Models that came after the last run of the study; the page of calibration names them.
-NOT_YET_CALIBRATED = {"crowd_careless", "judge_trials"}
+NOT_YET_CALIBRATED = {"judge_trials"}
+# Models with fewer simulations than the others, which the page says too.
+PARTLY = {"crowd_careless": "50"}
 
 
 def test_no_shipped_model_misses_its_truths(rows):
@@ -23,13 +25,14 @@ def test_no_shipped_model_misses_its_truths(rows):
     assert {row["model"] for row in rows} == set(calibration.KINDS) - NOT_YET_CALIBRATED
     quantities = Counter(row["model"] for row in rows)
     for row in rows:
-        assert row["simulations"] == "300"
+        assert row["simulations"] == PARTLY.get(row["model"], "300")
         # The smallest corrected p of a model is its p times the model's quantities.
         p = float(row["p_holm"]) * len(rows) / quantities[row["model"]]
         assert p >= 0.05, row
 
 
 def test_nearly_all_fits_have_what_ranks_need(rows):
+    rows = [row for row in rows if row["model"] not in PARTLY]
     assert min(int(row["fits_ranked"]) for row in rows) >= 290
     # Where priors are as wide as those of judges_and_people few small studies meet the limits.
     others = [row for row in rows if row["model"] != "judges_and_people"]

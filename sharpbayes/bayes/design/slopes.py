@@ -67,12 +67,19 @@ def index_slopes(
         scaled.append(covariate)
         common = _common_term(mine[0], ratings, numbers)
         deviations = [_deviations(slope, ratings, numbers) for slope in mine if slope.by]
-        omitted += [term.stem for term in deviations if len(term.used_levels) < 2]  # noqa: PLR2004
+        omitted += [term.stem for term in deviations if _is_common(term, common)]
         terms += _add_child(
             _set_weight(common, weights),
             [_set_weight(t, weights) for t in deviations if t.stem not in omitted],
         )
     return terms, omitted, tuple(scaled)
+
+
+def _is_common(deviation: Term, common: Term) -> bool:
+    """Whether the common slope is that of the only level: no rating has the number and no level."""
+    levels = len(deviation.used_levels)
+    everywhere = bool((deviation.index[common.index >= 0] >= 0).all())
+    return levels == 0 or (levels == 1 and everywhere)
 
 
 def scale_covariate(

@@ -5,6 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Scores = NDArray[np.floating | np.integer]
 Codes = NDArray[np.integer]
 # Items that a rater shares with others before a correlation is taken.
 MIN_SHARED = 5
@@ -13,7 +14,7 @@ ROUNDING = 1e-9
 
 
 def reading(
-    score: Floats, *, item: Codes, rater: Codes, suspect: NDArray[np.bool_], seed: int
+    score: Scores, *, item: Codes, rater: Codes, suspect: NDArray[np.bool_], seed: int
 ) -> xr.Dataset:
     """Return whether the scores of suspects follow the items, as others see them.
 

@@ -8,7 +8,7 @@ from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.covariates import Covariate
 from sharpbayes.errors import SpecError
-from tests.bayes.conftest import crowd_ratings, model_from, panel_ratings, with_numbers
+from tests.bayes.conftest import crowd_ratings, model_from, panel_ratings, with_numbers, with_people
 
 ITEMS = [{"by": ["item"]}, {"by": ["rater"]}]
 CELLS = [{"by": ["model"]}, {"by": ["prompt"]}]
@@ -146,6 +146,17 @@ def test_slopes_that_ratings_do_not_identify_are_named(rng):
         "slope_price_by_judge: one number of price only in j0, j1, j2 and 1 more; their slopes are "
         "drawn towards the common one",
     ]
+
+
+def test_one_level_beside_ratings_of_none_has_a_slope_of_its_own(rng):
+    ratings = with_numbers(with_people(panel_ratings(rng), rng), rng, size=("model", "prompt"))
+    slope = {"column": "size", "by": ["machine"]}
+    design = build_design(ratings, model_from(CELLS, slope=[slope]))
+    names = [term.name for term in design.terms_of("slope")]
+    assert names == ["slope_size", "slope_size_by_machine"]
+    judged = ratings.factors["judge"].codes >= 0
+    by_machine = design.terms_of("slope")[1].index
+    assert ((by_machine >= 0) == judged).all()
 
 
 def test_one_level_has_the_common_slope(rng):

@@ -3,6 +3,10 @@
 from tests.bayes.conftest import crowd_ratings, model_from, panel_ratings, with_numbers, with_people
 
 SLOPES = {
+    "slope of the answers, which judges have otherwise than people": lambda rng: (
+        with_numbers(with_people(panel_ratings(rng), rng), rng, size=("model", "prompt")),
+        model_from([{"by": ["model"]}], slope=[{"column": "size", "by": ["machine"]}]),
+    ),
     "slope of the answers by judge, and of the prompts": lambda rng: (
         with_numbers(panel_ratings(rng), rng, answer=("model", "prompt"), prompt=("prompt",)),
         model_from(

@@ -6,7 +6,7 @@ Each study is drawn from a world, fitted by the model that does not know it (and
 where there is one), checked, and its 90% intervals are compared with the truth of the world's
 population. Finished studies are stored in ``--raw`` and are not made again. Several processes take
 a ``--part`` each, such as 0/2 and 1/2, and a ``--raw`` of their own; ``--studies 0`` with all of
-them writes the table. ``--only`` names worlds. ``--page`` prints the table of
+them writes the table. ``--only`` names worlds. ``--page`` prints the tables of
 docs/benchmarks/worlds.md.
 """
 
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--part", default="0/1")
     parser.add_argument("--only", nargs="*", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--raw", type=Path, nargs="*", default=[Path("worlds_raw.csv")])
-    parser.add_argument("--out", type=Path, default=Path("worlds.csv"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "worlds.csv")
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     if options.page:

@@ -4,16 +4,20 @@ import ast
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sharpbayes.workflows.measure import measure
 from tests.references.worlds import crowd, panel
+from tests.references.worlds.__main__ import RAW
 from tests.references.worlds.catalogue import WORLDS
 from tests.references.worlds.crowd import CrowdWorld
 from tests.references.worlds.files import write_study
 from tests.references.worlds.panel import PanelWorld
+from tests.references.worlds.table import page, summarise
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[2] / "docs" / "benchmarks" / "worlds.md"
 # Files that hand studies to the program; no other file here may import it.
 JOINED = {"files.py", "__main__.py", "study.py", "test_worlds.py"}
 
@@ -69,3 +73,34 @@ def test_a_world_has_ratings_and_truths_that_vary(name, monkeypatch):
     assert set(first.ratings["score"]) == set(range(5))
     assert isinstance(world, PanelWorld | CrowdWorld)
     assert np.isfinite(list(first.truth.values())).all()
+
+
+def test_the_page_has_the_rows_of_the_table():
+    table = pd.read_csv(HERE.parent / "worlds.csv", keep_default_na=False)
+    assert "\n".join(page(table)) in PAGE.read_text(encoding="utf-8")
+    assert set(table["world"]) == set(WORLDS)
+
+
+def test_a_table_counts_the_studies_that_a_row_is_about():
+    raw = pd.DataFrame(
+        [
+            ("halo", "judge_panel", 0, "estimate", "cvar m0", 1.0, 0.5, 1.0, 1.5),
+            ("halo", "judge_panel", 0, "estimate", "cvar m1", 2.0, 0.5, 1.0, 1.5),
+            ("halo", "judge_panel", 0, "fit", "rhat", 1.2, None, None, None),
+            ("halo", "judge_panel", 1, "estimate", "cvar m0", 1.0, 0.5, 1.0, 1.5),
+            ("halo", "judge_panel", 1, "check", "halo", 1.0, None, None, None),
+            ("halo", "judge_panel", 1, "check", "cvar", 0.0, None, None, None),
+            ("halo", "judge_panel", 1, "issue", "judges", 1.0, None, None, None),
+            ("halo", "judge_panel", 1, "fit", "rhat", 1.0, None, None, None),
+        ],
+        columns=list(RAW),
+    )
+    rows = summarise(raw).set_index(["kind", "name"])[["studies", "value"]]
+    assert {key: tuple(row) for key, row in zip(rows.index, rows.to_numpy(), strict=True)} == {
+        ("coverage", "cvar"): (2, 0.75),
+        ("check", "halo"): (1, 1.0),
+        ("check", "cvar"): (1, 0.0),
+        ("check", "any"): (1, 1.0),
+        ("issue", "judges"): (2, 0.5),
+        ("fit", "converged"): (2, 0.5),
+    }
