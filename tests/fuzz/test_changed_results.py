@@ -12,8 +12,12 @@ from sharpbayes.errors import StorageError
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.storage.schema import declared_variables
 from tests.fuzz.changed_results import save_changed
+from tests.fuzz.outcomes import COUNT
 
-COMMANDS = (["report", "--text"], ["report", "--json", "--out", "r.html"])
+COMMANDS = (
+    *(["report", "--text"], ["report", "--json"], ["report", "--tables", "tables"]),
+    *(["weigh", "--weights", "equal"], ["report", "--out", "r.html"]),
+)
 FEW_CASES, MANY_CASES = 6, 250
 
 
@@ -42,6 +46,7 @@ def try_cases(whole, folder, monkeypatch, cases):
         if done.exit_code:
             assert done.stderr.startswith((path.name, "results of ")) or done.exit_code == 2
         statuses[done.exit_code] += 1
+    COUNT.update({f"exit {status}": number for status, number in statuses.items()})
     return statuses
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sharpbayes.library import folder
@@ -233,3 +233,28 @@ def test_overrides(key, value):
         lambda: check(load_study("quickstart", overrides=(f"{key}={value}",))),
         place=["--set", "quickstart", str(folder("studies"))],
     )
+
+
+# Three thousand studies in all, each time the same; those of the default tier are others.
+many = settings(fuzzed, max_examples=1000, derandomize=True)
+
+
+@pytest.mark.slow
+@many
+@given(text=with_hostile_value())
+def test_many_hostile_values_in_a_study(beside, text):
+    judged(beside, text)
+
+
+@pytest.mark.slow
+@many
+@given(text=st.sampled_from(STUDIES), edits=EDITS)
+def test_many_edited_studies(beside, text, edits):
+    judged(beside, edited(text, edits))
+
+
+@pytest.mark.slow
+@many
+@given(tables=st.dictionaries(TEXT | st.sampled_from(["schema", "panel", "crowd"]), VALUE))
+def test_many_random_studies(beside, tables):
+    judged(beside, document(tables))

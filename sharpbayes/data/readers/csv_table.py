@@ -1,6 +1,7 @@
 """Text files with a delimiter (CSV, TSV) -> tables of text."""
 
 import csv
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ def _read_cells(file: TextFile, width: int, *, threads: bool) -> pd.DataFrame:
     )
     types = dict.fromkeys(names, pa.string())
     convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
-    with file.path.open("rb") as content:
+    with file.path.open("rb") as content, _pass_broken_rows():
         cells = arrow_csv.read_csv(content, read, parse, convert)
     if ragged and threads:
         # Arrow knows the number of a row only where it reads with one thread.
@@ -144,6 +145,25 @@ def _read_cells(file: TextFile, width: int, *, threads: bool) -> pd.DataFrame:
         message = f"{rows} without {wanted}, as the header has: rows {numbers}; {first}"
         raise DataError.at(file.path, message + file.suggest_dialect())
     return pd.DataFrame(cells.to_pandas().astype(str))
+
+
+@contextmanager
+def _pass_broken_rows() -> Iterator[None]:
+    """Keep the trace of Arrow off the terminal where a ragged row is no text.
+
+    Arrow decodes such a row where nobody can catch an error. Afterwards it refuses the file.
+    """
+    report = sys.unraisablehook
+
+    def drop(unraisable: Any) -> None:
+        if not isinstance(unraisable.exc_value, UnicodeDecodeError):
+            report(unraisable)
+
+    sys.unraisablehook = drop
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
 
 
 @contextmanager
