@@ -40,7 +40,7 @@ STATUSES = (
 # A place in results and what is wrong there.
 Problem = tuple[str, str]
 # Said of results that this state of the program wrote.
-OWN_FAULT = "; if nobody changed the file, this is a fault of the program (--debug shows where)"
+OWN_ERROR = "; if nobody changed the file, this is an error of the program (--debug shows where)"
 # Halves of pairs of UTF-16: no text of UTF-8 has them, and bytes that are none are read as such.
 HALVES = re.compile("[\ud800-\udfff]")
 # Characters of an attribute in a message.
@@ -216,7 +216,7 @@ def _check_variable(name: str, array: "xr.DataArray", declared: Declared) -> Ite
 def explain_missing(results: "xr.DataTree") -> Iterator[None]:
     """Explain in one sentence that a part of results is missing or does not fit the others.
 
-    What cannot come from the content of a file passes: a fault of the program is none of its.
+    What cannot come from the content of a file passes: an error of the program is none of its.
 
     Raises:
         StorageError: A group, a variable or an attribute is missing or has another form.
@@ -233,5 +233,5 @@ def explain_missing(results: "xr.DataTree") -> Iterator[None]:
         kind = f"{type(error).__name__}: {first_line(error)}"
         title = results.attrs.get("title", "")
         message = f"results of {title!r}: a part is missing or has another form"
-        fault = OWN_FAULT if results.attrs.get("code_sha256") == code_digest() else ""
-        raise StorageError(f"{message} ({kind[:200]}){fault}") from error
+        own = OWN_ERROR if results.attrs.get("code_sha256") == code_digest() else ""
+        raise StorageError(f"{message} ({kind[:200]}){own}") from error

@@ -1,4 +1,4 @@
-"""What is declared of results: attributes, labels and forms; what is no fault of a file passes."""
+"""What is declared of results: attributes, labels and forms; what no file causes passes."""
 
 import pytest
 import xarray as xr
@@ -6,7 +6,7 @@ import xarray as xr
 from sharpbayes.errors import StorageError
 from sharpbayes.execution.identity import code_digest
 from sharpbayes.storage.declarations import REQUIRED
-from sharpbayes.storage.schema import OWN_FAULT, check_results, explain_missing
+from sharpbayes.storage.schema import OWN_ERROR, check_results, explain_missing
 
 
 def make_results(**attrs):
@@ -93,10 +93,10 @@ def test_results_of_this_state_of_the_program_name_the_program_too():
     with pytest.raises(StorageError) as raised, explain_missing(results):
         raise KeyError("cvar")
     assert str(raised.value).endswith(
-        "(KeyError: 'cvar'); if nobody changed the file, this is a fault of the program "
+        "(KeyError: 'cvar'); if nobody changed the file, this is an error of the program "
         "(--debug shows where)"
     )
-    assert str(raised.value).endswith(OWN_FAULT)
+    assert str(raised.value).endswith(OWN_ERROR)
 
 
 @pytest.mark.parametrize("kind", [NotImplementedError, RecursionError, NameError, ImportError])
