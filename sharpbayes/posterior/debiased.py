@@ -50,8 +50,8 @@ def add_posterior(
         number: Position of the weights among those of ``metrics``.
     """
     plan = metrics.plans[number]
-    seats = min(int(table["raters"]), metrics.positions.scores.sizes["judge"])
-    few = replace(metrics, plans=[plan], positions=replace(metrics.positions, seats=seats))
+    pooled = min(int(table["raters"]), metrics.positions.scores.sizes["judge"])
+    few = replace(metrics, plans=[plan], positions=replace(metrics.positions, judges=pooled))
     values = _measure(few, draws, sources).sel(metric=table["metric"])
     level = float(table.attrs["level"])
     pairs = pairwise(values)
@@ -70,7 +70,7 @@ def add_posterior(
     )
     others = table.drop_vars(list(facts)).drop_dims("estimator", errors="ignore")
     return _compare(
-        xr.merge([joined, others], join="exact").assign_attrs(table.attrs, seats=seats),
+        xr.merge([joined, others], join="exact").assign_attrs(table.attrs, pooled=pooled),
         familywise=plan.study.panel.validation.familywise,
     )
 

@@ -34,13 +34,13 @@ class RatingPositions:
         position: For each scale the flat positions of the judges' ratings; ratings by people
             follow those of judges and have no position.
         top: For each scale its highest category where ratings are reversed, else -1.
-        seats: How many of the judges are measured; None for all.
+        judges: How many of the judges are measured; None for all.
     """
 
     scores: xr.Dataset
     position: dict[str, NDArray[np.intp]]
     top: dict[str, int]
-    seats: int | None = None
+    judges: int | None = None
 
     def fill(self, replicates: Categories) -> xr.Dataset:
         """Return scores over (draw, indicator, ...), replicated wherever there is a rating."""
@@ -53,7 +53,7 @@ class RatingPositions:
             flat[:, position] = judged if top < 0 else top - judged
         scores = flat.reshape(draws, *observed.shape)
         filled = self.scores.assign(score=(("draw", *observed.dims), scores))
-        return filled.isel(judge=slice(self.seats))
+        return filled.isel(judge=slice(self.judges))
 
 
 def rating_positions(study: PanelStudy) -> RatingPositions:

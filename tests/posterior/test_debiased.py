@@ -40,16 +40,16 @@ def joined(parts, table):
 def test_as_many_people_score_as_scored_a_labelled_answer(parts):
     metrics, draws, table = parts
     result = joined(parts, table)
-    assert result.attrs["seats"] == 2
+    assert result.attrs["pooled"] == 2
     assert result["estimator"].to_numpy().tolist() == ["people", "ppi", "posterior"]
-    seats = replace(metrics, positions=replace(metrics.positions, seats=2))
-    [profile] = seats.measure(draws, SOURCES)
+    both = replace(metrics, positions=replace(metrics.positions, judges=2))
+    [profile] = both.measure(draws, SOURCES)
     for metric in ("mean", "policy_score"):
         wanted = profile[metric].median(["chain", "draw"])
         got = result["estimate"].sel(estimator="posterior", metric=metric)
         np.testing.assert_allclose(got, wanted)
     everyone = joined(parts, table.assign(raters=7))
-    assert everyone.attrs["seats"] == 3
+    assert everyone.attrs["pooled"] == 3
     # more people are pooled to more harm
     higher = everyone["estimate"] > result["estimate"]
     assert bool(higher.sel(estimator="posterior", metric="policy_score").all())

@@ -27,7 +27,7 @@ def _bounds_columns() -> Iterator[Column]:
 def _slope(view: View) -> str:
     """How missing scores go with severity."""
     if not np.isfinite(float(view["missing/slope"])):
-        return "Whether scores are missing where severity is high cannot be told."
+        return "The scores do not tell whether more are missing where severity is high."
     value = estimate(view["missing/slope"], view["missing/slope_interval"])
     return (
         f"The log odds of a missing score grow by {value} per unit of severity as the other judges "
@@ -118,7 +118,7 @@ def missing_sentences(view: View) -> Iterator[str]:
     if others:
         have = "has" if len(others) == 1 else "have"
         parts.append(
-            "What they are cannot be told from the others: with some values "
+            "The others do not tell what they are: with some values "
             f"{join_names(others)} {have} the lowest {view.text('{cvar}')}, not {first}."
         )
     if open_models:
