@@ -23,7 +23,7 @@ from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
-from sharpbayes.storage.checksums import append_checksum
+from sharpbayes.storage.checksums import MARK, append_checksum
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
 from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
@@ -382,7 +382,7 @@ def limited(folder, size):
     ("size", "told"), [(500, "cannot write"), (60_000, "cannot write results")]
 )
 def test_a_disk_that_fills_leaves_the_results_and_what_is_kept(tmp_path, size, told):
-    (tmp_path / "r.nc").write_bytes(b"old")
+    (tmp_path / "r.nc").write_bytes(b"old" + MARK + b"0" * 64 + b"\n")
     done = limited(tmp_path, size)
     assert done.returncode == 5, done.stderr
     assert done.stderr.startswith("r.nc")

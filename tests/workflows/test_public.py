@@ -12,7 +12,7 @@ import pytest
 import sharpbayes
 
 PUBLIC = [
-    *("check", "crowd", "fit", "load_study", "load_weights", "measure", "open_results"),
+    *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
     *("save_results", "study", "summary", "weigh"),
 ]
 CLASSES = ["Results", "RunnableStudy"]

@@ -185,9 +185,9 @@ def test_every_prior_is_widened_and_correlations_are_not():
 @pytest.mark.parametrize(
     ("name", "asked", "told"),
     [
-        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "weights and shared_error need a"),
-        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "weights and shared_error need a"),
-        ("quickstart_crowd", "sensitivity.shared_error=[0.2]", "weights and shared_error need a"),
+        ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "shared_error and missing need a"),
+        ("quickstart_crowd", 'sensitivity.weights=["equal"]', "shared_error and missing need a"),
+        ("quickstart_crowd", "sensitivity.shared_error=[0.2]", "shared_error and missing need a"),
         ("quickstart", "sensitivity.shared_error=[1.0]", "must be smaller than 1"),
         ("quickstart", "sensitivity.priors=[0.0]", "sensitivity.priors"),
         ("quickstart", 'sensitivity.leave_out=["prompt"]', "sensitivity.leave_out"),

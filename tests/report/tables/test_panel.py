@@ -29,6 +29,8 @@ TITLES = [
     "Policy score: bootstrap",
     "Tail shares of dimensions: bootstrap",
     "Stability: the order of models without each judge and under other settings",
+    "Verdict on each model under the tolerance",
+    "The tolerance limit by limit",
     "Table 1: Risk profile by model, lowest tail risk first",
     "Section 3.3: Risk tiers, and pairs that are not distinguishable",
     "Tables 2-3: Harm by dimension",
