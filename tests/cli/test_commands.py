@@ -493,7 +493,7 @@ def of_small_fits(tmp_path_factory, shared_results):
     for path in (first, second):
         shutil.copy(shared_results("fitted_panel"), path)
     for arguments in (
-        ["weigh", first, "--weights", "sharp", "--weights", "equal", "--out", weighed, "--quiet"],
+        ["weigh", first, "--weights", "equal", "--out", weighed, "--quiet"],
         ["compare", first, second, "--refits", 0, "--out", compared, "--quiet"],
     ):
         done = CliRunner().invoke(app, [str(argument) for argument in arguments])

@@ -24,6 +24,7 @@ def coverage():
     return found
 
 
+@pytest.mark.slow
 def test_studentized_intervals_hold_the_truth_where_percentile_ones_do_not(coverage):
     studentized, percentile = (
         coverage[name]["bootstrap_coverage"].mean("model").to_series()

@@ -106,6 +106,7 @@ def test_chains_on_a_cluster_are_the_same(run, uninterrupted):
     assert_same("r.nc", uninterrupted[0])
 
 
+@pytest.mark.slow
 def test_results_are_run_again_from_what_they_say(run, tmp_path, shared_results):
     shutil.copy(shared_results("fitted_crowd"), tmp_path / "r.nc")
     done = run("fit", "--from", "r.nc", "--out", "again.nc", "--quiet")
