@@ -15,9 +15,7 @@ from sharpbayes.metrics.panel.missingness import (
     other_severity,
     tilted_scores,
 )
-from sharpbayes.metrics.panel.profile import weighted_mean
 from sharpbayes.metrics.panel.risk import panel
-from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 
 Groups = dict[str, xr.Dataset]
 # Draws of each missing score, and the step in which the tipping point is sought.
@@ -51,7 +49,9 @@ def missing_group(plan: ProfilePlan) -> Groups:
     slope = missing_slope(missing.where(asked).fillna(0) > 0, severity.where(asked), level=level)
     table = table.assign(slope.data_vars)
     table["unscored"] = plan.table["log_risk"].isnull().sum(plan.dim)
-    bounds = replace(plan, table=_tabulate(plan, fill_bounds(sub_index, missing))).profile()
+    bounds = replace(
+        plan, table=_tabulate(plan, fill_bounds(sub_index, missing))
+    ).complete_profile()
     for name in METRICS:
         table[f"{name}_bounds"] = bounds[name].transpose("model", "bound")
     low, high = table["cvar_bounds"].transpose("bound", "model").drop_vars("bound")
@@ -108,13 +108,8 @@ def _tabulate(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
 
 def _measure(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:
     """Return CVaR and mean of other sub-indices, over their leading dimensions."""
-    risk, tail = _tabulate(plan, sub_index)["log_risk"], plan.weights.tail
-    target = plan.target_weights()
-    cvar = conditional_value_at_risk(
-        risk, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
-    )
-    mean = weighted_mean(risk, dim=plan.dim, weights=target)
-    return xr.Dataset({"cvar": cvar, "mean": mean}).reset_coords(drop=True)
+    profile = replace(plan, table=_tabulate(plan, sub_index)).profile(names=("cvar", "mean"))
+    return profile.reset_coords(drop=True)
 
 
 def _tilt(

@@ -58,7 +58,7 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     interval = bootstrapped.intervals().assign_attrs(
         method=plan.study.spec.bootstrap.interval, interval_note=plan.interval_note
     )
-    profile = _add_tiers(plan.profile().assign(plan.category_cvar()), interval, plan.weights)
+    profile = _add_tiers(plan.complete_profile(), interval, plan.weights)
     groups = {name: profile, f"{name}_interval": interval}
     if name == "profile" and tolerance is not None:
         by_category = {

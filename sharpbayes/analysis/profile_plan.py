@@ -106,6 +106,10 @@ class ProfilePlan:
             names=names,
         )
 
+    def complete_profile(self, counts: xr.DataArray | None = None) -> xr.Dataset:
+        """Return the profile with all that a tolerance may limit: CVaR of categories too."""
+        return self.profile(counts).assign(self.category_cvar(counts))
+
     def category_cvar(self, counts: xr.DataArray | None = None) -> dict[str, xr.DataArray]:
         """Return ``category_cvar`` of the categories with a limit; nothing where none has one.
 

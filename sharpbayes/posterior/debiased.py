@@ -51,8 +51,8 @@ def add_posterior(
     """
     plan = metrics.plans[number]
     pooled = min(int(table["raters"]), metrics.positions.scores.sizes["judge"])
-    few = replace(metrics, plans=[plan], positions=replace(metrics.positions, judges=pooled))
-    values = _measure(few, draws, sources).sel(metric=table["metric"])
+    narrowed = replace(metrics, plans=[plan], positions=replace(metrics.positions, judges=pooled))
+    values = _measure(narrowed, draws, sources).sel(metric=table["metric"])
     level = float(table.attrs["level"])
     pairs = pairwise(values)
     facts = xr.Dataset(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.analysis.tolerance import keeps_tolerance, select_value
 from sharpbayes.metrics.panel.comparison import cvar_difference, tiers, tiers_by_overlap, verdicts
 from sharpbayes.spec.weights import Weights
 
@@ -43,9 +43,7 @@ def criterion(profile: xr.Dataset, weights: Weights) -> xr.DataArray:
     CVaR of cumulative log-risk (nat), the policy score, or the CVaR of harm of the worst dimension
     (both in [0, 1]).
     """
-    if weights.decision.by == "worst_dimension":
-        return profile["dimension_cvar"].max("dimension", skipna=False)
-    return profile[weights.decision.by]
+    return select_value(profile, weights.decision.by)
 
 
 def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:

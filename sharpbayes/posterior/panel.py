@@ -129,7 +129,7 @@ class PanelMetrics:
         """
 
         def profile_plan(plan: ProfilePlan, weights: xr.DataArray | None) -> xr.Dataset:
-            profile = plan.profile(weights).assign(plan.category_cvar(weights))
+            profile = plan.complete_profile(weights)
             if not levels:
                 return profile
             return profile.assign(plan.tail_levels(weights)).assign(plan.share_levels(weights))

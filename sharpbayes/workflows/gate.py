@@ -14,20 +14,18 @@ from sharpbayes.analysis.gate_study import (
     join_sides,
     select_model,
 )
-from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.gate import posterior_gate
-from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
 from sharpbayes.workflows.context import RunContext, join_groups
-from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile
+from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile, profile_draws
 
 # Root attributes of each side that results of the gate keep.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
@@ -125,10 +123,8 @@ def _fit_together(
         note = "The fit of both has no replicated ratings: sampler.predictive_draws is 0."
         return measured.assign_attrs(fit_note=note)
     draws = replicate_draws(groups, design, seed=spec.seed)
-    metrics = PanelMetrics([build_profile_plan(study)], rating_positions(study))
-    [profile] = metrics.measure(draws, spec.uncertainties[0])
     sides = {"candidate": CANDIDATE, "reference": REFERENCE}
-    return posterior_gate(measured, profile, gate, **sides)
+    return posterior_gate(measured, profile_draws(study, draws), gate, **sides)
 
 
 def _stored_weights(results: xr.DataTree) -> SpecFile[Weights]:

@@ -104,8 +104,12 @@ def posterior_profile(
     draws = _read_draws(results, files, study)
     if draws is None:
         return None
-    plan = build_profile_plan(replace(study, weights=weights))
-    metrics = PanelMetrics([plan], rating_positions(study))
+    return profile_draws(replace(study, weights=weights), draws)
+
+
+def profile_draws(study: PanelStudy, draws: ReplicateDraws) -> xr.Dataset:
+    """Return the profile of every draw under the first sources of uncertainty of the study."""
+    metrics = PanelMetrics([build_profile_plan(study)], rating_positions(study))
     [profile] = metrics.measure(draws, study.spec.uncertainties[0])
     return profile
 

@@ -31,6 +31,16 @@ replicates = 50
 [sensitivity]
 missing = [0.0, 0.5, 1.0, 2.0]
 """
+LIMITS = """
+schema = "sharpbayes/weights/2"
+title = "Limits"
+rationale = "A test."
+
+[judges]
+missing = "available"
+
+[tolerance]
+"""
 PROMPTS, JUDGES = 200, 3
 
 
@@ -123,6 +133,27 @@ def test_a_tolerance_has_bounds_too(studies, groups):
     assert plan.weights.tolerance.limits.keys() == {"cvar"}
     np.testing.assert_array_equal(missing["admissible_bounds"], kept)
     assert "admissible_bounds" not in groups["missing"]
+
+
+def bounds_under(folder, table, limit):
+    """Admissibility at either end of what is missing, of a table of scores under one limit."""
+    folder.mkdir()
+    table.to_csv(folder / "scores.csv", index=False)
+    roles = 'score = "score", category = "kind"'
+    text = STUDY.replace('score = "score"', roles)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    (folder / "limits.toml").write_text(f"{LIMITS}{limit}\n", encoding="utf-8")
+    files = load_study(folder / "study.toml", overrides=("weights=./limits.toml",))
+    return missing_group(build_profile_plan(read_study(files)))["missing"]["admissible_bounds"]
+
+
+def test_a_limit_of_a_category_has_bounds_too(studies, tmp_path):
+    table = pd.read_csv(studies[0].study.path.parent / "scores.csv")
+    table["kind"] = np.where(table["prompt"] % 2, "odd", "even")
+    by_category = bounds_under(tmp_path / "all", table, "category = { odd = 2.0 }")
+    odd = bounds_under(tmp_path / "odd", table[table["kind"] == "odd"], "cvar = 2.0")
+    np.testing.assert_array_equal(by_category, odd)
+    assert 0 < int(by_category.sum()) < by_category.size
 
 
 def test_rows_that_are_not_there_were_not_asked_for(studies, tmp_path):
