@@ -14,6 +14,7 @@ import sharpbayes
 from sharpbayes import library
 from sharpbayes.cli import console
 from sharpbayes.cli.gate import gate
+from sharpbayes.cli.next_ratings import next_ratings
 from sharpbayes.cli.options import (
     STUDY,
     Draws,
@@ -46,6 +47,9 @@ from sharpbayes.execution.progress import Phase
 MAX_RETRIES = 3
 # New objects until the next search for garbage; a short run gains from few searches.
 GARBAGE_THRESHOLD = 50_000
+
+# Names of commands that Python has for something else.
+NAMES = {"next_ratings": "next"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -365,10 +369,11 @@ def show(
         typer.echo(shipped_text(name), nl=False)
 
 
-COMPUTING = (measure, fit, calibrate, compare, weigh, gate)
-for command in (init, check, measure, fit, simulate, calibrate, compare, weigh, gate, report, show):
+COMPUTING = (measure, fit, calibrate, compare, weigh, gate, next_ratings)
+DECIDING = (weigh, gate, next_ratings)
+for command in (init, check, measure, fit, simulate, calibrate, compare, *DECIDING, report, show):
     offered = console.offer_portable(command) if command in COMPUTING else command
-    app.command()(console.handle_errors(offered))
+    app.command(NAMES.get(command.__name__))(console.handle_errors(offered))
 
 
 def main() -> None:

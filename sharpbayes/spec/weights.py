@@ -127,6 +127,9 @@ class Decision(Spec):
     """Tail risk (SHARP, Eq. 26), policy score (Eq. 31), or tail risk of the worst dimension."""
     confidence: Share = 0.5
     """Probability of staying within the tolerance below which a model is not selected."""
+    loss: Positive | None = None
+    """Price of a loss of 1 in the unit of the criterion, in the unit of the study's `[costs]`.
+    Default: none, and `sharpbayes next` says from which price on more ratings are worth it."""
 
 
 class Tiers(Spec):

@@ -1,0 +1,86 @@
+"""The command ``next``: stop or go on, and what to rate."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+import sharpbayes
+from sharpbayes.cli import console
+from sharpbayes.cli.options import Json, Quiet
+from sharpbayes.cli.progress import say
+from sharpbayes.cli.targets import refuse_inputs
+from sharpbayes.errors import SpecError, StorageError
+
+ENDINGS = (".csv", ".jsonl")
+# Exit status where the verdict is open.
+UNDECIDED = 7
+
+
+def next_ratings(
+    results: Annotated[Path, Argument(help="A results file written by fit, of a panel.")],
+    weights: Annotated[
+        str | None, Option(help="Weights that decide; those of the results by default.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        Option(help="name=price, over [costs] of the study: judge, trial, prompt, person, ..."),
+    ] = None,
+    count: Annotated[int, Option(min=1, max=5000, help="Most purchases to list.")] = 100,
+    out: Annotated[Path | None, Option(help="The list for a platform: .csv or .jsonl.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Tell whether more ratings are worth their price, and which to buy: exit 0, or 7 open."""
+    from sharpbayes.report.next_ratings import (  # noqa: PLC0415 - start-up
+        next_answer,
+        next_document,
+        next_file,
+        next_table,
+    )
+    from sharpbayes.report.screen import wrap_texts  # noqa: PLC0415 - start-up
+    from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
+    from sharpbayes.workflows.next import plan_next  # noqa: PLC0415 - start-up
+
+    if out is not None:
+        if out.suffix not in ENDINGS:
+            raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
+        refuse_inputs(out, [results])
+    chosen = load_weights(weights) if weights is not None else None
+    opened = sharpbayes.open_results(results, whole=False)
+    with explain_missing(opened):
+        plan = plan_next(opened, weights=chosen, costs=_read_prices(cost or []), number=count)
+    if out is not None:
+        _write(out, next_file(plan, as_csv=out.suffix == ".csv"))
+    if as_json:
+        console.print_json(next_document(plan) | {"files": [str(out)] if out else []})
+    else:
+        typer.echo(wrap_texts(next_answer(plan), console.terminal_width()), nl=False)
+        if not quiet and plan["next"].attrs["best_size"]:
+            console.show_tables([next_table(plan)])
+    raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
+
+
+def _read_prices(texts: list[str]) -> dict[str, float]:
+    """Read prices that are written as name=price."""
+    prices = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        try:
+            prices[name.strip()] = float(value)
+        except ValueError:
+            what = f"no number {value!r}" if sign else "no price"
+            message = f"{what}, must be name=price, such as judge=0.05"
+            raise SpecError.at("--cost", message, key=name) from None
+    return prices
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a text file and say so."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    say(f"written to {path}")

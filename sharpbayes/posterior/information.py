@@ -1,0 +1,201 @@
+"""The value of ratings that nobody has made yet: how much they lower the loss of a choice.
+
+Everything is about the differences of some models from the chosen one, (draw, other): a model that
+is better has a negative difference, and choosing it would have gained its size.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.design import Floats
+
+# Directions in which draws vary less than this share of the largest do not vary.
+ROUNDING = 1e-10
+# A new prompt stands among the purchases under this number.
+PROMPT = -1
+# What costs nothing is divided by this price.
+FREE = 1e-12
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What can be bought: judgements, each once, and any number of new prompts.
+
+    Attributes:
+        mean: What each draw expects of each judgement, (draw, judgement).
+        variance: Variance of a judgement given a draw, (judgement).
+        cost: Price of each judgement.
+        prompts: Number of prompts that the study has.
+        of_prompts: Covariance of the differences that no more than infinitely many prompts would
+            explain, (other, other); None where no prompt is for sale.
+        prompt_cost: Price of a prompt with all that belongs to it.
+    """
+
+    mean: Floats
+    variance: Floats
+    cost: Floats
+    prompts: int
+    of_prompts: Floats | None
+    prompt_cost: float
+
+    def of(self, draws: NDArray[np.integer]) -> "Offers":
+        """Return the offers by some of the draws."""
+        return Offers(
+            self.mean[draws],
+            self.variance,
+            self.cost,
+            self.prompts,
+            self.of_prompts,
+            self.prompt_cost,
+        )
+
+
+class Purchase(NamedTuple):
+    """A judgement, or a prompt: its number, the difference that it narrows most, its worth.
+
+    The worth is the fall of the expected loss to first order.
+    """
+
+    number: int
+    narrows: int
+    worth: float
+
+
+def loss_slopes(difference: Floats) -> Floats:
+    """Return by how much the expected loss falls for each unit of variance that is explained.
+
+    phi(m / s) / (2 s), m and s the mean and the sd of a difference: the derivative of the expected
+    loss s phi(m / s) - m Phi(-m / s) of the choice between two, by s^2.
+    """
+    mean, sd = difference.mean(0), difference.std(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.exp(-((mean / sd) ** 2) / 2) / (2 * sd * np.sqrt(2 * np.pi))
+    slopes: Floats = np.where(sd > 0, slope, 0.0)
+    return slopes
+
+
+def choose_purchases(difference: Floats, offers: Offers, number: int) -> Iterator[Purchase]:
+    """Yield what to buy, the best first.
+
+    Each step takes what lowers the expected loss most for its price, to first order and given all
+    that was taken before: the difference d loses the variance cov(d, h)^2 / (var(h) + v), h the
+    expectation and v the variance of a judgement. The draws are then brought to what they would be
+    after the judgement (deterministic square-root update), so that a second judgement of the same
+    answer promises less.
+
+    Source: linear Bayes (Goldstein and Wooff 2007, chapter 3); update of Whitaker and Hamill 2002.
+    """
+    slopes = loss_slopes(difference)
+    if not slopes.any():  # so far apart that only their order by size is left
+        slopes = np.ones(len(slopes))
+    d, h = (x - x.mean(0) for x in (difference, offers.mean.copy()))
+    bought, draws, left = 0, len(d), np.ones(h.shape[1], dtype=bool)
+    for _ in range(number):
+        total = (h**2).mean(0) + offers.variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains = slopes[:, None] * (d.T @ h / draws) ** 2 / total
+        gains = np.where(left & (total > 0), gains, -1.0)
+        by_cost = gains.sum(0) / np.maximum(offers.cost, FREE)
+        best = int(by_cost.argmax()) if left.any() else 0
+        of_prompt = _prompt_gains(offers, slopes, bought)
+        if of_prompt is not None and (
+            not left.any() or of_prompt.sum() / max(offers.prompt_cost, FREE) > by_cost[best]
+        ):
+            bought += 1
+            yield Purchase(PROMPT, int(of_prompt.argmax()), float(of_prompt.sum()))
+        elif not left.any():
+            return
+        else:
+            yield Purchase(best, int(gains[:, best].argmax()), float(gains[:, best].sum()))
+            left[best] = False
+            d, h = _update(d, h, best, offers.variance[best])
+
+
+def _prompt_gains(offers: Offers, slopes: Floats, bought: int) -> Floats | None:
+    """By how much one more prompt lowers the expected loss, for each difference."""
+    if offers.of_prompts is None:
+        return None
+    share = prompt_share(bought + 1, offers.prompts) - prompt_share(bought, offers.prompts)
+    return slopes * np.diag(offers.of_prompts) * share
+
+
+def prompt_share(bought: int, prompts: int) -> float:
+    """Return which share of what infinitely many new prompts would explain so many explain."""
+    return bought / (prompts + bought)
+
+
+def _update(d: Floats, h: Floats, bought: int, variance: float) -> tuple[Floats, Floats]:
+    """Draws as they are after a judgement, with their means left where they are."""
+    seen = h[:, bought].copy()
+    total = float((seen**2).mean() + variance)
+    shrink = 1.0 / (1.0 + np.sqrt(variance / total))
+    first, second = (x - shrink * np.outer(seen, seen @ x / len(seen) / total) for x in (d, h))
+    return first, second
+
+
+def explained_covariance(
+    difference: Floats, offers: Offers, bought: Sequence[int], halves: Sequence[NDArray[np.intp]]
+) -> Floats:
+    """Return the covariance of the differences that purchases explain, (other, other).
+
+    A linear regression of the differences on the judgements in one half of the draws gives a
+    summary of the judgements for each difference. What the summaries explain of the differences is
+    their regression in the other half, c'(S + b'Vb)^-1 c: a coefficient that chance alone has made
+    explains nothing there. S and c are covariances of the summaries, b the coefficients, V the
+    variances of the judgements given a draw.
+
+    Source: regression on a summary of the data (Strong, Oakley, Brennan and Breeze 2015).
+    """
+    judgements = [number for number in bought if number != PROMPT]
+    explained = np.zeros((difference.shape[1],) * 2)
+    if judgements:
+        noise = np.diag(offers.variance[judgements])
+        (d, h), (other_d, other_h) = (
+            _centre(difference[rows], offers.mean[rows][:, judgements]) for rows in halves
+        )
+        b = np.linalg.lstsq(h.T @ h / len(h) + noise, h.T @ d / len(h), rcond=None)[0]
+        summary = other_h @ b
+        spread = summary.T @ summary / len(summary) + b.T @ noise @ b
+        shared = summary.T @ other_d / len(summary)
+        explained = shared.T @ np.linalg.pinv(spread, hermitian=True) @ shared
+    if offers.of_prompts is not None:
+        number = len(bought) - len(judgements)
+        explained = explained + offers.of_prompts * prompt_share(number, offers.prompts)
+    return explained
+
+
+def _centre(*arrays: Floats) -> list[Floats]:
+    """Arrays less their means over draws."""
+    return [array - array.mean(0) for array in arrays]
+
+
+def expected_gain(difference: Floats, explained: Floats) -> float:
+    """Return by how much data lower the expected loss of a choice, which may then be another.
+
+    E[max(0, max_b -X_b)] - max(0, max_b -E[X_b]), X the draws of the differences d brought to the
+    covariance that the data explain: X = E[d] + (d - E[d]) C^-1/2 W^1/2 C^1/2, C the covariance of
+    d and W = C^-1/2 R C^-1/2, its eigenvalues between 0 and 1.
+
+    Source: moment matching (Heath, Manolopoulou and Baio 2018).
+
+    >>> d = 0.5 + np.random.default_rng(1).normal(size=(4000, 1))
+    >>> round(expected_gain(d, np.array([[1.0]])), 1), expected_gain(d, np.array([[0.0]]))
+    (0.2, 0.0)
+    """
+    mean = difference.mean(0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(difference, rowvar=False, ddof=0)))
+    kept = values > ROUNDING * max(values.max(), 0.0)
+    if not kept.any():
+        return 0.0
+    vectors, root = vectors[:, kept], np.sqrt(values[kept])
+    whitened = (difference - mean) @ vectors / root
+    share = (vectors.T @ explained @ vectors) / np.outer(root, root)
+    shares, directions = np.linalg.eigh((share + share.T) / 2)
+    width = np.sqrt(np.clip(shares, 0.0, 1.0))
+    matched = mean + whitened @ (directions * width) @ directions.T * root @ vectors.T
+    now = max(0.0, float((-mean).max()))
+    return max(0.0, float(np.maximum(0.0, (-matched).max(1)).mean()) - now)

@@ -1,0 +1,368 @@
+"""Which ratings to buy next, and whether any: by the draws of a fit, without a refit."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.design import Design, Floats
+from sharpbayes.bayes.predict.replication import draw_new_levels, thin
+from sharpbayes.posterior.decision import BATCHES, criterion
+from sharpbayes.posterior.hypothetical import Cells, expect_judgements
+from sharpbayes.posterior.information import (
+    PROMPT,
+    Offers,
+    Purchase,
+    choose_purchases,
+    expected_gain,
+    explained_covariance,
+)
+from sharpbayes.posterior.panel import PanelMetrics
+from sharpbayes.posterior.purchases import count_study
+from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.sample_size import larger_studies, thin_draws
+from sharpbayes.spec.costs import Costs
+from sharpbayes.spec.weights import Weights
+
+# Draws that are used, and judgements of one kind that are looked at.
+DRAWS, MAX_JUDGEMENTS = 1000, 1000
+# Numbers of purchases at which the whole list is judged.
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+# What identifies a judgement.
+IDENTITY = ("model", "prompt", "judge")
+# Columns of texts of the list: what is bought, and these.
+TEXTS = 4
+# Verdicts: an expected net gain counts where it exceeds so many Monte Carlo errors.
+GO_ON, STOP, UNDECIDED = "go on", "stop", "cannot tell"
+ERRORS = 2.0
+# Number of the random stream of new judges and people.
+STREAM = 0x4E47
+FIRST, ANOTHER, AGAIN, PERSON, NEW_PROMPT = (
+    *("first judgement", "another judge", "judged again", "person", "new prompt"),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Judgements of one kind that can be bought, their price and how many scores each is."""
+
+    name: str
+    cells: Cells
+    new: str | None  # column whose level is a new one, not yet in the study
+    cost: float
+    scores: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen model, the others, and by how much they are worse in each draw, (draw, other)."""
+
+    chosen: str
+    others: tuple[str, ...]
+    difference: Floats
+    draw_numbers: NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Market:
+    """What is chosen, what can be bought for it, and the draws that say what it is worth.
+
+    ``posterior`` are the draws of the differences of the choice; ``draws`` are all.
+    """
+
+    metrics: PanelMetrics
+    draws: ReplicateDraws
+    posterior: xr.Dataset
+    choice: Choice
+    kinds: tuple[Kind, ...]
+    costs: Costs | None
+
+    @property
+    def seed(self) -> int:
+        """Seed of the study."""
+        return self.metrics.study.spec.seed
+
+
+def plan_purchases(
+    metrics: PanelMetrics,
+    draws: ReplicateDraws,
+    profile: xr.Dataset,
+    decision: xr.Dataset,
+    *,
+    costs: Costs | None,
+    number: int,
+) -> xr.Dataset:
+    """Return the group ``next`` of a panel: what to buy next, and what it is worth.
+
+    Over (purchase), the best first: ``kind``, ``rated_model``, ``rated_prompt``, ``rated_judge``
+    (empty where none), ``narrows`` (the model whose difference from the chosen one it narrows
+    most), ``cost``, ``judgements``, ``gain`` (its share of the gain of the whole list, in the unit
+    of the criterion). Over (size), numbers of purchases: ``list_gain`` and ``list_cost`` of so many
+    of them, ``list_gain_mcse``, and, with a price of a loss, ``list_net`` and ``list_net_mcse`` in
+    the unit of money. Attributes: ``chosen``, ``expected_loss`` with ``_mcse``, ``criterion``,
+    ``verdict`` (``go on``, ``stop``, ``cannot tell``), ``best_size``, ``loss`` (0 where the weights
+    have none), ``unit`` of prices (``money``, ``score``) and ``left_out``, the number of judgements
+    that were not looked at.
+
+    ``number`` is the largest number of purchases. Profile and decision are from the same weights.
+    """
+    weights = metrics.plans[0].weights
+    kept, posterior = thin(profile, draws=DRAWS), thin(draws.posterior, draws=DRAWS)
+    choice = _read_choice(kept, decision, weights)
+    kinds, left_out = _limit(list(list_kinds(metrics, draws.design, costs)), metrics)
+    market = Market(metrics, draws, posterior, choice, kinds, costs)
+    offers = _make_offers(market)
+    halves = _halves(choice.draw_numbers)
+    first = choice.difference[halves[0]]
+    bought = list(choose_purchases(first, offers.of(halves[0]), number))
+    loss = weights.decision.loss if costs is not None else None
+    curve = _evaluate(choice, offers, [one.number for one in bought], halves, loss)
+    gain = float(curve["list_gain"][-1]) if bought else 0.0
+    table = _list_purchases(market, offers, bought, gain)
+    chosen = decision.sel(model=choice.chosen)
+    verdict, best = judge_list(curve)
+    return table.merge(curve).assign_attrs(
+        chosen=choice.chosen,
+        criterion=weights.decision.by,
+        expected_loss=float(chosen["expected_loss"]),
+        expected_loss_mcse=float(chosen["expected_loss_mcse"]),
+        verdict=verdict,
+        best_size=best,
+        loss=weights.decision.loss or 0.0,
+        unit="score" if costs is None else "money",
+        left_out=left_out,
+    )
+
+
+def judge_list(curve: xr.Dataset) -> tuple[str, int]:
+    """Return whether to go on, by the net gains of a list, and how many purchases gain most.
+
+    Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
+    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
+
+    >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
+    >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
+    ('go on', 20)
+    """
+    if not curve.sizes["size"] or not bool((curve["list_gain"] > 0).any()):
+        return STOP, 0
+    if "list_net" not in curve:
+        return UNDECIDED, int(curve["size"][-1])
+    net, error = curve["list_net"].to_numpy(), ERRORS * curve["list_net_mcse"].to_numpy()
+    best = int(net.argmax())
+    if net[best] > error[best]:
+        return GO_ON, int(curve["size"][best])
+    return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
+
+
+def list_kinds(metrics: PanelMetrics, design: Design, costs: Costs | None) -> Iterator[Kind]:
+    """Yield the kinds of judgements that can be bought; without prices all that the fit foresees.
+
+    Judgements again are offered where the study has repeated ones or their price: a model without a
+    term for them takes them for independent.
+    """
+    study, scored = metrics.study, _is_scored(metrics)
+    scores, answered = _count_indicators(metrics), scored.any(-1)
+    prices = costs or Costs(judge=float(scores), person=1.0)
+    yield Kind(FIRST, _cells(answered[..., None] & ~scored), None, prices.full_judge, scores)
+    anyone = np.zeros_like(scored)
+    anyone[..., 0] = answered
+    correlated = {term.dims[-1] for term in design.terms if term.correlation is not None}
+    if "judge" not in correlated:
+        yield Kind(ANOTHER, _cells(anyone), "judge", prices.full_judge, scores)
+    if "trial" in study.data.labels or prices.trial is not None:
+        yield Kind(AGAIN, _cells(scored), None, prices.full_trial, scores)
+    by_people = study.ratings.factors["judge"].codes < 0
+    if by_people.any() and prices.person is not None:
+        number = len(np.unique(study.ratings.factors["indicator"].codes[by_people]))
+        cells = _cells(anyone)
+        people = Cells(cells.model, cells.prompt, np.full(cells.size, -1))
+        yield Kind(PERSON, people, "rater", number * prices.person, number)
+
+
+def _is_scored(metrics: PanelMetrics) -> NDArray[np.bool_]:
+    """Whether each judge scored each answer, (model, prompt, judge) by the codes of the ratings."""
+    factors = metrics.study.ratings.factors
+    judged = factors["judge"].codes >= 0
+    scored = np.zeros([len(factors[key].labels) for key in IDENTITY], dtype=np.bool_)
+    scored[tuple(factors[key].codes[judged] for key in IDENTITY)] = True
+    return scored
+
+
+def _count_indicators(metrics: PanelMetrics) -> int:
+    """Number of indicators that a judge scores of an answer."""
+    factors = metrics.study.ratings.factors
+    return len(np.unique(factors["indicator"].codes[factors["judge"].codes >= 0]))
+
+
+def _cells(asked: NDArray[np.bool_]) -> Cells:
+    """The judgements of some cells (model, prompt, judge)."""
+    return Cells(*np.nonzero(asked))
+
+
+def _limit(kinds: list[Kind], metrics: PanelMetrics) -> tuple[tuple[Kind, ...], int]:
+    """At most :data:`MAX_JUDGEMENTS` of each kind, by chance, and how many are left out."""
+    rng = np.random.default_rng([metrics.study.spec.seed, STREAM])
+    limited, left_out = [], 0
+    for kind in kinds:
+        size = kind.cells.size
+        kept = np.sort(rng.permutation(size)[:MAX_JUDGEMENTS])
+        left_out += size - len(kept)
+        cells = Cells(*(x[kept] for x in (kind.cells.model, kind.cells.prompt, kind.cells.judge)))
+        limited.append(Kind(kind.name, cells, kind.new, kind.cost, kind.scores))
+    return tuple(limited), left_out
+
+
+def _read_choice(profile: xr.Dataset, decision: xr.Dataset, weights: Weights) -> Choice:
+    """The chosen model, and the differences of those that could be chosen in its place."""
+    values = criterion(profile, weights).transpose("chain", "draw", "model")
+    allowed = decision["expected_loss"].notnull()
+    if weights.tolerance is not None:
+        allowed &= decision["prob_admissible"] >= weights.decision.confidence
+    names = [str(name) for name in decision["model"].to_numpy()[allowed.to_numpy()]]
+    flat = values.sel(model=names).to_numpy().reshape(-1, len(names))
+    best = int(flat.mean(0).argmin())
+    difference = np.delete(flat, best, axis=1) - flat[:, [best]]
+    chain = np.repeat(np.arange(values.sizes["chain"]), values.sizes["draw"])
+    return Choice(names[best], tuple(np.delete(names, best).tolist()), difference, chain)
+
+
+def _make_offers(market: Market) -> Offers:
+    """What every draw expects of all judgements, and what new prompts explain."""
+    study, design, kinds = market.metrics.study, market.draws.design, market.kinds
+    means, variances = [np.zeros((len(market.choice.difference), 0))], [np.zeros(0)]
+    for kind in kinds:
+        posterior = market.posterior
+        if kind.new is not None:
+            rng = np.random.default_rng([market.seed, STREAM, len(means)])
+            posterior = draw_new_levels(posterior, design, kind.new, rng=rng)
+        expected = expect_judgements(study, design, posterior, kind.cells)
+        means.append(expected.mean)
+        variances.append(expected.variance)
+    price = _price_of_prompt(market)
+    return Offers(
+        mean=np.concatenate(means, axis=1),
+        variance=np.concatenate(variances),
+        cost=np.repeat([kind.cost for kind in kinds], [kind.cells.size for kind in kinds]),
+        prompts=market.metrics.unit_labels.size,
+        of_prompts=None if price is None else _explained_by_prompts(market),
+        prompt_cost=price or 0.0,
+    )
+
+
+def _price_of_prompt(market: Market) -> float | None:
+    """Price of a prompt with answers and judgements as the present ones have; None if not sold."""
+    metrics, costs = market.metrics, market.costs
+    if "prompts" not in metrics.study.spec.uncertainties[0]:
+        return None
+    counts = count_study(metrics)
+    if costs is None:
+        return counts.judgements * _count_indicators(metrics) / counts.prompts
+    if costs.prompt is None:
+        return None
+    judging = counts.judged * costs.full_judge
+    judging += (counts.judgements - counts.judged) * costs.full_trial
+    return costs.prompt + (counts.answers * (costs.generation or 0.0) + judging) / counts.prompts
+
+
+def _explained_by_prompts(market: Market) -> Floats:
+    """Covariance of the differences that infinitely many new prompts would explain.
+
+    Twice as many prompts explain half of it, and that is the covariance of replicated studies less
+    that of replicated studies with twice the prompts.
+    """
+    [[studies]] = larger_studies(market.metrics, thin_draws(market.draws), {"prompts"})
+    once, twice = (_covariance(studies.values[times], market.choice) for times in (1, 2))
+    values, vectors = np.linalg.eigh(2.0 * (once - twice))
+    explained: Floats = (vectors * values.clip(min=0.0)) @ vectors.T
+    return explained
+
+
+def _covariance(values: xr.DataArray, choice: Choice) -> Floats:
+    """Covariance of the differences of other models from the chosen one."""
+    flat = values.transpose("chain", "draw", "model")
+    others, chosen = (
+        flat.sel(model=names).to_numpy().reshape(-1, len(names))
+        for names in (list(choice.others), [choice.chosen])
+    )
+    return np.atleast_2d(np.cov(others - chosen, rowvar=False, ddof=0))
+
+
+def _halves(chain: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of two halves of the draws: of other chains, or of one chain's first and second."""
+    half = chain % 2 == 0 if chain.max() else np.arange(len(chain)) < len(chain) / 2
+    return np.flatnonzero(half), np.flatnonzero(~half)
+
+
+def _list_purchases(
+    market: Market, offers: Offers, bought: Sequence[Purchase], gain: float
+) -> xr.Dataset:
+    """What is bought, in the order of its worth, with its share of the gain of all."""
+    factors = market.metrics.study.ratings.factors
+    places = [(kind, n) for kind in market.kinds for n in range(kind.cells.size)]
+    names = ("kind", *(f"rated_{name}" for name in IDENTITY), "cost", "judgements")
+    rows: list[dict[str, str | float]] = []
+    for purchase in bought:
+        if purchase.number == PROMPT:
+            scores = count_study(market.metrics).judgements / offers.prompts
+            scores *= _count_indicators(market.metrics)
+            values = (NEW_PROMPT, "", "", "", offers.prompt_cost, scores)
+        else:
+            kind, n = places[purchase.number]
+            cell = [factors[name].labels[getattr(kind.cells, name)[n]] for name in IDENTITY]
+            judge = "" if kind.new is not None else cell[2]
+            values = (kind.name, cell[0], cell[1], judge, kind.cost, float(kind.scores))
+        rows.append(dict(zip(names, values, strict=True)))
+    table: dict[str, NDArray[np.generic]] = {
+        name: np.array([row[name] for row in rows], dtype=np.str_ if n < TEXTS else np.float64)
+        for n, name in enumerate(names)
+    }
+    worth = np.array([purchase.worth for purchase in bought])
+    table["gain"] = gain * worth / (worth.sum() or 1.0)
+    others = [market.choice.others[purchase.narrows] for purchase in bought]
+    table["narrows"] = np.array(others, dtype=np.str_)
+    variables = {name: ("purchase", column) for name, column in table.items()}
+    return xr.Dataset(variables, {"purchase": np.arange(1, len(bought) + 1)})
+
+
+def _evaluate(
+    choice: Choice,
+    offers: Offers,
+    bought: Sequence[int],
+    halves: Sequence[NDArray[np.intp]],
+    loss: float | None,
+) -> xr.Dataset:
+    """Gain, price and net gain of the first so many purchases, each with its Monte Carlo error."""
+    sizes = sorted({size for size in SIZES if size < len(bought)} | {len(bought)} - {0})
+    gains, errors = [], []
+    for size in sizes:
+        gain = _gain(choice, offers, bought[:size], halves)
+        left_out = [_gain(choice, offers, bought[:size], parts) for parts in _leave_batches(halves)]
+        gains.append(gain)
+        errors.append(np.std(left_out) * np.sqrt(len(left_out) - 1))
+    price = np.cumsum([offers.prompt_cost if n == PROMPT else offers.cost[n] for n in bought])
+    cost = np.array([price[size - 1] for size in sizes])
+    curve = {"list_gain": np.array(gains), "list_gain_mcse": np.array(errors), "list_cost": cost}
+    if loss is not None:
+        curve["list_net"] = loss * curve["list_gain"] - cost
+        curve["list_net_mcse"] = loss * curve["list_gain_mcse"]
+    return xr.Dataset({k: ("size", v) for k, v in curve.items()}, {"size": sizes})
+
+
+def _gain(
+    choice: Choice, offers: Offers, bought: Sequence[int], halves: Sequence[NDArray[np.intp]]
+) -> float:
+    """By how much purchases lower the expected loss, by these draws."""
+    explained = explained_covariance(choice.difference, offers, bought, halves)
+    return expected_gain(choice.difference[np.concatenate(halves)], explained)
+
+
+def _leave_batches(
+    halves: Sequence[NDArray[np.intp]],
+) -> Iterator[list[NDArray[np.intp]]]:
+    """Yield the halves without one batch of successive draws of each."""
+    batches = [np.array_split(np.arange(len(half)), min(BATCHES, len(half))) for half in halves]
+    for dropped in zip(*batches, strict=False):
+        yield [np.delete(half, drop) for half, drop in zip(halves, dropped, strict=True)]

@@ -1,0 +1,204 @@
+"""What to rate next: the answer in sentences, the list as a table, for a platform and as JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.errors import format_count
+from sharpbayes.report.approval import expiry_warning
+from sharpbayes.report.document import nested
+from sharpbayes.report.layout import read_weights
+from sharpbayes.report.tables.format import number, places_of, thousands
+from sharpbayes.report.tables.renderer import csv_cell
+from sharpbayes.report.tables.table import Table
+
+# Rows on the terminal; all of them are in the file.
+SHOWN = 12
+LOSSES = {
+    "cvar": "nats of CVaR",
+    "policy_score": "points of policy score",
+    "worst_dimension": "points of harm of the worst dimension",
+}
+WHY = {
+    "first judgement": "this judge has not scored this answer",
+    "another judge": "a judge who has not scored before",
+    "judged again": "the same judge once more",
+    "person": "a person's scores",
+    "new prompt": "answered and judged as the present prompts are",
+}
+IDENTITY = ("model", "prompt", "judge")
+
+
+def next_answer(results: xr.DataTree) -> list[str]:
+    """Return whether to go on in one sentence, and what would make the answer another."""
+    group = results["next"].to_dataset()
+    return [
+        _verdict(group),
+        *_break_even(group),
+        *_without_prices(group),
+        *_left_out(group),
+        *filter(None, [expiry_warning(read_weights(results))]),
+    ]
+
+
+def next_table(results: xr.DataTree) -> Table:
+    """Return the first purchases of the list, for the terminal."""
+    group = results["next"].to_dataset()
+    header = ("", "what", "model", "prompt", "judge", "narrows", "gain", "price")
+    rows = []
+    for position in range(min(SHOWN, group.sizes["purchase"])):
+        row = group.isel(purchase=position)
+        names = [str(row[f"rated_{name}"].item()) or "any" for name in IDENTITY]
+        gain = float(row["gain"])
+        rows.append(
+            (
+                str(position + 1),
+                str(row["kind"].item()),
+                *names,
+                f"{group.attrs['chosen']} \u2212 {row['narrows'].item()}",
+                number(gain, places_of(gain, 2)),
+                number(row["cost"], 2 if _is_priced(group) else 0),
+            )
+        )
+    total = group.sizes["purchase"]
+    more = f" {total - SHOWN} more are in the file of --out." if total > SHOWN else ""
+    note = (
+        f"Gain: the share of each in the gain of the whole list, in {_unit(group)}. "
+        f"Price: {'money' if _is_priced(group) else 'scores'}.{more}"
+    )
+    return Table("What to rate next", header, tuple(rows), note)
+
+
+def next_rows(results: xr.DataTree) -> list[dict[str, Any]]:
+    """Return the list with the user's own columns: what, where, why, gain and price.
+
+    A column of the user that has one of these names keeps it, and the other is ``next_<name>``.
+    """
+    group = results["next"].to_dataset()
+    columns = {name: str(group.attrs[f"{name}_column"]) for name in IDENTITY}
+    labels = {
+        name: f"next_{name}" if name in columns.values() else name
+        for name in ("rank", "what", "reason", "expected_gain", "cost", "judgements")
+    }
+    rows = []
+    for position in range(group.sizes["purchase"]):
+        row = group.isel(purchase=position)
+        kind = str(row["kind"].item())
+        reason = f"{WHY[kind]}; narrows {group.attrs['chosen']} - {row['narrows'].item()}"
+        rows.append(
+            {labels["rank"]: position + 1, labels["what"]: kind}
+            | {columns[name]: str(row[f"rated_{name}"].item()) for name in IDENTITY}
+            | {
+                labels["reason"]: reason,
+                labels["expected_gain"]: float(row["gain"]),
+                labels["cost"]: float(row["cost"]),
+                labels["judgements"]: float(row["judgements"]),
+            }
+        )
+    return rows
+
+
+def next_file(results: xr.DataTree, *, as_csv: bool) -> str:
+    """Return the list as CSV, or as JSON lines, which a labelling platform imports."""
+    rows = next_rows(results)
+    if not as_csv:
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for line in [list(rows[0]) if rows else [], *(row.values() for row in rows)]:
+        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in line])
+    return text.getvalue()
+
+
+def next_document(results: xr.DataTree) -> dict[str, Any]:
+    """Return the plan as one JSON document: verdict, answer, the list and what it is worth."""
+    group = results["next"].to_dataset()
+    curve = group[[name for name in group if "size" in group[name].dims]]
+    facts = {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in group.attrs.items()
+    }
+    root = {str(k): v for k, v in results.attrs.items() if k != "weights"}
+    numbers = {str(name): nested(array) for name, array in curve.data_vars.items()}
+    return root | {"answer": next_answer(results)} | facts | numbers | {"next": next_rows(results)}
+
+
+def _verdict(group: xr.Dataset) -> str:
+    """Stop, go on or cannot tell, in one sentence with its numbers."""
+    attrs, size = group.attrs, int(group.attrs["best_size"])
+    loss = _with_error(attrs["expected_loss"], attrs["expected_loss_mcse"])
+    now = f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
+    if not size:
+        listed = format_count(group.sizes["purchase"], "purchase")
+        return f"Stop: {now}, and no number of the {listed} that were looked at lowers it."
+    row = group.sel(size=size)
+    lowered = _with_error(row["list_gain"], row["list_gain_mcse"])
+    bought = (
+        f"the next {format_count(size, 'purchase')} lower it by {lowered} for {_price(group, row)}"
+    )
+    if "list_net" not in group or not _is_priced(group):
+        return f"Cannot tell without a price: {now}; {bought}."
+    net = f"a net gain of {_with_error(row['list_net'], row['list_net_mcse'])} units of money"
+    words = {"go on": "Go on", "stop": "Stop", "cannot tell": "Cannot tell"}
+    best = "" if attrs["verdict"] == "go on" else ", the largest of all lengths of the list"
+    return f"{words[attrs['verdict']]}: {now}; {bought}, {net}{best}."
+
+
+def _with_error(value: Any, error: Any) -> str:
+    """A number with its Monte Carlo error."""
+    places = places_of(float(error) or abs(float(value)), 2)
+    return f"{number(value, places)} (Monte Carlo error {number(error, places)})"
+
+
+def _price(group: xr.Dataset, row: xr.Dataset) -> str:
+    """What a list costs."""
+    if _is_priced(group):
+        return f"{number(row['list_cost'], 2)} units of money"
+    return f"{thousands(row['list_cost'])} scores"
+
+
+def _unit(group: xr.Dataset) -> str:
+    """Unit of the loss."""
+    return LOSSES[str(group.attrs["criterion"])]
+
+
+def _is_priced(group: xr.Dataset) -> bool:
+    """Whether prices are declared."""
+    return str(group.attrs["unit"]) != "score"
+
+
+def _break_even(group: xr.Dataset) -> Iterator[str]:
+    """From which price of a loss on the list is worth it, where the weights have none."""
+    size = int(group.attrs["best_size"])
+    if not size or not _is_priced(group) or "list_net" in group:
+        return
+    row = group.sel(size=size)
+    price = float(row["list_cost"] / row["list_gain"])
+    yield (
+        f"That is worth it where a loss of 1 ({_unit(group)}) costs more than "
+        f"{thousands(price)} units of money. Write its price into the weights: [decision] "
+        f"loss = {price:.3g}."
+    )
+
+
+def _without_prices(group: xr.Dataset) -> Iterator[str]:
+    """Which line to add where the study has no prices."""
+    if not _is_priced(group) and int(group.attrs["best_size"]):
+        yield (
+            "The study has no prices. Add the table [costs], such as judge = 0.05, to the study, "
+            "or give --cost judge=0.05; every score counts the same until then."
+        )
+
+
+def _left_out(group: xr.Dataset) -> Iterator[str]:
+    """How many judgements were not looked at."""
+    if int(group.attrs["left_out"]):
+        yield (
+            f"{thousands(group.attrs['left_out'])} further judgements were not looked at: of each "
+            "kind 1,000 are drawn by chance."
+        )

@@ -1,0 +1,186 @@
+"""Whether to go on, and what to rate next: the answer, the list, and what is refused."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import SpecError
+from sharpbayes.posterior.next_ratings import judge_list
+from sharpbayes.report.next_ratings import next_answer, next_document, next_file, next_rows
+from sharpbayes.spec.load import load_weights
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.next import plan_next
+from tests.shared_results import as_converged
+
+PRICES = {"judge": 0.05, "prompt": 1.0}
+# Added to shipped weights: a price of a loss.
+LOSS = "\n[decision]\nloss = {}\n"
+
+
+@pytest.fixture(scope="module")
+def fitted(shared_results):
+    return as_converged(open_results(shared_results("fitted_panel")))
+
+
+@pytest.fixture(scope="module")
+def results_file(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("next") / "close.results.nc"
+    save_results(close(fitted), path)
+    return path
+
+
+def close(results):
+    """Results in which two models are as good as each other."""
+    tree = results.copy(deep=True)
+    profile = tree["posterior_profile"].to_dataset()
+    for name in ("cvar", "policy_score"):
+        values = profile[name].transpose("chain", "draw", "model").to_numpy().copy()
+        values[..., 0] -= values[..., 0].mean() - values[..., 1].mean() + 0.01
+        profile[name] = (("chain", "draw", "model"), values)
+    tree["posterior_profile"] = profile.assign_attrs(tree["posterior_profile"].attrs)
+    decision = tree["decision"].to_dataset()
+    decision["expected_loss"][:] = 0.2
+    tree["decision"] = decision
+    return tree
+
+
+@pytest.fixture(scope="module")
+def plan(fitted):
+    return plan_next(close(fitted), costs=PRICES, number=30)
+
+
+def curve(**values):
+    return xr.Dataset(
+        {k: ("size", np.array(v, float)) for k, v in values.items()}, {"size": [1, 9]}
+    )
+
+
+def test_net_gains_decide_between_going_on_and_stopping():
+    gain = {"list_gain": [0.1, 0.2], "list_net_mcse": [1.0, 1.0]}
+    assert judge_list(curve(list_net=[-9.0, 3.0], **gain)) == ("go on", 9)
+    assert judge_list(curve(list_net=[-9.0, 1.0], **gain)) == ("cannot tell", 9)
+    assert judge_list(curve(list_net=[-3.0, -9.0], **gain)) == ("stop", 1)
+    assert judge_list(curve(list_gain=[0.1, 0.2])) == ("cannot tell", 9)
+    assert judge_list(curve(list_gain=[0.0, 0.0])) == ("stop", 0)
+
+
+def test_the_list_has_the_columns_of_the_user(plan):
+    rows = next_rows(plan)
+    group = plan["next"]
+    assert len(rows) == group.sizes["purchase"] == 30
+    assert list(rows[0]) == [
+        *("rank", "what", "model_id", "prompt_id", "judge_id", "reason", "expected_gain"),
+        *("cost", "judgements"),
+    ]
+    assert {row["what"] for row in rows} <= {"another judge", "new prompt"}
+    total = sum(row["expected_gain"] for row in rows)
+    assert total == pytest.approx(float(group["list_gain"][-1]))
+    assert [json.loads(line) for line in next_file(plan, as_csv=False).splitlines()] == rows
+    table = list(csv.DictReader(next_file(plan, as_csv=True).splitlines()))
+    assert [row["prompt_id"] for row in table] == [row["prompt_id"] for row in rows]
+
+
+def test_a_longer_list_costs_more(plan):
+    group = plan["next"]
+    assert group["size"].values.tolist() == [1, 2, 5, 10, 20, 30]
+    assert (np.diff(group["list_cost"]) > 0).all()
+    assert float(group["list_cost"][-1]) == pytest.approx(float(group["cost"].sum()))
+
+
+def test_without_prices_the_answer_says_which_line_to_add(fitted):
+    results = plan_next(close(fitted), number=10)
+    answer = next_answer(results)
+    assert results["next"].attrs["unit"] == "score"
+    assert answer[0].startswith("Cannot tell without a price: the choice of aster has an expected ")
+    assert answer[1] == (
+        "The study has no prices. Add the table [costs], such as judge = 0.05, to the study, or "
+        "give --cost judge=0.05; every score counts the same until then."
+    )
+
+
+def test_without_the_price_of_a_loss_the_answer_has_the_break_even(plan):
+    group = plan["next"].to_dataset()
+    size = int(group.attrs["best_size"])
+    price = float(group["list_cost"].sel(size=size) / group["list_gain"].sel(size=size))
+    assert next_answer(plan)[1] == (
+        f"That is worth it where a loss of 1 (nats of CVaR) costs more than {price:,.0f} units of "
+        f"money. Write its price into the weights: [decision] loss = {price:.3g}."
+    )
+
+
+def priced(fitted, loss):
+    """The plan of results whose weights have the price of a loss."""
+    tree = close(fitted)
+    tree.attrs["weights"] += LOSS.format(loss)
+    return plan_next(tree, costs=PRICES, number=10)
+
+
+def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):
+    results = priced(fitted, 1e-9)
+    assert results["next"].attrs["verdict"] == "stop"
+    answer = next_answer(results)
+    assert answer[0].startswith("Stop: the choice of aster has an expected loss of 0.2")
+    assert answer[0].endswith(" units of money, the largest of all lengths of the list.")
+    assert len(answer) == 1
+    document = next_document(results)
+    assert document["verdict"] == "stop"
+    assert len(document["next"]) == 10
+
+
+def test_an_answer_to_go_on_has_gain_price_and_errors(plan):
+    size = int(plan["next"].attrs["best_size"])
+    rows = {"list_gain": 0.2, "list_gain_mcse": 0.05, "list_cost": 7.0}
+    rows |= {"list_net": 93.0, "list_net_mcse": 25.0}
+    group = plan["next"].to_dataset().assign({k: ("size", np.full(6, v)) for k, v in rows.items()})
+    group.attrs |= {"verdict": "go on", "expected_loss": 0.5, "expected_loss_mcse": 0.01}
+    tree = xr.DataTree.from_dict({"/next": group})
+    tree.attrs = plan.attrs
+    assert next_answer(tree) == [
+        "Go on: the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.01) nats of "
+        f"CVaR; the next {size} purchases lower it by 0.20 (Monte Carlo error 0.05) for 7.00 units "
+        "of money, a net gain of 93 (Monte Carlo error 25) units of money."
+    ]
+
+
+def test_other_weights_decide_by_the_same_draws(fitted):
+    results = plan_next(fitted, weights=load_weights("worst_dimension"), costs=PRICES, number=3)
+    assert results["next"].attrs["criterion"] == "worst_dimension"
+
+
+def test_what_next_cannot_work_on_is_refused(fitted, shared_results):
+    crowd = open_results(shared_results("measured_crowd"))
+    with pytest.raises(SpecError, match=r"^next: not results of a panel; for a crowd the table "):
+        plan_next(crowd)
+    with pytest.raises(SpecError, match=r"^next: these results hold no posterior draws with "):
+        plan_next(open_results(shared_results("measured_panel")))
+    few = open_results(shared_results("fitted_panel"))
+    if not bool(few["diagnostics"]["converged"]):
+        with pytest.raises(SpecError, match=r"^next: the fit has not converged, and its draws "):
+            plan_next(few)
+    with pytest.raises(SpecError) as error:
+        plan_next(fitted, costs={"juge": 1.0, "prompt": 1.0})
+    assert str(error.value) == (
+        "--cost: juge: no price of this name, allowed are prompt, generation, judge, trial, person;"
+        " did you mean 'judge'?"
+    )
+
+
+def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file, tmp_path):
+    out = tmp_path / "next.jsonl"
+    call = ["next", str(results_file), "--cost", "judge=0.05", "--count", "5", "--out", str(out)]
+    result = CliRunner().invoke(app, call)
+    assert result.exit_code == 7
+    assert result.stdout.startswith("Cannot tell without a price: the choice of aster has")
+    assert "What to rate next" in result.stdout
+    assert len(out.read_text("utf-8").splitlines()) == 5
+    wrong = CliRunner().invoke(app, ["next", str(results_file), "--cost", "judge=much"])
+    assert wrong.exit_code == 2
+    assert "--cost: judge: no number 'much', must be name=price, such as judge=0.05" in wrong.stderr
+    ending = CliRunner().invoke(app, ["next", str(results_file), "--out", "next.txt"])
+    assert ending.exit_code == 2
+    assert "--out: next.txt: must end in .csv or .jsonl" in ending.stderr
