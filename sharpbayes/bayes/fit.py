@@ -1,10 +1,18 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.bayes.design.size import (
+    MOST_LABELLED,
+    MOST_PRIOR_DRAWS,
+    count_prior_draws,
+    keeps_ratings,
+)
 from sharpbayes.bayes.kernel.comparisons import comparison_digest, has_passed, remember_passed
 from sharpbayes.bayes.predict import replication
 from sharpbayes.bayes.predict.prior import draw_prior
@@ -24,8 +32,6 @@ from sharpbayes.storage.precision import round_draws, round_to_digits
 REPORTED_ISSUES = 5
 # Significant binary digits of the log-likelihood of a rating, which is exact to 0.4% of its value.
 LOG_LIKELIHOOD_DIGITS = 8
-# Draws of the prior, which shows what the model expects before any rating; no number follows.
-MOST_PRIOR_DRAWS = 200
 
 
 def fit_ratings(
@@ -41,7 +47,8 @@ def fit_ratings(
     """Return ArviZ's groups by name, and ``diagnostics``.
 
     ``ratings`` label the rating dimensions. A fit that has not converged is sampled again, longer,
-    up to ``retries`` times.
+    up to ``retries`` times. Of many ratings, those that the draws would replicate are not among the
+    groups, nor is their log-likelihood; ``posterior_predictive`` has the draws that do it.
     """
     seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(5)]
     progress = execution.progress
@@ -74,13 +81,22 @@ def fit_ratings(
         groups |= _sample_prior(tuned, draws=size, seed=seeds[2])
         groups["prior"] = _round_parameters(groups["prior"], tuned)
         draws = replication.thin(groups["posterior"], draws=sampler.predictive_draws)
-        groups["posterior_predictive"] = replication.posterior_predictive(
-            draws, tuned, seed=seeds[3]
-        )
-        groups["log_likelihood"] = replication.log_likelihood(draws, tuned).map(
+        groups |= _predict_ratings(draws, tuned, seed=seeds[3])
+    labels = _rating_labels(ratings, tuned)
+    return {name: _label_ratings(group, labels) for name, group in groups.items()}
+
+
+def _predict_ratings(draws: xr.Dataset, design: Design, *, seed: int) -> dict[str, xr.Dataset]:
+    """Return ``posterior_predictive`` and ``log_likelihood``; of many ratings the draws alone."""
+    if not keeps_ratings(design.n_ratings, draws.sizes["chain"] * draws.sizes["draw"]):
+        return {"posterior_predictive": draws[["chain", "draw"]].drop_attrs()}
+    log_likelihood = replication.log_likelihood(draws, design)
+    return {
+        "posterior_predictive": replication.posterior_predictive(draws, design, seed=seed),
+        "log_likelihood": log_likelihood.map(
             lambda x: x.copy(data=round_to_digits(x.to_numpy(), LOG_LIKELIHOOD_DIGITS))
-        )
-    return {name: _label_ratings(group, ratings, tuned) for name, group in groups.items()}
+        ),
+    }
 
 
 def _round_parameters(draws: xr.Dataset, design: Design) -> xr.Dataset:
@@ -91,13 +107,19 @@ def _round_parameters(draws: xr.Dataset, design: Design) -> xr.Dataset:
 
 
 def _sample_prior(design: Design, *, draws: int, seed: int) -> dict[str, xr.Dataset]:
-    """Return ``prior`` and ``prior_predictive``, by PyMC where it has what the program lacks."""
+    """Return ``prior`` and ``prior_predictive``, by PyMC where it has what the program lacks.
+
+    Of many ratings the latter has fewer draws.
+    """
+    predicted = count_prior_draws(design.n_ratings, draws)
     if not design.unsupported_by_kernel:
-        return draw_prior(design, draws=draws, seed=seed)
+        return draw_prior(design, draws=draws, predicted=predicted, seed=seed)
     from sharpbayes.bayes.graph.model import build_model, sample_prior  # noqa: PLC0415 - PyMC is slow to load
 
     tree = sample_prior(build_model(design), draws=draws, seed=seed)
-    return {str(name): node.to_dataset() for name, node in tree.children.items()}
+    groups = {str(name): node.to_dataset() for name, node in tree.children.items()}
+    first = groups["prior_predictive"].isel(draw=slice(predicted))
+    return groups | {"prior_predictive": first}
 
 
 def verify_and_sample(
@@ -139,18 +161,29 @@ def _compare_with_graph(design: Design, digest: str, *, seed: int) -> None:
     trim_memory()
 
 
-def _label_ratings(group: xr.Dataset, ratings: Ratings, design: Design) -> xr.Dataset:
-    """Label the dimensions of ratings by the study's columns, one coordinate a column."""
-    for scale in design.scales:
-        dim = rating_dim(scale.name)
+def _rating_labels(ratings: Ratings, design: Design) -> dict[str, dict[str, Any]]:
+    """Return coordinates of each dimension of ratings: the study's columns, unless they are many.
+
+    All groups share these texts in memory.
+    """
+    if design.n_ratings > MOST_LABELLED:
+        return {rating_dim(scale.name): {} for scale in design.scales}
+    return {
+        (dim := rating_dim(scale.name)): {
+            f"{scale.name}_{dim_name(column)}": (
+                dim,
+                np.append(factor.labels, "")[factor.codes[scale.rows]],
+            )
+            for column, factor in ratings.factors.items()
+            if column != "scale"
+        }
+        for scale in design.scales
+    }
+
+
+def _label_ratings(group: xr.Dataset, labels: dict[str, dict[str, Any]]) -> xr.Dataset:
+    """Label the dimensions of ratings of a group."""
+    for dim, coords in labels.items():
         if dim in group.dims:
-            labels = {
-                f"{scale.name}_{dim_name(column)}": (
-                    dim,
-                    np.append(factor.labels, "")[factor.codes[scale.rows]],
-                )
-                for column, factor in ratings.factors.items()
-                if column != "scale"
-            }
-            group = group.drop_vars(dim, errors="ignore").assign_coords(labels)
+            group = group.drop_vars(dim, errors="ignore").assign_coords(coords)
     return group

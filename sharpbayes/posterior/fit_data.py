@@ -20,10 +20,15 @@ def read_fit_groups(results: xr.DataTree) -> Groups | None:
 
 
 def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDraws:
-    """Return the draws of ``posterior`` that have ratings in ``posterior_predictive``."""
+    """Return the draws of ``posterior`` that ``posterior_predictive`` has.
+
+    Where it has no ratings, because they are many, each draw replicates them when they are needed.
+    """
     predictive = _without_labels(groups["posterior_predictive"])
     index = {name: predictive[name] for name in ("chain", "draw")}
-    return ReplicateDraws(groups["posterior"].sel(index), predictive, design, seed)
+    by_draw = not predictive.data_vars
+    posterior = groups["posterior"].sel(index)
+    return ReplicateDraws(posterior, predictive, design, seed, by_draw=by_draw)
 
 
 def _without_labels(predictive: xr.Dataset) -> xr.Dataset:

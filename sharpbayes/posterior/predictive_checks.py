@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from sharpbayes.bayes.design.design import Floats, dim_name
-from sharpbayes.data.ratings import Ratings
+from sharpbayes.bayes.design.design import Floats, ScaleRatings, dim_name
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.posterior.dependence_checks import dependence_checks, list_remedies
-from sharpbayes.posterior.replicates import ReplicateDraws
+from sharpbayes.posterior.replicates import Categories, ReplicateDraws, measure_draws
 from sharpbayes.posterior.study_metrics import StudyMetrics
 
 DRAWS = ["chain", "draw"]
@@ -147,28 +147,35 @@ def rating_frequencies(
     draw,] column, category) that add up to 1 by label; missing for a label without a rating on the
     scale.
     """
-    replicated, observed = {}, {}
-    for scale in draws.design.scales:
-        values = draws.predictive[f"rating_{scale.name}"].to_numpy()
-        for column in columns:
-            factor, dim = ratings.factors[column], dim_name(column)
-            codes = np.asarray(factor.codes)[scale.rows].astype(np.int64)
-            coords = {dim: list(factor.labels), f"{scale.name}_category": list(scale.labels)}
-            dims, shape = tuple(coords), (len(factor.labels), len(scale.labels))
-            shares = np.empty((*draws.shape, *shape))
-            for index in np.ndindex(draws.shape):
-                shares[index] = _shares(codes, values[index], shape)
-            name = f"frequency_{scale.name}_{dim}"
-            observed[name] = xr.DataArray(_shares(codes, scale.category, shape), coords, dims)
-            replicated[name] = xr.DataArray(shares, coords | draws.coords, (*DRAWS, *dims))
-    return replicated, observed
+
+    def count(categories: Categories) -> xr.Dataset:
+        tables = [
+            _category_shares(categories[scale.name], ratings.factors[column], scale, column)
+            for scale in draws.design.scales
+            for column in columns
+        ]
+        return xr.merge(tables, join="exact", compat="equals")
+
+    own = count({scale.name: scale.category[None] for scale in draws.design.scales})
+    observed = {str(name): values.isel(draw=0) for name, values in own.data_vars.items()}
+    if not observed:
+        return {}, {}
+    [table] = measure_draws(draws, lambda block: [count(block.ratings(["ratings"]))])
+    return {str(name): values for name, values in table.data_vars.items()}, observed
 
 
-def _shares(
-    codes: NDArray[np.int64], category: NDArray[np.integer], shape: tuple[int, int]
-) -> Floats:
-    """Return the share of each category by label."""
-    cell = (codes * shape[1] + category)[codes >= 0]
-    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+def _category_shares(
+    category: NDArray[np.integer], factor: Factor, scale: ScaleRatings, column: str
+) -> xr.Dataset:
+    """Return the share of each category by label, over (draw, label, category)."""
+    dim = dim_name(column)
+    coords = {dim: list(factor.labels), f"{scale.name}_category": list(scale.labels)}
+    shape = (len(factor.labels), len(scale.labels))
+    codes = np.asarray(factor.codes)[scale.rows].astype(np.int64)
+    first, rated = codes * shape[1], codes >= 0
+    counts = np.stack(
+        [np.bincount((first + row)[rated], minlength=shape[0] * shape[1]) for row in category]
+    ).reshape(-1, *shape)
     with np.errstate(invalid="ignore"):
-        return counts / counts.sum(axis=1, keepdims=True)
+        shares = counts / counts.sum(axis=-1, keepdims=True)
+    return xr.Dataset({f"frequency_{scale.name}_{dim}": (("draw", *coords), shares)}, coords)

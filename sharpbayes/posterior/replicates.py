@@ -26,8 +26,9 @@ Categories = dict[str, NDArray[np.integer]]
 
 # Ratings that one thread measures at once; each takes some 40 bytes meanwhile.
 BLOCK_RATINGS = 20_000_000
-# Numbers of random streams: of units, and of new judges or raters with their ratings.
-UNIT_STREAM, MEMBER_STREAM = 0x51AB, 0x9D3E
+# Numbers of random streams: of units, of new judges or raters with their ratings, and of ratings of
+# the observed ones where results do not hold them.
+UNIT_STREAM, MEMBER_STREAM, RATING_STREAM = 0x51AB, 0x9D3E, 0x3F27
 # Of PRIOR_PROMPTS and the observed prompts the former are new ones. All replicates of a draw have
 # POPULATION_PROMPTS or more together, so that the tail of new ones is smooth.
 PRIOR_PROMPTS, POPULATION_PROMPTS = 200, 500
@@ -61,6 +62,8 @@ class ReplicateDraws:
         member_columns: Factor of those who are drawn from their population, by source.
         stream: Number of the random stream of their effects and ratings.
         n_replicates: Number of replicates of the ratings of each draw.
+        by_draw: Whether ratings of the observed judges or raters that are replicated block by block
+            are the same in blocks of any size. Each draw has a random stream for them then.
     """
 
     posterior: xr.Dataset
@@ -70,6 +73,7 @@ class ReplicateDraws:
     member_columns: Mapping[str, str] = field(default_factory=lambda: MEMBER_COLUMNS)
     stream: int = MEMBER_STREAM
     n_replicates: int = 1
+    by_draw: bool = False
 
     @property
     def coords(self) -> dict[str, xr.DataArray]:
@@ -132,6 +136,8 @@ class Block:
                 .to_numpy()
                 for scale in design.scales
             }
+        if column is None and n_replicates == 1 and self.draws.by_draw:
+            return self._replicate_by_draw()
         rng = self.rng(self.draws.stream, self.start, copy)
         posterior = self.draws.posterior.isel(chain=[self.chain], draw=successive)
         if column is not None:
@@ -150,6 +156,22 @@ class Block:
             )
             replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
             ratings[scale.name] = np.concatenate(replicates)
+        return ratings
+
+    def _replicate_by_draw(self) -> Categories:
+        """Return a replicate of the ratings of each scale, one draw after the other."""
+        design = self.draws.design
+        types = {scale.name: (len(scale.rows), scale.category_type) for scale in design.scales}
+        ratings: Categories = {
+            name: np.empty((self.size, number), kind) for name, (number, kind) in types.items()
+        }
+        for row, draw in enumerate(range(self.start, self.stop)):
+            rng = self.rng(self.draws.stream, RATING_STREAM, draw)
+            posterior = self.draws.posterior.isel(chain=[self.chain], draw=[draw])
+            posterior = draw_classes(posterior, design, known=True, rng=rng)
+            for scale in design.scales:
+                latent = latent_ratings(posterior, design, scale)
+                ratings[scale.name][row] = draw_ratings(latent, posterior, design, rng)[0]
         return ratings
 
     def _replace_prompts(self, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:

@@ -2,12 +2,10 @@
 
 from sharpbayes.analysis.study import CrowdStudy, StudySummary
 from sharpbayes.bayes.design.identifiability import find_issues
+from sharpbayes.bayes.design.size import replicate_bytes
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
-
-# A replicated rating and a log-likelihood for each rating and draw, and a rating from the prior.
-REPLICATE_BYTES = 2 + 4 + 2
 
 
 def check(study: StudyFiles | RunContext) -> StudySummary:
@@ -31,7 +29,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         columns |= {"expert": expert} if (expert := context.study.data.expert) else {}
     design = context.design if context.files.model else None
     parameters = design.n_parameters if design else 0
-    replicates = len(ratings.score) * sampler.predictive_draws if design else 0
+    replicates = replicate_bytes(len(ratings.score), sampler.predictive_draws) if design else 0
     files = context.files.study
     table, base = files.spec.table, files.path.parent
     numeric = context.model.spec.numeric_columns if design else ()
@@ -46,7 +44,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         ratings=len(ratings.score),
         parameters=parameters,
         draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
-        replicate_megabytes=replicates * REPLICATE_BYTES / 1e6,
+        replicate_megabytes=replicates / 1e6,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,

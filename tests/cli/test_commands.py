@@ -175,8 +175,8 @@ def test_check_as_json_says_what_its_tables_say(run):
     assert document["ratings"] == 3200 + 400
     assert document["parameters"] > 120
     assert all(set(issue) == {"where", "found", "done"} for issue in document["issues"])
-    # A replicated rating, one from the prior and a log-likelihood for each of 500 draws.
-    assert document["replicate_megabytes"] == 3600 * 500 * 8 / 1e6
+    # A replicated rating and a log-likelihood for each of 500 draws, 200 ratings from the prior.
+    assert document["replicate_megabytes"] == 3600 * (500 * 5 + 200) / 1e6
 
 
 def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):

@@ -174,6 +174,11 @@ class ScaleRatings:
         return len(self.labels) - 1
 
     @property
+    def category_type(self) -> type[np.integer]:
+        """The smallest type of its categories: a byte for all scales but the longest."""
+        return np.int8 if self.n_cutpoints <= np.iinfo(np.int8).max else np.int16
+
+    @property
     def reference_cutpoint(self) -> int:
         """Position of the cutpoint that gap effects leave in its place: the middle one."""
         return (self.n_cutpoints - 1) // 2

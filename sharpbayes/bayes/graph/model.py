@@ -225,7 +225,9 @@ def _label(model: pm.Model, drawn: dict[str, Any]) -> xr.Dataset:
     variables: dict[str, Any] = {}
     for name, values in drawn.items():
         dims = ("chain", "draw", *model.named_vars_to_dims.get(name, ()))
-        kind = np.int16 if np.issubdtype(values.dtype, np.integer) else values.dtype
+        kind = values.dtype
+        if np.issubdtype(kind, np.integer):
+            kind = np.dtype(np.int8 if values.max() <= np.iinfo(np.int8).max else np.int16)
         variables[name] = (dims, values[None].astype(kind))
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {dim: list(labels) for dim, labels in model.coords.items() if labels and dim in used}

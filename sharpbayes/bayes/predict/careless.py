@@ -153,8 +153,8 @@ def assign_classes(
 
 
 def replace_careless(
-    category: NDArray[np.int16], draws: xr.Dataset, rater: Index, rng: np.random.Generator
-) -> NDArray[np.int16]:
+    category: NDArray[np.integer], draws: xr.Dataset, rater: Index, rng: np.random.Generator
+) -> NDArray[np.integer]:
     """Return categories (sample, rating) with scores of careless raters in place of theirs."""
     dims = ("chain", "draw", RATER)
     is_careless = draws[CLASS].transpose(*dims).to_numpy().reshape(len(category), -1)

@@ -14,7 +14,7 @@ from scipy.special import log_expit, log_ndtr
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats, ScaleRatings
 
-Categories = NDArray[np.int16]
+Categories = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Cumulative(LatentRatings):
     def draw(self, rng: np.random.Generator) -> Categories:
         """Number of thresholds below eta + noise / a."""
         severity = self.severity + self.noise(rng) / self.discrimination
-        category = np.zeros(severity.shape, dtype=np.int16)
+        category = np.zeros(severity.shape, dtype=self.scale.category_type)
         for k in range(self.scale.n_cutpoints):
             category += severity > self.thresholds[:, self.cutpoint_set, k]
         return category
@@ -96,7 +96,7 @@ class Adjacent(LatentRatings):
     def draw(self, rng: np.random.Generator) -> Categories:
         """Category with the largest sum of log-weight and Gumbel noise."""
         weight = np.zeros(self.severity.shape)
-        category = np.zeros(weight.shape, dtype=np.int16)
+        category = np.zeros(weight.shape, dtype=self.scale.category_type)
         largest = rng.gumbel(size=weight.shape)
         for k in range(self.scale.n_cutpoints):
             weight += self.above(k)
@@ -121,7 +121,7 @@ class Continuation(LatentRatings):
 
     def draw(self, rng: np.random.Generator) -> Categories:
         """First threshold that eta plus new noise / a does not pass."""
-        category = np.zeros(self.severity.shape, dtype=np.int16)
+        category = np.zeros(self.severity.shape, dtype=self.scale.category_type)
         for k in range(self.scale.n_cutpoints):
             category += (category == k) & (self.above(k) + self.noise(rng) > 0.0)
         return category

@@ -27,8 +27,13 @@ SD_DRAWS: dict[type, Callable[[np.random.Generator, Any, Size], Floats]] = {
 }
 
 
-def draw_prior(design: Design, *, draws: int, seed: int) -> dict[str, xr.Dataset]:
-    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain."""
+def draw_prior(
+    design: Design, *, draws: int, seed: int, predicted: int | None = None
+) -> dict[str, xr.Dataset]:
+    """Return ``prior`` and ``prior_predictive`` over (chain, draw), one chain.
+
+    Ratings are ``predicted`` for so many of the draws, by default for all.
+    """
     rng = np.random.default_rng(seed)
     prior = label_dims({}, design, draws=(1, draws))
     for term in design.terms:
@@ -43,7 +48,8 @@ def draw_prior(design: Design, *, draws: int, seed: int) -> dict[str, xr.Dataset
     prior = prior.assign(label_dims(rest, design, draws=(1, draws)))
     prior = prior.assign(dict(level_thresholds(prior, design)))
     state = int(rng.integers(2**63))
-    predictive = posterior_predictive(prior, design, seed=state, known=False)
+    first = prior.isel(draw=slice(predicted))
+    predictive = posterior_predictive(first, design, seed=state, known=False)
     return {"prior": prior, "prior_predictive": predictive}
 
 

@@ -224,7 +224,7 @@ def posterior_predictive(
 
 def observed_data(design: Design) -> xr.Dataset:
     """Return the observed categories of each scale."""
-    values = {scale.name: scale.category.astype(np.int16) for scale in design.scales}
+    values = {scale.name: scale.category.astype(scale.category_type) for scale in design.scales}
     return xr.Dataset({f"rating_{name}": (rating_dim(name), v) for name, v in values.items()})
 
 
@@ -236,15 +236,18 @@ def _map_scales(
     """Apply a function of latent ratings and draws to every scale, in blocks of draws."""
     variables, chains = {}, posterior.sizes["chain"]
     for scale in design.scales:
-        count = len(scale.rows)
+        count, draws = len(scale.rows), posterior.sizes["draw"]
         size = max(1, BLOCK_VALUES // (count * chains))
-        parts = []
-        for start in range(0, posterior.sizes["draw"], size):
-            block = posterior.isel(draw=slice(start, start + size))
+        joined: NDArray[np.generic] | None = None
+        for start in range(0, draws, size):
+            part = slice(start, start + size)
+            block = posterior.isel(draw=part)
             values = compute(latent_ratings(block, design, scale), block)
-            parts.append(values.reshape(chains, -1, count))
+            if joined is None:
+                joined = np.empty((chains, draws, count), values.dtype)
+            joined[:, part] = values.reshape(chains, -1, count)
         dims = ("chain", "draw", rating_dim(scale.name))
-        variables[f"rating_{scale.name}"] = (dims, np.concatenate(parts, axis=1))
+        variables[f"rating_{scale.name}"] = (dims, joined)
     return xr.Dataset(variables, {name: posterior.coords[name] for name in ("chain", "draw")})
 
 

@@ -82,16 +82,21 @@ def category_labels(view: View, scale: str) -> list[str]:
     return [str(label) for label in view[path].to_numpy()] if path in view else []
 
 
+def has_replicated_ratings(view: View) -> bool:
+    """Return whether results hold replicated ratings, which they do unless these are many."""
+    return bool(ratings_by_scale(view.group("posterior_predictive")).data_vars)
+
+
 def category_shares(view: View) -> Iterator[Labels]:
     """Yield the share of each category of a scale in the ratings, observed and replicated.
 
     ``replicated`` is the median of the replicated share, ``lower`` and ``upper`` bound its central
-    part at the level of the study.
+    part at the level of the study. Nothing of ratings that are too many for results to hold.
     """
     level = interval_level(view.results)
     observed = ratings_by_scale(view.group("observed_data"))
     replicated = ratings_by_scale(view.group("posterior_predictive"))
-    for scale, categories in observed.data_vars.items():
+    for scale, categories in observed[list(replicated.data_vars)].data_vars.items():
         draws = replicated[scale].to_numpy().reshape(-1, categories.size)
         labels = category_labels(view, str(scale))
         size = len(labels) or int(max(categories.max(), draws.max())) + 1
@@ -114,6 +119,7 @@ FIT_TABLES = (
         name="replicated_ratings",
         title="Predictive check: ratings observed and replicated",
         needs=("posterior_predictive", "observed_data", "joint"),
+        condition=has_replicated_ratings,
         rows=category_shares,
         columns=(
             "{scale}; {category}; observed; replicated",

@@ -1,0 +1,42 @@
+"""What a fit of so many ratings keeps of them, and the memory that it takes."""
+
+# Ratings times draws for which replicated ratings and log-likelihoods are kept; more of them are
+# computed from the draws where they are needed.
+MOST_KEPT = 25_000_000
+# Ratings that are labelled in every group of ArviZ. Labels of one take some 100 bytes of memory.
+MOST_LABELLED = 1_000_000
+# Draws of the prior, which shows what the model expects before any rating; no number follows.
+MOST_PRIOR_DRAWS = 200
+# Bytes of a replicated rating, and of its log-likelihood.
+RATING_BYTES, LOG_LIKELIHOOD_BYTES = 1, 4
+
+
+def keeps_ratings(ratings: int, draws: int) -> bool:
+    """Return whether ratings that so many draws replicate are kept, and their log-likelihood.
+
+    >>> keeps_ratings(50_000, 500), keeps_ratings(200_000, 500), keeps_ratings(200_000, 100)
+    (True, False, True)
+    """
+    return ratings * draws <= MOST_KEPT
+
+
+def count_prior_draws(ratings: int, draws: int) -> int:
+    """Return the number of draws of the prior that ratings are replicated for.
+
+    >>> count_prior_draws(4_000, 500), count_prior_draws(1_000_000, 500)
+    (200, 25)
+    """
+    return max(1, min(draws, MOST_PRIOR_DRAWS, MOST_KEPT // max(ratings, 1)))
+
+
+def replicate_bytes(ratings: int, draws: int) -> int:
+    """Return the bytes of memory of what is kept of replicated ratings.
+
+    >>> replicate_bytes(4_000, 500), replicate_bytes(200_000, 500), replicate_bytes(4_000, 0)
+    (10800000, 25000000, 0)
+    """
+    if draws == 0:
+        return 0
+    of_posterior = draws * (RATING_BYTES + LOG_LIKELIHOOD_BYTES)
+    kept = of_posterior if keeps_ratings(ratings, draws) else 0
+    return ratings * (kept + count_prior_draws(ratings, draws) * RATING_BYTES)
