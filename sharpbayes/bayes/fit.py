@@ -1,6 +1,8 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
 from typing import Any
+import json
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -16,9 +18,11 @@ from sharpbayes.bayes.design.size import (
 from sharpbayes.bayes.kernel.comparisons import comparison_digest, has_passed, remember_passed
 from sharpbayes.bayes.predict import replication
 from sharpbayes.bayes.predict.prior import draw_prior
+from sharpbayes.bayes.predict.reweighting import EarlierFit
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.bayes.sampling.retries import sample_until_converged
+from sharpbayes.bayes.update import weight_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.execution.progress import Phase
@@ -42,6 +46,7 @@ def fit_ratings(
     *,
     seed: int,
     retries: int = 0,
+    earlier: EarlierFit | None = None,
     execution: Execution = IN_PROCESS,
 ) -> dict[str, xr.Dataset]:
     """Return ArviZ's groups by name, and ``diagnostics``.
@@ -49,21 +54,23 @@ def fit_ratings(
     ``ratings`` label the rating dimensions. A fit that has not converged is sampled again, longer,
     up to ``retries`` times. Of many ratings, those that the draws would replicate are not among the
     groups, nor is their log-likelihood; ``posterior_predictive`` has the draws that do it.
+    up to ``retries`` times. One of ratings that were added to those of an ``earlier`` fit goes on
+    from it, and ``diagnostics`` has the attribute ``update``, which says how.
     """
-    seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(5)]
+    seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(6)]
     progress = execution.progress
     issues = [str(issue) for issue in find_issues(ratings, design)]
     for issue in issues[:REPORTED_ISSUES]:
         progress(issue)
-    tuned = tune_design(design, ratings, model, seed=seeds[4], execution=execution)
-    trace, diagnostics = sample_until_converged(
-        lambda settings, own_seed: verify_and_sample(
-            tuned, settings, seed=own_seed, verify_seed=seeds[1], execution=execution
-        ),
+    tuned, trace, diagnostics = _draw_posterior(
+        design,
+        ratings,
+        model,
         sampler,
-        seed=seeds[0],
+        seeds=seeds,
         retries=retries,
-        progress=progress,
+        earlier=earlier,
+        execution=execution,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
     # Whatever follows is computed from the draws as they are stored.
@@ -72,7 +79,9 @@ def fit_ratings(
     groups["observed_data"] = replication.observed_data(tuned)
     groups["posterior"].attrs |= {
         "zero_sum": [term.name for term in tuned.terms if term.zero_sum],
-        "non_centring": [f"{term.name}: {term.non_centring:.2f}" for term in tuned.terms],
+        # Weighted draws of an earlier fit were sampled with its weights.
+        "non_centring": groups["posterior"].attrs.get("non_centring")
+        or [f"{term.name}: {term.non_centring:.2f}" for term in tuned.terms],
         "left_out": [*tuned.omitted_terms, *(stem for stem, _ in tuned.unidentified)],
     }
     if sampler.predictive_draws:
@@ -97,6 +106,42 @@ def _predict_ratings(draws: xr.Dataset, design: Design, *, seed: int) -> dict[st
             lambda x: x.copy(data=round_to_digits(x.to_numpy(), LOG_LIKELIHOOD_DIGITS))
         ),
     }
+
+
+def _draw_posterior(
+    design: Design,
+    ratings: Ratings,
+    model: Model,
+    sampler: Sampler,
+    *,
+    seeds: Sequence[int],
+    retries: int,
+    earlier: EarlierFit | None,
+    execution: Execution,
+) -> tuple[Design, xr.DataTree, xr.Dataset]:
+    """Return the design that was sampled, draws and diagnostics.
+
+    With an ``earlier`` fit its draws are weighted, where that is reliable, or chains start from
+    them, and diagnostics say how.
+    """
+    update: dict[str, str] = {}
+    if earlier is not None:
+        weighted = weight_draws(earlier, design, sampler, seed=seeds[5])
+        update = {"update": json.dumps(weighted.facts)}
+        execution.progress(weighted.sentence)
+        if weighted.diagnostics is not None:
+            return design, weighted.trace, weighted.diagnostics.assign_attrs(update)
+    tuned = tune_design(design, ratings, model, seed=seeds[4], execution=execution)
+    trace, diagnostics = sample_until_converged(
+        lambda settings, own_seed: verify_and_sample(
+            tuned, settings, seed=own_seed, verify_seed=seeds[1], execution=execution
+        ),
+        sampler,
+        seed=seeds[0],
+        retries=retries,
+        progress=execution.progress,
+    )
+    return tuned, trace, diagnostics.assign_attrs(update)
 
 
 def _round_parameters(draws: xr.Dataset, design: Design) -> xr.Dataset:

@@ -143,6 +143,10 @@ def fit(
     from_: Annotated[
         Path | None, Option("--from", help="Run the study of a results file once more.")
     ] = None,
+    update: Annotated[
+        Path | None,
+        Option(help="Results of this study before ratings were added: go on from them."),
+    ] = None,
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
@@ -155,15 +159,18 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     files = console.load_files(study, set_, seed, results=from_)
-    target = console.results_path(files.study.path, out)
+    target = console.results_path(files.study.path, out, [update] if update else [])
+    earlier, call = console.open_earlier(update)
     with console.run_context(
-        files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES
+        files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES, call=call
     ) as context:
         context.require_model()
         console.expect_phases(context, fitted=True)
         measured = sharpbayes.measure(context)
         try:
-            results = sharpbayes.fit(context, measured=measured, retries=retry * MAX_RETRIES)
+            results = sharpbayes.fit(
+                context, measured=measured, retries=retry * MAX_RETRIES, update=earlier
+            )
         except KeyboardInterrupt:
             context.execution.progress(Phase.DONE)
             measured.attrs["status"] = "interrupted"

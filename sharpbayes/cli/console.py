@@ -149,6 +149,14 @@ def load_files(
         return reload_study_files(opened)
 
 
+def open_earlier(path: Path | None) -> "tuple[xr.DataTree | None, str]":
+    """Open the results that a fit updates, and return what names this in a checkpoint."""
+    if path is None:
+        return None, ""
+    earlier = sharpbayes.open_results(path)
+    return earlier, f"update of {earlier.attrs.get('posterior_sha256', '')}"
+
+
 def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> Path:
     """Return where results go; refuse before work begins what cannot be written or would be lost.
 

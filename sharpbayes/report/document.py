@@ -9,6 +9,7 @@ import xarray as xr
 
 from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.summary import answer, failed, remarks, verdict
+from sharpbayes.report.updates import list_updates
 from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.
@@ -41,6 +42,7 @@ def document(results: xr.DataTree, *, path: Path, files: Iterable[Path] = ()) ->
             "converged": bool(results["diagnostics"]["converged"]) if fitted else None,
             "failed": failed(results),
             "remarks": remarks(results),
+            **({"updates": updates} if (updates := list_updates(results)) else {}),
             "path": str(path),
             "files": [str(file) for file in files],
             **groups,

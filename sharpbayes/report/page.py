@@ -17,6 +17,7 @@ from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageF
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lights import lights
 from sharpbayes.report.terms import Definitions
+from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Tolerance
 
@@ -132,6 +133,7 @@ def _provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:
         yield from _provenance_of_releases(results["history"].to_dataset())
     else:
         yield "SHA-256 of the data", str(attrs["data_sha256"])
+        yield from update_provenance(results)
     for name in FILES:
         if name in attrs:
             yield f"SHA-256 of the {name} file", str(attrs[f"{name}_sha256"])

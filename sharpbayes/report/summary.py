@@ -24,6 +24,7 @@ from sharpbayes.report.tables.panel import (
 )
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
+from sharpbayes.report.updates import update_sentences
 from sharpbayes.report.wording import list_texts
 from sharpbayes.spec.files import describe_open_checks
 
@@ -158,7 +159,8 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     if kind in OTHER_COMMANDS:
         return OTHER_COMMANDS[kind]
     view = View(results)
-    return tuple(panel_answer(view) if "profile" in view else crowd_answer(view))
+    sentences = panel_answer(view) if "profile" in view else crowd_answer(view)
+    return (*sentences, *update_sentences(results))
 
 
 def failed(results: xr.DataTree) -> list[str]:

@@ -28,8 +28,10 @@ KEY = "run"
 LABEL = "part of"
 # What identifies a run is texts, the largest of them the study file.
 MAX_KEY_BYTES = 1 << 26
+# What a command was asked for: of `calibrate`, and of `fit`.
+CALL = "number of simulations or --update"
 # Words for what identifies a run.
-WORDS = {"data": "data file", "overrides": "--set", "call": "number of simulations"}
+WORDS = {"data": "data file", "overrides": "--set", "call": CALL}
 NOTHING_KEPT = "nothing was kept of an earlier run: beginning"
 
 Run = Mapping[str, Any]

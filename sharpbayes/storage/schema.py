@@ -94,6 +94,12 @@ def _is_object(value: Any) -> bool:
     return isinstance(json.loads(value), dict)
 
 
+def _is_list_of_objects(value: Any) -> bool:
+    """Tell whether an attribute is a list of objects in JSON."""
+    content = json.loads(value)
+    return isinstance(content, list) and all(isinstance(entry, dict) for entry in content)
+
+
 def _is_time(value: Any) -> bool:
     """Tell whether an attribute is a time."""
     return bool(datetime.fromisoformat(value))
@@ -113,6 +119,7 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "seed"): NUMBER,
     ("", "overrides"): (_is_list, "a list of texts in JSON"),
     ("", "open_checks"): (_is_list, "a list of texts in JSON"),
+    ("", "updates"): (_is_list_of_objects, "a list of objects in JSON"),
     ("", "versions"): (_is_object, "an object in JSON"),
     ("", "created"): (_is_time, "a time"),
     **{("", name): TEXT for name in ("study", "weights", "model", "study_path")},

@@ -15,10 +15,15 @@ from sharpbayes.storage.checksums import dataset_digest
 from sharpbayes.workflows.context import Groups, RunContext, join_groups, open_context
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.sensitivity import sensitivity
+from sharpbayes.workflows.update import extend_updates, read_earlier_fit
 
 
 def fit(
-    study: StudyFiles | RunContext, *, measured: xr.DataTree | None = None, retries: int = 0
+    study: StudyFiles | RunContext,
+    *,
+    measured: xr.DataTree | None = None,
+    retries: int = 0,
+    update: xr.DataTree | None = None,
 ) -> xr.DataTree:
     """Measure a study, fit its model and check convergence.
 
@@ -26,6 +31,8 @@ def fit(
         study: From :func:`sharpbayes.load_study`, or a context that also says where tasks run.
         measured: Results of :func:`sharpbayes.measure`; None to compute them.
         retries: How often a fit that has not converged is sampled again, twice as long each time.
+        update: Results of an earlier fit of the study, to the data of which ratings have been
+            added: the fit goes on from its draws.
 
     Returns:
         What :func:`sharpbayes.measure` returns, ArviZ's groups, ``diagnostics``, posterior metrics,
@@ -34,12 +41,15 @@ def fit(
         for.
 
     Raises:
-        SpecError: The study names no model, or one that does not fit its columns.
-        DataError: Errors in the data.
+        SpecError: The study names no model, or one that does not fit its columns, or is another
+            than that of the results to update.
+        DataError: Errors in the data, or ratings of the results to update that are gone or changed.
+        StorageError: The results to update hold no fit that converged.
     """
     context = open_context(study)
     context.require_model()
     spec, model = context.study.spec, context.model.spec
+    earlier = None if update is None else read_earlier_fit(update, context)
     measured = measure(context) if measured is None else measured
     context.execution.progress(Phase.COMPILING)
     from sharpbayes.bayes.fit import fit_ratings  # noqa: PLC0415 - PyMC only where it is used
@@ -51,13 +61,16 @@ def fit(
         spec.sampler,
         seed=spec.seed,
         retries=retries,
+        earlier=earlier,
         execution=context.execution,
     )
     diagnostics, sizes = groups["diagnostics"], groups["posterior"].sizes
     status = "fitted" if bool(diagnostics["converged"]) else "not converged"
     if sizes["chain"] < spec.sampler.chains or sizes["draw"] < diagnostics.attrs["draws"]:
         status = "interrupted"
-    digest = dataset_digest(groups["posterior"])
+    attrs = {"status": status, "posterior_sha256": dataset_digest(groups["posterior"])}
+    if update is not None:
+        attrs["updates"] = extend_updates(update, diagnostics.attrs.pop("update"))
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
     groups |= _posterior_groups(context, groups)
@@ -65,7 +78,7 @@ def fit(
     if spec.sensitivity.asked and status != "interrupted":
         context.execution.progress(Phase.REFITS)
         groups["sensitivity"] = sensitivity(context, groups)
-    return join_groups(groups, measured.attrs | {"status": status, "posterior_sha256": digest})
+    return join_groups(groups, measured.attrs | attrs)
 
 
 def _posterior_groups(context: RunContext, groups: Groups) -> Groups:

@@ -160,8 +160,8 @@ def test_what_is_kept_of_another_run_is_refused(run, tmp_path):
     done = run(*FIT, "--resume")
     assert done.exit_code == 5
     assert done.stderr == (
-        "r.nc.checkpoint: is of a run with another --set, data file, model, number of simulations, "
-        "seed and 1 more; run without --resume\n"
+        "r.nc.checkpoint: is of a run with another --set, data file, model, "
+        "number of simulations or --update, seed and 1 more; run without --resume\n"
     )
 
 

@@ -29,7 +29,7 @@ from sharpbayes.bayes.predict.careless import (
     share_draws,
     sum_columns,
 )
-from sharpbayes.bayes.predict.psis import psis_loo
+from sharpbayes.bayes.predict.psis import largest_good_k, psis_loo
 from sharpbayes.bayes.predict.replication import (
     flatten_draws,
     latent_ratings,
@@ -46,8 +46,6 @@ OrderedRatings = list[tuple[ScaleRatings, Index]]
 BLOCK_VALUES = 1_000_000
 NODES = 15
 RATING = "rating"
-# Importance weights with a larger k are not reliable, however many draws there are.
-MAX_GOOD_K = 0.7
 # Columns of ArviZ's comparison, and our names for them.
 COMPARED = ("elpd", "se", "p", "elpd_diff", "dse", "weight")
 COLUMNS = ("elpd", "elpd_se", "p", "elpd_difference", "difference_se", "weight")
@@ -137,7 +135,7 @@ def leave_out(posterior: xr.Dataset, design: Design, units: Units) -> xr.Dataset
     )
     return table.assign_attrs(
         by=units.by,
-        good_k=min(1.0 - 1.0 / np.log10(draws), MAX_GOOD_K),
+        good_k=largest_good_k(draws),
         integrated=own_term.name if own_term else "",
         without_unit=int((units.code < 0).sum()),
     )

@@ -14,8 +14,23 @@ Floats = NDArray[np.float64]
 # Prior of the fit: strength of the grid's scale; k has mean 1/2 with the weight of ten draws.
 GRID_SCALE, PRIOR_DRAWS, PRIOR_K = 3.0, 10.0, 0.5
 MIN_TAIL = 5
+# Importance weights with a larger k are not reliable, however many draws there are.
+MAX_GOOD_K = 0.7
 NEGLIGIBLE = 10.0 * np.finfo(np.float64).eps
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+
+def largest_good_k(draws: int) -> float:
+    """Return the largest Pareto k with which the weights of so many draws are reliable.
+
+    min(1 - 1 / log10(S), 0.7)
+
+    Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024.
+
+    >>> round(largest_good_k(500), 3), largest_good_k(4000)
+    (0.629, 0.7)
+    """
+    return float(min(1.0 - 1.0 / np.log10(draws), MAX_GOOD_K))
 
 
 def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:

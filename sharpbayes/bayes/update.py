@@ -1,0 +1,75 @@
+"""A fit of ratings that were added to those of an earlier fit."""
+
+from dataclasses import dataclass
+
+import xarray as xr
+
+from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.predict.reweighting import EarlierFit, Reweighted, reweight
+from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.errors import format_count
+from sharpbayes.spec.study import Sampler
+
+# How an update came to its draws.
+WEIGHTED, SAMPLED = "importance sampling", "chains"
+
+
+@dataclass(frozen=True)
+class Update:
+    """Draws of an earlier fit that know new ratings, or why there are none to be used.
+
+    ``diagnostics`` are None where ``reason`` says why chains have to run.
+    """
+
+    new_ratings: int
+    reweighted: Reweighted | None = None
+    diagnostics: xr.Dataset | None = None
+    reason: str = ""
+
+    @property
+    def trace(self) -> xr.DataTree:
+        """The weighted draws; ValueError where there are none."""
+        if self.reweighted is None:
+            raise ValueError(self.reason)
+        return self.reweighted.trace
+
+    @property
+    def facts(self) -> dict[str, str | float]:
+        """What results keep of an update."""
+        method = SAMPLED if self.diagnostics is None else WEIGHTED
+        facts: dict[str, str | float] = {"new_ratings": self.new_ratings, "method": method}
+        if self.reweighted is not None:
+            facts["pareto_k"] = round(self.reweighted.pareto_k, 3)
+            facts["effective_draws"] = round(self.reweighted.effective_draws, 1)
+        return facts | ({"reason": self.reason} if self.reason else {})
+
+    @property
+    def sentence(self) -> str:
+        """What progress says of an update."""
+        count = format_count(self.new_ratings, "new rating")
+        if self.diagnostics is None:
+            return f"{count}: chains run, because {self.reason}"
+        return f"{count}: the draws of the earlier fit are weighted, no chain runs"
+
+
+def weight_draws(earlier: EarlierFit, design: Design, sampler: Sampler, *, seed: int) -> Update:
+    """Weight the draws of an earlier fit by the new ratings, where that is reliable.
+
+    It is where the new ratings bring no new parameter, Pareto's k is below its limit, and the
+    weighted draws keep every limit of convergence.
+    """
+    new_ratings = int(earlier.new.sum())
+    sizes = earlier.posterior.sizes
+    if sizes["chain"] < sampler.chains:
+        return Update(new_ratings, reason="the study asks for more chains than the results have")
+    reweighted = reweight(earlier, design, seed=seed)
+    if reweighted is None:
+        return Update(new_ratings, reason="they bring new parameters")
+    if not reweighted.reliable:
+        return Update(new_ratings, reweighted, reason="weights of the earlier draws are unreliable")
+    table = check_convergence(reweighted.trace, sampler)
+    if not table["converged"]:
+        return Update(new_ratings, reweighted, reason="too few effective draws remain")
+    settings = {name: getattr(sampler, name) for name in ("tune", "target_accept")}
+    table.attrs |= {"attempts": 1, "draws": sizes["draw"]} | settings
+    return Update(new_ratings, reweighted, table)

@@ -1,0 +1,143 @@
+"""A fit that goes on from an earlier one, from files on disk to the answer."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sharpbayes.bayes import fit as fitting
+from sharpbayes.cli.commands import app
+from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.report.document import document
+from sharpbayes.report.summary import answer
+from sharpbayes.spec.load import load_study
+from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.context import RunContext
+from sharpbayes.workflows.fit import fit
+from sharpbayes.workflows.update import read_earlier_fit
+from tests.references.worlds.files import CROWD
+
+LAX = """
+[bootstrap]
+replicates = 20
+
+[sampler]
+chains = 2
+tune = 100
+draws = 150
+predictive_draws = 20
+max_rhat = 3
+target_ess = 1
+max_divergence_share = 1
+"""
+
+
+def write_ratings(folder, items, missing=0):
+    """A crowd of six raters; the first ``missing`` rows are left out."""
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(
+        [(f"i{i:02d}", f"r{r}") for i in range(items) for r in range(6)], columns=["item", "rater"]
+    )
+    score = (
+        rng.normal(size=30).repeat(6)[: len(table)] * 1.5
+        + rng.normal(size=30 * 6)[: len(table)]
+        + 2
+    )
+    table["score"] = score.round().clip(0, 4).astype(int)
+    table[missing:].to_csv(folder / "ratings.csv", index=False)
+    names = table["item"].unique()
+    unsafe = pd.DataFrame({"item": names, "unsafe": np.arange(len(names)) % 2})
+    unsafe.to_csv(folder / "items.csv", index=False)
+    raters = pd.DataFrame({"rater": [f"r{r}" for r in range(6)], "gender": ["Woman", "Man"] * 3})
+    raters.to_csv(folder / "raters.csv", index=False)
+    (folder / "study.toml").write_text(CROWD.format(seed=1, fit="crowd_severity") + LAX, "utf-8")
+    return folder / "study.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A study with a fit of all ratings but two, and then with all of them."""
+    folder = tmp_path_factory.mktemp("grown")
+    study = write_ratings(folder, 20, missing=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "has_passed", lambda _: True)
+        save_results(fit(load_study(study)), folder / "old.nc")
+    write_ratings(folder, 20)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def old(folder):
+    """The results of the earlier fit."""
+    return open_results(folder / "old.nc")
+
+
+def test_few_new_ratings_weight_the_draws(folder, old, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(fitting, "has_passed", lambda _: True)
+    done = CliRunner().invoke(app, ["fit", "study.toml", "--update", "old.nc", "--out", "new.nc"])
+    assert done.exit_code == 0, done.stderr
+    assert "2 new ratings: the draws of the earlier fit are weighted, no chain runs" in done.stderr
+    new = open_results("new.nc")
+    [update] = json.loads(new.attrs["updates"])
+    assert update["method"] == "importance sampling"
+    for name in ("posterior_sha256", "data_sha256", "created"):
+        assert update[name] == old.attrs[name]
+    assert update["data_ratings"] == new.attrs["data_ratings"] - 2 == 118
+    assert answer(new)[-1].startswith("This fit updates an earlier one: 2 new ratings; its draws")
+    assert document(new, path=folder)["updates"] == [update]
+    draws = new["posterior"]["location_item"].to_numpy()
+    assert np.isin(draws, old["posterior"]["location_item"].to_numpy()).all()
+    assert new["observed_data"].sizes["score_rating"] == 120
+    assert new["posterior"].attrs["non_centring"] == old["posterior"].attrs["non_centring"]
+
+
+def test_the_results_that_are_read_are_kept(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(app, ["fit", "study.toml", "--update", "old.nc", "--out", "old.nc"])
+    assert done.exit_code == 5
+    assert "old.nc: is read by this command" in done.stderr
+
+
+def refused(folder, old, *, overrides=(), **attrs):
+    """The error of an update of results with other attributes."""
+    old = old.copy()
+    old.attrs = old.attrs | attrs
+    with pytest.raises((SpecError, StorageError)) as caught:
+        read_earlier_fit(old, RunContext(load_study(folder / "study.toml", overrides=overrides)))
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def test_results_and_studies_that_do_not_fit_are_refused(folder, old, tmp_path):
+    assert refused(folder, old, status="not converged") == (
+        "--update: status of the results is not converged; only a fit that converged is updated"
+    )
+    other = refused(folder, old, overrides=('crowd.fit="crowd_thresholds"',))
+    assert other.endswith(
+        "crowd_thresholds.toml: --update: the study has another model than the results; fit it "
+        "without --update"
+    )
+    assert refused(folder, old, overrides=("crowd.scale.max=5",)) == (
+        "study.toml: --update: scale 'score' has the scores 0, 1, 2, 3, 4, 5, and 0, 1, 2, 3, 4 "
+        "in the results; fit it without --update"
+    )
+    same = write_ratings(tmp_path, 20, missing=2)
+    with pytest.raises(SpecError) as caught:
+        read_earlier_fit(old, RunContext(load_study(same)))
+    assert str(caught.value) == (
+        f"{same}: --update: the data have no rating that the results lack; there is nothing to "
+        "update"
+    )
+
+
+def test_results_of_a_measurement_are_no_fit(folder, shared_results):
+    with pytest.raises(StorageError) as caught:
+        read_earlier_fit(
+            open_results(shared_results("measured_crowd")),
+            RunContext(load_study(folder / "study.toml")),
+        )
+    assert str(caught.value) == (
+        "--update: these results hold no fit (status is measured); run `sharpbayes fit`"
+    )
