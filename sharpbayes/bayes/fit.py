@@ -1,8 +1,8 @@
 """Ratings + model file -> posterior, prior, predictive, log-likelihood and diagnostics."""
 
-from typing import Any
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -53,9 +53,9 @@ def fit_ratings(
 
     ``ratings`` label the rating dimensions. A fit that has not converged is sampled again, longer,
     up to ``retries`` times. Of many ratings, those that the draws would replicate are not among the
-    groups, nor is their log-likelihood; ``posterior_predictive`` has the draws that do it.
-    up to ``retries`` times. One of ratings that were added to those of an ``earlier`` fit goes on
-    from it, and ``diagnostics`` has the attribute ``update``, which says how.
+    groups, nor is their log-likelihood; ``posterior_predictive`` has the draws that do it. A fit of
+    ratings that were added to those of an ``earlier`` fit goes on from it, and ``diagnostics`` has
+    the attribute ``update``, which says how.
     """
     seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(6)]
     progress = execution.progress
