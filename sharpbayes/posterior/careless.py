@@ -5,13 +5,10 @@ of each rater: 1; 1 or 0 by the flag; and 1 - P(careless), rounded to hundredths
 """
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import xarray as xr
-from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 from numpy.typing import NDArray
-from scipy.stats import binomtest
 
 from sharpbayes.analysis.crowd_counts import CrowdCounts
 from sharpbayes.analysis.study import CrowdStudy
@@ -29,7 +26,6 @@ from sharpbayes.posterior.crowd import pool_counts, replicate_scores, unknown_la
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note, measure_draws
 from sharpbayes.spec.model import Model
 
-ESS = partial(array_stats.ess, method="mean")
 # A rater is flagged from this probability of being careless.
 FLAGGED_FROM = 0.5
 WITHOUT, WEIGHTED = "without careless", "weighted"
@@ -169,9 +165,11 @@ def _probabilities(study: CrowdStudy, draws: ReplicateDraws) -> Floats:
 
 def _monte_carlo_error(probability: Floats) -> Floats:
     """Standard error of the mean over draws by the effective sample size; 0 without a spread."""
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]  # noqa: PLC0415 - slow to load
+
     values = np.moveaxis(probability, -1, 0)
     spread = values.std(axis=(1, 2))
-    size = ESS(values, chain_axis=1, draw_axis=2)
+    size = array_stats.ess(values, chain_axis=1, draw_axis=2, method="mean")
     error: Floats = np.where(spread > 0.0, spread / np.sqrt(np.where(size > 0.0, size, 1.0)), 0.0)
     return error
 
@@ -180,5 +178,7 @@ def _wilson(count: int, total: int, *, level: float) -> tuple[float, float]:
     """Wilson's interval of a share; missing of nobody."""
     if total == 0:
         return np.nan, np.nan
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to load
+
     interval = binomtest(count, total).proportion_ci(level, "wilson")
     return float(interval.low), float(interval.high)

@@ -20,14 +20,14 @@ def read_fit_groups(results: xr.DataTree) -> Groups | None:
 
 
 def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDraws:
-    """Return the draws of ``posterior`` that ``posterior_predictive`` has.
+    """Return the draws of ``posterior`` that ``posterior_predictive`` has, in memory.
 
     Where it has no ratings, because they are many, each draw replicates them when they are needed.
     """
     predictive = _without_labels(groups["posterior_predictive"])
     index = {name: predictive[name] for name in ("chain", "draw")}
     by_draw = not predictive.data_vars
-    posterior = groups["posterior"].sel(index)
+    posterior = groups["posterior"].sel(index).load()
     return ReplicateDraws(posterior, predictive, design, seed, by_draw=by_draw)
 
 

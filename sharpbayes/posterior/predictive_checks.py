@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from sharpbayes.bayes.design.design import Floats, ScaleRatings, dim_name
 from sharpbayes.data.ratings import Factor, Ratings
@@ -109,6 +108,8 @@ def _deviations(values: Floats) -> Floats:
     A deviation is the normal score of the rank, so that a rare value that several rows have is no
     outlier. Beyond all others it is the distance from their mean if that is more.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415 - slow to load
+
     rows = len(values)
     rank = rankdata(values, axis=0)
     score = np.abs(ndtri((rank - 0.5) / rows))

@@ -25,8 +25,6 @@ SCHEMA = "sharpbayes/results/2"
 EARLIER = "sharpbayes/results/1"
 TEMPORARY = ".~"
 REQUIRED_ATTRS = ("title", "status", "seed")
-# Deflate compresses by this factor at most.
-MAX_COMPRESSION = 1032
 # Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
 # same text of a million ratings would be compressed.
 COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -170,19 +168,11 @@ def earlier_study(path: Path) -> str | None:
 
 def _read(path: Path, *, whole: bool) -> "xr.DataTree":
     """Read a file that is intact."""
-    import xarray as xr  # noqa: PLC0415 - `check` starts without xarray
+    from sharpbayes.storage.reader import read_tree  # noqa: PLC0415 - `check` starts without xarray
 
-    with contextlib.ExitStack() as stack:
-        results = stack.enter_context(xr.open_datatree(path, engine="h5netcdf"))
-        # Variables that no file of this size can hold take no memory.
-        size = path.stat().st_size
-        claimed = sum(array.nbytes for node in results.subtree for array in node.variables.values())
-        if claimed > MAX_COMPRESSION * size:
-            raise ValueError(f"{size} bytes say that they hold {claimed}")
-        if whole:
-            _restore_texts(results.load())
-        else:
-            stack.pop_all()
+    results = read_tree(path, whole=whole)
+    if whole:
+        _restore_texts(results)
     return results
 
 
