@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from html import escape
 
-from sharpbayes.report.tables.priors import effects
 from sharpbayes.spec.model import Model
+from sharpbayes.spec.prior_text import describe_effects
 
 WIDTH, ROW = 800, 62
 SPREAD, EFFECT, SUM, RATING = 70, 290, 540, 720  # places of the four columns
@@ -36,17 +36,17 @@ class Column:
 def columns(model: Model) -> list[Column]:
     """Location terms, thresholds, log-gap effects and discrimination, in reading order."""
     made = [
-        Column("effect", " × ".join(term.by), effects(term.prior), "severity")
+        Column("effect", " × ".join(term.by), describe_effects(term.prior), "severity")
         for term in model.location
     ]
     prior = model.thresholds.prior
     made.append(Column("thresholds", "scale", f"ordered normal(0, {prior.sd:g})", "rating"))
     made += [
-        Column("log-gap effect", name, effects(model.thresholds.gap), "rating")
+        Column("log-gap effect", name, describe_effects(model.thresholds.gap), "rating")
         for name in model.thresholds.by[1:]
     ]
     made += [
-        Column("log discrimination", " × ".join(term.by), effects(term.prior), "rating")
+        Column("log discrimination", " × ".join(term.by), describe_effects(term.prior), "rating")
         for term in model.discrimination
     ]
     return made

@@ -17,6 +17,7 @@ from sharpbayes.bayes.design.size import (
 )
 from sharpbayes.bayes.kernel.comparisons import comparison_digest, has_passed, remember_passed
 from sharpbayes.bayes.predict import replication
+from sharpbayes.bayes.predict.log_prior import log_prior
 from sharpbayes.bayes.predict.prior import draw_prior
 from sharpbayes.bayes.predict.reweighting import EarlierFit
 from sharpbayes.bayes.sampling.geometry import tune_design
@@ -84,6 +85,7 @@ def fit_ratings(
         or [f"{term.name}: {term.non_centring:.2f}" for term in tuned.terms],
         "left_out": [*tuned.omitted_terms, *(stem for stem, _ in tuned.unidentified)],
     }
+    groups["log_prior"] = round_draws(log_prior(groups["posterior"], tuned))
     if sampler.predictive_draws:
         progress(Phase.REPLICATION)
         size = min(sampler.predictive_draws, MOST_PRIOR_DRAWS)

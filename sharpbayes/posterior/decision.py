@@ -11,6 +11,7 @@ from sharpbayes.spec.weights import Weights
 
 # Batches of draws in each chain; their means give the Monte Carlo error of a mean over all draws.
 BATCHES = 10
+DRAWS = ("chain", "draw")
 
 
 def add_tiers(
@@ -60,22 +61,11 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
 
     Source: SHARP, sections 3.2 and 3.3; expected loss: Berger 1985, chapter 1.
     """
-    events = _events(profile, criterion(profile, weights))
+    events = decision_events(profile, weights)
     means = {name: x.mean(["chain", "draw"], skipna=False) for name, x in events.items()}
     errors = {f"{name}_mcse": monte_carlo_error(x) for name, x in events.items()}
-    table = xr.Dataset(means | errors)
-    sure = (1 + level) / 2
-    table["unresolved"] = (table["prob_less"] < sure) & (table["prob_less"] > 1 - sure)
-    loss = table["expected_loss"]
-    if weights.tolerance is not None:
-        doubt = 1 - weights.tolerance.confidence
-        probability = table["prob_admissible"]
-        table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
-        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
-    # No model is selected where none is admissible.
-    table["selected"] = loss.notnull() & (loss == loss.min("model"))
     limit = weights.tolerance.cvar if weights.tolerance is not None else None
-    return table.assign_attrs(
+    return decide(xr.Dataset(means | errors), weights, level=level).assign_attrs(
         criterion=weights.decision.by,
         confidence=weights.decision.confidence,
         tolerance=np.nan if limit is None else limit,
@@ -84,8 +74,30 @@ def decision(profile: xr.Dataset, weights: Weights, *, level: float) -> xr.Datas
     )
 
 
-def _events(profile: xr.Dataset, loss: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return what happens in every draw; the mean over draws is a probability or a loss."""
+def decide(means: xr.Dataset, weights: Weights, *, level: float) -> xr.Dataset:
+    """Add what weights decide to the means of :func:`decision_events` over draws.
+
+    Added are ``unresolved``, ``selected`` and, under a tolerance, ``verdict``; dimensions that the
+    means have beside models stay.
+    """
+    sure = (1 + level) / 2
+    unresolved = (means["prob_less"] < sure) & (means["prob_less"] > 1 - sure)
+    table, loss = means.assign(unresolved=unresolved), means["expected_loss"]
+    if weights.tolerance is not None:
+        doubt = 1 - weights.tolerance.confidence
+        probability = table["prob_admissible"]
+        table["verdict"] = verdicts(probability >= 1 - doubt, probability <= doubt)
+        loss = loss.where(table["prob_admissible"] >= weights.decision.confidence)
+    # No model is selected where none is admissible.
+    return table.assign(selected=loss.notnull() & (loss == loss.min("model")))
+
+
+def decision_events(profile: xr.Dataset, weights: Weights) -> dict[str, xr.DataArray]:
+    """Return what happens in every draw; the mean over draws is a probability or a loss.
+
+    The profile is from :func:`add_tiers`.
+    """
+    loss = criterion(profile, weights)
     other = loss.rename(model="other")
     lower = ((loss < other) + 0.5 * (loss == other)).transpose(*loss.dims, "other")
     different = loss["model"] != loss["model"].rename(model="other")

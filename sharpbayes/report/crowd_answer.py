@@ -10,6 +10,7 @@ from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, pairs_where
+from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.wording import (
     bootstrap_estimate,
     contained_sources,
@@ -35,7 +36,8 @@ def crowd_answer(view: View) -> list[str]:
         return ["The results hold no profile and no responsiveness."]
     answer = CrowdAnswer(view)
     sentences = [*answer.responsiveness(), *answer.harshness(), answer.differences()]
-    return [*sentences, *(evidence_texts(view, "limits") or []), *answer.stability()]
+    sentences += [*prior_sentences(view), *(evidence_texts(view, "limits") or [])]
+    return [*sentences, *answer.stability()]
 
 
 @dataclass(frozen=True)

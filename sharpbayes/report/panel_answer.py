@@ -14,6 +14,7 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.missing import missing_sentences
 from sharpbayes.report.tables.panel import labels_where, models_by_risk, not_separable
+from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
     bootstrap_estimate,
@@ -50,7 +51,7 @@ def panel_answer(view: View) -> list[str]:
         return ["No model has a tail risk: every one lacks ratings."]
     sentences = [*answer.lead(), *answer.disagreement()]
     if is_fitted(view):
-        sentences += order_changes(view.results)
+        sentences += [*order_changes(view.results), *prior_sentences(view)]
     sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += [*answer.tolerance(), *answer.selection(), *answer.stability()]
     warning = expiry_warning(read_weights(view.results))
@@ -194,11 +195,8 @@ class PanelAnswer:
         if "distinguishable" not in self.carried:
             return "from which other models it differs is not known"
         pairs = not_separable(self.view, self.models)
-        similar = [
-            model
-            for model in self.models
-            if model not in names and {"model": names[0], "other": model} in pairs
-        ]
+        others = [model for model in self.models if model not in names]
+        similar = [model for model in others if {"model": names[0], "other": model} in pairs]
         if similar:
             return f"not distinguishable from {join_names(similar)}"
         return "distinguishable from every other model"

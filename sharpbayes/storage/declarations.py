@@ -78,6 +78,10 @@ VARIABLES = """
   chain, draw, moved_category, category_share, model, dimension: number: share_dimension_mean
 /posterior_tail_levels
   chain, draw, alpha, model: number: alpha_cvar alpha_worst_dimension
+/prior_sensitivity
+  prior: number: parameter_likelihood_sensitivity parameter_sensitivity
+  prior: text: law
+  prior, power: number: order_moves pareto_k prob_less
 /profile
   model: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score radius_cvar tier
     var volatility
@@ -162,6 +166,7 @@ REQUIRED = """
 /posterior_responsiveness interval_note level
 /posterior_tail_levels interval_note level
 /predictive_checks checks failed_checks interval_note
+/prior_sensitivity draws good_k sensitive
 /profile alpha
 /profile_interval interval_note
 /raters interval_note

@@ -30,7 +30,7 @@ from sharpbayes.storage.declarations import REQUIRED, VARIABLES
 if TYPE_CHECKING:
     import xarray as xr
 
-DRAWS = {"posterior": ("chain", "draw")}
+DRAWS = {"posterior": ("chain", "draw"), "log_prior": ("chain", "draw")}
 # Letters of NumPy's kinds.
 KINDS = {"number": "biuf", "text": "UOST"}
 STATUSES = (

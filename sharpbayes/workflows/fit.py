@@ -9,6 +9,7 @@ from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
 from sharpbayes.posterior.judge_errors import judge_errors
+from sharpbayes.posterior.prior_sensitivity import prior_sensitivity
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
@@ -101,4 +102,8 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)
         derived |= posterior_groups(context.metrics, context.model.spec, draws, groups)
+        level = study.spec.bootstrap.level
+        derived["prior_sensitivity"] = prior_sensitivity(
+            context.metrics, derived, draws, level=level
+        )
     return derived

@@ -110,6 +110,15 @@ def rater_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:
 
 def joint_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:
     """Return the log-likelihood of all ratings of every draw, classes summed out, (sample,)."""
+    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    size = max(1, BLOCK_VALUES // (chains * max(design.n_ratings, 1)))
+    blocks = [posterior.isel(draw=slice(s, s + size)) for s in range(0, draws, size)]
+    sums = [_sum_log_likelihood(block, design).reshape(chains, -1) for block in blocks]
+    return np.concatenate(sums, axis=1).ravel()
+
+
+def _sum_log_likelihood(posterior: xr.Dataset, design: Design) -> Floats:
+    """Return the log-likelihood of all ratings of a block of draws, (sample,)."""
     samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     total = np.zeros(samples)
     for scale in design.scales:

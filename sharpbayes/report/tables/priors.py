@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, Model, Normal, StudentT
+from sharpbayes.spec.model import Model
+from sharpbayes.spec.prior_text import describe_effects
 
 
 def prior_lines(model: Model) -> list[str]:
@@ -26,11 +27,11 @@ def _lines(model: Model) -> Iterator[str]:
     yield f"thresholds of each scale: normal({prior.mean:g}, {prior.sd:g}), {order}"
     for column in thresholds.by[1:]:
         effect = "log-gap effect" if model.ordered_thresholds else "gap effect"
-        yield f"{effect} by {column}: {effects(thresholds.gap)}"
+        yield f"{effect} by {column}: {describe_effects(thresholds.gap)}"
     for term in model.location:
         by = " x ".join(term.by)
         yield (
-            f"location by {by}: {effects(term.prior)}"
+            f"location by {by}: {describe_effects(term.prior)}"
             + ", sum 0 along every column" * term.zero_sum
         )
         if term.correlated_over:
@@ -38,35 +39,15 @@ def _lines(model: Model) -> Iterator[str]:
     for column in model.numeric_columns:
         first = next(slope for slope in model.slope if slope.column == column)
         log = "log " * (first.transform == "log")
-        yield f"slope of {log}{column}, by sd of it: {effects(first.prior)}"
+        yield f"slope of {log}{column}, by sd of it: {describe_effects(first.prior)}"
     for slope in model.slope:
         if slope.by:
             by = " x ".join(slope.by)
-            yield f"slope of {slope.column} by {by}: common slope + {effects(slope.deviation)}"
+            deviation = describe_effects(slope.deviation)
+            yield f"slope of {slope.column} by {by}: common slope + {deviation}"
     for factor in model.discrimination:
-        yield f"log discrimination by {' x '.join(factor.by)}: {effects(factor.prior)}, sum 0"
+        by = " x ".join(factor.by)
+        yield f"log discrimination by {by}: {describe_effects(factor.prior)}, sum 0"
     if careless := model.careless:
         yield f"share of careless raters: beta({careless.share.a:g}, {careless.share.b:g})"
         yield f"scores of a careless rater: dirichlet({careless.concentration:g}) of each score"
-
-
-def effects(prior: Normal | StudentT) -> str:
-    """Return the prior of effects.
-
-    >>> effects(Normal(sd=HalfNormal(scale=1.5)))
-    'normal(0, sd), sd half_normal(1.5)'
-    """
-    law = "normal(0, " if isinstance(prior, Normal) else f"student_t({prior.df:g}, 0, "
-    if isinstance(prior.sd, float):
-        return f"{law}{prior.sd:g})"
-    return f"{law}sd), sd {scale(prior.sd)}"
-
-
-def scale(prior: HalfNormal | Exponential | HalfStudentT) -> str:
-    """Return the prior of an sd.
-
-    >>> scale(HalfStudentT(kind="half_student_t", df=3, scale=1))
-    'half_student_t(3, 1)'
-    """
-    numbers = [f"{value:g}" for name, value in prior.model_dump().items() if name != "kind"]
-    return f"{prior.kind}({', '.join(numbers)})"

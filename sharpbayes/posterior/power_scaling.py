@@ -1,0 +1,104 @@
+"""Power-scaling: the posterior under a stronger or weaker prior or likelihood, by weights of draws.
+
+    p_power(theta | y)  is proportional to  p(theta | y) f(theta)^(power - 1),
+
+where f is the density of a prior, or the likelihood. A power of 2 counts it twice: a normal prior
+is then narrower by the root of 2. A power of 1/2 counts it half. Nothing is sampled again: draws
+get the weights f^(power - 1), smoothed by Pareto smoothing, whose k tells whether to trust them.
+
+Source: Kallioinen, Paananen, Buerkner and Vehtari 2024; weights and distances are those of ArviZ.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import xarray as xr
+from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+
+from sharpbayes.posterior.decision import DRAWS, monte_carlo_error
+
+# Powers of the derivative that sensitivity is, as in the source.
+STEP = (0.99, 1.01)
+# ArviZ fits a Pareto distribution to a fifth of so many draws, five of them.
+MIN_DRAWS = 25
+
+
+def power_scale(log_density: xr.DataArray, powers: Sequence[float]) -> xr.DataArray:
+    """Return weights of draws (power, chain, draw) under powers of a density; they add up to 1.
+
+    ``log_density`` is over (chain, draw). Weights of a constant density are equal.
+    """
+    values = log_density.transpose(*DRAWS).to_numpy()
+    weights = np.full((len(powers), *values.shape), 1.0 / values.size)
+    if np.ptp(values) > 0:
+        for row, power in enumerate(powers):
+            with _quiet():
+                log_weights = array_stats.power_scale_lw(values, alpha=power, axis=(0, 1))
+            weights[row] = np.exp(log_weights - log_weights.max())
+            weights[row] /= weights[row].sum()
+    coords = {"power": list(powers)} | {name: log_density[name] for name in DRAWS}
+    return xr.DataArray(weights, coords, ("power", *DRAWS))
+
+
+def pareto_k(log_density: xr.DataArray, powers: Sequence[float]) -> xr.DataArray:
+    """Return Pareto k of the weights of :func:`power_scale` before smoothing, over (power).
+
+    It is 0 where all weights are equal and infinite with too few draws.
+    """
+    values = log_density.transpose(*DRAWS).to_numpy()
+    k = np.full(len(powers), np.inf if values.size < MIN_DRAWS else 0.0)
+    if np.ptp(values) > 0 and values.size >= MIN_DRAWS:
+        for row, power in enumerate(powers):
+            log_weights = (power - 1.0) * values
+            with _quiet():
+                weights = np.exp(log_weights - log_weights.max())
+                k[row] = array_stats.pareto_khat(weights, tail="right")
+    return xr.DataArray(k, {"power": list(powers)}, "power")
+
+
+def sensitivity(quantities: xr.DataArray, steps: xr.DataArray) -> xr.DataArray:
+    """Return how much quantities (chain, draw, ...) move with the power of a density, over (...).
+
+    The derivative, by the binary logarithm of the power, of the cumulative Jensen-Shannon distance
+    between the distribution of a quantity and its distribution under the power. Above 0.05 a prior
+    is informative about the quantity. Missing where a draw is missing, 0 for a constant quantity or
+    density. ``steps`` are the weights of the density at the powers :data:`STEP`.
+    """
+    lower, upper = steps.transpose("power", *DRAWS).to_numpy()
+    rest = [dim for dim in quantities.dims if dim not in DRAWS]
+    values = quantities.transpose(*rest, *DRAWS).to_numpy()
+    flat = values.reshape(-1, *values.shape[-2:])
+    distances = np.full(len(flat), np.nan)
+    for row, draws in enumerate(flat):
+        if np.ptp(draws) == 0:
+            distances[row] = 0.0
+        elif np.isfinite(draws).all():
+            distances[row] = array_stats.power_scale_sense(draws, lower, upper, *STEP)
+    coords = {dim: quantities[dim] for dim in rest if dim in quantities.coords}
+    return xr.DataArray(distances.reshape(values.shape[:-2]), coords, rest)
+
+
+def weighted_mean(x: xr.DataArray, weight: xr.DataArray) -> xr.DataArray:
+    """Return the mean of (chain, draw, ...) under weights (..., chain, draw) that add up to 1."""
+    mean: xr.DataArray = xr.dot(weight, x, dim=DRAWS)
+    return mean
+
+
+def shift_error(x: xr.DataArray, weight: xr.DataArray) -> xr.DataArray:
+    """Return the Monte Carlo standard error of a weighted mean less the plain mean.
+
+    Both means are of the same draws, so that most of their errors cancel: the error is that of the
+    mean of S w_s (x_s - m_w) - (x_s - m), by batches of draws.
+    """
+    share = weight * (weight.sizes["chain"] * weight.sizes["draw"])
+    return monte_carlo_error(share * (x - weighted_mean(x, weight)) - (x - x.mean(DRAWS)))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out ArviZ's warnings about few draws, of which Pareto k tells."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

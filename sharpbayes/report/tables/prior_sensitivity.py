@@ -1,0 +1,190 @@
+"""What the answer owes to each prior: a table, and the sentences where a prior moves a decision."""
+
+from collections.abc import Iterator
+
+import xarray as xr
+
+from sharpbayes.errors import format_list
+from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
+from sharpbayes.report.tables.format import MISSING, number, probability
+from sharpbayes.report.tables.panel import labels_where, pairs_where
+from sharpbayes.report.wording import is_fitted, join_names, probability_text
+
+GROUP = "prior_sensitivity"
+ALL_PRIORS = "all priors"
+# How often a prior counts, in words.
+COUNTED = {0.5: "half", 2.0: "twice"}
+# Changes that a sentence and a cell list.
+MOST_MOVES = 3
+
+
+def _at(view: View, name: str) -> xr.DataArray:
+    """A variable of the group at the labels of a view."""
+    return view[f"{GROUP}/{name}"]
+
+
+def _best(view: View) -> str:
+    """The model that is most probably best."""
+    return str(view["decision/prob_best"].idxmax("model").item())
+
+
+def _largest(row: View) -> str:
+    """The largest sensitivity of a metric, and the model or group that it belongs to."""
+    values = _at(row, "sensitivity").dropna(_member(row))
+    if not values.size:
+        return MISSING
+    return f"{number(values.max())} ({values.idxmax().item()})"
+
+
+def _member(view: View) -> str:
+    """Dimension of those who are compared."""
+    return "model" if f"{GROUP}/selected" in view else "group"
+
+
+def _powers(view: View) -> list[Labels]:
+    """How often a prior counts."""
+    return [{"power": power} for power in view.coordinate(f"{GROUP}/power")]
+
+
+def _moves(row: View) -> Iterator[str]:
+    """What a prior does when it counts so often, what matters most first."""
+    if f"{GROUP}/selection_moves" in row and bool(_at(row, "selection_moves")):
+        names = labels_where(_at(row, "selected"))
+        before = labels_where(row["decision/selected"])
+        yield f"selects {_names(names)}, not {_names(before)}"
+    if f"{GROUP}/verdict_moves" in row:
+        for model in labels_where(_at(row, "verdict_moves")):
+            verdict = _at(row, "verdict").sel(model=model).item()
+            chances = (row["decision/prob_admissible"], _at(row, "prob_admissible"))
+            before, after = (probability_text(chance.sel(model=model)) for chance in chances)
+            yield (
+                f"changes the verdict on {model} to {verdict} (probability {before} becomes "
+                f"{after})"
+            )
+    for pair in pairs_where(_at(row, "order_moves")):
+        yield f"changes the order of {join_names(list(pair.values()))}"
+    if f"{GROUP}/tier_moves" in row:
+        for model in labels_where(_at(row, "tier_moves")):
+            tier = int(_at(row, "prob_tier").sel(model=model).idxmax("tier"))
+            yield f"puts {model} in tier {tier}"
+
+
+def _names(models: list[str]) -> str:
+    """Selected models in words."""
+    return join_names(models) or "no model"
+
+
+def _is_trusted(row: View) -> bool:
+    """Whether the weights of a prior and power can be trusted."""
+    return bool(float(_at(row, "pareto_k")) <= float(row.group(GROUP).attrs["good_k"]))
+
+
+def _moved(row: View) -> str:
+    """What moves when a prior counts half or twice."""
+    texts = []
+    for power in _powers(row):
+        scaled = row.select(power)
+        counted, moves = COUNTED[power["power"]], list(_moves(scaled))
+        if not _is_trusted(scaled):
+            moves = [f"{text} (weights not reliable)" for text in moves] or ["weights not reliable"]
+        texts += [f"{counted}: {text}" for text in moves]
+    return format_list(texts, most=MOST_MOVES) if texts else "nothing"
+
+
+def _pareto_k(row: View) -> str:
+    """Pareto k of the weights where a prior counts half and twice."""
+    return ", ".join(number(k, 2) for k in _at(row, "pareto_k").to_numpy())
+
+
+def _best_column(power: float) -> Column:
+    """Column of the probability of being best of the model that is most probably so."""
+
+    def chance(row: View) -> str:
+        return probability(_at(row, "prob_best").sel(power=power, model=_best(row)))
+
+    return Column(f"P(best) if it counts {COUNTED[power]}", chance)
+
+
+def _note(view: View) -> str:
+    """What the numbers are and on which draws they rest."""
+    facts = view.group(GROUP).attrs
+    best = f"P(best) is of {_best(view)}. " if f"{GROUP}/selected" in view else ""
+    return (
+        "Sensitivity: how far a posterior moves with the power of a prior, or of the likelihood of "
+        f"the ratings; a prior above {facts['sensitive']:g} is informative. Of a parameter with "
+        f"several elements, and of the metric, it is the largest. {best}A prior that counts half "
+        "is wider, one that counts twice narrower (a normal by a factor of 1.41). Nothing was "
+        f"sampled again: the {int(facts['draws'])} draws with replicated ratings have weights, "
+        f"which are not reliable with a Pareto k above {number(facts['good_k'], 2)}."
+    )
+
+
+def _table(member: str, *columns: Column, metric: str) -> TableSpec:
+    """The table of a panel or of a crowd."""
+    return TableSpec(
+        name=GROUP,
+        title="Sensitivity to each prior, without refits",
+        needs=(f"{GROUP}/{member}",),
+        rows=labels_of(f"{GROUP}/prior"),
+        columns=(
+            "prior of: {prior}",
+            f"prior: {GROUP}/law | text",
+            f"parameter, to its prior: {GROUP}/parameter_sensitivity",
+            f"parameter, to the ratings: {GROUP}/parameter_likelihood_sensitivity",
+            Column(f"{metric}, to the prior", _largest),
+            *columns,
+            Column("Pareto k, half and twice", _pareto_k),
+            Column("what moves", _moved),
+        ),
+        note=_note,
+    )
+
+
+TABLES = (
+    _table("model", *(_best_column(power) for power in COUNTED), metric="criterion"),
+    _table("group", metric="HM"),
+)
+
+
+def prior_sentences(view: View) -> Iterator[str]:
+    """Yield which priors move a decision, and of which the weights of draws do not tell."""
+    if GROUP not in view or not is_fitted(view):
+        return
+    moved, unreliable = [], []
+    for prior in _priors(view):
+        for power in _powers(view):
+            row, counted = view.select({"prior": prior, **power}), COUNTED[power["power"]]
+            texts = list(_moves(row))
+            if not _is_trusted(row) and (texts or _is_sensitive(row)):
+                unreliable.append(_subject(prior))
+            elif texts:
+                listed = join_names(texts[:MOST_MOVES])
+                moved.append(f"{_subject(prior)}, counted {counted}, {listed}")
+    if moved:
+        more = len(moved) - MOST_MOVES
+        rest = f"; {more} more are in the table" * (more > 0)
+        yield f"The answer depends on a prior: {'; '.join(moved[:MOST_MOVES])}{rest}."
+    if unreliable:
+        limit = number(view.group(GROUP).attrs["good_k"], 2)
+        yield (
+            f"Whether {join_names(list(dict.fromkeys(unreliable)))} moves the answer, weights of "
+            f"draws do not tell (Pareto k above {limit}): fit again with `[sensitivity] priors = "
+            "[0.5, 2.0]`."
+        )
+
+
+def _subject(prior: str) -> str:
+    """A prior in a sentence."""
+    return prior if prior == ALL_PRIORS else f"the prior of {prior}"
+
+
+def _is_sensitive(row: View) -> bool:
+    """Whether a prior is informative of a metric."""
+    return bool((_at(row, "sensitivity") >= float(row.group(GROUP).attrs["sensitive"])).any())
+
+
+def _priors(view: View) -> list[str]:
+    """Single priors; all together where no single one moves anything."""
+    together, *single = map(str, view.coordinate(f"{GROUP}/prior"))
+    rows = (view.select({"prior": prior, **power}) for prior in single for power in _powers(view))
+    return single if any(next(_moves(row), "") for row in rows) else [*single, together]

@@ -1,0 +1,133 @@
+"""Sentences and table of what the answer owes to each prior."""
+
+import numpy as np
+import xarray as xr
+
+from sharpbayes.report.tables.declaration import View, build_tables
+from sharpbayes.report.tables.prior_sensitivity import TABLES, prior_sentences
+from tests.report.hand_made import add, fitted_panel
+
+PRIORS, POWERS, MODELS = ["all priors", "sd_prompt", "sd_judge"], [0.5, 2.0], ["a", "b", "c"]
+
+
+def sensitivity(**changes):
+    """A group in which nothing moves, with changes by variable, prior and power."""
+    shape = (len(PRIORS), len(POWERS))
+    by_model, selected = (*shape, 3), np.zeros((*shape, 3), dtype=bool)
+    selected[..., 1] = True
+    dims = ("prior", "power")
+    table = xr.Dataset(
+        {
+            "pareto_k": (dims, np.full(shape, 0.2)),
+            "prob_best": ((*dims, "model"), np.full(by_model, 0.3)),
+            "prob_admissible": ((*dims, "model"), np.full(by_model, 0.97)),
+            "prob_tier": ((*dims, "model", "tier"), np.full((*by_model, 2), 0.5)),
+            "selected": ((*dims, "model"), selected),
+            "verdict": ((*dims, "model"), np.full(by_model, "admissible", dtype="U14")),
+            "selection_moves": (dims, np.zeros(shape, dtype=bool)),
+            "verdict_moves": ((*dims, "model"), np.zeros(by_model, dtype=bool)),
+            "tier_moves": ((*dims, "model"), np.zeros(by_model, dtype=bool)),
+            "order_moves": ((*dims, "model", "other"), np.zeros((*by_model, 3), dtype=bool)),
+            "sensitivity": (("prior", "model"), np.full((3, 3), 0.01)),
+            "parameter_sensitivity": ("prior", [0.2, 0.2, 0.01]),
+            "parameter_likelihood_sensitivity": ("prior", [0.4, 0.3, 0.4]),
+            "law": ("prior", ["", "half_normal(1.5)", "half_normal(1)"]),
+        },
+        {"prior": PRIORS, "power": POWERS, "model": MODELS, "other": MODELS, "tier": [1, 2]},
+        {"good_k": 0.63, "draws": 500, "sensitive": 0.05, "moved": 0.1},
+    )
+    for name, (labels, value) in changes.items():
+        table[name].loc[labels] = value
+    return table
+
+
+def results(**changes):
+    decision = xr.Dataset(
+        {
+            "prob_best": ("model", [0.0, 0.9, 0.1]),
+            "prob_admissible": ("model", [0.96, 0.99, 0.97]),
+            "selected": ("model", [False, True, False]),
+        },
+        {"model": MODELS},
+        {"criterion": "cvar", "confidence": 0.95},
+    )
+    return add(fitted_panel(), prior_sensitivity=sensitivity(**changes), decision=decision)
+
+
+def sentences(tree):
+    return list(prior_sentences(View(tree)))
+
+
+def test_where_nothing_moves_nothing_is_said():
+    assert sentences(results()) == []
+    assert sentences(fitted_panel()) == []
+
+
+def test_a_selection_and_a_verdict_that_move_are_said():
+    twice, half = ({"prior": "sd_prompt", "power": power} for power in (2.0, 0.5))
+    tree = results(
+        selection_moves=(twice, True),
+        selected=(twice, [True, False, False]),
+        verdict_moves=({**half, "model": "c"}, True),
+        verdict=({**half, "model": "c"}, "cannot tell"),
+        prob_admissible=({**half, "model": "c"}, 0.91),
+    )
+    assert sentences(tree) == [
+        "The answer depends on a prior: the prior of sd_prompt, counted half, changes the verdict "
+        "on c to cannot tell (probability 0.97 becomes 0.91); the prior of sd_prompt, counted "
+        "twice, selects a, not b."
+    ]
+
+
+def test_orders_and_tiers_that_move_are_said():
+    at = {"prior": "all priors", "power": 0.5, "model": "a"}
+    tree = results(
+        order_moves=({**at, "other": "b"}, True),
+        tier_moves=(at, True),
+        prob_tier=(at, [0.2, 0.8]),
+    )
+    assert sentences(tree) == [
+        "The answer depends on a prior: all priors, counted half, changes the order of a and b and "
+        "puts a in tier 2."
+    ]
+
+
+def test_all_priors_together_are_not_said_where_a_single_one_moves_something():
+    single, together = ({"prior": prior, "power": 2.0} for prior in ("sd_judge", "all priors"))
+    tree = results(selection_moves=(single, True), selected=(single, [True, False, False]))
+    tree["prior_sensitivity"]["selection_moves"].loc[together] = True
+    assert sentences(tree) == [
+        "The answer depends on a prior: the prior of sd_judge, counted twice, selects a, not b."
+    ]
+
+
+def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
+    at = {"prior": "sd_prompt", "power": 0.5}
+    assert sentences(results(pareto_k=(at, 0.9))) == []
+    tree = results(pareto_k=(at, 0.9), sensitivity=({"prior": "sd_prompt", "model": "a"}, 0.2))
+    assert sentences(tree) == [
+        "Whether the prior of sd_prompt moves the answer, weights of draws do not tell (Pareto k "
+        "above 0.63): fit again with `[sensitivity] priors = [0.5, 2.0]`."
+    ]
+
+
+def test_the_table_has_a_row_for_each_prior():
+    at = {"prior": "sd_prompt", "power": 0.5}
+    tree = results(pareto_k=(at, 0.9), tier_moves=({**at, "model": "c"}, True))
+    [table] = build_tables(TABLES, tree)
+    assert table.title == "Sensitivity to each prior, without refits"
+    assert table.header == (
+        *("prior of", "prior", "parameter, to its prior", "parameter, to the ratings"),
+        *("criterion, to the prior", "P(best) if it counts half", "P(best) if it counts twice"),
+        *("Pareto k, half and twice", "what moves"),
+    )
+    assert table.rows[1] == (
+        *("sd_prompt", "half_normal(1.5)", "0.200", "0.300", "0.010 (a)", "0.30", "0.30"),
+        *("0.90, 0.20", "half: puts c in tier 1 (weights not reliable)"),
+    )
+    assert table.rows[2][-1] == "nothing"
+    assert "P(best) is of b." in table.note
+    assert table.note.endswith(
+        "the 500 draws with replicated ratings have weights, which are not reliable with a Pareto "
+        "k above 0.63."
+    )
