@@ -50,8 +50,8 @@ def _moves(row: View) -> Iterator[str]:
     """What a prior does when it counts so often, what matters most first."""
     if f"{GROUP}/selection_moves" in row and bool(_at(row, "selection_moves")):
         names = labels_where(_at(row, "selected"))
-        before = labels_where(row["decision/selected"])
-        yield f"selects {_names(names)}, not {_names(before)}"
+        others = labels_where(row["decision/selected"])
+        yield f"selects {_names(names)}, not {_names(others)}"
     if f"{GROUP}/verdict_moves" in row:
         for model in labels_where(_at(row, "verdict_moves")):
             verdict = _at(row, "verdict").sel(model=model).item()
