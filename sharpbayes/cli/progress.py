@@ -70,7 +70,7 @@ class PhaseLines:
     def expect(self, seconds: Mapping[Phase, float]) -> None:
         """Hear how many seconds each phase should take, to tell what is left of the run."""
         from sharpbayes.execution.forecast import Forecast, RunClock, current_load  # noqa: PLC0415 - start-up
-        from sharpbayes.execution.threads import cpu_count  # noqa: PLC0415 - start-up
+        from sharpbayes.execution.processors import cpu_count  # noqa: PLC0415 - start-up
 
         forecast = Forecast(seconds, current_load(cpu_count()))
         self.clock = RunClock(forecast, Phase(self.phase or Phase.READING), self.began)

@@ -1,20 +1,13 @@
 """Threads of this process, as many as it may use processors, and the map function in use."""
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
+from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.tasks import MapFunction, ignore_result
-
-
-def cpu_count() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def trim_memory() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import sharpbayes.bayes
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import Phase
-from sharpbayes.execution.threads import cpu_count
 from sharpbayes.workflows.context import RunContext
 
 # Seconds of processor time: fixed ones of a phase, and those for each unit of its work.

@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from sharpbayes.execution.forecast import Forecast, current_load, describe_interval
+from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import Execution
-from sharpbayes.execution.threads import cpu_count
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.context import RunContext

@@ -9,7 +9,7 @@ import xarray as xr
 
 from sharpbayes.execution import threads
 from sharpbayes.execution.tasks import IN_PROCESS, Execution, compute_parts, serial_map
-from sharpbayes.execution.threads import cpu_count, run_both, thread_map, use_map
+from sharpbayes.execution.threads import run_both, thread_map, use_map
 from sharpbayes.metrics.crowd import cohesion
 from sharpbayes.metrics.stats.resampling import bootstrap
 
@@ -24,16 +24,6 @@ def three_processors(monkeypatch):
         threads, "ThreadPoolExecutor", lambda size: sizes.append(size) or pool(size)
     )
     return sizes
-
-
-def test_processors_are_those_of_the_process(three_processors):
-    assert cpu_count() == 3
-
-
-def test_processors_are_those_of_the_machine_where_none_are_set(monkeypatch):
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert cpu_count() == 1
 
 
 def test_blocks_of_resamples_and_of_pairs_take_one_thread_for_each_processor(three_processors):

@@ -233,6 +233,19 @@ class Design:
     unidentified: tuple[tuple[str, str], ...] = ()
     careless: CarelessClass | None = None  # raters who may not follow the ordinal model
 
+    def of(self, rows: Index) -> "Design":
+        """Return the design of some of the ratings of every scale, the terms as they are."""
+        scales = []
+        for scale in self.scales:
+            category = scale.category[np.isin(scale.rows, rows)]
+            scale_rows = np.flatnonzero(np.isin(rows, scale.rows))
+            scales.append(replace(scale, rows=scale_rows, category=category))
+        careless = self.careless and replace(self.careless, index=self.careless.index[rows])
+        terms = tuple(term.of(rows) for term in self.terms)
+        return replace(
+            self, terms=terms, scales=tuple(scales), n_ratings=len(rows), careless=careless
+        )
+
     @property
     def n_parameters(self) -> int:
         """Number of free parameters."""

@@ -1,6 +1,5 @@
 """The kernel against its definition: one point, PyMC's graph evaluated without compiling it."""
 
-from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -68,19 +67,10 @@ def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> De
 
 
 def _sample_ratings(design: Design, rng: np.random.Generator) -> Design:
-    """Of many ratings some of every scale, the terms as they are."""
+    """Return the design of some ratings of every scale, where there are many."""
     if design.n_ratings <= MAX_RATINGS:
         return design
     per_scale = max(1, MAX_RATINGS // len(design.scales))
     chosen = [rng.permutation(scale.rows)[:per_scale] for scale in design.scales]
     rows = np.sort(np.concatenate(chosen))
-    terms = tuple(term.of(rows) for term in design.terms)
-    scales = []
-    for scale in design.scales:
-        category = scale.category[np.isin(scale.rows, rows)]
-        scale_rows = np.flatnonzero(np.isin(rows, scale.rows))
-        scales.append(replace(scale, rows=scale_rows, category=category))
-    careless = design.careless and replace(design.careless, index=design.careless.index[rows])
-    return replace(
-        design, terms=terms, scales=tuple(scales), n_ratings=len(rows), careless=careless
-    )
+    return design.of(rows)

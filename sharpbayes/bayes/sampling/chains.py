@@ -9,9 +9,9 @@ import numpy as np
 import nutpie
 import pyarrow as pa
 
+from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import ChainStatus, Phase
 from sharpbayes.execution.tasks import Arrays, Execution
-from sharpbayes.execution.threads import cpu_count
 from sharpbayes.spec.study import Sampler
 
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")

@@ -20,6 +20,8 @@ TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
 WEIGHT_PER_SHARE = 1.4
 # A low quantile of the sd: where it may be near 0, centred effects get stuck in a funnel.
 LOW_QUANTILE = 0.05
+# Ratings of the trial run; of more some are taken at random, and of each scale so many.
+MOST_TRIAL_RATINGS, LEAST_OF_SCALE = 1_000_000, 1_000
 
 
 def tune_design(
@@ -51,20 +53,38 @@ def choose_weights(
 
     where q is the 5% quantile. The mean of a group of effects that is only identified together
     with another term is left out.
+
+    Of more than a million ratings the trial run has that many, a share f taken at random. n ratings
+    with information I each leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave
+    f s / (f s + 1 - s) where those of the trial run leave s.
     """
-    terms = [term for term in design.terms if term.n_sds]
-    if not terms:
+    if not any(term.n_sds for term in design.terms):
         return {}
-    trace = sample_kernel(design, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
-    trial = trace["posterior"].to_dataset()
-    weights = {
-        term.name: min(1.0, WEIGHT_PER_SHARE * prior_variance_share(trial, design, term))
-        for term in terms
-    }
+    part = take_ratings(design, seed=seed)
+    trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
+    trial, taken = trace["posterior"].to_dataset(), part.n_ratings / design.n_ratings
+    weights = {}
+    for term in (term for term in part.terms if term.n_sds):
+        share = prior_variance_share(trial, part, term)
+        if taken < 1.0:
+            share = taken * share / (taken * share + 1.0 - min(share, 1.0))
+        weights[term.name] = min(1.0, WEIGHT_PER_SHARE * share)
     # A term that holds the means of other terms is sampled together with them, and the ratings
     # inform their sum. It is centred unless the ratings say too little about its own effects.
     holders = {term.mean_holder for term in design.terms if term.mean_holder}
     return weights | {name: 0.0 for name in holders if weights.get(name, 0.0) < CENTRED_BELOW}
+
+
+def take_ratings(design: Design, *, seed: int) -> Design:
+    """Return the design of some ratings, taken at random, where there are many."""
+    if design.n_ratings <= MOST_TRIAL_RATINGS:
+        return design
+    rng, rows = np.random.default_rng(seed), []
+    for scale in design.scales:
+        share = MOST_TRIAL_RATINGS * len(scale.rows) // design.n_ratings
+        number = min(len(scale.rows), max(share, LEAST_OF_SCALE))
+        rows.append(rng.choice(scale.rows, number, replace=False))
+    return design.of(np.sort(np.concatenate(rows)))
 
 
 def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> float:

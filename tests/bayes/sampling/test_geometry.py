@@ -81,3 +81,29 @@ def test_what_the_common_slope_has_is_no_variance_of_its_deviations(rng):
     [term] = [term for term in design.terms_of("slope") if term.dims]
     share = geometry.prior_variance_share(xr.Dataset(held), design, term)
     assert share == pytest.approx(0.01 * 3 / 4, rel=0.05)
+
+
+def test_of_many_ratings_a_trial_run_of_some_tells_what_all_of_them_would(design, rng, monkeypatch):
+    """With a quarter of the ratings a share of 0.64 is left: 0.16 / 0.52 with all of them."""
+    monkeypatch.setattr(geometry, "MOST_TRIAL_RATINGS", design.n_ratings // 4)
+    monkeypatch.setattr(geometry, "LEAST_OF_SCALE", 10)
+    part = geometry.take_ratings(design, seed=1)
+    taken = part.n_ratings / design.n_ratings
+    assert 0.2 < taken < 0.3
+    assert [len(scale.rows) for scale in part.scales] == [
+        max(len(scale.rows) // 4, 10) for scale in design.scales
+    ]
+    found = powers(design, rng, monkeypatch, location_prompt_dimension=0.8)
+    kept = 0.64 * 7 / 8
+    expected = 1.4 * taken * kept / (taken * kept + 1.0 - kept)
+    assert found["location_prompt_dimension"] == pytest.approx(expected, rel=0.05)
+
+
+def test_some_ratings_of_a_design_have_their_own_levels_and_categories(design):
+    rows = np.arange(0, design.n_ratings, 3)
+    part = design.of(rows)
+    for scale, whole in zip(part.scales, design.scales, strict=True):
+        position = {int(row): n for n, row in enumerate(whole.rows)}
+        assert [whole.category[position[int(r)]] for r in rows[scale.rows]] == list(scale.category)
+    for term, whole in zip(part.terms, design.terms, strict=True):
+        np.testing.assert_array_equal(term.index, whole.index[rows])
