@@ -35,17 +35,22 @@ FAMILY_REMEDY = (
     "`panel.judges`), or write in a model file a term of their errors in each cell, by "
     '`["family", "model", "prompt", "dimension"]` (`[panel.families]` says who is of a family).'
 )
-SHAPE_REMEDY = (
+TAIL_REMEDY = (
     "{Units} have heavier tails than normal effects, or are of several kinds: give the term by "
     '{unit} the prior `{{ kind = "student_t", df = 4, sd = {{ kind = "half_normal", scale = 1.5 }} '
     "}}` in a model file, or add a term by a column that names the kind; until then read the tail "
     "from the bootstrap."
 )
+KIND_REMEDY = (
+    "A few {unit}s are far from all others on one side, as where they are of several kinds: add a "
+    "term by a column that names the kind in a model file; until then read the tail from the "
+    "bootstrap."
+)
 DIMENSION_REMEDY = (
-    "Prompts that are severe in one dimension of harm are severe in others too, or are of several "
-    'kinds: give the term by `["prompt", "dimension"]` the key `correlated_over = "dimension"` in '
-    "a model file, or add a term by a column that names the kind; until then read the tail from "
-    "the bootstrap."
+    "Prompts that are severe in one dimension of harm are severe in others too: give the term by "
+    '`["prompt", "dimension"]` the key `correlated_over = "dimension"` in a model file, as the '
+    "shipped models have it. Where it has the key, prompts are of several kinds: add a term by a "
+    "column that names the kind; until then read the tail from the bootstrap."
 )
 # What to do where a check fails, by the name of its statistic.
 REMEDIES: dict[str, str] = {
@@ -83,9 +88,9 @@ REMEDIES: dict[str, str] = {
         "and keep one of them."
     ),
 } | {
-    f"{unit}_{shape}": SHAPE_REMEDY.format(Units=f"{unit.capitalize()}s", unit=unit)
+    f"{unit}_{shape}": remedy.format(Units=f"{unit.capitalize()}s", unit=unit)
     for unit in ("prompt", "item")
-    for shape in ("skewness", "kurtosis")
+    for shape, remedy in {"skewness": KIND_REMEDY, "kurtosis": TAIL_REMEDY}.items()
 }
 
 
@@ -101,11 +106,12 @@ def dependence_checks(
 
     Those of a panel are ``judge_correlation (pair)``, ``halo (judge)`` and, where people scored
     too, ``people_correlation``; those of a crowd are the five of
-    :func:`sharpbayes.metrics.crowd.rater_agreement.rater_agreement`. ``<unit>_skewness`` and
-    ``<unit>_kurtosis`` are of the mean scores of prompts or items, as logits. They are replicated
-    for new prompts or items from the fitted population, because ratings of the observed ones would
-    be replicated well whatever their distribution is. So is ``prompt_dimension_correlation``, the
-    mean correlation of these mean scores in every two dimensions, where there are several.
+    :func:`sharpbayes.metrics.crowd.rater_agreement.rater_agreement`. ``<unit>_skewness`` is of the
+    mean scores of prompts or items, ``<unit>_kurtosis`` of their logits in a dimension. They are
+    replicated for new prompts or items from the fitted population, because ratings of the observed
+    ones would be replicated well whatever their distribution is. So is
+    ``prompt_dimension_correlation``, the mean correlation of these logits in every two dimensions,
+    where there are several.
 
     Source: mixed predictive checks, Marshall and Spiegelhalter 2003.
     """
@@ -197,19 +203,25 @@ def _crowd_statistics(design: Design, ratings: Ratings, categories: Categories) 
 
 
 def _shape(design: Design, ratings: Ratings, unit: str, categories: Categories) -> xr.Dataset:
-    """Return skewness and kurtosis of logits of the mean scores of units, mean over dimensions.
+    """Return how lopsided and how heavy-tailed the severity of units is, over (draw).
 
-    With several dimensions also how far they move together.
+    Skewness is that of the mean scores of units, which units of another kind move together in all
+    dimensions. Kurtosis is that of their logits in a dimension, mean over dimensions, which single
+    far effects move. With several dimensions also how far these move together.
     """
     names = [unit] + ["dimension"] * ("dimension" in ratings.factors)
     factors = [ratings.factors[name] for name in names]
     codes, shape = [f.codes for f in factors], [len(f.labels) for f in factors]
-    means = _mean_by(_normalise(design, categories), codes, shape)
+    scores = _normalise(design, categories)
+    means = _mean_by(scores, codes, shape)
     number = np.bincount(np.ravel_multi_index(codes, shape), minlength=means[0].size)
     number = number.reshape(shape)
     logits = xr.DataArray(logit((means * number + 0.5) / (number + 1.0)), dims=("draw", *names))
-    shapes = {"skewness": skewness(logits, dim=unit), "kurtosis": excess_kurtosis(logits, dim=unit)}
-    table = {f"{unit}_{name}": x.mean(names[1:]) for name, x in shapes.items()}
+    overall = xr.DataArray(_mean_by(scores, codes[:1], shape[:1]), dims=("draw", unit))
+    table = {
+        f"{unit}_skewness": skewness(overall, dim=unit),
+        f"{unit}_kurtosis": excess_kurtosis(logits, dim=unit).mean(names[1:]),
+    }
     if shape[1:] > [1]:
         correlation = mean_correlation(logits, dim=unit, over="dimension")
         table[f"{unit}_dimension_correlation"] = correlation

@@ -34,7 +34,7 @@ class RunnableStudy(StudyFiles):
         >>> import sharpbayes
         >>> overview = sharpbayes.load_study("quickstart").check()
         >>> overview.counts["model"], overview.ratings, overview.parameters
-        (4, 3960, 724)
+        (4, 3960, 733)
     """
 
     def check(self) -> StudySummary:

@@ -49,7 +49,7 @@ def test_tables_of_other_libraries_and_plain_values_are_frames():
 
 def test_a_frame_with_one_name_twice_is_refused():
     twice = pd.DataFrame([[1, 2]], columns=["score", "score"])
-    message = r"^frame\.csv:1: 1 column names stand more than once: score$"
+    message = r"^frame\.csv:1: repeated column names: score$"
     with pytest.raises(DataError, match=message):
         read_table(memory(twice), "frame.csv")
 

@@ -29,9 +29,11 @@ def repeated(name, change=lambda ratings: ratings):
     design = build_design(ratings, files.model.spec)
     axes = {"chain": np.arange(CHAINS), "draw": np.arange(DRAWS)}
     same = observed_data(design).expand_dims(axes).copy(deep=True)
-    one = xr.DataArray(np.ones((CHAINS, DRAWS)), dims=("chain", "draw"))
-    sds = {f"sd_{term.stem}": one for term in design.terms if term.n_sds}
-    posterior = flat(design, (CHAINS, DRAWS)).assign(sds)
+    posterior = flat(design, (CHAINS, DRAWS))
+    one = xr.ones_like(posterior["chain"] * posterior["draw"], dtype=float)
+    for term in (term for term in design.terms if term.n_sds):
+        levels = [posterior[term.dims[-1]]] if term.correlation else []
+        posterior[f"sd_{term.stem}"] = sum((xr.zeros_like(x, dtype=float) for x in levels), one)
     return ratings, ReplicateDraws(posterior, same, design, 1)
 
 
@@ -110,13 +112,18 @@ def test_a_check_over_nothing_is_no_error():
 
 def test_remedies_are_said_once_and_follow_the_failed_checks():
     assert REMEDIES["prompt_dimension_correlation"] == (
-        "Prompts that are severe in one dimension of harm are severe in others too, or are of "
-        'several kinds: give the term by `["prompt", "dimension"]` the key `correlated_over = '
-        '"dimension"` in a model file, or add a term by a column that names the kind; until then '
-        "read the tail from the bootstrap."
+        "Prompts that are severe in one dimension of harm are severe in others too: give the term "
+        'by `["prompt", "dimension"]` the key `correlated_over = "dimension"` in a model file, as '
+        "the shipped models have it. Where it has the key, prompts are of several kinds: add a "
+        "term by a column that names the kind; until then read the tail from the bootstrap."
     )
-    names = ["prompt_kurtosis", "prompt_skewness", "cvar", "halo"]
-    assert list_remedies(names) == [REMEDIES["prompt_kurtosis"], REMEDIES["halo"]]
+    assert REMEDIES["item_skewness"] == (
+        "A few items are far from all others on one side, as where they are of several kinds: add "
+        "a term by a column that names the kind in a model file; until then read the tail from the "
+        "bootstrap."
+    )
+    names = ["halo", "rater_copies", "cvar", "halo"]
+    assert list_remedies(names) == [REMEDIES["halo"], REMEDIES["rater_copies"]]
     assert REMEDIES["halo"] == (
         "A judge has one impression of an answer, which moves all of its indicators: add to the "
         'model file `[[location]]` with `by = ["judge", "model", "prompt"]`.'

@@ -108,7 +108,7 @@ def refuse_names(names: Sequence[str], path: Path) -> None:
     repeated = sorted(name or "(empty)" for name, n in Counter(names).items() if n > 1)
     if repeated:
         shown = format_list(repeated, most=MAX_SHOWN)
-        message = f"{len(repeated)} column names stand more than once: {shown}"
+        message = f"repeated column names: {shown}"
         raise DataError.at(path, message, line=1)
     if len(names) > MAX_COLUMNS:
         raise DataError.at(path, f"{len(names)} columns, at most {MAX_COLUMNS} are read", line=1)

@@ -39,7 +39,7 @@ FILES = {
     "two columns of one name": (
         "t.csv",
         "a,b,a\n1,2,3\n",
-        "t.csv:1: 1 column names stand more than once: a",
+        "t.csv:1: repeated column names: a",
     ),
     "nothing": ("t.csv", "", "t.csv:1: the first line is empty, it must name the columns"),
 }

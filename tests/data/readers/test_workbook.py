@@ -68,7 +68,7 @@ ERRORS = {
     "names alone": ([["a", "b"]], "t.xlsx: no rows"),
     "two names missing": (
         [["Ratings of May", None, None, "a"], [1, 2, 3, 4]],
-        "t.xlsx:1: 1 column names stand more than once: (empty)",
+        "t.xlsx:1: repeated column names: (empty)",
     ),
     "a formula that nobody computed": (
         [["a", "b"], ["x", "=1+1"], ["y", "=B2"], ["z", 3]],

@@ -12,6 +12,4 @@ def see(rng, panel, prompts):
     return seen_by_judges(panel, severity), seen_by_people(severity)
 
 
-WORLD = PanelWorld(
-    see, announced_by="prompt_dimension_correlation", remedy="correlated_prompts.toml"
-)
+WORLD = PanelWorld(see, announced_by="prompt_skewness")
