@@ -36,7 +36,7 @@ def test_check_says_what_was_understood():
     summary = check(load_study("quickstart"))
     assert summary.counts["model"] == 4
     assert (summary.ratings, summary.counts["missing"], summary.counts["absent"]) == (3960, 0, 0)
-    # by 4 dimensions: 4 models, 30 prompts, 120 cells, 3 judges; 11 indicators; their 5 sds, that of
+    # by 4 dimensions: 4 models, 30 prompts, 120 cells, 3 judges; 11 indicators; 5 sds, that of
     # prompts once a dimension, and 6 correlations of prompts
     effects = 4 * (4 + 30 + 120 + 3) + 11 + 5 + 3 + 6
     # gaps between thresholds: 3 on severity and on its reverse, 1 on explicitness, each for 3

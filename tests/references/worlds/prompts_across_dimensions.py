@@ -1,4 +1,4 @@
-"""Prompts that are severe in one dimension of harm are severe in the other too (0.8), as most are."""
+"""Prompts that are severe in one dimension of harm are severe in the other, as most are (0.8)."""
 
 import numpy as np
 
