@@ -45,7 +45,13 @@ class LatentRatings(ABC):
 
     def above(self, k: int) -> Floats:
         """Return a (eta - c_k) of each rating."""
-        return self.discrimination * (self.severity - self.thresholds[:, self.cutpoint_set, k])
+        return self.discrimination * (self.severity - self.threshold(k))
+
+    def threshold(self, k: int) -> Floats:
+        """Return c_k of each rating, (sample, rating); (sample, 1) if all have the same."""
+        if self.thresholds.shape[1] == 1:
+            return self.thresholds[:, :, k]
+        return self.thresholds[:, self.cutpoint_set, k]
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw from the distribution of the link for each rating."""
@@ -75,7 +81,7 @@ class Cumulative(LatentRatings):
         severity = self.severity + self.noise(rng) / self.discrimination
         category = np.zeros(severity.shape, dtype=self.scale.category_type)
         for k in range(self.scale.n_cutpoints):
-            category += severity > self.thresholds[:, self.cutpoint_set, k]
+            category += severity > self.threshold(k)
         return category
 
 

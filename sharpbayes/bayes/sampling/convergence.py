@@ -148,14 +148,18 @@ def _largest(values: Floats) -> float:
 def stack_parameters(posterior: xr.Dataset) -> tuple[list[str], Floats]:
     """Return labels ``name[level, ...]`` and draws of every parameter, (parameter, chain, draw)."""
     labels: list[str] = []
-    values = []
+    shape = tuple(posterior.sizes[dim] for dim in ("chain", "draw"))
+    number = sum(array.size for array in posterior.values()) // max(int(np.prod(shape)), 1)
+    # Draws of many parameters are most of the memory: they are copied once.
+    values = np.empty((number, *shape))
     for name, array in posterior.data_vars.items():
         dims = [dim for dim in array.dims if dim not in ("chain", "draw")]
-        ordered = array.transpose(*dims, "chain", "draw").to_numpy().astype(float)
-        values.append(ordered.reshape(-1, *ordered.shape[-2:]))
+        ordered = array.transpose(*dims, "chain", "draw").to_numpy()
+        first = len(labels)
         keys = product(*(array[dim].to_numpy() for dim in dims))
         labels += [f"{name}[{', '.join(map(str, key))}]" if key else str(name) for key in keys]
-    return labels, np.concatenate(values)
+        values[first : len(labels)].reshape(ordered.shape)[...] = ordered
+    return labels, values
 
 
 def _rhat_and_ess_in_blocks(values: Floats, varies: NDArray[np.bool_]) -> Floats:
