@@ -127,9 +127,10 @@ class StudySummary:
     of the study that nobody confirmed. ``lookalikes`` are labels that differ only in what the eye
     does not see: their column, and the labels with their rows. ``ratings`` are those that a fit
     would use. What follows is about its model, and 0 without one: free parameters, most megabytes
-    of their stored draws and of the replicated ratings with their log-likelihood, parameters that
-    the ratings do not identify, and numeric columns of slopes. ``repeats`` are how many answers and
-    trials each cell has.
+    of their stored draws and of the replicated ratings with their log-likelihood, about the most
+    memory that a fit takes at once, with 1,000 draws of a chain where their number is left open,
+    parameters that the ratings do not identify, and numeric columns of slopes. ``repeats`` are how
+    many answers and trials each cell has.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -142,6 +143,7 @@ class StudySummary:
     parameters: int
     draw_megabytes: float
     replicate_megabytes: float
+    memory_megabytes: float
     issues: tuple[Issue, ...]
     covariates: tuple[ScaledCovariate, ...] = ()
     repeats: tuple[Repeats, ...] = ()

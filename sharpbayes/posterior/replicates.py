@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, rating_dim
+from sharpbayes.bayes.design.size import BLOCK_RATINGS
 from sharpbayes.bayes.predict.replication import (
     draw_classes,
     draw_new_levels,
@@ -24,8 +25,6 @@ from sharpbayes.execution.threads import current_map
 
 Categories = dict[str, NDArray[np.integer]]
 
-# Ratings that one thread measures at once; each takes some 40 bytes meanwhile.
-BLOCK_RATINGS = 20_000_000
 # Numbers of random streams: of units, of new judges or raters with their ratings, and of ratings of
 # the observed ones where results do not hold them.
 UNIT_STREAM, MEMBER_STREAM, RATING_STREAM = 0x51AB, 0x9D3E, 0x3F27

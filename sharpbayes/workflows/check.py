@@ -2,10 +2,12 @@
 
 from sharpbayes.analysis.study import CrowdStudy, StudySummary
 from sharpbayes.bayes.design.identifiability import find_issues
-from sharpbayes.bayes.design.size import replicate_bytes
+from sharpbayes.bayes.design.size import expected_memory, replicate_bytes
 from sharpbayes.data.ledger import find_lookalikes, list_columns
+from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
+from sharpbayes.workflows.expected_time import usual_draws
 
 
 def check(study: StudyFiles | RunContext) -> StudySummary:
@@ -30,6 +32,12 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
     design = context.design if context.files.model else None
     parameters = design.n_parameters if design else 0
     replicates = replicate_bytes(len(ratings.score), sampler.predictive_draws) if design else 0
+    memory = expected_memory(
+        len(ratings.score),
+        draws=parameters * sampler.chains * usual_draws(sampler),
+        predicted=sampler.predictive_draws,
+        cores=cpu_count(),
+    )
     files = context.files.study
     table, base = files.spec.table, files.path.parent
     numeric = context.model.spec.numeric_columns if design else ()
@@ -45,6 +53,7 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         parameters=parameters,
         draw_megabytes=parameters * sampler.chains * sampler.lengths[-1] * 8 / 1e6,
         replicate_megabytes=replicates / 1e6,
+        memory_megabytes=memory / 1e6 if design else 0.0,
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,

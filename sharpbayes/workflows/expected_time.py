@@ -10,6 +10,7 @@ import sharpbayes.bayes
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import Phase
+from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.context import RunContext
 
 # Seconds of processor time: fixed ones of a phase, and those for each unit of its work.
@@ -65,7 +66,7 @@ def _seconds_of_fit(context: RunContext) -> dict[Phase, float]:
     sampler, ratings = context.study.spec.sampler, len(context.study.ratings.score)
     per_gradient = PER_GRADIENT_OF_RATING * ratings * GRADIENTS_PER_DRAW
     at_once = min(sampler.chains, cpu_count())
-    length = sampler.draws or min(USUAL_DRAWS, sampler.max_draws)
+    length = usual_draws(sampler)
     draws, kept = sampler.chains * (sampler.tune + length), sampler.predictive_draws
     numbers = context.design.n_parameters * sampler.chains * length
     work = {
@@ -79,6 +80,11 @@ def _seconds_of_fit(context: RunContext) -> dict[Phase, float]:
     seconds = {phase: FIXED.get(phase, 0.0) + extra for phase, extra in work.items()}
     refits = _count_refits(context)
     return seconds | ({Phase.REFITS: refits * sum(seconds.values())} if refits else {})
+
+
+def usual_draws(sampler: Sampler) -> int:
+    """Return the draws of a chain that are asked for, or else those that many fits need."""
+    return sampler.draws or min(USUAL_DRAWS, sampler.max_draws)
 
 
 def _seconds_of_replicates(context: RunContext) -> float:

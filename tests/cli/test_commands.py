@@ -177,6 +177,9 @@ def test_check_as_json_says_what_its_tables_say(run):
     assert all(set(issue) == {"where", "found", "done"} for issue in document["issues"])
     # A replicated rating and a log-likelihood for each of 500 draws, 200 ratings from the prior.
     assert document["replicate_megabytes"] == 3600 * (500 * 5 + 200) / 1e6
+    draws, ratings = document["parameters"] * 4 * 1000, document["ratings"]
+    held = ratings * 110 + draws * 40 + ratings * (500 * 5 + 200) + ratings * 500 * 40
+    assert document["memory_megabytes"] == pytest.approx((450_000_000 + held) / 1e6)
 
 
 def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):

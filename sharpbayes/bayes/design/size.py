@@ -9,6 +9,11 @@ MOST_LABELLED = 1_000_000
 MOST_PRIOR_DRAWS = 200
 # Bytes of a replicated rating, and of its log-likelihood.
 RATING_BYTES, LOG_LIKELIHOOD_BYTES = 1, 4
+# Replicated ratings that one thread measures at once, and what each takes meanwhile.
+BLOCK_RATINGS, BLOCK_BYTES = 20_000_000, 40
+# Bytes of the program, of each rating with its indices, and of each draw of a parameter: what the
+# sampler holds, labelled draws, and those that are checked (docs/benchmarks/large.md).
+PROGRAM_BYTES, INDEX_BYTES, DRAW_BYTES = 450_000_000, 110, 5 * 8
 
 
 def keeps_ratings(ratings: int, draws: int) -> bool:
@@ -27,6 +32,19 @@ def count_prior_draws(ratings: int, draws: int) -> int:
     (200, 25)
     """
     return max(1, min(draws, MOST_PRIOR_DRAWS, MOST_KEPT // max(ratings, 1)))
+
+
+def expected_memory(ratings: int, *, draws: int, predicted: int, cores: int) -> int:
+    """Return about how many bytes of memory a fit takes at its peak.
+
+    ``draws`` counts draws of all parameters, ``predicted`` those that ratings are replicated for.
+
+    >>> expected_memory(10_000_000, draws=52_000 * 500, predicted=0, cores=2) / 1e9
+    2.59
+    """
+    at_once = min(cores * BLOCK_RATINGS, ratings * predicted) * BLOCK_BYTES
+    held = ratings * INDEX_BYTES + draws * DRAW_BYTES + replicate_bytes(ratings, predicted)
+    return PROGRAM_BYTES + held + at_once
 
 
 def replicate_bytes(ratings: int, draws: int) -> int:

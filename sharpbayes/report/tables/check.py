@@ -40,9 +40,13 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         columns = ("column", "labels and their rows", "to merge them, write in the study")
         tables.append(Table(title, columns, summary.lookalikes))
     if summary.parameters:
-        sizes = [f"{x:.0f} MB" for x in (summary.draw_megabytes, summary.replicate_megabytes)]
+        megabytes = (
+            *(summary.draw_megabytes, summary.replicate_megabytes),
+            summary.memory_megabytes,
+        )
+        sizes = [f"{x:.0f} MB" for x in megabytes]
         row = (str(summary.ratings), str(summary.parameters), *sizes)
-        header = ("ratings", "parameters", "stored draws", "replicated ratings")
+        header = ("ratings", "parameters", "stored draws", "replicated ratings", "memory, about")
         tables.append(Table("A fit would have", header, (row,)))
     if summary.issues:
         rows = tuple((issue.term, issue.problem, issue.consequence) for issue in summary.issues)
