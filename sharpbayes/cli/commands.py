@@ -27,6 +27,7 @@ from sharpbayes.cli.options import (
     OnCluster,
     Out,
     Page,
+    Posterior,
     Quiet,
     Records,
     ResultsFile,
@@ -215,6 +216,7 @@ def simulate(
 def calibrate(
     study: Study,
     simulations: Annotated[int, Option(min=20, help="Number of fits.")] = 300,
+    posterior: Posterior = False,
     out: Annotated[Path | None, Option(help="Results file of the ranks of true values.")] = None,
     tables: Tables = None,
     figures: Annotated[Path | None, Option(help="Folder for the ECDF differences.")] = None,
@@ -232,11 +234,11 @@ def calibrate(
 
     files = console.load_files(study, set_, seed)
     target = console.results_path(study, out or Path(f"{study.stem}.calibration.nc"))
-    call = f"calibrate {simulations}"
+    call = f"calibrate {simulations}{' --posterior' * posterior}"
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, call=call
     ) as context:
-        table = calibrate_study(context, simulations=simulations)
+        table = calibrate_study(context, simulations=simulations, posterior=posterior)
         paths = console.save_outputs(table, target if out else None, tables=tables, figures=figures)
     if as_json:
         console.print_json(group_document(table, "calibration", without="simulation", files=paths))

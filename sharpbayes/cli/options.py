@@ -31,6 +31,13 @@ Retry = Annotated[
     bool, Option("--retry", help="Sample again, twice as long, until converged; 3 times at most.")
 ]
 Resume = Annotated[bool, Option("--resume", help="Go on from what a killed run kept, if anything.")]
+Posterior = Annotated[
+    bool,
+    Option(
+        "--posterior",
+        help="Truths from the posterior of the study's ratings; fits of these and a replicate.",
+    ),
+]
 OnCluster = Annotated[
     str | None, Option("--cluster", help="local:N processes, or a scheduler, tcp://...")
 ]

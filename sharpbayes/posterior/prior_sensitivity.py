@@ -82,7 +82,7 @@ def prior_sensitivity(
         pareto_k=xr.concat([pareto_k(x, POWERS) for x in densities.values()], labels),
         sensitivity=xr.concat(by_prior, labels),
         likelihood_sensitivity=sensitivity(quantity, by_likelihood),
-        law=("prior", ["", *(x.attrs["law"] for x in density.values())]),
+        law=("prior", ["their product", *(x.attrs["law"] for x in density.values())]),
         **_parameters(draws.posterior, steps, by_likelihood),
     )
     return (

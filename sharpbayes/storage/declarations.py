@@ -56,6 +56,9 @@ VARIABLES = """
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
   pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
   pair, model, dimension: number: concordance overlap
+/loo_pit
+  member: number: bad_k outside p_holm p_value pit_mean pit_spread ratings
+  member, point: number: ecdf lower upper
 /missing
   model: number: can_be_lowest model_share unscored
   model, bound: number: admissible_bounds cvar_bounds mean_bounds policy_score_bounds
@@ -161,6 +164,7 @@ REQUIRED = """
 /diagnostics convergence_issues suggestions
 /evidence limits
 /joint level
+/loo_pit good_k
 /judges reference
 /posterior_profile interval_note level
 /posterior_responsiveness interval_note level

@@ -6,32 +6,44 @@ from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
 
-def calibrate(study: StudyFiles | RunContext, *, simulations: int) -> xr.DataTree:
+def calibrate(
+    study: StudyFiles | RunContext, *, simulations: int, posterior: bool = False
+) -> xr.DataTree:
     """Fit ratings with known truth at a study's design, and test whether the fits are calibrated.
 
     CVaR of every model of a panel, or MPA and WRA of every group of a crowd, are among the
     quantities of :func:`sharpbayes.bayes.predict.calibration.calibrate`. Of a panel the coverage of
     the bootstrap intervals of `measure` is added, ``bootstrap_coverage (metric, model)``.
+
+    With ``posterior`` truths are draws of the posterior of the study's own ratings in place of the
+    prior, and each fit has these ratings and one replicate of each; the coverage of the bootstrap
+    is left out.
     """
     context = open_context(study)
     model, spec = context.model.spec, context.files.study.spec
     from sharpbayes.bayes.predict.calibration import calibrate as calibrate_model  # noqa: PLC0415 - PyMC
-    from sharpbayes.bayes.predict.calibration import draw_truths  # noqa: PLC0415 - PyMC
+    from sharpbayes.bayes.predict.calibration import draw_truths, posterior_truths  # noqa: PLC0415 - PyMC
     from sharpbayes.posterior.bootstrap_coverage import bootstrap_coverage  # noqa: PLC0415 - loads every metric
     from sharpbayes.posterior.panel import PanelMetrics  # noqa: PLC0415 - loads every metric
     from sharpbayes.posterior.study_metrics import calibrated_metrics  # noqa: PLC0415 - loads every metric
 
+    design, truths, converged = context.design, None, True
+    number = {"simulations": simulations, "seed": spec.seed, "execution": context.execution}
+    data = (context.study.ratings, model, spec.sampler)
+    if posterior:
+        design, truths, converged = posterior_truths(design, *data, **number)
     table = calibrate_model(
-        context.design,
-        context.study.ratings,
-        model,
-        spec.sampler,
-        simulations=simulations,
-        seed=spec.seed,
-        metrics=calibrated_metrics(context.metrics, context.design),
-        execution=context.execution,
+        design,
+        *data,
+        **number,
+        metrics=calibrated_metrics(context.metrics, design),
+        truths=truths,
     )
-    if isinstance(context.metrics, PanelMetrics):
+    table = table.assign_attrs(
+        truths="posterior" if posterior else "prior", base_converged=int(converged)
+    )
+    table["calibrated"] = table["calibrated"] * int(converged)
+    if isinstance(context.metrics, PanelMetrics) and not posterior:
         truths = draw_truths(context.design, simulations=simulations, seed=spec.seed)
         coverage = bootstrap_coverage(
             context.metrics, context.design, truths, seed=spec.seed, execution=context.execution

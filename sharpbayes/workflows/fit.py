@@ -9,7 +9,7 @@ from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
 from sharpbayes.posterior.judge_errors import judge_errors
-from sharpbayes.posterior.prior_sensitivity import prior_sensitivity
+from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import dataset_digest
@@ -102,8 +102,16 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)
         derived |= posterior_groups(context.metrics, context.model.spec, draws, groups)
-        level = study.spec.bootstrap.level
-        derived["prior_sensitivity"] = prior_sensitivity(
-            context.metrics, derived, draws, level=level
-        )
+        derived |= _model_checks(context, derived, draws)
     return derived
+
+
+def _model_checks(context: RunContext, derived: Groups, draws: ReplicateDraws) -> Groups:
+    """Return what decisions owe to priors, and whether the model predicts single ratings."""
+    from sharpbayes.posterior.loo_pit import loo_pit_group  # noqa: PLC0415 - loads ArviZ
+    from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
+
+    metrics, level = context.metrics, context.study.spec.bootstrap.level
+    groups = {"prior_sensitivity": prior_sensitivity(metrics, derived, draws, level=level)}
+    pit = loo_pit_group(metrics, draws)
+    return groups if pit is None else groups | {"loo_pit": pit}

@@ -4,10 +4,15 @@ Each simulation fits ratings that were drawn from the model with parameters from
 everything is right, the true value of a quantity is one more draw from its posterior, and its rank
 among the posterior's draws is uniform (Talts et al. 2018; for the log-likelihood Modrak et al.
 2023).
+
+Given the observed ratings, parameters are draws of their posterior, and each fit has the observed
+ratings together with one replicate of each. Ranks are uniform again, and the check is of the part
+of the parameter space that the study is in (Säilynoja, Schmitt, Bürkner and Vehtari 2025).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -61,6 +66,7 @@ def calibrate(
     seed: int,
     fit: Fit | None = None,
     metrics: Metrics | None = None,
+    truths: xr.Dataset | None = None,
     execution: Execution = IN_PROCESS,
 ) -> xr.Dataset:
     """Fit ratings with known parameters many times, and rank the true values in their posteriors.
@@ -73,31 +79,40 @@ def calibrate(
     checks posterior metrics with ``uncertainty = ["ratings"]``, predictive noise included. A
     missing metric counts as less than any number.
 
-    The scores of ``ratings`` and the categories of ``design`` are not used. ``fit`` returns a
-    posterior in place of the sampler. In other processes the chains of a fit run one after another,
+    With ``truths``, draws of the posterior of the observed ratings from :func:`posterior_truths`,
+    each fit has the observed ratings and one replicate of each, and no trial run. Otherwise the
+    scores of ``ratings`` and the categories of ``design`` are not used. ``fit`` returns a posterior
+    in place of the sampler. In other processes the chains of a fit run one after another,
     in this process together. :func:`summarise_calibration` describes the results.
     """
     cores = 1 if execution.map_function else None
-    fit = fit or sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
+    fit = fit or (
+        sampling_fit(ratings, model, sampler, execution=Execution(cores=cores))
+        if truths is None
+        else partial(_sample, sampler=sampler, execution=Execution(cores=cores))
+    )
     seeds = np.random.SeedSequence(seed).generate_state(simulations + 1)
-    prior = draw_truths(design, simulations=simulations, seed=seed)
+    given = truths is not None
+    if truths is None:
+        truths = draw_truths(design, simulations=simulations, seed=seed)
     # A task that is sent to a worker cannot hold the progress callback of this process.
     progress = silent if execution.map_function else execution.progress
 
     def simulate(number: int) -> Arrays:
         if number % REPORT_EVERY == 0:
             progress(f"simulation {number + 1} of {simulations}")
-        truth, rng = prior.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
-        with_classes = draw_classes(truth, design, known=False, rng=rng)
+        truth, rng = truths.isel(draw=[number]), np.random.default_rng(int(seeds[number + 1]))
+        with_classes = draw_classes(truth, design, known=given, rng=rng)
         drawn = {
             scale.name: draw_ratings(
                 latent_ratings(truth, design, scale), with_classes, design, rng
             )
             for scale in design.scales
         }
-        simulated = replace_categories(design, drawn)
+        simulated = (join_replicates if given else replace_categories)(design, drawn)
         trace = fit(simulated, int(rng.integers(2**31)))
-        pit = _rank_quantities(trace, truth, simulated, rng, metrics)
+        cells = design if given else simulated
+        pit = _rank_quantities(trace, truth, simulated, cells, rng=rng, metrics=metrics)
         diagnostics = check_convergence(trace, sampler)
         ess = np.minimum(diagnostics["ess_bulk"], diagnostics["ess_tail"])
         return {
@@ -120,6 +135,39 @@ def draw_truths(design: Design, *, simulations: int, seed: int) -> xr.Dataset:
     return tree["prior"].to_dataset()
 
 
+def posterior_truths(
+    design: Design,
+    ratings: Ratings,
+    model: Model,
+    sampler: Sampler,
+    *,
+    simulations: int,
+    seed: int,
+    execution: Execution = IN_PROCESS,
+) -> tuple[Design, xr.Dataset, bool]:
+    """Fit the observed ratings, and draw the true parameters of every simulation from the fit.
+
+    Returned are the design with the coordinates of the fit, parameters over (chain, draw, ...),
+    evenly spaced among all draws, and whether the fit has converged.
+    """
+    state = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    tuned = tune_design(design, ratings, model, seed=state, execution=execution)
+    trace = sample_posterior(tuned, sampler, seed=state, execution=execution)
+    converged = bool(check_convergence(trace, sampler)["converged"])
+    posterior = trace["posterior"].to_dataset()
+    total, length = posterior.sizes["chain"] * posterior.sizes["draw"], posterior.sizes["draw"]
+    position = np.linspace(0, total - 1, simulations).round().astype(int)
+    chain, draw = (xr.DataArray(x, dims="truth") for x in np.divmod(position, length))
+    truths = posterior.isel(chain=chain, draw=draw).drop_vars(["chain", "draw"])
+    truths = truths.rename(truth="draw").expand_dims(chain=[0])
+    return tuned, truths.assign_coords(draw=np.arange(simulations)), converged
+
+
+def _sample(design: Design, seed: int, *, sampler: Sampler, execution: Execution) -> xr.DataTree:
+    """Sample a design in the coordinates that it has."""
+    return sample_posterior(design, sampler, seed=seed, execution=execution)
+
+
 def sampling_fit(ratings: Ratings, model: Model, sampler: Sampler, *, execution: Execution) -> Fit:
     """Return a fit as of observed ratings: a trial run that chooses coordinates, then sampling."""
 
@@ -136,20 +184,42 @@ def replace_categories(design: Design, categories: Mapping[str, NDArray[np.integ
     return replace(design, scales=tuple(scales))
 
 
+def join_replicates(design: Design, categories: Mapping[str, NDArray[np.integer]]) -> Design:
+    """Return the design of its ratings together with one replicate of each, (1, rating)."""
+    number = design.n_ratings
+    both = np.tile(np.arange(number), 2)
+    scales = tuple(
+        replace(
+            scale,
+            rows=np.concatenate([scale.rows, scale.rows + number]),
+            category=np.concatenate([scale.category, categories[scale.name][0]]),
+        )
+        for scale in design.scales
+    )
+    careless = design.careless and replace(design.careless, index=design.careless.index[both])
+    terms = tuple(term.of(both) for term in design.terms)
+    return replace(design, terms=terms, scales=scales, careless=careless, n_ratings=2 * number)
+
+
 def _rank_quantities(
     trace: xr.DataTree,
     truth: xr.Dataset,
     design: Design,
+    cells: Design,
+    *,
     rng: np.random.Generator,
     metrics: Metrics | None,
 ) -> dict[str, float]:
-    """Rank the true value of every quantity in the posterior of its simulated ratings."""
+    """Rank the true value of every quantity in the posterior of its simulated ratings.
+
+    Further ratings are drawn for the ``cells``, a design with the observed cells once.
+    """
     draws = thin(trace["posterior"].to_dataset(), draws=RANKED_DRAWS)
     # A true value without ratings is missing where the draws are.
     seen = {name: draws[name].isel(chain=0, draw=0, drop=True).notnull() for name in draws}
     truth = xr.Dataset({name: truth[str(name)].where(seen[name]) for name in draws})
     (true, true_categories), (drawn, categories) = (
-        _quantities(values, design, rng) for values in (truth, draws)
+        _quantities(values, design, cells, rng) for values in (truth, draws)
     )
     ranks = {name: _pit(float(true[name][0]), drawn[name], rng) for name in true}
     if metrics is None:
@@ -161,14 +231,14 @@ def _rank_quantities(
 
 
 def _quantities(
-    draws: xr.Dataset, design: Design, rng: np.random.Generator
+    draws: xr.Dataset, design: Design, cells: Design, rng: np.random.Generator
 ) -> tuple[dict[str, Floats], Categories]:
-    """Return the ranked quantities by name, shape (sample,), and replicated ratings."""
+    """Return the ranked quantities by name, shape (sample,), and replicated ratings of cells."""
     values = dict(_parameters(draws)) | {"log-likelihood": joint_log_likelihood(draws, design)}
     with_classes = draw_classes(draws, design, known=True, rng=rng)
     categories: Categories = {
-        scale.name: draw_ratings(latent_ratings(draws, design, scale), with_classes, design, rng)
-        for scale in design.scales
+        scale.name: draw_ratings(latent_ratings(draws, cells, scale), with_classes, cells, rng)
+        for scale in cells.scales
     }
     means = {f"replicated mean of {name}": c.mean(axis=1) for name, c in categories.items()}
     return values | means, categories

@@ -5,11 +5,11 @@ entry of :data:`sharpbayes.bayes.design.likelihoods.LIKELIHOODS` is a class in :
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, log_ndtr
+from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats, ScaleRatings
@@ -31,6 +31,15 @@ class LatentRatings(ABC):
     @abstractmethod
     def log_probability(self) -> Floats:
         """Return log P(category) of each observed rating; shape (sample, rating)."""
+
+    def below_probability(self) -> Floats:
+        """Return P(category below the observed one) of each rating; shape (sample, rating)."""
+        observed, total = self.scale.category, np.zeros(self.severity.shape)
+        for k in range(int(observed.max(initial=0))):
+            category = np.full_like(observed, k)
+            at_k = replace(self, scale=replace(self.scale, category=category)).log_probability()
+            total += np.where(observed > k, np.exp(at_k), 0.0)
+        return total
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Categories:
@@ -75,6 +84,12 @@ class Cumulative(LatentRatings):
         top = log_ndtr(high)
         with np.errstate(divide="ignore"):
             return top + np.log(-np.expm1(log_ndtr(low) - top))
+
+    def below_probability(self) -> Floats:
+        """F at the lower threshold of the category."""
+        lower = self.below(self.scale.category - 1)
+        probability: Floats = expit(lower) if self.link == "logit" else ndtr(lower)
+        return probability
 
     def draw(self, rng: np.random.Generator) -> Categories:
         """Number of thresholds below eta + noise / a."""

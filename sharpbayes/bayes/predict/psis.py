@@ -48,6 +48,49 @@ def psis_loo(log_likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     return _loo_units(np.ascontiguousarray(log_likelihood.T), tail)
 
 
+def psis_pit(log_likelihood: Floats, below: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return P(Y_u < y_u), P(Y_u = y_u) and k of every unit when it is left out.
+
+    sum_s w_s p_s / sum_s w_s,  w_s = 1 / p(y_u | s), its tail smoothed, p_s the probability in
+    draw s. ``log_likelihood`` is log p(y_u | draw), ``below`` P(Y_u < y_u | draw), shape (draw,
+    unit); k is that of :func:`psis_loo`.
+    """
+    draws = len(log_likelihood)
+    tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
+    arrays = (np.ascontiguousarray(values.T) for values in (log_likelihood, below))
+    return _pit_units(*arrays, tail)
+
+
+@compiled
+def _pit_units(log_likelihood: Floats, below: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
+    """Both probabilities and k of every row; shape (unit, draw)."""
+    units = len(log_likelihood)
+    lower, equal, pareto_k = np.empty(units), np.empty(units), np.empty(units)
+    for unit in range(units):
+        weights, pareto_k[unit] = _smoothed_weights(log_likelihood[unit], tail)
+        total = weights.sum()
+        lower[unit] = (weights * below[unit]).sum() / total
+        equal[unit] = (weights * np.exp(log_likelihood[unit])).sum() / total
+    return lower, equal, pareto_k
+
+
+@compiled
+def _smoothed_weights(log_likelihood: Floats, tail: int) -> tuple[Floats, float]:
+    """Weight of every draw when a unit is left out, and k."""
+    draws, smallest = len(log_likelihood), log_likelihood.min()
+    weights = np.exp(smallest - log_likelihood)
+    if smallest == log_likelihood.max():
+        return weights, 0.0
+    if tail < MIN_TAIL:
+        return weights, np.inf
+    order = np.argsort(weights)
+    last = order[draws - tail :]
+    k, smoothed = _smooth(weights[last], weights[order[draws - tail - 1]])
+    if np.isfinite(k):
+        weights[last] = smoothed
+    return weights, k
+
+
 @compiled
 def _loo_units(log_likelihood: Floats, tail: int) -> tuple[Floats, Floats, Floats]:
     """``elpd``, k and p of every row; shape (unit, draw)."""

@@ -91,6 +91,13 @@ FIGURES = (
         "interval; where a bar ends outside its line, the model does not describe the ratings",
     ),
     _figure(
+        posterior.leave_one_out_pit,
+        "Place of each rating in its prediction from all other ratings: ECDF less the diagonal, "
+        "with its simultaneous 95% band; a slope means scores that are higher or lower than "
+        "predicted, an S predictions that are too narrow or too wide. Red: the test fails",
+        table="loo_pit",
+    ),
+    _figure(
         panel.tail_shares,
         "Share of each dimension in the log-risk of a model's worst prompts",
     ),

@@ -67,26 +67,41 @@ FAILS, BAND = "#b3392f", "#d7dde6"
 
 def ecdf_differences(results: xr.DataTree) -> "Figure":
     """Draw the ECDF of ranks less the diagonal with its band, one panel a quantity."""
-    data = results["calibration"].to_dataset()
-    names = data["quantity"].to_numpy()
-    rows = -(-len(names) // PANELS_IN_ROW)
-    width, height = PANELS_IN_ROW * QUANTITY_WIDTH, rows * QUANTITY_HEIGHT + 0.7
-    figure, grid = panels(rows, PANELS_IN_ROW, width=width, height=height, sharex=True, sharey=True)
-    for axes, name in zip(grid.flat, names, strict=False):
-        _draw_quantity(axes, data.sel(quantity=name))
-    for axes in grid.flat[len(names) :]:
-        axes.set_visible(False)
+    figure = _draw_curves(results["calibration"].to_dataset(), "quantity")
     figure.suptitle(f"{results.attrs['title']}: {results.attrs['status']}")
-    figure.supxlabel("rank of the true value in its posterior, as a share")
-    figure.supylabel("ECDF less the diagonal")
+    figure.supxlabel("rank of the true value in its posterior, as a share", fontsize=9)
     return figure
 
 
-def _draw_quantity(axes: "Axes", data: xr.Dataset) -> None:
-    """Draw one quantity; red if its test fails."""
+def leave_one_out_pit(results: xr.DataTree) -> "Figure":
+    """Draw the ECDF of leave-one-out PIT less the diagonal with its band, one panel a member."""
+    figure = _draw_curves(results["loo_pit"].to_dataset(), "member")
+    figure.supxlabel("place of a rating in its prediction from all others (PIT)", fontsize=9)
+    return figure
+
+
+def _draw_curves(data: xr.Dataset, dim: str) -> "Figure":
+    """Draw every curve with its band, four panels in a row."""
+    names = data[dim].to_numpy()
+    columns = min(PANELS_IN_ROW, len(names))
+    rows = -(-len(names) // columns)
+    width, height = columns * QUANTITY_WIDTH, rows * QUANTITY_HEIGHT + 0.7
+    figure, grid = panels(rows, columns, width=width, height=height, sharex=True, sharey=True)
+    for axes, name in zip(grid.flat, names, strict=False):
+        _draw_quantity(axes, data.sel({dim: name}), str(name))
+    for axes in grid.flat[len(names) :]:
+        axes.set_visible(False)
+    for axes in grid[-2 if len(names) < grid.size else -1]:
+        axes.tick_params(labelbottom=True)
+    figure.supylabel("ECDF less the diagonal", fontsize=9)
+    return figure
+
+
+def _draw_quantity(axes: "Axes", data: xr.Dataset, name: str) -> None:
+    """Draw one curve with its name; red if its test fails."""
     fails = float(data["p_holm"]) < SIGNIFICANT
     axes.fill_between(data["point"], data["lower"], data["upper"], color=BAND, step=None)
     axes.plot(data["point"], data["ecdf"], color=FAILS if fails else DARK, linewidth=1.0)
     axes.axhline(0.0, color="grey", linewidth=0.4)
-    axes.set_title(wrap_name(data["quantity"].item(), 24), fontsize=SMALL)
+    axes.set_title(wrap_name(name, 24), fontsize=SMALL)
     axes.set_xticks(np.array([0.0, 0.5, 1.0]))

@@ -233,6 +233,18 @@ def _calibration_note(view: View) -> str:
         "1.05, 100 effective draws of every parameter); none is left out. Coverage of central "
         "intervals with Wilson's 95% interval at 90%; band: whether the ECDF leaves its "
         "simultaneous 95% band; p: uniform ranks, by Holm over all quantities."
+        f"{_truths(data)}"
+    )
+
+
+def _truths(data: xr.Dataset) -> str:
+    """Where the true values come from, unless it is the prior."""
+    if data.attrs.get("truths") != "posterior":
+        return ""
+    converged = "" if int(data.attrs["base_converged"]) else ", which has not converged"
+    return (
+        f" True values are draws of the posterior of the observed ratings{converged}; each fit has "
+        "these ratings and one replicate of each."
     )
 
 

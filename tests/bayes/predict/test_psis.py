@@ -5,7 +5,7 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import logsumexp
 
-from sharpbayes.bayes.predict.psis import psis_loo
+from sharpbayes.bayes.predict.psis import psis_loo, psis_pit
 
 
 def heavy(rng, draws):
@@ -60,3 +60,18 @@ def test_few_draws_cannot_say(rng):
     elpd, pareto_k, _ = psis_loo(values)
     assert pareto_k[0] == np.inf
     assert elpd[0] == pytest.approx(np.log(20) - logsumexp(-values[:, 0]))
+
+
+@pytest.mark.parametrize("draws", [60, 1000])
+def test_left_out_probabilities_have_the_weights_of_arviz(rng, draws):
+    log_likelihood = np.minimum(rng.normal(-1.5, [0.05, 0.5, 1.0], (draws, 3)), -0.01)
+    below = rng.random((draws, 3)) * (1 - np.exp(log_likelihood))
+    lower, equal, pareto_k = psis_pit(log_likelihood, below)
+    for unit in range(3):
+        log_weights, k = array_stats.psislw(log_likelihood[:, unit])
+        weights = np.exp(log_weights)
+        assert pareto_k[unit] == pytest.approx(float(k), rel=1e-9)
+        assert lower[unit] == pytest.approx(float(weights @ below[:, unit]), rel=1e-9)
+        p = np.exp(log_likelihood[:, unit])
+        assert equal[unit] == pytest.approx(float(weights @ p), rel=1e-9)
+    assert psis_pit(np.full((30, 1), -0.7), np.full((30, 1), 0.2))[0] == pytest.approx(0.2)
