@@ -46,7 +46,9 @@ def prior_sensitivity(
 ) -> xr.Dataset:
     """Return how far decisions, metrics and parameters depend on each prior.
 
-    ``groups`` are those of :func:`sharpbayes.posterior.groups.posterior_groups`. Over ``prior``
+    ``groups`` are those of :func:`sharpbayes.posterior.groups.posterior_groups`, and
+    ``log_likelihood``; without it, as of very many ratings, sensitivities to the likelihood are
+    missing. Over ``prior``
     (all together first) and ``power``: ``pareto_k`` of the weights; of a panel ``prob_best``,
     ``prob_admissible``, ``expected_loss``, ``verdict``, ``selected`` (..., model), ``prob_less``
     (..., model, other) and ``prob_tier`` (..., model, tier) as of ``decision``, and what moves:
@@ -63,9 +65,10 @@ def prior_sensitivity(
     """
     density = log_prior(draws.posterior, draws.design)
     densities = {ALL_PRIORS: sum(density.values()), **density}
-    log_likelihood = joint_log_likelihood(draws.posterior, draws.design).reshape(draws.shape)
-    by_likelihood = power_scale(xr.DataArray(log_likelihood, draws.coords, DRAWS), STEP)
+    log_likelihood = _log_likelihood(groups, draws)
+    by_likelihood = None if log_likelihood is None else power_scale(log_likelihood, STEP)
     labels = xr.DataArray(list(densities), dims="prior", name="prior")
+    number = draws.shape[0] * draws.shape[1]
     scaled, steps = (
         xr.concat([power_scale(x, powers) for x in densities.values()], labels)
         for powers in (POWERS, STEP)
@@ -81,7 +84,7 @@ def prior_sensitivity(
     table = table.assign(
         pareto_k=xr.concat([pareto_k(x, POWERS) for x in densities.values()], labels),
         sensitivity=xr.concat(by_prior, labels),
-        likelihood_sensitivity=sensitivity(quantity, by_likelihood),
+        likelihood_sensitivity=_to_likelihood(quantity, by_likelihood),
         law=("prior", ["their product", *(x.attrs["law"] for x in density.values())]),
         **_parameters(draws.posterior, steps, by_likelihood),
     )
@@ -89,12 +92,35 @@ def prior_sensitivity(
         table.transpose("prior", "power", ...)
         .drop_attrs()
         .assign_attrs(
-            good_k=largest_good_k(log_likelihood.size),
-            draws=log_likelihood.size,
+            good_k=largest_good_k(number),
+            draws=number,
             sensitive=SENSITIVE,
             moved=MOVED,
         )
     )
+
+
+def _log_likelihood(groups: Mapping[str, xr.Dataset], draws: ReplicateDraws) -> xr.DataArray | None:
+    """Log-likelihood of all ratings of every draw; None where those of single ones are not kept.
+
+    Ratings of careless raters depend on each other, so that theirs do not add up.
+    """
+    if draws.design.careless is not None:
+        total = joint_log_likelihood(draws.posterior, draws.design).reshape(draws.shape)
+    elif "log_likelihood" in groups:
+        stored = groups["log_likelihood"].transpose(*DRAWS, ...)
+        parts = [x.to_numpy().sum(axis=-1, dtype=float) for x in stored.data_vars.values()]
+        total = np.sum(parts, axis=0)
+    else:
+        return None
+    return xr.DataArray(total, draws.coords, DRAWS)
+
+
+def _to_likelihood(quantities: xr.DataArray, steps: xr.DataArray | None) -> xr.DataArray:
+    """Sensitivity to the likelihood, missing where it is not known."""
+    if steps is None:
+        return xr.full_like(quantities.isel(dict.fromkeys(DRAWS, 0), drop=True), np.nan)
+    return sensitivity(quantities, steps)
 
 
 def _decisions(
@@ -146,7 +172,7 @@ def _order_moves(before: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
 
 
 def _parameters(
-    posterior: xr.Dataset, steps: xr.DataArray, by_likelihood: xr.DataArray
+    posterior: xr.Dataset, steps: xr.DataArray, by_likelihood: xr.DataArray | None
 ) -> dict[str, xr.DataArray]:
     """Largest sensitivity of the parameters of each prior, to it and to the likelihood.
 
@@ -157,8 +183,8 @@ def _parameters(
     elements = {ALL_PRIORS: xr.concat(elements.values(), "element"), **elements}
     largest = {
         name: [
-            sensitivity(values, weights).max()
-            for weights in (steps.sel(prior=name, drop=True), by_likelihood)
+            sensitivity(values, steps.sel(prior=name, drop=True)).max(),
+            _to_likelihood(values, by_likelihood).max(),
         ]
         for name, values in elements.items()
     }

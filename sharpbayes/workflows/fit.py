@@ -102,16 +102,16 @@ def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)
         derived |= posterior_groups(context.metrics, context.model.spec, draws, groups)
-        derived |= _model_checks(context, derived, draws)
+        derived |= _model_checks(context, groups | derived, draws)
     return derived
 
 
-def _model_checks(context: RunContext, derived: Groups, draws: ReplicateDraws) -> Groups:
+def _model_checks(context: RunContext, groups: Groups, draws: ReplicateDraws) -> Groups:
     """Return what decisions owe to priors, and whether the model predicts single ratings."""
     from sharpbayes.posterior.loo_pit import loo_pit_group  # noqa: PLC0415 - loads ArviZ
     from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
 
     metrics, level = context.metrics, context.study.spec.bootstrap.level
-    groups = {"prior_sensitivity": prior_sensitivity(metrics, derived, draws, level=level)}
+    checks = {"prior_sensitivity": prior_sensitivity(metrics, groups, draws, level=level)}
     pit = loo_pit_group(metrics, draws)
-    return groups if pit is None else groups | {"loo_pit": pit}
+    return checks if pit is None else checks | {"loo_pit": pit}

@@ -57,8 +57,8 @@ def psis_pit(log_likelihood: Floats, below: Floats) -> tuple[Floats, Floats, Flo
     """
     draws = len(log_likelihood)
     tail = int(3.0 * np.sqrt(draws)) if draws > 225 else draws // 5  # noqa: PLR2004 - as ArviZ
-    arrays = (np.ascontiguousarray(values.T) for values in (log_likelihood, below))
-    return _pit_units(*arrays, tail)
+    by_unit, below_by_unit = np.ascontiguousarray(log_likelihood.T), np.ascontiguousarray(below.T)
+    return _pit_units(by_unit, below_by_unit, tail)
 
 
 @compiled
