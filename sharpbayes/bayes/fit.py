@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.bayes.design.design import Design, dim_name, rating_dim
+from sharpbayes.bayes.design.design import Design, Floats, dim_name, rating_dim
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
     MOST_LABELLED,
@@ -23,7 +23,7 @@ from sharpbayes.bayes.predict.reweighting import EarlierFit
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.bayes.sampling.retries import sample_until_converged
-from sharpbayes.bayes.update import weight_draws
+from sharpbayes.bayes.update import shorten_tuning, start_from, weight_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
 from sharpbayes.execution.progress import Phase
@@ -133,10 +133,15 @@ def _draw_posterior(
         execution.progress(weighted.sentence)
         if weighted.diagnostics is not None:
             return design, weighted.trace, weighted.diagnostics.assign_attrs(update)
-    tuned = tune_design(design, ratings, model, seed=seeds[4], execution=execution)
+    starts: Floats | None = None
+    if earlier is None or design.unsupported_by_kernel:
+        tuned = tune_design(design, ratings, model, seed=seeds[4], execution=execution)
+    else:
+        tuned, starts = start_from(earlier, design, ratings, model)
+        sampler = shorten_tuning(sampler)
     trace, diagnostics = sample_until_converged(
         lambda settings, own_seed: verify_and_sample(
-            tuned, settings, seed=own_seed, verify_seed=seeds[1], execution=execution
+            tuned, settings, seed=own_seed, verify_seed=seeds[1], starts=starts, execution=execution
         ),
         sampler,
         seed=seeds[0],
@@ -175,6 +180,7 @@ def verify_and_sample(
     *,
     seed: int,
     verify_seed: int,
+    starts: Floats | None = None,
     execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Sample a design while the kernel is compared with PyMC's graph, where the kernel samples it.
@@ -183,7 +189,7 @@ def verify_and_sample(
     """
 
     def sample() -> xr.DataTree:
-        return sample_posterior(design, sampler, seed=seed, execution=execution)
+        return sample_posterior(design, sampler, seed=seed, starts=starts, execution=execution)
 
     if unsupported := design.unsupported_by_kernel:
         message = f"compiling PyMC's graph: the kernel does not support {format_list(unsupported)}"

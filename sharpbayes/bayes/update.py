@@ -4,12 +4,22 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from sharpbayes.bayes.design.design import Design
+from sharpbayes.bayes.design.design import Design, Floats
+from sharpbayes.bayes.kernel.layout import parameter_layout
+from sharpbayes.bayes.predict.coordinates import to_coordinates
+from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.bayes.predict.reweighting import EarlierFit, Reweighted, reweight
 from sharpbayes.bayes.sampling.convergence import check_convergence
+from sharpbayes.bayes.sampling.geometry import find_weights, set_weights
+from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_count
+from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 
+# Chains that begin at draws of an earlier fit have their step size and scales after so many steps.
+WARM_TUNE = 100
+# Draws of the earlier fit among which each chain has its start.
+MOST_STARTS = 100
 # How an update came to its draws.
 WEIGHTED, SAMPLED = "importance sampling", "chains"
 
@@ -48,7 +58,7 @@ class Update:
         """What progress says of an update."""
         count = format_count(self.new_ratings, "new rating")
         if self.diagnostics is None:
-            return f"{count}: chains run, because {self.reason}"
+            return f"{count}: chains run from the draws of the earlier fit, because {self.reason}"
         return f"{count}: the draws of the earlier fit are weighted, no chain runs"
 
 
@@ -73,3 +83,32 @@ def weight_draws(earlier: EarlierFit, design: Design, sampler: Sampler, *, seed:
     settings = {name: getattr(sampler, name) for name in ("tune", "target_accept")}
     table.attrs |= {"attempts": 1, "draws": sizes["draw"]} | settings
     return Update(new_ratings, reweighted, table)
+
+
+def start_from(
+    earlier: EarlierFit, design: Design, ratings: Ratings, model: Model
+) -> tuple[Design, Floats]:
+    """Return a design with the non-centring weights that the earlier draws suggest, and starts.
+
+    Starts are coordinates of earlier draws, (start, coordinate). New levels begin at the middle of
+    their prior.
+    """
+    weights = find_weights(earlier.posterior, earlier.design)
+    tuned = set_weights(design, ratings, model, weights)
+    draws = thin(earlier.posterior, draws=MOST_STARTS)
+    labels = {
+        f"{name}{end}": list(levels)
+        for name, levels in tuned.coords.items()
+        for end in ("", "_other")
+        if f"{name}{end}" in draws.dims
+    }
+    return tuned, to_coordinates(draws.reindex(labels), tuned, parameter_layout(tuned))
+
+
+def shorten_tuning(sampler: Sampler) -> Sampler:
+    """Return settings of chains that begin at earlier draws.
+
+    >>> shorten_tuning(Sampler()).tune, shorten_tuning(Sampler(tune=50)).tune
+    (100, 50)
+    """
+    return sampler.model_copy(update={"tune": min(sampler.tune, WARM_TUNE)})

@@ -27,7 +27,7 @@ def describe_update(update: dict[str, Any]) -> str:
     """Return how an update came to its draws.
 
     >>> describe_update({"new_ratings": 2, "method": "chains", "reason": "they are many"})
-    '2 new ratings; chains ran, because they are many'
+    '2 new ratings; chains ran from its draws, because they are many'
     >>> facts = {"method": "importance sampling", "pareto_k": 0.314, "effective_draws": 1234.5}
     >>> describe_update({"new_ratings": 1, **facts})
     '1 new rating; its draws were weighted and no chain ran (Pareto k 0.31, 1234 effective draws)'
@@ -39,7 +39,7 @@ def describe_update(update: dict[str, Any]) -> str:
         numbers = f" (Pareto k {k:.2f}, {effective:.0f} effective draws)"
     if update.get("method") == WEIGHTED:
         return f"{count}; its draws were weighted and no chain ran{numbers}"
-    return f"{count}; chains ran, because {update.get('reason', '')}{numbers}"
+    return f"{count}; chains ran from its draws, because {update.get('reason', '')}{numbers}"
 
 
 def update_provenance(results: xr.DataTree) -> Iterator[tuple[str, str]]:

@@ -35,8 +35,8 @@ def test_the_last_update_is_a_sentence():
         "(Pareto k 0.41, 1234 effective draws)."
     ]
     assert update_sentences(results(CHAINS)) == [
-        "This fit updates an earlier one: 10 new ratings; chains ran, because they bring new "
-        "parameters."
+        "This fit updates an earlier one: 10 new ratings; chains ran from its draws, because "
+        "they bring new parameters."
     ]
     assert update_sentences(xr.DataTree()) == list_updates(xr.DataTree()) == []
 
@@ -46,6 +46,6 @@ def test_digests_are_listed_from_old_to_new():
     assert (first, second) == ("Update 1 of", "Update 2 of")
     assert text == (
         "fit of 2026-01-02T03:04:05+00:00: data aa, study bb, posterior cc; 10 new ratings; "
-        "chains ran, because they bring new parameters"
+        "chains ran from its draws, because they bring new parameters"
     )
     assert "data dd" in last

@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.bayes import fit as fitting
+from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+from sharpbayes.bayes.kernel.machine_code import kernel_density
+from sharpbayes.bayes.update import start_from
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.document import document
@@ -141,3 +144,38 @@ def test_results_of_a_measurement_are_no_fit(folder, shared_results):
     assert str(caught.value) == (
         "--update: these results hold no fit (status is measured); run `sharpbayes fit`"
     )
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """The study with four items more."""
+    folder = tmp_path_factory.mktemp("more")
+    return RunContext(load_study(write_ratings(folder, 24)))
+
+
+def test_chains_begin_where_the_earlier_fit_was(old, grown):
+    earlier = read_earlier_fit(old, grown)
+    design, starts = start_from(earlier, grown.design, grown.study.ratings, grown.model.spec)
+    layout = parameter_layout(design)
+    assert starts.shape == (100, layout.size)
+    density = [kernel_density(layout, point)[0] for point in starts]
+    elsewhere = [
+        kernel_density(layout, initial_point(design, layout, seed=n))[0] for n in range(20)
+    ]
+    # Some new items are far from the middle of their prior.
+    assert np.median(density) > max(elsewhere)
+
+
+def test_new_items_let_chains_run(old, grown, monkeypatch):
+    monkeypatch.setattr(fitting, "has_passed", lambda _: True)
+    new = fit(grown, update=old)
+    [update] = json.loads(new.attrs["updates"])
+    assert (update["method"], update["new_ratings"]) == ("chains", 26)
+    assert update["reason"] == "they bring new parameters"
+    assert answer(new)[-1] == (
+        "This fit updates an earlier one: 26 new ratings; chains ran from its draws, because they "
+        "bring new parameters."
+    )
+    assert new["posterior"].sizes["item"] == 24
+    assert new["diagnostics"].attrs["tune"] == 100
+    assert float(new["diagnostics"]["rhat"].max()) < 1.2

@@ -63,7 +63,7 @@ def parameter_layout(design: Design) -> ParameterLayout:
     coordinates = _lay_out(_coordinates(design))
     start = {section.name: section.start for section in coordinates}
     starts = {
-        term.name: tuple(start.get(name, -1) for name in _coordinate_names(design, term))
+        term.name: tuple(start.get(name, -1) for name in coordinate_names(design, term))
         for term in design.terms
     }
     thresholds = [start[threshold_name(design, scale)] for scale in design.scales]
@@ -84,7 +84,7 @@ def _lay_out(variables: Iterable[Variable]) -> tuple[Section, ...]:
 def _coordinates(design: Design) -> Iterator[Variable]:
     """Sds, correlations and effects of each term, the cutpoints of each scale, a share."""
     for term in design.parents_first:
-        sd, correlation, effects = _coordinate_names(design, term)
+        sd, correlation, effects = coordinate_names(design, term)
         if term.n_sds:
             yield sd, (term.n_sds,) if term.correlation else (), ()
         if term.correlation:
@@ -120,8 +120,8 @@ def threshold_name(design: Design, scale: ScaleRatings) -> str:
     return f"threshold_{scale.name}_offset{'_log_gaps__' if design.ordered_cutpoints else ''}"
 
 
-def _coordinate_names(design: Design, term: Term) -> tuple[str, str, str]:
-    """Names of PyMC's coordinates of a term: sds, partial correlations, effects (with centres)."""
+def coordinate_names(design: Design, term: Term) -> tuple[str, str, str]:
+    """Return PyMC's names of the coordinates of a term: sds, partial correlations, effects."""
     log = "_log" if term.on_log_scale else ""
     if term.zero_sum:
         end = f"{log if term.centred else '_unit'}_zerosum__"

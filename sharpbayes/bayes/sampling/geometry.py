@@ -1,5 +1,6 @@
 """Coordinates of the effects: a short trial run tells how much the ratings inform them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +38,13 @@ def tune_design(
     if design.unsupported_by_kernel:
         return design
     weights = choose_weights(add_reference(design), seed=seed, execution=execution)
+    return set_weights(design, ratings, model, weights)
+
+
+def set_weights(
+    design: Design, ratings: Ratings, model: Model, weights: Mapping[str, float]
+) -> Design:
+    """Return a design with these non-centring weights, and a reference where it has one."""
     tuned = replace(build_design(ratings, model, non_centring=weights), scales=design.scales)
     return add_reference(tuned)
 
@@ -44,7 +52,17 @@ def tune_design(
 def choose_weights(
     design: Design, *, seed: int, execution: Execution = IN_PROCESS
 ) -> dict[str, float]:
-    """Return the non-centring weight of each term that has an sd of its own.
+    """Return what :func:`find_weights` chooses by a trial run of a million ratings at most."""
+    if not any(term.n_sds for term in design.terms):
+        return {}
+    part = take_ratings(design, seed=seed)
+    trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
+    taken = part.n_ratings / design.n_ratings
+    return find_weights(trace["posterior"].to_dataset(), part, taken=taken)
+
+
+def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -> dict[str, float]:
+    """Return the non-centring weight of each term that has an sd of its own, by draws.
 
     Effects that keep a share s of their prior variance are nearly independent of their sd when
     they are divided by sd^w, w = min(1, 1.4 s), with
@@ -54,18 +72,13 @@ def choose_weights(
     where q is the 5% quantile. The mean of a group of effects that is only identified together
     with another term is left out.
 
-    Of more than a million ratings the trial run has that many, a share f taken at random. n ratings
-    with information I each leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave
-    f s / (f s + 1 - s) where those of the trial run leave s.
+    Draws may be of a share f of the ratings, ``taken`` at random. n ratings with information I each
+    leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave f s / (f s + 1 - s)
+    where those of the draws leave s.
     """
-    if not any(term.n_sds for term in design.terms):
-        return {}
-    part = take_ratings(design, seed=seed)
-    trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
-    trial, taken = trace["posterior"].to_dataset(), part.n_ratings / design.n_ratings
     weights = {}
-    for term in (term for term in part.terms if term.n_sds):
-        share = prior_variance_share(trial, part, term)
+    for term in (term for term in design.terms if term.n_sds):
+        share = prior_variance_share(posterior, design, term)
         if taken < 1.0:
             share = taken * share / (taken * share + 1.0 - min(share, 1.0))
         weights[term.name] = min(1.0, WEIGHT_PER_SHARE * share)

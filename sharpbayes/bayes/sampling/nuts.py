@@ -27,7 +27,12 @@ from sharpbayes.spec.study import Sampler
 
 
 def sample_posterior(
-    design: Design, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
+    design: Design,
+    sampler: Sampler,
+    *,
+    seed: int,
+    starts: Floats | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Return ``posterior`` and ``sample_stats`` of a design over (chain, draw).
 
@@ -35,17 +40,23 @@ def sample_posterior(
     same wherever chains run. Where the number of draws is left open, chains run to the first of
     ``sampler.lengths`` at which they have converged, or more draws cannot help. After Ctrl-C there
     are fewer than asked for; Ctrl-C before any chain had finished its tuning raises
-    KeyboardInterrupt.
+    KeyboardInterrupt. Each chain of the kernel begins at one of ``starts``, (start, coordinate),
+    where they are given.
     """
     if not design.unsupported_by_kernel:
-        return sample_kernel(design, sampler, seed=seed, execution=execution)
+        return sample_kernel(design, sampler, seed=seed, starts=starts, execution=execution)
     from sharpbayes.bayes.graph.model import sampling_model  # noqa: PLC0415 - PyMC is slow to load
 
     return sample_graph(sampling_model(design), sampler, seed=seed, execution=execution)
 
 
 def sample_kernel(
-    design: Design, sampler: Sampler, *, seed: int, execution: Execution = IN_PROCESS
+    design: Design,
+    sampler: Sampler,
+    *,
+    seed: int,
+    starts: Floats | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> xr.DataTree:
     """Sample a design through the kernel; see :func:`sample_posterior`."""
     layout = parameter_layout(design)
@@ -59,7 +70,7 @@ def sample_kernel(
         return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": _statistics(chains)})
 
     if execution.map_function is None:
-        compiled = compile_kernel(design, layout)
+        compiled = compile_kernel(design, layout, starts)
         return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
     seeds, rule = chain_seeds(seed, sampler.chains), StoppingRule(sampler)
     for length in sampler.lengths:
@@ -67,11 +78,13 @@ def sample_kernel(
         end = "" if sampler.draws else f"-{length}"
         arguments = {f"{chain_name(n, seed=seed)}{end}": own for n, own in enumerate(seeds)}
         trace = label(
-            compute_parts(partial(sample_chain, design, layout, fixed), arguments, execution)
+            compute_parts(
+                partial(sample_chain, design, layout, fixed, starts=starts), arguments, execution
+            )
         )
         if length == sampler.lengths[-1] or rule(trace):
             break
-    trace.attrs = {"length": length, "reason": rule.reason}
+    trace.attrs = _describe(rule, length)
     return trace
 
 
@@ -93,13 +106,26 @@ def _sample_here(
         is_enough=lambda chains: rule(label(chains)),
     )
     trace = label(chains)
-    trace.attrs = {"length": length, "reason": rule.reason}
+    trace.attrs = _describe(rule, length)
     return trace
 
 
-def sample_chain(design: Design, layout: ParameterLayout, sampler: Sampler, seed: int) -> Arrays:
+def _describe(rule: StoppingRule, length: int) -> dict[str, Any]:
+    """Return the length that chains were to have, why it was not longer, and any diagnostics."""
+    told = {"length": length, "reason": rule.reason}
+    return told if rule.final is None else told | {"diagnostics": rule.final}
+
+
+def sample_chain(
+    design: Design,
+    layout: ParameterLayout,
+    sampler: Sampler,
+    seed: int,
+    *,
+    starts: Floats | None = None,
+) -> Arrays:
     """Sample one chain through the kernel, with its own seed, in this process."""
-    return run_chain(compile_kernel(design, layout), sampler, seed=seed)
+    return run_chain(compile_kernel(design, layout, starts), sampler, seed=seed)
 
 
 def sample_graph(
@@ -127,11 +153,16 @@ def sample_graph(
     return _sample_here(compiled, sampler, label, seed=seed, execution=execution)
 
 
-def compile_kernel(design: Design, layout: ParameterLayout) -> CompiledPyMCModel:
+def compile_kernel(
+    design: Design, layout: ParameterLayout, starts: Floats | None = None
+) -> CompiledPyMCModel:
     """Return the kernel as nutpie takes a model: addresses of machine code and of its data."""
-    start = find_start(design, layout)
+    start = find_start(design, layout) if starts is None else None
 
     def jitter_start(seed: int) -> Floats:
+        if starts is not None:
+            chosen: Floats = starts[np.random.default_rng(seed).integers(len(starts))]
+            return chosen
         if start is None:
             return initial_point(design, layout, seed=seed)
         return start + np.random.default_rng(seed).normal(0.0, JITTER, layout.size)

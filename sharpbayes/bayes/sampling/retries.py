@@ -34,11 +34,13 @@ class StoppingRule:
     """Whether chains are long enough: they have converged, or more draws cannot help.
 
     It is asked at few fixed lengths, ``sampler.lengths``, so that it does not wait for a lucky
-    moment. ``reason`` is why more draws cannot help, or empty.
+    moment. ``reason`` is why more draws cannot help, or empty; ``final`` are the diagnostics of
+    draws that are long enough.
     """
 
     sampler: Sampler
     before: xr.Dataset | None = None
+    final: xr.Dataset | None = None
     reason: str = ""
 
     def __call__(self, trace: xr.DataTree) -> bool:
@@ -46,11 +48,12 @@ class StoppingRule:
         length = trace["posterior"].sizes["draw"]
         table = check_convergence(trace, self.sampler)
         if table["converged"]:
+            self.final = table
             return True
         remaining = sum(further > length for further in self.sampler.lengths)
         before = self.before if length >= PACE_FROM else None
         self.reason = explain_stop(trace, table, before, remaining=remaining)
-        self.before = table
+        self.before, self.final = table, table if self.reason else None
         return bool(self.reason)
 
 
@@ -74,7 +77,9 @@ def sample_until_converged(
     while True:
         trace = sample(sampler, attempt_seed(seed, attempt))
         progress(Phase.CONVERGENCE)
-        table = check_convergence(trace, sampler)
+        # Draws that were found long enough have been checked.
+        table = trace.attrs.get("diagnostics")
+        table = check_convergence(trace, sampler) if table is None else table
         # What was asked for: a sampler says it of the lengths that it chose from.
         length, reason = (trace.attrs.get(name) for name in ("length", "reason"))
         length = length or sampler.lengths[-1]
