@@ -12,6 +12,7 @@ from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
     MOST_LABELLED,
     MOST_PRIOR_DRAWS,
+    count_predictive_draws,
     count_prior_draws,
     keeps_ratings,
 )
@@ -91,7 +92,8 @@ def fit_ratings(
         size = min(sampler.predictive_draws, MOST_PRIOR_DRAWS)
         groups |= _sample_prior(tuned, draws=size, seed=seeds[2])
         groups["prior"] = _round_parameters(groups["prior"], tuned)
-        draws = replication.thin(groups["posterior"], draws=sampler.predictive_draws)
+        number = count_predictive_draws(tuned.n_ratings, sampler.predictive_draws)
+        draws = replication.thin(groups["posterior"], draws=number)
         groups |= _predict_ratings(draws, tuned, seed=seeds[3])
     labels = _rating_labels(ratings, tuned)
     return {name: _label_ratings(group, labels) for name, group in groups.items()}

@@ -41,7 +41,8 @@ class Sampler(base.Spec):
     max_draws: Draws = 8000
     """Most draws to keep of each chain where `draws` is left out."""
     predictive_draws: base.Repeats = 500
-    """Posterior draws for which ratings are replicated, over all chains. 0 replicates none."""
+    """Posterior draws for which ratings are replicated, over all chains. 0 replicates none. Of more
+    than 2 million ratings fewer: those that replicate a billion ratings, and 100 at least."""
     target_accept: base.InnerShare = 0.8
     """Acceptance probability that the step size aims at. Larger values mean smaller steps."""
     max_depth: Annotated[int, Field(ge=1, le=15)] = 10

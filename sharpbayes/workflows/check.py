@@ -2,7 +2,11 @@
 
 from sharpbayes.analysis.study import CrowdStudy, StudySummary
 from sharpbayes.bayes.design.identifiability import find_issues
-from sharpbayes.bayes.design.size import expected_memory, replicate_bytes
+from sharpbayes.bayes.design.size import (
+    count_predictive_draws,
+    expected_memory,
+    replicate_bytes,
+)
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.files import StudyFiles
@@ -31,11 +35,12 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         columns |= {"expert": expert} if (expert := context.study.data.expert) else {}
     design = context.design if context.files.model else None
     parameters = design.n_parameters if design else 0
-    replicates = replicate_bytes(len(ratings.score), sampler.predictive_draws) if design else 0
+    predicted = count_predictive_draws(len(ratings.score), sampler.predictive_draws)
+    replicates = replicate_bytes(len(ratings.score), predicted) if design else 0
     memory = expected_memory(
         len(ratings.score),
         draws=parameters * sampler.chains * usual_draws(sampler),
-        predicted=sampler.predictive_draws,
+        predicted=predicted,
         cores=cpu_count(),
     )
     files = context.files.study

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import sharpbayes.bayes
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.bayes.design.size import count_predictive_draws, keeps_ratings
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.progress import Phase
 from sharpbayes.spec.study import Sampler
@@ -67,13 +68,14 @@ def _seconds_of_fit(context: RunContext) -> dict[Phase, float]:
     per_gradient = PER_GRADIENT_OF_RATING * ratings * GRADIENTS_PER_DRAW
     at_once = min(sampler.chains, cpu_count())
     length = usual_draws(sampler)
-    draws, kept = sampler.chains * (sampler.tune + length), sampler.predictive_draws
+    draws = sampler.chains * (sampler.tune + length)
+    kept = count_predictive_draws(ratings, sampler.predictive_draws)
     numbers = context.design.n_parameters * sampler.chains * length
     work = {
         Phase.COMPILING: 0.0 if has_machine_code() else FIRST_COMPILATION,
         Phase.SAMPLING: draws * per_gradient / at_once,
         Phase.CONVERGENCE: PER_STORED_NUMBER * numbers,
-        Phase.REPLICATION: PER_PREDICTED_RATING * kept * ratings,
+        Phase.REPLICATION: PER_PREDICTED_RATING * kept * ratings * keeps_ratings(ratings, kept),
         Phase.REPLICATED_METRICS: _seconds_of_replicates(context) / cpu_count(),
         Phase.WRITING: PER_STORED_NUMBER * numbers,
     }
@@ -101,7 +103,7 @@ def _seconds_of_replicates(context: RunContext) -> float:
         count_replicates(sources, units=units, ratings=ratings, prompts=units)
         for sources in study.spec.uncertainties
     )
-    return work * replicates * study.spec.sampler.predictive_draws
+    return work * replicates * count_predictive_draws(ratings, study.spec.sampler.predictive_draws)
 
 
 def _count_refits(context: RunContext) -> int:

@@ -7,6 +7,8 @@ MOST_KEPT = 25_000_000
 MOST_LABELLED = 1_000_000
 # Draws of the prior, which shows what the model expects before any rating; no number follows.
 MOST_PRIOR_DRAWS = 200
+# Ratings that all draws of a fit replicate at most, unless fewer draws than these would do it.
+MOST_REPLICATED, LEAST_DRAWS = 1_000_000_000, 100
 # Bytes of a replicated rating, and of its log-likelihood.
 RATING_BYTES, LOG_LIKELIHOOD_BYTES = 1, 4
 # Replicated ratings that one thread measures at once, and what each takes meanwhile.
@@ -23,6 +25,17 @@ def keeps_ratings(ratings: int, draws: int) -> bool:
     (True, False, True)
     """
     return ratings * draws <= MOST_KEPT
+
+
+def count_predictive_draws(ratings: int, draws: int) -> int:
+    """Return the number of draws that replicate ratings, of those that are asked for.
+
+    >>> [count_predictive_draws(n, 500) for n in (2_000_000, 5_000_000, 100_000_000)]
+    [500, 200, 100]
+    >>> count_predictive_draws(100_000_000, 50)
+    50
+    """
+    return min(draws, max(LEAST_DRAWS, MOST_REPLICATED // max(ratings, 1)))
 
 
 def count_prior_draws(ratings: int, draws: int) -> int:
