@@ -96,6 +96,14 @@ TABLES: dict[str, tuple[str, ...]] = {
     "ordinal.json": (f"{OWN}/make.py", f"{OWN}/ordinal.R"),
     "steps.json": (f"{OWN}/steps.R",),
     "ppi.json": (f"{OWN}/ppi.py",),
+    "priorsense.json": (
+        *("sharpbayes/posterior/power_scaling.py", f"{OWN}/priorsense.py"),
+        f"{OWN}/priorsense.R",
+    ),
+    "priors.csv": (
+        *("sharpbayes/posterior/power_scaling.py", "sharpbayes/posterior/prior_sensitivity.py"),
+        *("sharpbayes/bayes/predict/log_prior.py", f"{OWN}/priors.py"),
+    ),
     "coverage_debiased.csv": (
         *("sharpbayes/metrics/panel/debiased.py", f"{OWN}/coverage_debiased.py"),
     ),
