@@ -24,6 +24,9 @@ from sharpbayes.posterior.replicates import (
     pool_replicates,
 )
 
+# Variables of a panel that no profile is made of.
+UNUSED = ["sub_index", "log_any_harm"]
+
 
 @dataclass(frozen=True)
 class RatingPositions:
@@ -151,15 +154,24 @@ class PanelMetrics:
 
     def tables(self, block: Block, sources: Sequence[str]) -> list[xr.Dataset]:
         """Return harm and risk of each prompt in all replicates of every draw, for each plan."""
-        tables = tabulate_replicates(self.plans, self.positions.fill(block.replicates(sources)))
-        return [pool_replicates(table, block.draws.n_replicates, "prompt") for table in tables]
+        tables = self._tabulate(block, sources)
+        number = block.draws.n_replicates
+        # No metric of a draw needs these, and they are the largest.
+        return [pool_replicates(table.drop_vars(UNUSED), number, "prompt") for table in tables]
+
+    def _tabulate(self, block: Block, sources: Sequence[str]) -> list[xr.Dataset]:
+        """Return the panel of every replicate of every draw, for each plan."""
+        return tabulate_replicates(self.plans, self.positions.fill(block.replicates(sources)))
 
     def unit_tables(self, block: Block) -> list[xr.Dataset]:
         """Return the variable of each prompt that the criterion of each plan depends on."""
         # Several replicates are those of a population of prompts.
         sources = ["ratings"] if block.draws.n_replicates == 1 else ["ratings", "prompts"]
-        pairs = zip(self.plans, self.tables(block, sources), strict=True)
-        return [table[[_criterion_variable(plan)]] for plan, table in pairs]
+        number = block.draws.n_replicates
+        return [
+            pool_replicates(table[[_criterion_variable(plan)]], number, "prompt")
+            for plan, table in zip(self.plans, self._tabulate(block, sources), strict=True)
+        ]
 
     def criteria(
         self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None

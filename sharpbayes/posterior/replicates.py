@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from sharpbayes.bayes.design.design import Design, rating_dim
 from sharpbayes.bayes.design.size import BLOCK_RATINGS
 from sharpbayes.bayes.predict.replication import (
+    Effects,
     draw_classes,
     draw_new_levels,
     draw_ratings,
     latent_ratings,
     replace_levels,
-    with_location,
+    severity_effects,
+    with_effects,
 )
 from sharpbayes.execution.threads import current_map
 
@@ -143,15 +145,16 @@ class Block:
             posterior = draw_new_levels(posterior, design, column, rng=rng)
         else:
             posterior = draw_classes(posterior, design, known=True, rng=rng)
-        populations = [posterior] * n_replicates
+        effects = severity_effects(posterior, design)
+        populations = [effects] * n_replicates
         if "prompts" in sources and "prompt" in posterior.dims:
-            populations = [self._replace_prompts(posterior, rng) for _ in populations]
+            populations = self._replace_prompts(effects, posterior["prompt"], n_replicates, rng)
         ratings: Categories = {}
         for scale in design.scales:
             latent = latent_ratings(posterior, design, scale)
             latents = (
-                latent if draws is posterior else with_location(latent, draws, design)
-                for draws in populations
+                latent if other is effects else with_effects(latent, other, design)
+                for other in populations
             )
             replicates = [draw_ratings(by_draw, posterior, design, rng) for by_draw in latents]
             ratings[scale.name] = np.concatenate(replicates)
@@ -173,17 +176,17 @@ class Block:
                 ratings[scale.name][row] = draw_ratings(latent, posterior, design, rng)[0]
         return ratings
 
-    def _replace_prompts(self, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-        """Return draws in which a share of the prompts is new ones from their population."""
-        number = posterior.sizes["prompt"]
-        return replace_levels(
-            posterior,
-            self.draws.design,
-            "prompt",
-            weights=self.unit_weights(posterior["prompt"], "prompt").to_numpy() / number,
-            share=PRIOR_PROMPTS / (PRIOR_PROMPTS + number),
-            rng=rng,
-        )
+    def _replace_prompts(
+        self, effects: Effects, prompts: xr.DataArray, times: int, rng: np.random.Generator
+    ) -> list[Effects]:
+        """Return effects, several times, with a share of new prompts from their population."""
+        weights = self.unit_weights(prompts, "prompt").to_numpy() / prompts.size
+        share = PRIOR_PROMPTS / (PRIOR_PROMPTS + prompts.size)
+        design = self.draws.design
+        return [
+            replace_levels(effects, design, "prompt", weights=weights, share=share, rng=rng)
+            for _ in range(times)
+        ]
 
     def replicates(self, sources: Sequence[str]) -> Categories:
         """Return as many replicates of the ratings as the draws ask for."""

@@ -11,7 +11,12 @@ from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
-from sharpbayes.bayes.predict.replication import draw_new_levels, observed_data, replace_levels
+from sharpbayes.bayes.predict.replication import (
+    draw_new_levels,
+    observed_data,
+    replace_levels,
+    severity_effects,
+)
 from sharpbayes.posterior.groups import panel_groups
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, pool_replicates
@@ -248,9 +253,14 @@ def replaced(prompts, share):
     design, parameters, weights = prompts
     every = np.tile(weights, (parameters.sizes["draw"], 1))
     rng = np.random.default_rng(4)
-    fresh = replace_levels(parameters, design, "prompt", weights=every, share=share, rng=rng)
-    changed = {name for name in parameters.data_vars if not fresh[name].equals(parameters[name])}
-    return fresh, changed
+    effects = severity_effects(parameters, design)
+    fresh = replace_levels(effects, design, "prompt", weights=every, share=share, rng=rng)
+    changed = {name for name in effects if not np.array_equal(fresh[name], effects[name])}
+    replaced_by = {
+        name: parameters[name].copy(data=fresh[name].reshape(parameters[name].shape))
+        for name in fresh
+    }
+    return parameters.assign(replaced_by), changed
 
 
 def rows_of(dataset):

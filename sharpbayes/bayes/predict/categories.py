@@ -60,7 +60,7 @@ class LatentRatings(ABC):
         """Return c_k of each rating, (sample, rating); (sample, 1) if all have the same."""
         if self.thresholds.shape[1] == 1:
             return self.thresholds[:, :, k]
-        return self.thresholds[:, self.cutpoint_set, k]
+        return self.thresholds[:, :, k].take(self.cutpoint_set, axis=1)
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw from the distribution of the link for each rating."""

@@ -4,7 +4,7 @@ Everything is computed from the variables of the posterior in blocks of draws: n
 and memory stays bounded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +30,8 @@ from sharpbayes.bayes.sampling.draws import apply_gap_effects
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.spec.model import StudentT
 
+# Effects of terms by name, (sample, effect).
+Effects = Mapping[str, Floats]
 # Latent severities in memory at once: a block of draws stays under some 100 MB.
 BLOCK_VALUES = 4_000_000
 # Degrees of freedom of the effects of new levels.
@@ -45,29 +47,38 @@ def thin(posterior: xr.Dataset, *, draws: int) -> xr.Dataset:
 
 def latent_ratings(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> LatentRatings:
     """Return the quantities that determine the ratings on one scale, for every draw."""
-    severity = _severity(posterior, design, scale)
-    log_discrimination = np.zeros((len(severity), 1))
+    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
+    effects = severity_effects(posterior, design)
+    severity = _severity(effects, design, scale, samples=samples)
+    log_discrimination = np.zeros((samples, 1))
     for term in design.terms_of("discrimination"):
-        effects = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
-        log_discrimination = log_discrimination + _take(effects, term.index[scale.rows])
+        logarithms = term.to_effects(flatten_draws(posterior[term.name], *term.dims))
+        log_discrimination = log_discrimination + _take(logarithms, term.index[scale.rows])
     cutpoint_set, thresholds = _cutpoint_sets(posterior, design, scale)
     law, discrimination = LAWS[design.likelihood], np.exp(log_discrimination)
     return law(scale, design.link, severity, discrimination, thresholds, cutpoint_set)
 
 
-def with_location(latent: LatentRatings, posterior: xr.Dataset, design: Design) -> LatentRatings:
-    """Return the same ratings with the severities of other draws of the location effects."""
-    return replace(latent, severity=_severity(posterior, design, latent.scale))
+def severity_effects(posterior: xr.Dataset, design: Design) -> Effects:
+    """Return the effects that add up to severities, (sample, effect), by the name of their term."""
+    return {
+        term.name: flatten_draws(posterior[term.name], *term.dims) for term in design.severity_terms
+    }
 
 
-def _severity(posterior: xr.Dataset, design: Design, scale: ScaleRatings) -> Floats:
+def with_effects(latent: LatentRatings, effects: Effects, design: Design) -> LatentRatings:
+    """Return the same ratings with the severities of other effects."""
+    samples = len(latent.severity)
+    return replace(latent, severity=_severity(effects, design, latent.scale, samples=samples))
+
+
+def _severity(effects: Effects, design: Design, scale: ScaleRatings, *, samples: int) -> Floats:
     """Return the latent severity of each rating on a scale, (sample, rating)."""
-    samples = posterior.sizes["chain"] * posterior.sizes["draw"]
     severity = np.zeros((samples, len(scale.rows)))
     for term in design.severity_terms:
         rated = term.of(scale.rows)
-        effects = _take(flatten_draws(posterior[term.name], *term.dims), rated.index)
-        severity += effects if rated.covariate is None else effects * rated.covariate
+        of_rating = _take(effects[term.name], rated.index)
+        severity += of_rating if rated.covariate is None else of_rating * rated.covariate
     return severity
 
 
@@ -273,42 +284,52 @@ def _take(values: Floats, index: Index) -> Floats:
 
 
 def replace_levels(
-    posterior: xr.Dataset,
+    effects: Effects,
     design: Design,
     column: str,
     *,
     weights: Floats,
     share: float,
     rng: np.random.Generator,
-) -> xr.Dataset:
-    """Return draws in which a share of the levels of a column is new ones, drawn from the others.
+) -> Effects:
+    """Return effects in which a share of the levels of a column is new ones, drawn from the others.
 
     x_new = m + sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),  m = sum_j w_j x_j
 
     x_j are all location effects and slopes of level j, so that a new level keeps their correlation:
     over models, dimensions and terms it has a multivariate t with the weighted covariance of the
-    draw and nu = 5. Weights (draw, level) add up to 1. All other variables stay as they are. Draws
-    are those of one chain.
+    draw and nu = 5. Weights (sample, level) add up to 1. Effects of other columns stay as they are.
 
     Source: posterior of a Dirichlet process (Ferguson 1973) with that t as its base.
     """
     terms = [term for term in design.severity_terms if column in term.dims]
-    arrays = [posterior[term.name].transpose("chain", "draw", column, ...) for term in terms]
-    sizes = [int(np.prod(array.shape[3:])) for array in arrays]
-    levels = arrays[0].shape[:3] if arrays else (1, 0, 0)
-    effects = np.concatenate([array.to_numpy().reshape(*levels[1:], -1) for array in arrays], -1)
-    mean = np.einsum("dn,dnk->dk", weights, effects)
-    is_new = rng.random(levels[1:]) < share
+    arrays = [
+        np.moveaxis(
+            effects[term.name].reshape(-1, *term.shape), 1 + term.dims.index(column), 1
+        ).reshape(*weights.shape, -1)
+        for term in terms
+    ]
+    joined = np.concatenate(arrays, -1)
+    mean = np.einsum("dn,dnk->dk", weights, joined)
+    is_new = rng.random(weights.shape) < share
     for draw, rows in enumerate(is_new):
-        z = rng.normal(size=(rows.sum(), levels[2])) * np.sqrt(weights[draw])
+        z = rng.normal(size=(rows.sum(), len(rows))) * np.sqrt(weights[draw])
         z *= np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(len(z), 1)))
-        effects[draw, rows] = mean[draw] + z @ (effects[draw] - mean[draw])
-    parts = np.split(effects, np.cumsum(sizes)[:-1], axis=-1)
-    pairs = zip(arrays, parts, strict=True)
-    changed = xr.Dataset({x.name: x.copy(data=part.reshape(x.shape)) for x, part in pairs})
-    return posterior.assign(
-        {name: array.transpose(*posterior[name].dims) for name, array in changed.items()}
-    )
+        joined[draw, rows] = mean[draw] + z @ (joined[draw] - mean[draw])
+    changed, start = dict(effects), 0
+    for term, array in zip(terms, arrays, strict=True):
+        values = joined[..., start : start + array.shape[-1]]
+        changed[term.name] = _order_levels(values, term, column)
+        start += array.shape[-1]
+    return changed
+
+
+def _order_levels(values: Floats, term: Term, column: str) -> Floats:
+    """Return effects over (sample, level of a column, others) as (sample, effect) of the term."""
+    position = term.dims.index(column)
+    rest = [size for dim, size in zip(term.dims, term.shape, strict=True) if dim != column]
+    by_level = values.reshape(*values.shape[:2], *rest)
+    return np.moveaxis(by_level, 1, 1 + position).reshape(len(values), -1)
 
 
 def draw_new_levels(

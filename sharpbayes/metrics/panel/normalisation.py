@@ -2,6 +2,7 @@
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 
 def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
@@ -27,12 +28,20 @@ def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
            [ 1., nan]])
     """
     score, table = xr.align(score, table, join="exact", copy=False)
+    # What is missing has position -1, the column before the first.
     padded = np.pad(
-        table.transpose("indicator", ...).to_numpy(), ((0, 0), (0, 1)), constant_values=np.nan
+        table.transpose("indicator", ...).to_numpy(), ((0, 0), (1, 0)), constant_values=np.nan
     )
+    first = 1 + padded.shape[1] * np.arange(len(padded))
+
+    def look_up(codes: NDArray[np.integer]) -> NDArray[np.float64]:
+        if codes.size and codes.max() >= padded.shape[1] - 1:
+            raise IndexError(f"a score is {codes.max()}, the scale has {padded.shape[1] - 1}")
+        return padded.take(codes + first)
+
     # A block of an array of Dask is looked up when it is read.
     normalised: xr.DataArray = xr.apply_ufunc(
-        lambda codes: padded[np.arange(len(padded)), codes],
+        look_up,
         score,
         input_core_dims=[["indicator"]],
         output_core_dims=[["indicator"]],
