@@ -29,13 +29,14 @@ def missing_group(plan: ProfilePlan) -> Groups:
     Sub-indices of single judges are what is missing or not. ``asked``, ``missing`` count them and
     ``share`` is their quotient, over (model, judge, dimension); ``model_share``, ``judge_share``
     and ``dimension_share`` are those of all. ``unscored (model)`` counts answers without any judge.
-    ``slope`` is by how much the log odds of a missing score grow with each unit of severity, the sd
-    of sub-indices of the dimension, as the other judges scored the answer; with ``slope_interval
-    (bound)`` and ``slope_p``. ``<metric>_bounds (model, bound)`` of CVaR, mean and policy score
-    assume nothing of what is missing; ``can_be_lowest (model)`` is whether some values of it make
-    its CVaR the lowest; under a tolerance ``admissible_bounds (model, bound)``. Where the study
-    lists tilts, over (tilt) CVaR and mean under each, ``tilt_lowest``, and ``tipping``, the
-    smallest tilt found at which another model is lowest than at 0.
+    ``reason_count (model, reason)`` counts missing scores of single indicators by the reason that
+    the data give. ``slope`` is by how much the log odds of a missing score grow with each unit of
+    severity, the sd of sub-indices of the dimension, as the other judges scored the answer; with
+    ``slope_interval (bound)`` and ``slope_p``. ``<metric>_bounds (model, bound)`` of CVaR, mean and
+    policy score assume nothing of what is missing; ``can_be_lowest (model)`` is whether some values
+    of it make its CVaR the lowest; under a tolerance ``admissible_bounds (model, bound)``. Where
+    the study lists tilts, over (tilt) CVaR and mean under each, ``tilt_lowest``, and ``tipping``,
+    the smallest tilt found at which another model is lowest than at 0.
     """
     sub_index = plan.table["sub_index"]
     asked = _asked(plan)
@@ -49,6 +50,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
     slope = missing_slope(missing.where(asked).fillna(0) > 0, severity.where(asked), level=level)
     table = table.assign(slope.data_vars)
     table["unscored"] = plan.table["log_risk"].isnull().sum(plan.dim)
+    table = table.assign(_reasons(plan))
     bounds = replace(
         plan, table=_tabulate(plan, fill_bounds(sub_index, missing))
     ).complete_profile()
@@ -93,6 +95,16 @@ def _count(missing: xr.DataArray, asked: xr.DataArray) -> xr.Dataset:
         total = counts[["missing", "asked"]].sum(over)
         counts[f"{dim}_share"] = total["missing"] / total["asked"].where(total["asked"] > 0)
     return counts
+
+
+def _reasons(plan: ProfilePlan) -> dict[str, xr.DataArray]:
+    """Return how many scores of each model are missing for each reason, if the data give any."""
+    counts = plan.study.data.missing_reasons
+    if not counts:
+        return {}
+    coords = {"reason": [*counts], "model": list(plan.study.data.labels["model"])}
+    table = xr.DataArray(np.array([*counts.values()]), coords, [*coords])
+    return {"reason_count": table.transpose("model", "reason")}
 
 
 def _tabulate(plan: ProfilePlan, sub_index: xr.DataArray) -> xr.Dataset:

@@ -54,6 +54,8 @@ UNITS = (
 )
 # A score, and what a study computes with it at a time.
 CELL_BYTES = 8
+# The reason of a missing score whose row gives none.
+NO_REASON = "not given"
 Flags = NDArray[np.bool_]
 
 
@@ -67,9 +69,10 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     if panel.roles.trial is True:  # no column numbers the trials
         del named["trial"]
     keys = {role: named[role] for role in KEYS if role in named}
-    roles = [(role, named[role]) for role in (*KEYS, "score", "indicator") if role in named]
+    used = (*KEYS, "score", "indicator", "reason")
+    roles = [(role, named[role]) for role in used if role in named]
     if panel.layout == "wide":
-        roles = [*keys.items()]
+        roles = [(role, named[role]) for role in (*KEYS, "reason") if role in named]
         roles += [(f"indicator {n}", i.column or n) for n, i in panel.full_indicators.items()]
     table = read_table(
         base, panel.data, panel.layout, dialect=panel.dialect, roles=roles, compact=True
@@ -84,7 +87,13 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     parser.raise_problems()
     labels = {role: factor.labels for role, factor in factors.items()}
     labels["indicator"] = tuple(panel.full_indicators)
-    ratings = PanelRatings(score, labels, counts=counts | reader_counts, unasked=unasked)
+    ratings = PanelRatings(
+        score,
+        labels,
+        counts=counts | reader_counts,
+        unasked=unasked,
+        missing_reasons=_count_reasons(table, panel, factors, score),
+    )
     check_families(ratings, panel, parser)
     if panel.people is not None:
         judges = list_pooled_judges(panel, labels["judge"])
@@ -192,6 +201,30 @@ def _parse_cells(
     if not counts["absent"]:
         return cells_score, None, counts
     return cells_score, np.moveaxis(unasked.reshape(-1, *shape), 0, -1), counts
+
+
+def _count_reasons(
+    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], score: Scores
+) -> dict[str, NDArray[np.intp]]:
+    """Count the missing scores of each model by the reason that their row gives, most first."""
+    column, of_row = panel.roles.reason, panel.roles.indicator
+    if column is None:
+        return {}
+    cells = score[tuple(factor.codes for factor in factors.values())]
+    missing = cells == MISSING
+    if of_row is not None:
+        names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+        position = pd.Index(names).get_indexer(pd.Index(table[of_row]))
+        missing &= position[:, None] == np.arange(len(names))
+    number = missing.sum(axis=1)
+    rows = number > 0
+    given = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)
+    reason = pd.Categorical(given.str.strip().replace("", NO_REASON))
+    shape = (len(reason.categories), len(factors["model"].labels))
+    counts = np.zeros(shape, dtype=np.intp)
+    np.add.at(counts, (reason.codes, factors["model"].codes[rows]), number[rows])
+    order = np.argsort(-counts.sum(axis=1), kind="stable")
+    return {str(reason.categories[row]): counts[row] for row in order}
 
 
 def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray[np.str_]]:

@@ -109,6 +109,8 @@ class PanelRatings:
         unasked: Cells without a row in the table, of the shape of ``score``; None where every cell
             has one. They stay out of :meth:`to_dataset`.
         numbers: Numeric columns that a model names, by name. They stay out of :meth:`to_dataset`.
+        missing_reasons: For each reason that the table gives for missing scores, how many scores of
+            each model are missing for it. They stay out of :meth:`to_dataset`.
     """
 
     score: Scores
@@ -122,6 +124,7 @@ class PanelRatings:
     counts: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, UnitNumbers] = field(default_factory=dict)
     unasked: NDArray[np.bool_] | None = None
+    missing_reasons: dict[str, NDArray[np.intp]] = field(default_factory=dict)
 
     def select(self, dim: str, labels: Sequence[str]) -> "PanelRatings":
         """Return the cells of some labels of a dimension, in the order given."""

@@ -44,7 +44,7 @@ Logs = Mapping[str, Mapping[str, str]]
 LONG = {name: name for name in ("model", "prompt", "judge", "indicator", "score", "text")}
 SAMPLED = LONG | {"sample": "sample"}
 PANEL_LOGS: Logs = {
-    "inspect": SAMPLED,
+    "inspect": SAMPLED | {"reason": "reason"},
     "lm-eval": LONG,
     "promptfoo": SAMPLED,
     "deepeval": SAMPLED,
@@ -110,6 +110,8 @@ class PanelRoles(Spec):
     """Column with the name of the indicator, in a table with a row per score."""
     score: Name | None = None
     """Column with the score, in a table with a row per score."""
+    reason: Name | None = None
+    """Column that says why a score is missing, such as `refusal`. Logs of Inspect have it."""
 
 
 class CrowdRoles(Spec):

@@ -63,6 +63,7 @@ VARIABLES = """
   model: number: can_be_lowest model_share unscored
   model, bound: number: admissible_bounds cvar_bounds mean_bounds policy_score_bounds
   model, judge, dimension: number: asked missing share
+  model, reason: number: reason_count
   tilt, model: number: tilt_cvar tilt_mean
 /panel
   model, prompt: number: any_harm log_any_harm log_risk radius

@@ -186,3 +186,27 @@ def test_tables(groups):
         "can be lowest",
     )
     assert [row[0] for row in tables[2].rows] == ["0.00", "0.50", "1.00", "2.00"]
+
+
+def test_the_answer_names_the_reason_of_most_missing_scores(tmp_path):
+    planted(tmp_path)
+    table = pd.read_csv(tmp_path / "scores.csv", dtype=str, keep_default_na=False)
+    calm = table["model"] == "calm"
+    table["why"] = np.where(calm, "refusal", "")
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    path = tmp_path / "scores.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('score = "score" }', 'score = "score", reason = "why" }'))
+    missing = missing_group(build_profile_plan(read_study(load_study(path))))["missing"]
+    gone = table["score"] == ""
+    counts = {"refusal": int((gone & calm).sum()), "not given": int((gone & ~calm).sum())}
+    for (reason, number), model in zip(counts.items(), ("calm", "steady"), strict=True):
+        assert int(missing["reason_count"].sel(reason=reason, model=model)) == number
+        assert int(missing["reason_count"].sel(reason=reason).sum()) == number
+    groups = {
+        "/missing": missing,
+        "/profile": measure_panel(read_study(load_study(path)))["profile"],
+    }
+    [sentence] = missing_sentences(View(xr.DataTree.from_dict(groups)))
+    share = 100 * counts["refusal"] / sum(counts.values())
+    assert f"(13%). The reason given for {share:.0f}% of them is refusal. The others" in sentence

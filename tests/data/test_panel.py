@@ -7,6 +7,7 @@ import xarray as xr
 
 from sharpbayes.data.panel import find_reversed, melt_panel, read_panel, tabulate_normalised
 from sharpbayes.data.ratings import PanelRatings
+from sharpbayes.spec.panel import Panel
 from tests.data.tables import WIDE, error_text, long_form, panel, write
 
 
@@ -123,3 +124,31 @@ def test_an_indicator_without_a_row_is_named(tmp_path):
     assert error_text(lambda: read_panel(spec, tmp_path), tmp_path) == (
         "t.csv: what: no row of indicator 'good', there are sev"
     )
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_reasons_of_missing_scores_are_counted_by_model(tmp_path, layout):
+    rows = ["model,prompt,judge,a,b,why", "m,p,j,,1,", "n,p,j,,,refusal", "n,q,j,1,,refusal"]
+    rows += ["m,q,j,2,2,refusal"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    roles = {"model": "model", "prompt": "prompt", "judge": "judge", "reason": "why"}
+    if layout == "long":
+        table = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False)
+        keys = ["model", "prompt", "judge", "why"]
+        table.melt(keys, var_name="what", value_name="score").to_csv(tmp_path / "t.csv")
+        roles |= {"indicator": "what", "score": "score"}
+    study = Panel.model_validate(
+        {
+            "data": "t.csv",
+            "layout": layout,
+            "roles": roles,
+            "scales": {"two": {"kind": "ordinal", "min": 1, "max": 2}},
+            "indicators": {"a": "two", "b": "two"},
+            "dimensions": [{"name": "d", "mean": ["a", "b"]}],
+        }
+    )
+    counts = read_panel(study, tmp_path).missing_reasons
+    assert {reason: list(map(int, number)) for reason, number in counts.items()} == {
+        "refusal": [0, 3],
+        "not given": [1, 0],
+    }

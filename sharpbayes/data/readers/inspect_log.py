@@ -22,6 +22,8 @@ ROLES = {"model_graded": "grader", "audit_judge": "judge"}
 # An audit by Petri evaluates no model but the one in the role of the target.
 NO_MODEL, TARGET = "none/none", "target"
 VALUE, METADATA = "value", "metadata."
+# Why a score is missing, where it is for the whole sample; Inspect names the reasons of scores.
+INVALIDATED, SAMPLE_ERROR, NOT_SCORED = "invalidated", "sample_error", "not_scored"
 # A text that Inspect wrote among the attachments of its sample.
 ATTACHMENT = "attachment://"
 # The member that describes the evaluation; a run that was cut short has only the second.
@@ -36,7 +38,8 @@ Values = dict[str, Any]
 class Sample:
     """One answer of the model: a sample in an epoch, with its values by scorer and indicator.
 
-    ``text`` is what was asked, shortened.
+    ``text`` is what was asked, shortened. ``reasons`` says by scorer why a value is missing,
+    ``reason`` why the sample has no score at all.
     """
 
     id: str
@@ -44,6 +47,8 @@ class Sample:
     epoch: str
     scores: dict[str, Values]
     columns: Values
+    reasons: dict[str, str]
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -161,12 +166,32 @@ def _parse_sample(content: Any, path: Path) -> Sample:
     if not isinstance(content, dict) or "id" not in content or "epoch" not in content:
         raise _not_a_log(path, "holds a sample without id and epoch")
     scores = content.get("scores")
-    if not isinstance(scores, dict) or content.get("invalidation") is not None:
+    reason = _why_unscored(content)
+    if not isinstance(scores, dict) or reason == INVALIDATED:
         scores = {}
     values = {str(name): _parse_score(score) for name, score in scores.items()}
     columns = pick_scalars(content.get("metadata"), METADATA)
     name, epoch = (str(to_cell(content[key])) for key in ("id", "epoch"))
-    return Sample(name, _read_question(content), epoch, values, columns)
+    reasons = {str(scorer): _why_missing(score) for scorer, score in scores.items()}
+    return Sample(name, _read_question(content), epoch, values, columns, reasons, reason)
+
+
+def _why_unscored(sample: Values) -> str:
+    """Return why a sample has no score, or lacks that of a scorer."""
+    if sample.get("invalidation") is not None:
+        return INVALIDATED
+    return SAMPLE_ERROR if sample.get("error") is not None else NOT_SCORED
+
+
+def _why_missing(score: Any) -> str:
+    """Return the reason that Inspect gives of an unusual score; empty where it gives none.
+
+    Releases before its field ``reason`` wrote it into the metadata of the score.
+    """
+    score = score if isinstance(score, dict) else {}
+    metadata = score.get("metadata")
+    older = metadata.get("unscored_reason") if isinstance(metadata, dict) else None
+    return str(to_cell(score.get("reason") or older or ""))
 
 
 def _read_question(sample: Values) -> str:
@@ -220,6 +245,7 @@ def tabulate_logs(logs: Sequence[Log]) -> pd.DataFrame:
             "indicator": indicator,
             "measure": scorer if indicator == VALUE else f"{scorer}.{indicator}",
             "score": sample.scores.get(scorer, {}).get(indicator),
+            "reason": sample.reasons.get(scorer, sample.reason),
             **sample.columns,
         }
         for log in logs

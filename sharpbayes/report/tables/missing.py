@@ -9,6 +9,8 @@ from sharpbayes.report.tables.format import estimate, interval, number, p_value
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.wording import join_names
 
+# A reason is named in the answer where it is that of most missing scores.
+MAJORITY, NOT_GIVEN = 0.5, "not given"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
@@ -78,6 +80,17 @@ TABLES = (
         note="Shares of the scores that were asked for, over all models.",
     ),
     TableSpec(
+        title="Missing scores by reason",
+        needs=("missing/reason_count",),
+        rows=labels_of("missing/reason"),
+        columns=(
+            "{reason}",
+            Column("all models", lambda row: f"{int(row['missing/reason_count'].sum())}"),
+            over("missing/model", "{model}: missing/reason_count | count"),
+        ),
+        note="Missing scores of single indicators, by the reason that the data give.",
+    ),
+    TableSpec(
         title="Missing scores under a tilt: {cvar}",
         needs=("missing/tilt_cvar",),
         rows=labels_of("missing/tilt"),
@@ -114,7 +127,7 @@ def missing_sentences(view: View) -> Iterator[str]:
         return
     counts = view["missing/missing"], view["missing/asked"]
     gone, asked = (int(count.sum()) for count in counts)
-    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)})."]
+    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}).", *_reason(view)]
     if others:
         have = "has" if len(others) == 1 else "have"
         parts.append(
@@ -124,6 +137,17 @@ def missing_sentences(view: View) -> Iterator[str]:
     if open_models:
         parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")
     yield " ".join([*parts, _slope(view), *_tipping(view)])
+
+
+def _reason(view: View) -> Iterator[str]:
+    """The reason of most missing scores, where the data give one."""
+    if "missing/reason_count" not in view:
+        return
+    counts = view["missing/reason_count"].sum("model")
+    share = float(counts.max() / counts.sum())
+    reason = str(counts["reason"].to_numpy()[int(counts.argmax("reason"))])
+    if share > MAJORITY and reason != NOT_GIVEN:
+        yield f"The reason given for {percent(share)} of them is {reason}."
 
 
 def _tipping(view: View) -> Iterator[str]:

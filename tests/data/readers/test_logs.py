@@ -159,6 +159,35 @@ def test_what_was_declared_invalid_is_missing(tmp_path):
     assert table.attrs == {"unscored_samples": 1}
 
 
+def test_why_a_score_is_missing_is_read_and_counted_by_model(tmp_path):
+    unscored = {"value": float("nan")}
+    refused = sample(1, s=1) | {"scores": {"s": unscored | {"reason": "refusal"}}}
+    older = sample(2) | {"scores": {"s": unscored | {"metadata": {"unscored_reason": "refusal"}}}}
+    wrong = sample(3) | {"invalidation": {"reason": "leaked"}}
+    failed = sample(4) | {"error": {"message": "no answer in time"}}
+    silent = sample(5, other=1) | {"scores": {"other": {"value": 1}}}
+    bare = sample(6) | {"scores": {"s": unscored}}
+    rows = [refused, older, wrong, failed, silent, bare, sample(7, s=2)]
+    log_of(tmp_path, samples=rows, scorers=[{"name": "s"}])
+    table = read_table(tmp_path, "log.json", "inspect")
+    of_scorer = table[(table["scorer"] == "s") & (table["indicator"] == "value")]
+    reasons = ["refusal", "refusal", "invalidated", "sample_error", "not_scored", "", ""]
+    assert of_scorer["reason"].tolist() == reasons
+    five = {"kind": "ordinal", "min": 1, "max": 5}
+    study = panel(data="log.json", judges=["s"], scales={"five": five})
+    study = Panel.model_validate(
+        study.model_dump(exclude_unset=True) | {"indicators": {"value": "five"}}
+    )
+    counts = read_panel(study, tmp_path).missing_reasons
+    assert {reason: number.tolist() for reason, number in counts.items()} == {
+        "refusal": [2],
+        "invalidated": [1],
+        "not given": [1],
+        "not_scored": [1],
+        "sample_error": [1],
+    }
+
+
 def test_two_logs_of_one_model_repeat_cells_unless_logs_are_the_models(tmp_path):
     for name in ("x.json", "y.json"):
         log_of(tmp_path, name, samples=[sample(1, s="C")])
