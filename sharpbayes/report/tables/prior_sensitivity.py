@@ -122,7 +122,6 @@ def _note(view: View) -> str:
 def _table(member: str, *columns: Column, metric: str) -> TableSpec:
     """The table of a panel or of a crowd."""
     return TableSpec(
-        name=GROUP,
         title="Sensitivity to each prior, without refits",
         needs=(f"{GROUP}/{member}",),
         rows=labels_of(f"{GROUP}/prior"),
