@@ -19,7 +19,8 @@ from sharpbayes.data.columns import (
     make_factor,
     rename_labels,
 )
-from sharpbayes.data.covariates import Covariate, spread_numbers
+from sharpbayes.data.covariates import Covariate, UnitNumbers, spread_numbers
+from sharpbayes.data.missing_reasons import count_reasons
 from sharpbayes.data.numeric_columns import read_numbers
 from sharpbayes.data.people import (
     add_people,
@@ -54,8 +55,6 @@ UNITS = (
 )
 # A score, and what a study computes with it at a time.
 CELL_BYTES = 8
-# The reason of a missing score whose row gives none.
-NO_REASON = "not given"
 Flags = NDArray[np.bool_]
 
 
@@ -92,7 +91,7 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
         labels,
         counts=counts | reader_counts,
         unasked=unasked,
-        missing_reasons=_count_reasons(table, panel, factors, score),
+        missing_reasons=count_reasons(table, panel, factors, score),
     )
     check_families(ratings, panel, parser)
     if panel.people is not None:
@@ -108,16 +107,9 @@ def read_panel(panel: Panel, base: Path, *, numeric: Sequence[str] = ()) -> Pane
     }
     prompt_text = join_texts(panel.roles.text, **of_prompts)
     prompt_columns = _read_prompts(panel, of_prompts)
-    rows, of_rows = _factorize_rows(table, panel, factors) if numeric else (table, factors)
-    numbers = read_numbers(
-        numeric,
-        rows,
-        of_rows,
-        [*(unit for unit in UNITS if set(unit) <= set(of_rows)), tuple(of_rows)],
-        sides={"prompt": panel.prompts},
-        parser=parser,
-        base=base,
-    )
+    numbers = {}
+    if numeric:
+        numbers = _read_numbers(numeric, table, panel, factors, parser=parser, base=base)
     return replace(ratings, prompt_columns=prompt_columns, prompt_text=prompt_text, numbers=numbers)
 
 
@@ -203,30 +195,6 @@ def _parse_cells(
     return cells_score, np.moveaxis(unasked.reshape(-1, *shape), 0, -1), counts
 
 
-def _count_reasons(
-    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], score: Scores
-) -> dict[str, NDArray[np.intp]]:
-    """Count the missing scores of each model by the reason that their row gives, most first."""
-    column, of_row = panel.roles.reason, panel.roles.indicator
-    if column is None:
-        return {}
-    cells = score[tuple(factor.codes for factor in factors.values())]
-    missing = cells == MISSING
-    if of_row is not None:
-        names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
-        position = pd.Index(names).get_indexer(pd.Index(table[of_row]))
-        missing &= position[:, None] == np.arange(len(names))
-    number = missing.sum(axis=1)
-    rows = number > 0
-    given = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)
-    reason = pd.Categorical(given.str.strip().replace("", NO_REASON))
-    shape = (len(reason.categories), len(factors["model"].labels))
-    counts = np.zeros(shape, dtype=np.intp)
-    np.add.at(counts, (reason.codes, factors["model"].codes[rows]), number[rows])
-    order = np.argsort(-counts.sum(axis=1), kind="stable")
-    return {str(reason.categories[row]): counts[row] for row in order}
-
-
 def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray[np.str_]]:
     """Read the columns of prompts that the study asks for."""
     wanted = {"category": panel.roles.category} if panel.roles.category else {}
@@ -235,6 +203,28 @@ def _read_prompts(panel: Panel, of_prompts: dict[str, Any]) -> dict[str, NDArray
             wanted |= {name: name for name in indicator.reverse}
     values = join_columns(list(wanted.values()), **of_prompts)
     return {name: values[column] for name, column in wanted.items()}
+
+
+def _read_numbers(
+    numeric: Sequence[str],
+    table: pd.DataFrame,
+    panel: Panel,
+    factors: dict[str, Factor],
+    *,
+    parser: ColumnParser,
+    base: Path,
+) -> dict[str, UnitNumbers]:
+    """Read numeric columns of prompts, models, judges, answers or rows."""
+    rows, of_rows = _factorize_rows(table, panel, factors)
+    return read_numbers(
+        numeric,
+        rows,
+        of_rows,
+        [*(unit for unit in UNITS if set(unit) <= set(of_rows)), tuple(of_rows)],
+        sides={"prompt": panel.prompts},
+        parser=parser,
+        base=base,
+    )
 
 
 def _factorize_rows(

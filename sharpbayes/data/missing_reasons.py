@@ -1,0 +1,38 @@
+"""Why scores are missing, as a column of the table says."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sharpbayes.data.columns import MISSING
+from sharpbayes.data.ratings import Factor, Scores
+from sharpbayes.spec.panel import Panel
+
+# The reason of a missing score whose row gives none.
+NO_REASON = "not given"
+
+
+def count_reasons(
+    table: pd.DataFrame, panel: Panel, factors: Mapping[str, Factor], score: Scores
+) -> dict[str, NDArray[np.intp]]:
+    """Count the missing scores of each model by the reason that their row gives, most first."""
+    column, of_row = panel.roles.reason, panel.roles.indicator
+    if column is None:
+        return {}
+    cells = score[tuple(factor.codes for factor in factors.values())]
+    missing = cells == MISSING
+    if of_row is not None:
+        names = [indicator.column or name for name, indicator in panel.full_indicators.items()]
+        position = pd.Index(names).get_indexer(pd.Index(table[of_row]))
+        missing &= position[:, None] == np.arange(len(names))
+    number = missing.sum(axis=1)
+    rows = number > 0
+    given = table[column].astype(object).where(table[column].notna(), "")[rows].astype(str)
+    reason = pd.Categorical(given.str.strip().replace("", NO_REASON))
+    shape = (len(reason.categories), len(factors["model"].labels))
+    counts = np.zeros(shape, dtype=np.intp)
+    np.add.at(counts, (reason.codes, factors["model"].codes[rows]), number[rows])
+    order = np.argsort(-counts.sum(axis=1), kind="stable")
+    return {str(reason.categories[row]): counts[row] for row in order}
