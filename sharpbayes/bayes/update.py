@@ -70,8 +70,8 @@ def weight_draws(earlier: EarlierFit, design: Design, sampler: Sampler, *, seed:
     """
     new_ratings = int(earlier.new.sum())
     sizes = earlier.posterior.sizes
-    if sizes["chain"] < sampler.chains:
-        return Update(new_ratings, reason="the study asks for more chains than the results have")
+    if sizes["chain"] < sampler.chains or sizes["draw"] < (sampler.draws or 0):
+        return Update(new_ratings, reason="the study asks for more draws than the results have")
     reweighted = reweight(earlier, design, seed=seed)
     if reweighted is None:
         return Update(new_ratings, reason="they bring new parameters")

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
+
 from sharpbayes.analysis.study import StudySummary
 from sharpbayes.errors import SpecError
 from sharpbayes.execution.notebook import show_bar
@@ -61,12 +63,14 @@ class RunnableStudy(StudyFiles):
         with show_bar() as progress:
             return Results.from_tree(measure(RunContext(self, Execution(progress=progress))))
 
-    def fit(self, *, retries: int = 0) -> Results:
+    def fit(self, *, retries: int = 0, update: xr.DataTree | None = None) -> Results:
         """Measure the study, fit its model and check convergence.
 
         Args:
             retries: How often a fit that has not converged is sampled again, twice as long each
                 time.
+            update: Results of an earlier fit of the study, to the data of which ratings have been
+                added: the fit goes on from its draws.
 
         Returns:
             What :func:`sharpbayes.fit` returns. Where the attribute ``status`` is ``not
@@ -75,10 +79,11 @@ class RunnableStudy(StudyFiles):
         Raises:
             SpecError: The study names no model, or one that does not fit its columns.
             DataError: Errors in the data, all of them.
+            StorageError: The results to update hold no fit that converged.
         """
         with show_bar() as progress:
             context = RunContext(self, Execution(progress=progress))
-            return Results.from_tree(fit(context, retries=retries))
+            return Results.from_tree(fit(context, retries=retries, update=update))
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> RunnableStudy:

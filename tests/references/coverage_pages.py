@@ -69,6 +69,28 @@ def claims_table(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
+def updates_table(rows: list[Row]) -> str:
+    """Updates against fresh fits, a line for each step of each study."""
+    columns = {
+        "data": "data",
+        "study": "study",
+        "step": "step",
+        "ratings": "ratings",
+        "new": "new_ratings",
+        "draws by": "method",
+        "k": "pareto_k",
+        "effective draws": "effective_draws",
+        "means, rms": "mean_rms",
+        "largest": "mean_max",
+        "sds, rms": "sd_rms",
+        "two fresh fits, rms": "again_mean_rms",
+        "fresh, s": "fresh_seconds",
+        "update, s": "update_seconds",
+        "share": "share",
+    }
+    return markdown(columns, ([row[name] or "-" for name in columns.values()] for row in rows))
+
+
 def gate_table(rows: list[Row]) -> str:
     """What the gate and its rivals say of pairs of releases."""
     columns = {
@@ -114,6 +136,7 @@ def main() -> None:
     )
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("gate.md", {"gate": gate_table(read_rows("gate.csv"))})
+    write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
 
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         "sharpbayes/analysis/profile_interval.py",
         *(f"{OWN}/prompt_worlds.py", f"{OWN}/coverage_bootstrap.py"),
     ),
+    "updates.csv": (
+        *(*SAMPLING, "sharpbayes/bayes/predict", "sharpbayes/bayes/update.py"),
+        *("sharpbayes/data/growth.py", "models", f"{OWN}/updates.py"),
+    ),
     "gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),

@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.bayes import fit as fitting
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import kernel_density
-from sharpbayes.bayes.update import start_from
+from sharpbayes.bayes.update import start_from, weight_draws
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.document import document
@@ -19,7 +20,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
-from sharpbayes.workflows.update import read_earlier_fit
+from sharpbayes.workflows.update import extend_updates, read_earlier_fit
 from tests.references.worlds.files import CROWD
 
 LAX = """
@@ -179,3 +180,25 @@ def test_new_items_let_chains_run(old, grown, monkeypatch):
     assert new["posterior"].sizes["item"] == 24
     assert new["diagnostics"].attrs["tune"] == 100
     assert float(new["diagnostics"]["rhat"].max()) < 1.2
+
+
+def test_an_update_of_an_update_has_both_in_its_list():
+    attrs = {"created": "now", "data_sha256": "b", "data_ratings": np.int64(9), "seed": 1}
+    attrs["updates"] = json.dumps([{"data_sha256": "a"}])
+    assert json.loads(extend_updates(xr.DataTree(xr.Dataset(attrs=attrs)), '{"method": "x"}')) == [
+        {"data_sha256": "a"},
+        {"created": "now", "data_sha256": "b", "data_ratings": 9, "method": "x"},
+    ]
+
+
+def test_more_draws_than_the_earlier_fit_has_are_sampled(old, folder):
+    context = RunContext(load_study(folder / "study.toml", overrides=("sampler.draws=400",)))
+    update = weight_draws(
+        read_earlier_fit(old, context), context.design, context.study.spec.sampler, seed=1
+    )
+    assert update.sentence == (
+        "2 new ratings: chains run from the draws of the earlier fit, because the study asks for "
+        "more draws than the results have"
+    )
+    with pytest.raises(ValueError, match="more draws"):
+        _ = update.trace
