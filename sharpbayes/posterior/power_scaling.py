@@ -9,14 +9,15 @@ get the weights f^(power - 1), smoothed by Pareto smoothing, whose k tells wheth
 Source: Kallioinen, Paananen, Buerkner and Vehtari 2024; weights and distances are those of ArviZ.
 """
 
+import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import numpy as np
 import xarray as xr
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
+from sharpbayes.bayes.design.design import Floats
 from sharpbayes.posterior.decision import DRAWS, monte_carlo_error
 
 # Powers of the derivative that sensitivity is, as in the source.
@@ -28,31 +29,42 @@ MIN_DRAWS = 25
 def power_scale(log_density: xr.DataArray, powers: Sequence[float]) -> xr.DataArray:
     """Return weights of draws (power, chain, draw) under powers of a density; they add up to 1.
 
-    ``log_density`` is over (chain, draw). Weights of a constant density are equal.
+    ``log_density`` is over (chain, draw). Weights are equal where it is constant or not finite, and
+    not smoothed where the draws are few or the largest weights are all alike.
     """
     values = log_density.transpose(*DRAWS).to_numpy()
     weights = np.full((len(powers), *values.shape), 1.0 / values.size)
-    if np.ptp(values) > 0:
+    if np.isfinite(values).all() and np.ptp(values) > 0:
         for row, power in enumerate(powers):
-            with _quiet():
-                log_weights = array_stats.power_scale_lw(values, alpha=power, axis=(0, 1))
+            log_weights = _smoothed(values, power)
             weights[row] = np.exp(log_weights - log_weights.max())
             weights[row] /= weights[row].sum()
     coords = {"power": list(powers)} | {name: log_density[name] for name in DRAWS}
     return xr.DataArray(weights, coords, ("power", *DRAWS))
 
 
+def _smoothed(log_density: Floats, power: float) -> Floats:
+    """Log weights, the largest of them smoothed where ArviZ can."""
+    if log_density.size >= MIN_DRAWS:
+        # A tail of equal values has no Pareto distribution.
+        with _quiet(), contextlib.suppress(ValueError):
+            return np.asarray(array_stats.power_scale_lw(log_density, alpha=power, axis=(0, 1)))
+    return np.asarray((power - 1.0) * log_density)
+
+
 def pareto_k(log_density: xr.DataArray, powers: Sequence[float]) -> xr.DataArray:
     """Return Pareto k of the weights of :func:`power_scale` before smoothing, over (power).
 
-    It is 0 where all weights are equal and infinite with too few draws.
+    It is 0 where the largest weights are all alike, and infinite with too few draws or a density
+    that is not finite.
     """
     values = log_density.transpose(*DRAWS).to_numpy()
-    k = np.full(len(powers), np.inf if values.size < MIN_DRAWS else 0.0)
-    if np.ptp(values) > 0 and values.size >= MIN_DRAWS:
+    usable = values.size >= MIN_DRAWS and bool(np.isfinite(values).all())
+    k = np.full(len(powers), 0.0 if usable else np.inf)
+    if usable and np.ptp(values) > 0:
         for row, power in enumerate(powers):
             log_weights = (power - 1.0) * values
-            with _quiet():
+            with _quiet(), contextlib.suppress(ValueError):
                 weights = np.exp(log_weights - log_weights.max())
                 k[row] = array_stats.pareto_khat(weights, tail="right")
     return xr.DataArray(k, {"power": list(powers)}, "power")
@@ -96,7 +108,7 @@ def shift_error(x: xr.DataArray, weight: xr.DataArray) -> xr.DataArray:
     return monte_carlo_error(share * (x - weighted_mean(x, weight)) - (x - x.mean(DRAWS)))
 
 
-@contextmanager
+@contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Leave out ArviZ's warnings about few draws, of which Pareto k tells."""
     with warnings.catch_warnings():

@@ -82,6 +82,28 @@ def test_too_few_draws_have_an_infinite_k():
     assert float(power_scale(x, [2.0]).sum()) == pytest.approx(1.0)
 
 
+def test_weights_of_densities_that_are_not_finite_are_equal():
+    x = array(np.random.default_rng(2).normal(size=(2, 50)))
+    x[0, 0] = -np.inf
+    np.testing.assert_array_equal(power_scale(x, [0.5]), 0.01)
+    np.testing.assert_array_equal(pareto_k(x, [0.5]), np.inf)
+
+
+def test_a_tail_of_equal_weights_is_left_as_it_is():
+    """Repeated draws, as of an update, may fill the tail with one value."""
+    values = np.concatenate([np.zeros(60), np.linspace(-3, -1, 40)]).reshape(2, 50)
+    weight = power_scale(array(values), [2.0]).to_numpy().ravel()
+    np.testing.assert_allclose(weight, np.exp(values.ravel()) / np.exp(values).sum())
+    assert float(pareto_k(array(values), [2.0])[0]) == 0.0
+
+
+@pytest.mark.parametrize("draws", [1, 2, 4])
+def test_a_handful_of_draws_is_no_error(draws):
+    x = array(np.random.default_rng(2).normal(size=(1, draws)))
+    assert float(power_scale(x, STEP).isel(power=0).sum()) == pytest.approx(1.0)
+    assert float(sensitivity(x, power_scale(x, STEP))) >= 0.0
+
+
 def test_sensitivity_is_missing_where_a_draw_is(normal):
     values = np.stack([normal["x"].to_numpy()] * 2, axis=-1)
     values[0, 0, 1] = np.nan

@@ -23,6 +23,8 @@ from sharpbayes.execution.threads import thread_map
 
 # Probabilities in the memory of a thread, 8 bytes each; temporary arrays take ten times that.
 BLOCK_VALUES = 1_000_000
+# A PIT of 0 or 1, which rounding may give, would have a p value of 0 by itself.
+LEAST = 1e-12
 
 
 def loo_pit(
@@ -44,7 +46,7 @@ def loo_pit(
     for (position, _), values in zip(blocks, thread_map(probabilities, blocks), strict=True):
         lower[position], equal[position], pareto_k[position] = values
     uniform = np.random.default_rng(seed).random(len(rows))
-    return np.clip(lower + uniform * equal, 0.0, 1.0), pareto_k
+    return np.clip(lower + uniform * equal, LEAST, 1.0 - LEAST), pareto_k
 
 
 def _blocks(design: Design, rows: Index, *, size: int) -> Iterator[tuple[Index, ScaleRatings]]:

@@ -16,6 +16,8 @@ ALL_PRIORS = "all priors"
 COUNTED = {0.5: "half", 2.0: "twice"}
 # Changes that a sentence and a cell list.
 MOST_MOVES = 3
+# Of fewer draws the weights are noise, and the answer says nothing.
+MIN_DRAWS = 100
 
 
 def _at(view: View, name: str) -> xr.DataArray:
@@ -148,6 +150,8 @@ TABLES = (
 def prior_sentences(view: View) -> Iterator[str]:
     """Yield which priors move a decision, and of which the weights of draws do not tell."""
     if GROUP not in view or not is_fitted(view):
+        return
+    if int(view.group(GROUP).attrs["draws"]) < MIN_DRAWS:
         return
     moved, unreliable = [], []
     for prior in _priors(view):

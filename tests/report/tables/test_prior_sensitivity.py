@@ -111,6 +111,14 @@ def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
     ]
 
 
+def test_of_few_draws_nothing_is_said():
+    at = {"prior": "sd_judge", "power": 2.0}
+    tree = results(selection_moves=(at, True))
+    assert len(sentences(tree)) == 1
+    tree["prior_sensitivity"].attrs["draws"] = 99
+    assert sentences(tree) == []
+
+
 def test_the_table_has_a_row_for_each_prior():
     at = {"prior": "sd_prompt", "power": 0.5}
     tree = results(pareto_k=(at, 0.9), tier_moves=({**at, "model": "c"}, True))
