@@ -1,5 +1,6 @@
 """The deterministic half of a panel study: scores of judges -> SHARP's groups of results."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -69,13 +70,19 @@ def _profile_groups(plan: ProfilePlan, name: str) -> Groups:
     return groups
 
 
-def bootstrap_profile(plan: ProfilePlan) -> BootstrappedProfile:
-    """Resample the prompts of a panel, the same for every model."""
+def bootstrap_profile(
+    plan: ProfilePlan, *, names: Collection[str] | None = None, differences: bool = False
+) -> BootstrappedProfile:
+    """Resample the prompts of a panel, the same for every model.
+
+    ``names`` restricts the metrics. With ``differences`` intervals of differences alone are wanted,
+    which need no standard errors.
+    """
     boot, prompts = plan.study.spec.bootstrap, plan.table["prompt"]
     block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
-    errors = boot.interval == "studentized"
+    errors = boot.interval == "studentized" and not differences
     resampled = bootstrap(
-        partial(plan.profile_resample, errors=errors),
+        partial(plan.profile_resample, errors=errors, names=names),
         prompts,
         replicates=boot.replicates,
         seed=plan.study.spec.seed,
@@ -84,9 +91,11 @@ def bootstrap_profile(plan: ProfilePlan) -> BootstrappedProfile:
     )
     jackknifed = None
     if boot.interval == "bca":
-        jackknifed = jackknife(plan.profile, prompts, dim="prompt", block=block)
+        jackknifed = jackknife(
+            partial(plan.profile, names=names), prompts, dim="prompt", block=block
+        )
     return BootstrappedProfile(
-        observed=plan.profile(errors=errors),
+        observed=plan.profile(errors=errors, names=names),
         resampled=resampled,
         jackknifed=jackknifed,
         prompts=plan.table["log_risk"].count(plan.dim) / plan.cells,

@@ -53,7 +53,7 @@ class BootstrappedProfile:
                 intervals[f"{metric.name}_difference"] = self.difference_interval(metric.name)
         intervals["cvar_difference_joint"] = intervals["cvar_difference"]
         if self.bootstrap.interval == "studentized":
-            intervals = intervals.assign(self._joint())
+            intervals = intervals.assign(self.joint_differences())
         intervals["separable"] = separable(intervals["cvar_difference_joint"])
         models = self.observed.sizes["model"]
         # The table holds both orders of every pair, and no pair on the diagonal.
@@ -102,8 +102,11 @@ class BootstrappedProfile:
                 rows.append(bca_interval(x, observed, left_out, level=level))
         return xr.concat(rows, "model")
 
-    def _joint(self) -> dict[str, xr.DataArray]:
-        """Joint intervals of all differences of CVaR, and adjusted p values."""
+    def joint_differences(self) -> dict[str, xr.DataArray]:
+        """Return joint intervals of all differences of CVaR, and adjusted p values.
+
+        They are ``cvar_difference_joint`` and ``cvar_difference_p`` of studentized intervals.
+        """
         joint = joint_margin(
             self.resampled["cvar"],
             self.observed["cvar"],

@@ -14,6 +14,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes import library
 from sharpbayes.cli import console
+from sharpbayes.cli.calibrate import calibrate
 from sharpbayes.cli.gate import gate
 from sharpbayes.cli.next_ratings import next_ratings
 from sharpbayes.cli.options import (
@@ -27,7 +28,6 @@ from sharpbayes.cli.options import (
     OnCluster,
     Out,
     Page,
-    Posterior,
     Quiet,
     Records,
     ResultsFile,
@@ -211,40 +211,6 @@ def simulate(
     written = save_simulation(simulated, out or Path(f"{study.stem}.simulated"))
     count = len(simulated.tables["ratings"])
     say(f"{count} ratings with known truth; run sharpbayes measure {written}")
-
-
-def calibrate(
-    study: Study,
-    simulations: Annotated[int, Option(min=20, help="Number of fits.")] = 300,
-    posterior: Posterior = False,
-    out: Annotated[Path | None, Option(help="Results file of the ranks of true values.")] = None,
-    tables: Tables = None,
-    figures: Annotated[Path | None, Option(help="Folder for the ECDF differences.")] = None,
-    set_: Set = None,
-    seed: Seed = None,
-    resume: Resume = False,
-    cluster: OnCluster = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Fit ratings with known truth at this design, and test whether fits are calibrated."""
-    from sharpbayes.report.document import group_document  # noqa: PLC0415 - start-up
-    from sharpbayes.report.tables.catalogue import report_tables  # noqa: PLC0415 - start-up
-    from sharpbayes.workflows.calibrate import calibrate as calibrate_study  # noqa: PLC0415 - start-up
-
-    files = console.load_files(study, set_, seed)
-    target = console.results_path(study, out or Path(f"{study.stem}.calibration.nc"))
-    call = f"calibrate {simulations}{' --posterior' * posterior}"
-    with console.run_context(
-        files, target, resume=resume, address=cluster, quiet=quiet, call=call
-    ) as context:
-        table = calibrate_study(context, simulations=simulations, posterior=posterior)
-        paths = console.save_outputs(table, target if out else None, tables=tables, figures=figures)
-    if as_json:
-        console.print_json(group_document(table, "calibration", without="simulation", files=paths))
-    elif not quiet:
-        console.show_tables(report_tables(table))
-    console.exit_if_not_converged(table)
 
 
 def compare(

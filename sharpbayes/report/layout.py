@@ -13,6 +13,7 @@ _BY_GROUP = {
     "history": HISTORY,
     "comparison": COMPARISON,
     "calibration": CALIBRATION,
+    "peeking": CALIBRATION,
     "profile": PANEL,
     "responsiveness": CROWD,
 }

@@ -69,6 +69,10 @@ VARIABLES = """
   model, prompt: number: any_harm log_any_harm log_risk radius
   model, prompt, dimension: number: harm log_risk_part
   model, prompt, judge, dimension: number: sub_index
+/peeking
+  look: number: difference prompts
+  look, bound: number: fixed_bounds sequence_bounds
+  world, rule, look: number: ever_right ever_right_mcse ever_wrong ever_wrong_mcse wrong wrong_mcse
 /posterior_profile
   chain, draw, model: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score
     radius_cvar tier var volatility
@@ -167,6 +171,7 @@ REQUIRED = """
 /joint level
 /loo_pit good_k
 /judges reference
+/peeking first level second simulations
 /posterior_profile interval_note level
 /posterior_responsiveness interval_note level
 /posterior_tail_levels interval_note level

@@ -35,7 +35,7 @@ DRAWS = {"posterior": ("chain", "draw"), "log_prior": ("chain", "draw")}
 KINDS = {"number": "biuf", "text": "UOST"}
 STATUSES = (
     *("measured", "fitted", "interrupted", "not converged", "weighed", "compared"),
-    *("calibrated", "not calibrated"),
+    *("calibrated", "not calibrated", "simulated"),
 )
 # A place in results and what is wrong there.
 Problem = tuple[str, str]

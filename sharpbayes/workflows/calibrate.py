@@ -1,7 +1,9 @@
-"""Calibrate: fits of ratings with known truth at a study's design, tested for calibration."""
+"""Calibrate: known truth at a study's design, for fits, and for decisions under several looks."""
 
 import xarray as xr
 
+from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.errors import SpecError
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.context import RunContext, open_context
 
@@ -51,3 +53,23 @@ def calibrate(
         table = table.merge(coverage, combine_attrs="no_conflicts")
     verdict = "calibrated" if bool(table["calibrated"]) else "not calibrated"
     return context.results({"calibration": table}, status=verdict)
+
+
+def simulate_looks(study: StudyFiles | RunContext, *, looks: int, simulations: int) -> xr.DataTree:
+    """Return how often decisions err if somebody looks several times while the data grow.
+
+    The group ``peeking`` is from :func:`sharpbayes.analysis.peeking.peeking_group`. Nothing is
+    fitted: decisions are those of `measure`.
+
+    Raises:
+        SpecError: A crowd, one model alone, or too few prompts.
+    """
+    context = open_context(study)
+    from sharpbayes.analysis.peeking import peeking_group  # noqa: PLC0415 - loads every metric
+    from sharpbayes.analysis.profile_plan import build_profile_plan  # noqa: PLC0415 - loads every metric
+
+    if not isinstance(context.study, PanelStudy):
+        raise SpecError.at(context.files.study.path, "a crowd has no models", key="--peek")
+    plan = build_profile_plan(context.study)
+    group = peeking_group(plan, looks=looks, simulations=simulations, execution=context.execution)
+    return context.results({"peeking": group}, status="simulated")

@@ -110,6 +110,26 @@ def gate_table(rows: list[Row]) -> str:
     return markdown(["candidate", "pairs", *columns], lines)
 
 
+def peeking_table(rows: list[Row]) -> str:
+    """How often each rule is wrong at one look and ever, and right, with Monte Carlo errors."""
+
+    def share(row: Row, name: str) -> str:
+        if not row[name]:
+            return ""
+        return f"{100 * float(row[name]):.1f} ± {100 * float(row[f'{name} mcse']):.1f}"
+
+    rules = ("fixed", "bootstrap score", "bootstrap cvar", "sequence")
+    lines = []
+    for row in rows:
+        truth = "shifted" if float(row["shift"]) else "no difference"
+        for rule in rules:
+            shares = [share(row, f"{rule} {name}") for name in ("once", "ever", "right")]
+            every = share(row, f"{rule} every") if f"{rule} every" in row else ""
+            lines.append([row["world"], truth, row["studies"], rule, *shares, every])
+    header = ["world", "truth", "studies", "rule", "wrong once", "wrong ever", "right ever"]
+    return markdown([*header, "missed at some prompt"], lines)
+
+
 def write(page: str, tables: dict[str, str]) -> None:
     """Put tables between the marks of a page."""
     path = PAGES / page
@@ -135,6 +155,7 @@ def main() -> None:
         },
     )
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
+    write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     write("gate.md", {"gate": gate_table(read_rows("gate.csv"))})
     write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
 

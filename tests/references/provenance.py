@@ -69,6 +69,12 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
     ),
+    "peeking.csv": (
+        *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
+        *("sharpbayes/analysis/peeking.py", "sharpbayes/analysis/profile_interval.py"),
+        *("sharpbayes/analysis/profile_plan.py", f"{OWN}/peeking.py", f"{OWN}/gate.py"),
+        f"{OWN}/worlds/panel.py",
+    ),
     "expected_coverage.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/expected_coverage.py", "sharpbayes/analysis/profile_interval.py"),

@@ -22,6 +22,7 @@ from sharpbayes.report.tables import (
     loo_pit,
     missing,
     panel,
+    peeking,
     prior_sensitivity,
     purchases,
     raters,
@@ -99,6 +100,7 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.ANSWER, *history.TABLES),
     *section(Chapter.GROUPS, *weighed.GROUP_TABLES),
     *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
+    *section(Chapter.DECISION, *peeking.TABLES),
 )
 NOT_CONVERGED = "NOT CONVERGED"
 
