@@ -36,12 +36,19 @@ def read_tree(path: Path, *, whole: bool) -> xr.DataTree:
         claimed = sum(array.nbytes for data in groups.values() for array in data.variables.values())
         too_large = claimed > MAX_COMPRESSION * size
         if whole and not too_large:
-            results.load()
+            _load(results)
         if whole or too_large:
             results.close()
     if too_large:
         raise ValueError(f"{size} bytes say that they hold {claimed}")
     return results
+
+
+def _load(results: xr.DataTree) -> None:
+    """Read every variable; ``DataTree.load`` leaves out those with the name of a group."""
+    for node in results.subtree:
+        for array in node.variables.values():
+            array.load()
 
 
 def _map_file(path: str) -> netCDF4.Dataset:

@@ -35,7 +35,7 @@ def run(folder, cores, settings):
 def read_numbers(folder):
     """What a fit has stored, by group."""
     results = open_results(folder / "study.results.nc")
-    return {name: node.to_dataset() for name, node in results.children.items()}
+    return {name: node.to_dataset().load() for name, node in results.children.items()}
 
 
 def main():

@@ -107,3 +107,14 @@ def test_texts_beside_many_ratings_are_packed_and_come_back(results, tmp_path):
     assert ratings["who"].dtype.kind == "U"
     # A pointer and a place for each text would take sixteen times as much.
     assert (tmp_path / "r.nc").stat().st_size < 100_000
+
+
+def test_every_variable_of_a_whole_file_is_read_at_once(tmp_path):
+    """Those with the name of a group too: a file that is replaced later changes nothing."""
+    data = xr.Dataset({"items": ("group", [1, 2])})
+    tree = xr.DataTree.from_dict({"/contested": data, "/items": data})
+    tree.attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
+    save_results(tree, tmp_path / "r.nc")
+    opened = open_results(tmp_path / "r.nc")
+    (tmp_path / "r.nc").unlink()
+    assert opened["contested"]["items"].to_numpy().tolist() == [1, 2]
