@@ -8,12 +8,12 @@ import xarray as xr
 
 PANEL, CROWD = "panel", "crowd"
 WEIGHED, COMPARISON, CALIBRATION, UNKNOWN = "weigh", "compare", "calibrate", "unknown"
-HISTORY = "history"
+HISTORY, PEEKING = "history", "peek"
 _BY_GROUP = {
     "history": HISTORY,
     "comparison": COMPARISON,
     "calibration": CALIBRATION,
-    "peeking": CALIBRATION,
+    "peeking": PEEKING,
     "profile": PANEL,
     "responsiveness": CROWD,
 }

@@ -141,6 +141,10 @@ OTHER_COMMANDS = {
         "These are results of `sharpbayes calibrate`: fits of ratings with known truth.",
         "Their table tells whether the fits are calibrated.",
     ),
+    "peek": (
+        "These are results of `sharpbayes calibrate --peek`: decisions while the data grow.",
+        "Their tables tell how often a decision is wrong at one look, and at any of several.",
+    ),
 }
 
 

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
+from sharpbayes.analysis.study import read_study
+from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import draw_ratings, latent_ratings
+from sharpbayes.library import find
 from sharpbayes.posterior.hypothetical import Cells, expect_judgements, index_cells
+from sharpbayes.spec.load import load
+from sharpbayes.spec.model import Model
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.next import read_fit, read_fit_files
+from tests.peopled import simulated
 from tests.shared_results import as_converged
 
 
@@ -56,3 +62,18 @@ def test_a_judge_who_is_new_varies_as_the_population_of_judges(fitted):
     expected = expect_judgements(study, draws.design, draws.posterior, cells)
     assert expected.mean.shape == (draws.shape[0] * draws.shape[1], 1)
     assert ((expected.mean > 0) & (expected.mean < 1)).all()
+
+
+@pytest.mark.parametrize("by_people", [False, True])
+def test_families_and_machines_are_known_by_judge_and_model(by_people, tmp_path):
+    study = read_study(simulated(tmp_path, seed=1, prompts=6).files)
+    design = build_design(study.ratings, load(find("models", "judges_and_people"), Model).spec)
+    codes = {name: factor.codes for name, factor in study.ratings.factors.items()}
+    # People are new ones here, whose effects stand first.
+    kind = codes["rater"] == 0 if by_people else codes["judge"] >= 0
+    for indicator in range(4):
+        rows = np.flatnonzero(kind & (codes["indicator"] == indicator))
+        cells = Cells(*(codes[name][rows] for name in ("model", "prompt", "judge")))
+        ours = index_cells(design, study.ratings, cells, indicator)
+        for term, known in zip(ours.terms, design.terms, strict=True):
+            np.testing.assert_array_equal(term.index, known.index[rows], term.name)

@@ -8,6 +8,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
+from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import open_results
 from tests.panels import files_of, frame
@@ -30,6 +31,9 @@ def results():
 
 
 def test_the_tables_have_shares_with_errors_and_bounds(results):
+    assert answer(results)[0] == (
+        "These are results of `sharpbayes calibrate --peek`: decisions while the data grow."
+    )
     errors, bounds = report_tables(results)
     assert errors.header == ("truth", "decided by", "wrong once", "wrong ever", "right ever")
     assert errors.rows[0] == (
