@@ -42,9 +42,9 @@ def _read_grants() -> Iterator[float]:
         for line in MEMBERSHIP.read_text("utf-8").splitlines():
             _, controllers, group = line.split(":", 2)
             if not controllers:
-                base, files = CONTROL_GROUPS, ("cpu.max",)
+                base, files = CONTROL_GROUPS, ["cpu.max"]
             elif "cpu" in controllers.split(","):
-                base, files = CONTROL_GROUPS / "cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+                base, files = CONTROL_GROUPS / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
             else:
                 continue
             # A group has what the groups around it leave; in a container its own is the root.

@@ -11,6 +11,7 @@ from arviz_stats.ecdf_utils import (
     get_pointwise_confidence_band,
     simulate_confidence_bands,
 )
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
@@ -75,7 +76,7 @@ def _choose_rows(metrics: StudyMetrics, draws: ReplicateDraws) -> Iterator[tuple
             yield name, np.sort(chosen)
 
 
-def _summarise(pit: Floats, bad: Floats, *, seed: int) -> xr.Dataset:
+def _summarise(pit: Floats, bad: NDArray[np.bool_], *, seed: int) -> xr.Dataset:
     """Curve, band, test, mean and spread of the PIT values of one member."""
     point, lower, upper = _band(len(pit), seed)
     ecdf = compute_ecdf(pit, point)

@@ -7,6 +7,8 @@ decision quantities, so that all numbers are of those draws.
 """
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import add
 
 import numpy as np
 import xarray as xr
@@ -64,7 +66,8 @@ def prior_sensitivity(
     Source: Kallioinen, Paananen, Buerkner and Vehtari 2024.
     """
     density = log_prior(draws.posterior, draws.design)
-    densities = {ALL_PRIORS: sum(density.values()), **density}
+    together = reduce(add, density.values())
+    densities = {ALL_PRIORS: together, **density}
     log_likelihood = _log_likelihood(groups, draws)
     by_likelihood = None if log_likelihood is None else power_scale(log_likelihood, STEP)
     labels = xr.DataArray(list(densities), dims="prior", name="prior")
@@ -86,8 +89,8 @@ def prior_sensitivity(
         sensitivity=xr.concat(by_prior, labels),
         likelihood_sensitivity=_to_likelihood(quantity, by_likelihood),
         law=("prior", ["their product", *(x.attrs["law"] for x in density.values())]),
-        **_parameters(draws.posterior, steps, by_likelihood),
     )
+    table = table.assign(_parameters(draws.posterior, steps, by_likelihood))
     return (
         table.transpose("prior", "power", ...)
         .drop_attrs()

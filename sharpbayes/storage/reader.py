@@ -7,6 +7,7 @@ import mmap
 from collections.abc import Iterator
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 import netCDF4
 import xarray as xr
@@ -25,7 +26,9 @@ def read_tree(path: Path, *, whole: bool) -> xr.DataTree:
     ValueError where variables say that they are larger than a file of this size can hold.
     """
     with OPENING:
-        manager = CachingFileManager(_map_file, str(path), lock=NETCDF4_PYTHON_LOCK)
+        manager: CachingFileManager[Any] = CachingFileManager(
+            _map_file, str(path), lock=NETCDF4_PYTHON_LOCK
+        )
         groups = {
             name: xr.open_dataset(NetCDF4DataStore(manager, group=name), decode_times=False)
             for name in _list_groups(manager.acquire())

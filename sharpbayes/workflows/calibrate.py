@@ -30,14 +30,17 @@ def calibrate(
     from sharpbayes.posterior.study_metrics import calibrated_metrics  # noqa: PLC0415 - loads every metric
 
     design, truths, converged = context.design, None, True
-    number = {"simulations": simulations, "seed": spec.seed, "execution": context.execution}
     data = (context.study.ratings, model, spec.sampler)
     if posterior:
-        design, truths, converged = posterior_truths(design, *data, **number)
+        design, truths, converged = posterior_truths(
+            design, *data, simulations=simulations, seed=spec.seed, execution=context.execution
+        )
     table = calibrate_model(
         design,
         *data,
-        **number,
+        simulations=simulations,
+        seed=spec.seed,
+        execution=context.execution,
         metrics=calibrated_metrics(context.metrics, design),
         truths=truths,
     )

@@ -37,7 +37,8 @@ def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     def look_up(codes: NDArray[np.integer]) -> NDArray[np.float64]:
         if codes.size and codes.max() >= padded.shape[1] - 1:
             raise IndexError(f"a score is {codes.max()}, the scale has {padded.shape[1] - 1}")
-        return padded.take(codes + first)
+        values: NDArray[np.float64] = padded.take(codes + first)
+        return values
 
     # A block of an array of Dask is looked up when it is read.
     normalised: xr.DataArray = xr.apply_ufunc(
