@@ -106,7 +106,7 @@ def test_pymc_is_imported_in_the_bayes_room_only(path):
 
 
 def loaded_by(code):
-    script = f"import sys; {code}; print(sorted(n for n in sys.modules if '.' not in n))"
+    script = f"import sys\n{code}\nprint(sorted(n for n in sys.modules if '.' not in n))"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
