@@ -30,7 +30,7 @@ def read_tree(path: Path, *, whole: bool) -> xr.DataTree:
             _map_file, str(path), lock=NETCDF4_PYTHON_LOCK
         )
         groups = {
-            name: xr.open_dataset(NetCDF4DataStore(manager, group=name), decode_times=False)
+            name: xr.open_dataset(_open_group(manager, name), decode_times=False)
             for name in _list_groups(manager.acquire())
         }
         results = xr.DataTree.from_dict(groups)
@@ -52,6 +52,11 @@ def _load(results: xr.DataTree) -> None:
     for node in results.subtree:
         for array in node.variables.values():
             array.load()
+
+
+def _open_group(manager: CachingFileManager[Any], name: str) -> NetCDF4DataStore:
+    """Open a group of a file."""
+    return NetCDF4DataStore(manager, group=name)  # type: ignore[no-untyped-call]
 
 
 def _map_file(path: str) -> netCDF4.Dataset:
