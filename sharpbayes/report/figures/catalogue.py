@@ -93,8 +93,9 @@ FIGURES = (
     _figure(
         posterior.leave_one_out_pit,
         "Place of each rating in its prediction from all other ratings: ECDF less the diagonal, "
-        "with its simultaneous 95% band; a slope means scores that are higher or lower than "
-        "predicted, an S predictions that are too narrow or too wide. Red: the test fails",
+        "with its simultaneous 95% band; an arch below the line means scores that are higher than "
+        "predicted, one above it lower, an S predictions that are too narrow or too wide. Red: the "
+        "test fails",
         table="loo_pit",
     ),
     _figure(

@@ -104,7 +104,7 @@ def _best_column(power: float) -> Column:
     def chance(row: View) -> str:
         return probability(_at(row, "prob_best").sel(power=power, model=_best(row)))
 
-    return Column(f"P(best) if it counts {COUNTED[power]}", chance)
+    return Column(f"P(best), {COUNTED[power]}", chance)
 
 
 def _note(view: View) -> str:
@@ -112,12 +112,12 @@ def _note(view: View) -> str:
     facts = view.group(GROUP).attrs
     best = f"P(best) is of {_best(view)}. " if f"{GROUP}/selected" in view else ""
     return (
-        "Sensitivity: how far a posterior moves with the power of a prior, or of the likelihood of "
-        f"the ratings; a prior above {facts['sensitive']:g} is informative. Of a parameter with "
-        f"several elements, and of the metric, it is the largest. {best}A prior that counts half "
-        "is wider, one that counts twice narrower (a normal by a factor of 1.41). Nothing was "
+        "A prior that counts half is wider, one that counts twice narrower (a normal by a factor "
+        f"of 1.41). {best}Sensitivity, of the criterion and of the parameter to the prior, and of "
+        "the parameter to the ratings: how far a posterior moves with the power of a density, the "
+        f"largest of several; a prior above {facts['sensitive']:g} is informative. Nothing was "
         f"sampled again: the {int(facts['draws'])} draws with replicated ratings have weights, "
-        f"which are not reliable with a Pareto k above {number(facts['good_k'], 2)}."
+        f"which are not reliable with a Pareto k (half, twice) above {number(facts['good_k'], 2)}."
     )
 
 
@@ -130,12 +130,12 @@ def _table(member: str, *columns: Column, metric: str) -> TableSpec:
         columns=(
             "prior of: {prior}",
             f"prior: {GROUP}/law | text",
-            f"parameter, to its prior: {GROUP}/parameter_sensitivity",
-            f"parameter, to the ratings: {GROUP}/parameter_likelihood_sensitivity",
-            Column(f"{metric}, to the prior", _largest),
-            *columns,
-            Column("Pareto k, half and twice", _pareto_k),
             Column("what moves", _moved),
+            *columns,
+            Column(metric, _largest),
+            f"parameter: {GROUP}/parameter_sensitivity",
+            f"to ratings: {GROUP}/parameter_likelihood_sensitivity",
+            Column("Pareto k", _pareto_k),
         ),
         note=_note,
     )
