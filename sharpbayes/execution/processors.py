@@ -38,7 +38,7 @@ def cpu_count() -> int:
 
 def _read_grants() -> Iterator[float]:
     """Yield how many processors' time the control groups of this process grant it."""
-    with suppress(OSError, UnicodeDecodeError):
+    with suppress(OSError, ValueError):
         for line in MEMBERSHIP.read_text("utf-8").splitlines():
             _, controllers, group = line.split(":", 2)
             if not controllers:
