@@ -80,3 +80,8 @@ def test_another_text_is_refused(groups, monkeypatch, text):
     assert str(raised.value) == (
         f"SHARPBAYES_CORES: found {text!r}, must be a whole number of processors above 0"
     )
+
+
+def test_a_membership_of_another_form_grants_nothing(groups):
+    groups("nonsense")
+    assert cpu_count() == 6
