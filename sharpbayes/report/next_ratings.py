@@ -39,6 +39,7 @@ def next_answer(results: xr.DataTree) -> list[str]:
     group = results["next"].to_dataset()
     return [
         _verdict(group),
+        *json.loads(group.attrs.get("limits", "[]")),
         *_break_even(group),
         *_without_prices(group),
         *_left_out(group),
@@ -135,7 +136,10 @@ def _verdict(group: xr.Dataset) -> str:
     now = f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
     if not size:
         listed = format_count(group.sizes["purchase"], "purchase")
-        return f"Stop: {now}, and no number of the {listed} that were looked at lowers it."
+        none = f"no number of the {listed} that were looked at lowers it"
+        if attrs["verdict"] == "stop":
+            return f"Stop: {now}, and {none}."
+        return f"Cannot tell: by the fitted model {now}, and {none}. That rests on its tail."
     row = group.sel(size=size)
     lowered = _with_error(row["list_gain"], row["list_gain_mcse"])
     bought = (

@@ -1,5 +1,6 @@
 """Next: stop or go on, and which ratings to buy, from the draws of a fit."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -74,12 +75,29 @@ def plan_next(
         chosen = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
     _check_choice(chosen, study)
     group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
+    group = heed_evidence(group, results)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
     facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
     file = study.weights
     facts |= {"weights": file.text, "weights_path": str(file.path)}
     return join_groups({"next": group.assign_attrs(columns)}, facts)
+
+
+def heed_evidence(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
+    """Return the plan that stops for no gain, with what the evidence does not carry of it.
+
+    Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
+    that no purchase would change the choice is then no reason to stop.
+    """
+    is_by_tail = group.attrs["criterion"] == "cvar" and "evidence" in results
+    if group.attrs["best_size"] or not is_by_tail:
+        return group
+    facts = results["evidence"].attrs
+    if "lowest" in json.loads(facts["carried"]):
+        return group
+    [limit, *_] = json.loads(facts["limits"])
+    return group.assign_attrs(limit=limit, verdict="cannot tell")
 
 
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:

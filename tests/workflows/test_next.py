@@ -14,7 +14,7 @@ from sharpbayes.posterior.next_ratings import judge_list
 from sharpbayes.report.next_ratings import next_answer, next_document, next_file, next_rows
 from sharpbayes.spec.load import load_weights
 from sharpbayes.storage.results import open_results, save_results
-from sharpbayes.workflows.next import plan_next
+from sharpbayes.workflows.next import heed_evidence, plan_next
 from tests.shared_results import as_converged
 
 PRICES = {"judge": 0.05, "prompt": 1.0}
@@ -184,3 +184,22 @@ def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file
     ending = CliRunner().invoke(app, ["next", str(results_file), "--out", "next.txt"])
     assert ending.exit_code == 2
     assert "--out: next.txt: must end in .csv or .jsonl" in ending.stderr
+
+
+def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_stop():
+    group = xr.Dataset(attrs={"criterion": "cvar", "verdict": "stop", "best_size": 0})
+    limit = "With 30 prompts the 5% tail holds 1.5 prompts."
+    facts = {"carried": '["admissible"]', "limits": json.dumps([limit])}
+
+    def heeded(**changes):
+        evidence = xr.Dataset(attrs=facts | changes)
+        return heed_evidence(group, xr.DataTree.from_dict({"/evidence": evidence})).attrs
+
+    assert heeded()["verdict"] == "cannot tell"
+    assert heeded()["limit"] == limit
+    assert heeded(carried='["lowest"]')["verdict"] == "stop"
+    dear = heed_evidence(
+        group.assign_attrs(best_size=5),
+        xr.DataTree.from_dict({"/evidence": xr.Dataset(attrs=facts)}),
+    )
+    assert dear.attrs["verdict"] == "stop"
