@@ -69,6 +69,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
     ),
+    "next_ratings.csv": (*POSTERIOR, "models", f"{OWN}/next_ratings.py", f"{OWN}/worlds/panel.py"),
     "peeking.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/peeking.py", "sharpbayes/analysis/profile_interval.py"),
