@@ -32,12 +32,13 @@ def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     padded = np.pad(
         table.transpose("indicator", ...).to_numpy(), ((0, 0), (1, 0)), constant_values=np.nan
     )
-    first = 1 + padded.shape[1] * np.arange(len(padded))
+    flat, first = padded.ravel(), 1 + padded.shape[1] * np.arange(len(padded))
 
     def look_up(codes: NDArray[np.integer]) -> NDArray[np.float64]:
         if codes.size and codes.max() >= padded.shape[1] - 1:
             raise IndexError(f"a score is {codes.max()}, the scale has {padded.shape[1] - 1}")
-        values: NDArray[np.float64] = padded.take(codes + first)
+        # An index keeps the order of the axes in memory, which ``take`` does not.
+        values: NDArray[np.float64] = flat[codes + first]
         return values
 
     # A block of an array of Dask is looked up when it is read.
