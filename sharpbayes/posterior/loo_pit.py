@@ -52,7 +52,7 @@ def loo_pit_group(metrics: StudyMetrics, draws: ReplicateDraws) -> xr.Dataset | 
     pit, pareto_k = loo_pit(draws.posterior, draws.design, union, seed=draws.seed + UNIFORM)
     good_k = largest_good_k(draws.shape[0] * draws.shape[1])
     parts = [
-        _summarise(pit[position], pareto_k[position] > good_k, seed=draws.seed)
+        _summarise(pit[position], ~(pareto_k[position] <= good_k), seed=draws.seed)
         for position in (np.searchsorted(union, chosen) for chosen in rows.values())
     ]
     table = xr.concat(parts, xr.DataArray(list(rows), dims="member", name="member"))
