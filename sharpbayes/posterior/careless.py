@@ -169,7 +169,7 @@ def _monte_carlo_error(probability: Floats) -> Floats:
 
     values = np.moveaxis(probability, -1, 0)
     spread = values.std(axis=(1, 2))
-    size = array_stats.ess(values, chain_axis=1, draw_axis=2, method="mean")  # type: ignore[no-untyped-call]
+    size = array_stats.ess(values, chain_axis=1, draw_axis=2, method="mean")
     error: Floats = np.where(spread > 0.0, spread / np.sqrt(np.where(size > 0.0, size, 1.0)), 0.0)
     return error
 

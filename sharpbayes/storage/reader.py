@@ -56,7 +56,7 @@ def _load(results: xr.DataTree) -> None:
 
 def _open_group(manager: CachingFileManager[Any], name: str) -> NetCDF4DataStore:
     """Open a group of a file."""
-    return NetCDF4DataStore(manager, group=name)  # type: ignore[no-untyped-call]
+    return NetCDF4DataStore(manager, group=name)
 
 
 def _map_file(path: str) -> netCDF4.Dataset:
