@@ -3,7 +3,6 @@
 import atexit
 import gc
 import json
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -356,11 +355,4 @@ def main() -> None:
     """Run the command line; imported modules are neither searched for garbage nor freed."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
-    _leave_out_dask(sys.argv)
     app(prog_name="sharpbayes")
-
-
-def _leave_out_dask(arguments: list[str]) -> None:
-    """Keep xarray from loading Dask where it is installed; only a cluster needs it."""
-    if not any(argument.startswith("--cluster") for argument in arguments):
-        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]

@@ -169,8 +169,8 @@ REQUIRED = """
 /diagnostics convergence_issues suggestions
 /evidence limits
 /joint level
-/loo_pit good_k
 /judges reference
+/loo_pit good_k
 /peeking first level second simulations
 /posterior_profile interval_note level
 /posterior_responsiveness interval_note level
