@@ -36,6 +36,8 @@ MIN_DIVERGENCES = 5
 # Divergences happen at an end of a parameter if its mean among them is this many sds away.
 FAR_SDS = 0.5
 TINY = float(np.finfo(float).tiny)
+# A smaller shift of a mean, in posterior sds, is not told as a number.
+SHOWN_SHIFT, NO_SHIFT = 0.001, "less than 0.001 of its posterior sd"
 # What is called a limit in `shortfall`.
 LIMITS = ("R-hat", "ESS", "divergences", "E-BFMI", "depth")
 # --retry does not reach a run that is this many times as long.
@@ -283,11 +285,13 @@ def _describe_divergences(table: xr.Dataset, where: str) -> str:
     """What divergences of a fit do to its numbers; empty where there are none."""
     if not (count := int(table["divergences"])):
         return ""
-    verb = "transition" if count == 1 else "transitions"
+    verb, shift = "transition", _largest(table["divergence_shift"].to_numpy())
+    if count > 1:
+        verb = "transitions"
+    by = f"{shift:.3f} of its posterior sd at most" if shift >= SHOWN_SHIFT else NO_SHIFT
     return (
         f"{count} {verb} diverged ({float(table['divergence_share']):.2%}){where}. Counted twice, "
-        "these draws move the mean of a parameter by "
-        f"{_largest(table['divergence_shift'].to_numpy()):.3f} of its posterior sd at most."
+        f"these draws move the mean of a parameter by {by}."
     )
 
 

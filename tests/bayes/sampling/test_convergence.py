@@ -201,13 +201,24 @@ def test_few_divergences_that_bias_nothing_are_described_and_pass(rng):
     x = rng.normal(size=(CHAINS, DRAWS))
     diverging = np.zeros(x.shape, dtype=bool)
     diverging.flat[::400] = True
+    x[diverging] += 1.5
     table = check_convergence(trace_of(rng, x=x, diverging=diverging), Sampler())
     assert bool(table["converged"])
     shift = float(table["divergence_shift"].max())
-    assert 0 < shift < 0.025
+    assert 0.001 < shift < 0.025
     assert table.attrs["divergence_note"] == (
         "10 transitions diverged (0.25%). Counted twice, these draws move the mean of a parameter "
         f"by {shift:.3f} of its posterior sd at most."
+    )
+
+
+def test_a_shift_that_rounds_to_nothing_is_no_number(rng):
+    x = rng.normal(size=(CHAINS, DRAWS))
+    diverging = np.zeros(x.shape, dtype=bool)
+    diverging.flat[np.abs(x).argmin()] = True
+    table = check_convergence(trace_of(rng, x=x, diverging=diverging), Sampler())
+    assert table.attrs["divergence_note"].endswith(
+        "move the mean of a parameter by less than 0.001 of its posterior sd."
     )
 
 
