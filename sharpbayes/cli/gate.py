@@ -9,9 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.progress import say
-from sharpbayes.cli.targets import refuse_inputs
-from sharpbayes.errors import StorageError
+from sharpbayes.cli.targets import refuse_inputs, write_text
 
 # Tables on the terminal; all of them are in the Markdown file.
 FIRST_TABLES = 3
@@ -65,7 +63,7 @@ def gate(
         )
     for path, write in ((markdown, gate_markdown), (junit, gate_junit)):
         if path is not None:
-            _write(path, write(results))
+            write_text(path, write(results))
     if as_json:
         console.print_json(gate_document(results))
     else:
@@ -73,12 +71,3 @@ def gate(
         if not quiet:
             console.show_tables(report_tables(results)[:FIRST_TABLES])
     raise typer.Exit(STATUSES[results["gate"].attrs["verdict"]])
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a text file and say so."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    say(f"written to {path}")

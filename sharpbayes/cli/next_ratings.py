@@ -9,9 +9,8 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.progress import say
-from sharpbayes.cli.targets import refuse_inputs
-from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.cli.targets import refuse_inputs, write_text
+from sharpbayes.errors import SpecError
 
 ENDINGS = (".csv", ".jsonl")
 # Exit status where the verdict is open.
@@ -53,7 +52,7 @@ def next_ratings(
     with explain_missing(opened):
         plan = plan_next(opened, weights=chosen, costs=_read_prices(cost or []), number=count)
     if out is not None:
-        _write(out, next_file(plan, as_csv=out.suffix == ".csv"))
+        write_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
         console.print_json(next_document(plan) | {"files": [str(out)] if out else []})
     else:
@@ -75,12 +74,3 @@ def _read_prices(texts: list[str]) -> dict[str, float]:
             message = f"{what}, must be name=price, such as judge=0.05"
             raise SpecError.at("--cost", message, key=name) from None
     return prices
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a text file and say so."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    say(f"written to {path}")

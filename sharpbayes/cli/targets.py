@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from sharpbayes.cli.progress import say
 from sharpbayes.errors import StorageError
 from sharpbayes.storage.checksums import has_mark
 
@@ -33,3 +34,12 @@ def refuse_inputs(target: Path, inputs: Iterable[Path]) -> None:
     for path in inputs:
         if target.exists() and path.exists() and target.samefile(path):
             raise StorageError(f"{target}: is read by this command; {ANOTHER}")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file and say so."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    say(f"written to {path}")

@@ -11,10 +11,8 @@ from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
 from sharpbayes.posterior.decision import add_tiers, decision
-from sharpbayes.posterior.fit_data import read_fit_groups, replicate_draws
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
@@ -23,8 +21,8 @@ from sharpbayes.spec.costs import Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.context import RunContext, join_groups
-from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws
+from sharpbayes.workflows.context import join_groups
+from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
@@ -120,19 +118,17 @@ def read_fit(results: xr.DataTree, files: StudyFiles) -> tuple[PanelStudy, Repli
     """Return the study of a fit that has converged, and its draws."""
     if "ratings" not in results:
         raise StorageError(NO_RATINGS)
-    groups = read_fit_groups(results)
-    if groups is None:
+    study = stored_study(files, results["ratings"].to_dataset().load())
+    if not isinstance(study, PanelStudy):
+        raise SpecError.at("next", "not results of a panel")
+    draws = read_draws(results, files, study)
+    if draws is None:
         raise SpecError.at("next", NEEDS_FIT)
     if "diagnostics" in results and not bool(results["diagnostics"]["converged"]):
         issues = results["diagnostics"].attrs["convergence_issues"]
         message = f"the fit has not converged, and its draws decide nothing: {issues}"
         raise SpecError.at("next", f"{message}; try sharpbayes fit --retry")
-    study = stored_study(files, results["ratings"].to_dataset().load())
-    if not isinstance(study, PanelStudy):
-        raise SpecError.at("next", "not results of a panel")
-    model = RunContext(files).model
-    design = build_design(study.ratings, model.spec, path=str(model.path))
-    return study, replicate_draws(groups, design, seed=study.spec.seed)
+    return study, draws
 
 
 def _read_costs(study: PanelStudy, costs: Mapping[str, float]) -> Costs | None:

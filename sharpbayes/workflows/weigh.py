@@ -64,7 +64,7 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
         spec = files.study.spec.model_copy(update={"weights": name})
         check_files(replace(files, study=replace(files.study, spec=spec), weights=file))
     study = stored_study(files, results["ratings"].to_dataset().load())
-    draws = _read_draws(results, files, study)
+    draws = read_draws(results, files, study)
     if isinstance(study, PanelStudy):
         groups = _weigh_panel(study, draws, weights)
     else:
@@ -81,7 +81,7 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
     return tree
 
 
-def _read_draws(
+def read_draws(
     results: xr.DataTree, files: StudyFiles, study: PanelStudy | CrowdStudy
 ) -> ReplicateDraws | None:
     """Return the draws of results that have replicated ratings, None without any."""
@@ -101,7 +101,7 @@ def posterior_profile(
     The sources of uncertainty are the first ones of the study.
     """
     files = reload_study(results.attrs)
-    draws = _read_draws(results, files, study)
+    draws = read_draws(results, files, study)
     if draws is None:
         return None
     return profile_draws(replace(study, weights=weights), draws)

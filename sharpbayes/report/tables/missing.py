@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sharpbayes.data.missing_reasons import NO_REASON
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
 from sharpbayes.report.wording import join_names
 
 # A reason is named in the answer where it is that of most missing scores.
-MAJORITY, NOT_GIVEN = 0.5, "not given"
+MAJORITY = 0.5
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
@@ -146,7 +147,7 @@ def _reason(view: View) -> Iterator[str]:
     counts = view["missing/reason_count"].sum("model")
     share = float(counts.max() / counts.sum())
     reason = str(counts["reason"].to_numpy()[int(counts.argmax("reason"))])
-    if share > MAJORITY and reason != NOT_GIVEN:
+    if share > MAJORITY and reason != NO_REASON:
         yield f"The reason given for {percent(share)} of them is {reason}."
 
 
