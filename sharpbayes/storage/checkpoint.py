@@ -128,6 +128,7 @@ def _read_part(path: Path) -> tasks.Arrays:
 def checkpoint(target: Path, *, run: Run, resume: bool) -> Iterator[Checkpoint]:
     """Open the checkpoint of a results file for one run, and remove it when the run has succeeded.
 
+    A run that fails leaves what it has finished, and no folder where that is nothing.
     ``run`` identifies the run: files, data, seed, and what computes it. Where there is nothing to
     resume, or what is kept was computed otherwise, the run begins. StorageError where another run
     writes the same results, or what is kept is of another study, data or seed.
@@ -143,7 +144,12 @@ def checkpoint(target: Path, *, run: Run, resume: bool) -> Iterator[Checkpoint]:
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(exist_ok=True)
                 temporary.write_text(text, encoding="utf-8")
-        yield Checkpoint(folder, text, resumed=not beginning, beginning=beginning)
+        try:
+            yield Checkpoint(folder, text, resumed=not beginning, beginning=beginning)
+        except BaseException:
+            if not any(folder.glob("*.npz")):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
         shutil.rmtree(folder, ignore_errors=True)
 
 

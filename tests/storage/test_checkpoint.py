@@ -339,6 +339,35 @@ def test_another_seed_is_refused_and_loses_nothing(tmp_path):
     assert (tmp_path / "r.nc.checkpoint" / "a.npz").is_file()
 
 
+def fail_after(target, parts):
+    """Finish some parts of a run, and fail."""
+    with checkpoint(target, run=RUN, resume=False) as store:
+        for name in parts:
+            store.put(name, {"x": np.arange(3)})
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("finished", [[], ["a"]])
+def test_a_run_that_fails_keeps_what_it_has_finished_and_no_empty_folder(tmp_path, finished):
+    with pytest.raises(KeyboardInterrupt):
+        fail_after(tmp_path / "r.nc", finished)
+    kept = sorted(path.name for path in tmp_path.rglob("*"))
+    assert kept == (["a.npz", "r.nc.checkpoint", "run"] if finished else [])
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        ["calibrate", "quickstart_crowd", "--peek", "5"],
+        ["calibrate", "quickstart", "--peek", "50"],
+        ["measure", "quickstart", "--set", "panel.data='none.csv'"],
+    ],
+)
+def test_a_command_that_is_refused_leaves_nothing(run, tmp_path, refused):
+    assert run(*refused).exit_code in {2, 3}
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("text", [b"\xff", b"[1]", b"{", b"[" * 100_000, b"1"])
 def test_a_run_that_cannot_be_read_begins_anew(tmp_path, text):
     begin(tmp_path / "r.nc", RUN)

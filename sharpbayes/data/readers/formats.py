@@ -24,6 +24,7 @@ from sharpbayes.data.readers.bounds import bound_memory
 from sharpbayes.data.readers.csv_table import read_csv, read_header
 from sharpbayes.data.readers.json_text import read_json_lines
 from sharpbayes.data.readers.paths import find_files, parse_partition
+from sharpbayes.data.readers.signatures import refuse_other_kinds
 from sharpbayes.errors import DataError, first_line
 from sharpbayes.spec.dialect import Dialect
 
@@ -194,6 +195,7 @@ def _read_file(
         message = f"unknown kind of file {path.suffix!r}{of_layout}, allowed are {known}"
         raise DataError.at(path, message)
     try:
+        refuse_other_kinds(path)
         return readers[ending](path, *options)
     except DataError:
         raise
