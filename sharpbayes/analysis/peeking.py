@@ -84,7 +84,7 @@ def peeking_group(
     Raises:
         SpecError: Fewer than two models, or fewer prompts than two a look.
     """
-    pair = _prepare(plan, looks)
+    pair = prepare_looks(plan, looks)
     truths = {world: _truths(pair, world) for world in WORLDS}
 
     # Shares of categories and limits are looked at study by study.
@@ -94,7 +94,7 @@ def peeking_group(
         world, start = task
         rng = np.random.default_rng([plan.study.spec.seed, STREAM, WORLDS.index(world), start])
         studies = _draw_studies(pair, world, rng, min(size, simulations - start))
-        return {"claim": _claims(studies, world, pair)}
+        return {"claim": decide_at_looks(studies, world, pair)}
 
     starts = range(0, simulations, size)
     tasks = {f"peek-{WORLDS.index(w)}-{n}": (w, n) for w in WORLDS for n in starts}
@@ -109,8 +109,12 @@ def peeking_group(
     )
 
 
-def _prepare(plan: ProfilePlan, looks: int) -> Looks:
-    """The two models of lowest CVaR, with few resamples, and the looks."""
+def prepare_looks(plan: ProfilePlan, looks: int) -> Looks:
+    """Return the two models of lowest CVaR, with few resamples, and the looks.
+
+    Raises:
+        SpecError: Fewer than two models, or fewer prompts than two a look.
+    """
     cvar = plan.profile(names=("cvar",))["cvar"].dropna("model")
     prompts = plan.table.sizes["prompt"]
     if cvar.sizes["model"] < 2:  # noqa: PLR2004
@@ -164,10 +168,10 @@ def _truths(pair: Looks, world: str) -> dict[str, int]:
     return truths
 
 
-def _claims(studies: ProfilePlan, world: str, pair: Looks) -> NDArray[np.int64]:
-    """What each rule says at each look, (simulation, look, rule)."""
-    scores = _paired_scores(studies)
-    sequence = _sequence(scores, pair.level)
+def decide_at_looks(studies: ProfilePlan, world: str, pair: Looks) -> NDArray[np.int64]:
+    """Return what each rule says at each look, (simulation, look, rule)."""
+    scores = paired_scores(studies)
+    sequence = sequence_bounds(scores, pair.level)
     tolerance = pair.tolerance
     if tolerance is not None and world == NULL:
         tolerance = _at_limits(pair.plan, tolerance)
@@ -188,8 +192,8 @@ def _claims(studies: ProfilePlan, world: str, pair: Looks) -> NDArray[np.int64]:
     return np.stack(claims, axis=1)
 
 
-def _paired_scores(plan: ProfilePlan) -> Floats:
-    """Policy score of the first model less that of the second, (simulation, prompt), in [-1, 1]."""
+def paired_scores(plan: ProfilePlan) -> Floats:
+    """Return policy scores of the first model less the second, (simulation, prompt), in [-1, 1]."""
     harm = plan.table["harm"].mean([dim for dim in plan.dim if dim != "prompt"])
     score = (harm * plan.policy).sum("dimension", skipna=False)
     difference = (score.isel(model=0) - score.isel(model=1)).transpose(..., "prompt").to_numpy()
@@ -197,8 +201,8 @@ def _paired_scores(plan: ProfilePlan) -> Floats:
     return rows
 
 
-def _sequence(scores: Floats, level: float) -> Floats:
-    """Bounds of the mean of paired scores after each prompt, (simulation, prompt, bound)."""
+def sequence_bounds(scores: Floats, level: float) -> Floats:
+    """Return bounds of the mean of paired scores after each prompt, (simulation, prompt, bound)."""
     x = xr.DataArray(scores, dims=("simulation", "prompt")).clip(LOWEST, HIGHEST)
     bounds: Floats = confidence_sequence(
         x, dim="prompt", level=level, lowest=LOWEST, highest=HIGHEST
@@ -306,8 +310,8 @@ def _summarise(claims: NDArray[np.integer], truth: NDArray[np.integer], pair: Lo
 def _observed_bounds(pair: Looks) -> xr.Dataset:
     """The observed difference at every look, prompts in an order of chance, with both intervals."""
     seed = pair.plan.study.spec.seed
-    scores = np.random.default_rng([seed, STREAM]).permutation(_paired_scores(pair.plan)[0])
-    [sequence] = _sequence(scores[None], pair.level)
+    scores = np.random.default_rng([seed, STREAM]).permutation(paired_scores(pair.plan)[0])
+    [sequence] = sequence_bounds(scores[None], pair.level)
     rows = [number - 1 for number in pair.prompts]
     bounds = ("look", "bound")
     return xr.Dataset(

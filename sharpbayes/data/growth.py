@@ -72,16 +72,16 @@ def _find_changes(earlier: Ratings, grown: Ratings, position: Codes) -> Iterator
     """Yield the rows of earlier ratings that are gone or have changed, and how."""
     for row in np.flatnonzero(position < 0):
         yield int(row), "is in the results and no longer in the data"
-    kept = np.flatnonzero(position >= 0)
-    there = position[kept]
-    yield from _differences("score", _scores(earlier)[kept], _scores(grown)[there], kept)
+    rows = np.flatnonzero(position >= 0)
+    grown_rows = position[rows]
+    yield from _differences("score", _scores(earlier)[rows], _scores(grown)[grown_rows], rows)
     for name in sorted(set(earlier.factors) & set(grown.factors) - set(IDENTITY)):
         before, after = _texts(earlier.factors[name]), _texts(grown.factors[name])
-        yield from _differences(name, before[kept], after[there], kept)
+        yield from _differences(name, before[rows], after[grown_rows], rows)
     for name in sorted(set(earlier.covariates) & set(grown.covariates)):
-        one, two = earlier.covariates[name].of(kept), grown.covariates[name].of(there)
+        one, two = earlier.covariates[name].of(rows), grown.covariates[name].of(grown_rows)
         numbers = [np.append(x.values, np.nan)[x.codes].astype(str) for x in (one, two)]
-        yield from _differences(name, numbers[0], numbers[1], kept)
+        yield from _differences(name, numbers[0], numbers[1], rows)
 
 
 def _scores(ratings: Ratings) -> NDArray[np.str_]:

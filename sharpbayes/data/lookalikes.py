@@ -55,8 +55,8 @@ def quote_lookalikes(texts: Sequence[str]) -> list[str]:
     >>> quote_lookalikes(["é", "É"]), quote_lookalikes(["\u00e9", "e\u0301"])
     (["'é'", "'É'"], ["'\\xe9'", "'e\\u0301'"])
     """
-    seen = {unicodedata.normalize("NFC", text).translate(LIKE_LATIN) for text in texts}
-    return [repr(text) if len(seen) == len(texts) else ascii(text) for text in texts]
+    plain = {unicodedata.normalize("NFC", text).translate(LIKE_LATIN) for text in texts}
+    return [repr(text) if len(plain) == len(texts) else ascii(text) for text in texts]
 
 
 def quote_toml(text: str) -> str:

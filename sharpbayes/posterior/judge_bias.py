@@ -134,10 +134,10 @@ def human_design(design: Design, ratings: Ratings) -> Design:
         for name, factor in (ratings.factors | {"rater": judge}).items()
     }
     # The ratings by judges on a scale precede those by people.
-    kept = [scale.rows < len(judged) for scale in design.scales]
+    by_judges = [scale.rows < len(judged) for scale in design.scales]
     scales = tuple(
         replace(scale, rows=scale.rows[rows], category=scale.category[rows])
-        for scale, rows in zip(design.scales, kept, strict=True)
+        for scale, rows in zip(design.scales, by_judges, strict=True)
     )
     terms = tuple(
         _human_term(term, factors, judged, scales)

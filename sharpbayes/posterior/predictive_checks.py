@@ -157,8 +157,8 @@ def rating_frequencies(
         ]
         return xr.merge(tables, join="exact", compat="equals")
 
-    own = count({scale.name: scale.category[None] for scale in draws.design.scales})
-    observed = {str(name): values.isel(draw=0) for name, values in own.data_vars.items()}
+    counted = count({scale.name: scale.category[None] for scale in draws.design.scales})
+    observed = {str(name): values.isel(draw=0) for name, values in counted.data_vars.items()}
     if not observed:
         return {}, {}
     [table] = measure_draws(draws, lambda block: [count(block.ratings(["ratings"]))])

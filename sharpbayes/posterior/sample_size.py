@@ -121,8 +121,8 @@ def _with_note(
 def thin_draws(draws: ReplicateDraws) -> ReplicateDraws:
     """Return about :data:`DRAWS` draws in all, evenly spaced, as many from every chain."""
     chains = draws.shape[0]
-    kept = -(-DRAWS // chains) * chains
-    posterior, predictive = (thin(x, draws=kept) for x in (draws.posterior, draws.predictive))
+    number = -(-DRAWS // chains) * chains
+    posterior, predictive = (thin(x, draws=number) for x in (draws.posterior, draws.predictive))
     return replace(draws, posterior=posterior, predictive=predictive)
 
 

@@ -12,11 +12,11 @@ from sharpbayes.analysis.peeking import (
     OBSERVED,
     SEQUENCE,
     TOLERANCE,
-    _claims,
     _draw_studies,
-    _prepare,
     _summarise,
+    decide_at_looks,
     peeking_group,
+    prepare_looks,
 )
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
@@ -78,18 +78,18 @@ def test_a_tolerance_is_kept_where_it_was_kept_and_not_at_its_limits(tmp_path):
 
 
 def test_studies_that_are_measured_together_are_those_measured_alone(plan):
-    pair = _prepare(plan, 2)
+    pair = prepare_looks(plan, 2)
     studies = _draw_studies(pair, NULL, np.random.default_rng(2), 5)
-    together = _claims(studies, NULL, pair)
+    together = decide_at_looks(studies, NULL, pair)
     alone = [
-        _claims(replace(studies, table=studies.table.isel(simulation=n)), NULL, pair)[0]
+        decide_at_looks(replace(studies, table=studies.table.isel(simulation=n)), NULL, pair)[0]
         for n in range(5)
     ]
     np.testing.assert_array_equal(together, alone)
 
 
 def test_without_a_difference_the_two_models_have_one_law(plan):
-    pair = _prepare(plan, 3)
+    pair = prepare_looks(plan, 3)
     drawn = [
         _draw_studies(pair, NULL, np.random.default_rng(number), 1).table["log_risk"]
         for number in range(60)
@@ -105,7 +105,7 @@ def test_without_a_difference_the_two_models_have_one_law(plan):
 
 
 def test_shares_are_counted_by_hand(plan):
-    pair = _prepare(plan, 2)
+    pair = prepare_looks(plan, 2)
     claims = np.zeros((2, 4, 2, len(pair.rules)), dtype=int)
     claims[0, 0, 0, 0] = 1  # wrong at the first look, silent at the second
     claims[0, 1, 1, 0] = -1  # wrong at the second

@@ -28,10 +28,10 @@ from sharpbayes.analysis.peeking import (
     RULES,
     SCORE,
     SEQUENCE,
-    _claims,
-    _paired_scores,
-    _prepare,
-    _sequence,
+    decide_at_looks,
+    paired_scores,
+    prepare_looks,
+    sequence_bounds,
 )
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from tests.references.gate import study_of, template_study
@@ -100,11 +100,11 @@ def run_study(template, world, shift, seed):
         truth = float((new[0] - new[1]).mean())
     study = study_of(template, dict(zip("ab", scores, strict=True)), list(map(str, range(PROMPTS))))
     plan = build_profile_plan(study)
-    pair = _prepare(plan, LOOKS)
+    pair = prepare_looks(plan, LOOKS)
     # The models in their own order: the program's pair begins with the lower CVaR.
     pair = replace(pair, plan=replace(pair.plan, table=pair.plan.table.sel(model=["a", "b"])))
-    claims = _claims(pair.plan, OBSERVED, pair)[0]
-    [x] = _paired_scores(pair.plan)
+    claims = decide_at_looks(pair.plan, OBSERVED, pair)[0]
+    [x] = paired_scores(pair.plan)
     np.testing.assert_allclose(x, np.subtract(*policy_scores(scores)), atol=1e-9)
     sign = int(np.sign(truth))
     row = {"truth": truth}
@@ -112,7 +112,7 @@ def run_study(template, world, shift, seed):
         wrong = (claims[:, n] != 0) & (claims[:, n] != sign)
         row |= {f"{NAMES[rule]} once": wrong[-1], f"{NAMES[rule]} ever": wrong.any()}
         row[f"{NAMES[rule]} right"] = bool((claims[:, n] == sign).any()) if sign else np.nan
-    [bounds] = _sequence(x[None], LEVEL)
+    [bounds] = sequence_bounds(x[None], LEVEL)
     held = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
     number = np.arange(1, PROMPTS + 1)
     mean = np.cumsum(x) / number

@@ -56,8 +56,8 @@ def expected_memory(ratings: int, *, draws: int, predicted: int, cores: int) -> 
     2.59
     """
     at_once = min(cores * BLOCK_RATINGS, ratings * predicted) * BLOCK_BYTES
-    held = ratings * INDEX_BYTES + draws * DRAW_BYTES + replicate_bytes(ratings, predicted)
-    return PROGRAM_BYTES + held + at_once
+    kept_bytes = ratings * INDEX_BYTES + draws * DRAW_BYTES + replicate_bytes(ratings, predicted)
+    return PROGRAM_BYTES + kept_bytes + at_once
 
 
 def replicate_bytes(ratings: int, draws: int) -> int:

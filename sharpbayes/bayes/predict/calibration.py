@@ -216,8 +216,8 @@ def _rank_quantities(
     """
     draws = thin(trace["posterior"].to_dataset(), draws=RANKED_DRAWS)
     # A true value without ratings is missing where the draws are.
-    seen = {name: draws[name].isel(chain=0, draw=0, drop=True).notnull() for name in draws}
-    truth = xr.Dataset({name: truth[str(name)].where(seen[name]) for name in draws})
+    has_draws = {name: draws[name].isel(chain=0, draw=0, drop=True).notnull() for name in draws}
+    truth = xr.Dataset({name: truth[str(name)].where(has_draws[name]) for name in draws})
     (true, true_categories), (drawn, categories) = (
         _quantities(values, design, cells, rng) for values in (truth, draws)
     )

@@ -36,24 +36,24 @@ def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayou
     effects: dict[str, Floats] = {}
     for term in design.parents_first:
         names = coordinate_names(design, term)
-        own = _read_effects(posterior, term, samples)
+        deviations = _read_effects(posterior, term, samples)
         sd = _read_sds(posterior, term, samples)
         centres = sum(
             (
                 _take((means if parent.by_mean else effects)[parent.term.name], parent.position)
                 for parent in design.parents(term)
             ),
-            start=np.zeros_like(own),
+            start=np.zeros_like(deviations),
         )
         if term.n_sds:
             point[:, sections[names[0]]] = np.log(sd)
         factor = _read_factor(posterior, term, samples)
         if term.correlation:
             point[:, sections[names[1]]] = _partial_log_odds(factor)
-        point[:, sections[names[2]]] = _free_effects(term, own, centres, sd, factor)
-        whole = own if term.correlation and not term.centred else own + centres
-        means[term.name] = _group_means(whole, term.mean_group, term.n_mean_groups)
-        effects[term.name] = whole - _take(means[term.name], term.mean_group)
+        point[:, sections[names[2]]] = _free_effects(term, deviations, centres, sd, factor)
+        values = deviations if term.correlation and not term.centred else deviations + centres
+        means[term.name] = _group_means(values, term.mean_group, term.n_mean_groups)
+        effects[term.name] = values - _take(means[term.name], term.mean_group)
     for scale in design.scales:
         name = threshold_name(design, scale)
         point[:, sections[name]] = _free_cutpoints(posterior, design, scale, means)
@@ -107,17 +107,19 @@ def _partial_log_odds(factor: Floats) -> Floats:
     return odds
 
 
-def _free_effects(term: Term, own: Floats, centres: Floats, sd: Floats, factor: Floats) -> Floats:
+def _free_effects(
+    term: Term, deviations: Floats, centres: Floats, sd: Floats, factor: Floats
+) -> Floats:
     """Return the coordinates of a term's effects."""
     if term.zero_sum:
-        return _drop_sums(own / sd**term.non_centring, term.shape)
+        return _drop_sums(deviations / sd**term.non_centring, term.shape)
     if not term.correlation:
-        return _reflect((own + centres) / sd**term.non_centring, term.mean_group)
+        return _reflect((deviations + centres) / sd**term.non_centring, term.mean_group)
     if term.centred:
-        return _reflect(own + centres, term.mean_group)
-    rows = (own.reshape(len(own), -1, sd.shape[1]) / sd[:, None]).swapaxes(1, 2)
+        return _reflect(deviations + centres, term.mean_group)
+    rows = (deviations.reshape(len(deviations), -1, sd.shape[1]) / sd[:, None]).swapaxes(1, 2)
     unit = np.linalg.solve(factor, rows).swapaxes(1, 2)
-    return _reflect(unit.reshape(len(own), -1), term.mean_group)
+    return _reflect(unit.reshape(len(deviations), -1), term.mean_group)
 
 
 def _reflect(values: Floats, group: Index) -> Floats:

@@ -112,8 +112,8 @@ def _sample_here(
 
 def _describe(rule: StoppingRule, length: int) -> dict[str, Any]:
     """Return the length that chains were to have, why it was not longer, and any diagnostics."""
-    told = {"length": length, "reason": rule.reason}
-    return told if rule.final is None else told | {"diagnostics": rule.final}
+    description = {"length": length, "reason": rule.reason}
+    return description if rule.final is None else description | {"diagnostics": rule.final}
 
 
 def sample_chain(

@@ -54,8 +54,8 @@ class TextFile:
         It stands at the end of a message.
         """
         guess = guess_dialect(self.path).model_dump(exclude_defaults=True)
-        own = {"delimiter": self.delimiter, "encoding": self.encoding}
-        changes = {key: value for key, value in guess.items() if own[key] != value}
+        declared = {"delimiter": self.delimiter, "encoding": self.encoding}
+        changes = {key: value for key, value in guess.items() if declared[key] != value}
         return f"; write {self.dialect.to_toml(**changes)}" if changes else ""
 
 

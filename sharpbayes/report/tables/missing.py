@@ -119,9 +119,9 @@ def missing_sentences(view: View) -> Iterator[str]:
         return
     first = models_by_risk(view)[0]
     others = [model for model in labels_where(view["missing/can_be_lowest"]) if model != first]
-    kept = "missing/admissible_bounds" in view
+    has_limits = "missing/admissible_bounds" in view
     open_models = []
-    if kept:
+    if has_limits:
         bounds = view["missing/admissible_bounds"]
         open_models = labels_where(bounds.sel(bound="lower") != bounds.sel(bound="upper"))
     if not others and not open_models:
