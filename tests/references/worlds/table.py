@@ -19,25 +19,29 @@ def summarise(raw: pd.DataFrame) -> pd.DataFrame:
     Rows of the kind ``coverage`` have the share of 90% intervals that hold the truth, with the
     standard error over studies; ``check`` the share of studies in which a check of that name fails,
     ``any`` of all checks; ``issue`` the share with what ``check`` says before a fit; ``fit`` the
-    share with an R-hat of 1.1 or less. ``studies`` is the number of studies that a row is about.
+    share with an R-hat of 1.1 or less. ``unannounced`` has the share of intervals that miss the
+    truth in a study of which nothing is announced: no check fails, and `check` does not name the
+    world. ``studies`` is the number of studies that a row is about.
     """
     rows = []
     for (world, fit), part in raw.groupby(["world", "fit"], sort=False):
-        for kind, name, shares in _shares(part):
+        for kind, name, shares in _shares(part, WORLDS[str(world)].announced_by):
             error = shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
             rows.append((world, fit, kind, name, len(shares), shares.mean(), error))
     return pd.DataFrame(rows, columns=list(HEADER))
 
 
-def _shares(part: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
+def _shares(part: pd.DataFrame, announced_by: str) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield what is counted in each study: kind, name and a number for every study."""
     studies = part["study"].unique()
     estimates = part[part["kind"] == "estimate"]
     inside = estimates["truth"].between(estimates["lower"], estimates["upper"])
+    unannounced = ~inside & ~estimates["study"].isin(_announced(part, announced_by))
     group = estimates["name"].str.replace(r" m\d.*", "", regex=True)
     for name in (name for name in GROUPS if (group == name).any()):
-        rows = group == name
-        yield "coverage", name, inside[rows].groupby(estimates["study"][rows]).mean().to_numpy()
+        of_study = estimates["study"][group == name]
+        for kind, events in (("coverage", inside), ("unannounced", unannounced)):
+            yield kind, name, events[group == name].groupby(of_study).mean().to_numpy()
     failures = part[part["kind"] == "check"]
     for name, rows in failures.groupby("name", sort=False):
         yield "check", str(name), rows.groupby("study")["truth"].max().to_numpy()
@@ -50,13 +54,20 @@ def _shares(part: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
     yield "fit", "converged", (rhat <= CONVERGED).to_numpy().astype(float)
 
 
+def _announced(part: pd.DataFrame, announced_by: str) -> set[int]:
+    """Numbers of the studies in which a check fails, or `check` names the world."""
+    named = part["kind"].eq("check") | (part["kind"].eq("issue") & part["name"].eq(announced_by))
+    return set(part.loc[named & part["truth"].eq(1.0), "study"])
+
+
 def page(table: pd.DataFrame) -> Iterator[str]:
-    """Yield the tables of the page: coverage by estimand, then how often the checks fail."""
-    yield from _rows(["world", "fit", "studies", *GROUPS])
-    for (world, fit), value in _fits(table):
-        covered = [_percent(value, "coverage", name) for name in GROUPS]
-        yield _row([world, f"`{fit.removesuffix('.toml')}`", _studies(value, "coverage"), *covered])
-    yield ""
+    """Yield the tables of the page: coverage, intervals that miss unannounced, failing checks."""
+    for kind in ("coverage", "unannounced"):
+        yield from _rows(["world", "fit", "studies", *GROUPS])
+        for (world, fit), value in _fits(table):
+            shares = [_percent(value, kind, name) for name in GROUPS]
+            yield _row([world, f"`{fit.removesuffix('.toml')}`", _studies(value, kind), *shares])
+        yield ""
     yield from _rows(["world", "fit", "studies", "announced by", "it fails", "any check", "mixed"])
     for (world, fit), value in _fits(table):
         announced = WORLDS[world].announced_by

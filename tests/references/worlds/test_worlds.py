@@ -88,6 +88,7 @@ def test_a_table_counts_the_studies_that_a_row_is_about():
             ("halo", "judge_panel", 0, "estimate", "cvar m1", 2.0, 0.5, 1.0, 1.5),
             ("halo", "judge_panel", 0, "fit", "rhat", 1.2, None, None, None),
             ("halo", "judge_panel", 1, "estimate", "cvar m0", 1.0, 0.5, 1.0, 1.5),
+            ("halo", "judge_panel", 1, "estimate", "cvar m1", 2.0, 0.5, 1.0, 1.5),
             ("halo", "judge_panel", 1, "check", "halo", 1.0, None, None, None),
             ("halo", "judge_panel", 1, "check", "cvar", 0.0, None, None, None),
             ("halo", "judge_panel", 1, "issue", "judges", 1.0, None, None, None),
@@ -97,7 +98,9 @@ def test_a_table_counts_the_studies_that_a_row_is_about():
     )
     rows = summarise(raw).set_index(["kind", "name"])[["studies", "value"]]
     assert {key: tuple(row) for key, row in zip(rows.index, rows.to_numpy(), strict=True)} == {
-        ("coverage", "cvar"): (2, 0.75),
+        ("coverage", "cvar"): (2, 0.5),
+        # The second study misses one of two too, and a check of it fails.
+        ("unannounced", "cvar"): (2, 0.25),
         ("check", "halo"): (1, 1.0),
         ("check", "cvar"): (1, 0.0),
         ("check", "any"): (1, 1.0),
