@@ -3,6 +3,7 @@
 import atexit
 import gc
 import json
+import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -351,8 +352,19 @@ for command in (init, check, measure, fit, simulate, calibrate, compare, *DECIDI
     app.command(NAMES.get(command.__name__))(console.handle_errors(offered))
 
 
+def leave_out_dask() -> None:
+    """Keep xarray from loading Dask where no cluster is asked for.
+
+    It does wherever Dask is installed, and no command has an array of it. A process that has loaded
+    it already keeps it.
+    """
+    if not any(argument.startswith("--cluster") for argument in sys.argv):
+        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
+
+
 def main() -> None:
     """Run the command line; imported modules are neither searched for garbage nor freed."""
     gc.set_threshold(GARBAGE_THRESHOLD)
     atexit.register(gc.freeze)
+    leave_out_dask()
     app(prog_name="sharpbayes")

@@ -93,6 +93,8 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
     Raises:
         StorageError: The file cannot be written.
     """
+    from sharpbayes.storage.writer import write_tree  # noqa: PLC0415 - `check` starts without xarray
+
     path = Path(path)
     encoding = {
         node.path: {
@@ -104,7 +106,7 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
     }
     with replace_file(path, f"{path}: cannot write results") as temporary:
         trim_memory()
-        results.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+        write_tree(results, temporary, encoding)
         append_checksum(temporary)
 
 

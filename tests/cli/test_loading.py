@@ -17,3 +17,27 @@ with contextlib.suppress(SystemExit):
     unused = {"arviz_stats", "distributed", "statsmodels", "matplotlib", "h5netcdf", *HEAVY}
     assert "numba" in loaded
     assert not unused & set(loaded)
+
+
+def dask_after_main(prepared, *arguments):
+    """What stands for Dask among the modules of a process after a command."""
+    loaded = loaded_by(
+        f"""
+import contextlib
+{prepared}
+from sharpbayes.cli.commands import main
+sys.argv = {["sharpbayes", *arguments]!r}
+with contextlib.suppress(SystemExit):
+    main()
+print([str(sys.modules.get("dask", "absent"))])
+sys.exit()
+"""
+    )
+    return loaded[0]
+
+
+def test_dask_is_left_out_unless_a_cluster_is_asked_for_or_it_is_loaded():
+    call = ("show", "--schema", "study")
+    assert dask_after_main("", *call) == "None"
+    assert dask_after_main("", "measure", "none.toml", "--cluster=local:1") == "absent"
+    assert dask_after_main("import json; sys.modules['dask'] = json", *call).startswith("<module")

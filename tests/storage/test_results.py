@@ -68,7 +68,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_draft(results, tmp_path, monk
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
+    monkeypatch.setattr(xr.Dataset, "dump_to_store", full)
     with pytest.raises(StorageError, match="cannot write results: No space left on device"):
         save_results(results, path)
     assert path.read_bytes() == before
