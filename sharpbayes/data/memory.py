@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from sharpbayes.data.readers.text_table import write_as_text
+from sharpbayes.data.readers.text_table import explain_texts, write_as_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,11 +60,15 @@ def format_frame(frame: Any) -> bytes:
 
     >>> format_frame({"model": ["a", None], "score": [3.0, None], "safe": [True, False]})
     b'model,score,safe\na,3,true\n,,false\n'
+
+    Raises:
+        DataError: A text that no file can hold.
     """
     table = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
-    # Columns may share a name, which the reader refuses.
-    texts = write_as_text(table.set_axis(range(len(table.columns)), axis=1))
-    return texts.to_csv(index=False, header=[*table.columns], lineterminator="\n").encode()
+    with explain_texts(Path("DataFrame")):
+        # Columns may share a name, which the reader refuses.
+        texts = write_as_text(table.set_axis(range(len(table.columns)), axis=1))
+        return texts.to_csv(index=False, header=[*table.columns], lineterminator="\n").encode()
 
 
 def pack_tables(path: Path) -> "dict[str, xr.Dataset]":

@@ -177,9 +177,11 @@ def _read_export(paths: Sequence[Path], layout: str) -> pd.DataFrame:
     """Read and join the files of another program."""
     readers, join = FORMATS[layout].readers, FORMATS[layout].join
     of_layout = f" for layout {layout!r}"
-    values = join([_read_file(path, readers, of_layout=of_layout) for path in paths])
-    text_table.refuse_names([str(column) for column in values.columns], paths[0])
-    table = text_table.write_as_text(values)
+    files = [_read_file(path, readers, of_layout=of_layout) for path in paths]
+    with text_table.explain_texts(paths[0]):
+        values = join(files)
+        text_table.refuse_names([str(column) for column in values.columns], paths[0])
+        table = text_table.write_as_text(values)
     text_table.refuse_texts(table, paths[0])
     table.attrs |= values.attrs
     return table.set_axis(pd.RangeIndex(1, len(table) + 1))
@@ -196,7 +198,8 @@ def _read_file(
         raise DataError.at(path, message)
     try:
         refuse_other_kinds(path)
-        return readers[ending](path, *options)
+        with text_table.explain_texts(path):
+            return readers[ending](path, *options)
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - readers raise many kinds for a damaged file

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from sharpbayes.data.readers.bounds import CELL, COPIES, take_memory
-from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
+from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list, shorten
 from sharpbayes.spec.dialect import Dialect
 
 # A file with more columns is no table of ratings, and its names would flood every message.
@@ -20,6 +21,9 @@ MAX_SHOWN = 40
 DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
 # NUL, and halves of pairs of UTF-16: no file of UTF-8 text can hold them.
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+NO_TEXT = "has a character that is no text (NUL or half a pair)"
+# Characters of a text in a message.
+MAX_TEXT = 60
 
 
 def write_as_text(table: pd.DataFrame) -> pd.DataFrame:
@@ -114,14 +118,22 @@ def refuse_names(names: Sequence[str], path: Path) -> None:
         raise DataError.at(path, f"{len(names)} columns, at most {MAX_COLUMNS} are read", line=1)
 
 
+@contextmanager
+def explain_texts(path: Path) -> Iterator[None]:
+    """Refuse texts that pandas cannot hold: escapes of JSON can make half a pair of UTF-16."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise DataError.at(path, f"{shorten(error.object, MAX_TEXT)!r} {NO_TEXT}") from None
+
+
 def refuse_texts(table: pd.DataFrame, path: Path) -> None:
     """Refuse characters that no results file can hold."""
     for name in table.columns:
         texts = table[name].cat.categories if hasattr(table[name], "cat") else table[name].unique()
         bad = next((text for text in [name, *texts] if UNWRITABLE.search(text)), None)
         if bad is not None:
-            message = f"{bad!r} has a character that is no text (NUL or half a pair)"
-            raise DataError.at(path, message, key=repr(name))
+            raise DataError.at(path, f"{bad!r} {NO_TEXT}", key=repr(name))
 
 
 def require_columns(

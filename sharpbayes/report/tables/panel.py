@@ -109,7 +109,12 @@ def _risk_over_prompts(view: View) -> Iterator[Labels]:
     metrics = risk_metrics(view.group("panel"))
     for model in view.coordinate("profile/model", "profile/cvar"):
         for metric, values in metrics.items():
-            shown = {name: values.sel(model=model).quantile(q) for name, q in QUANTILES.items()}
+            # No number of a model may be known; NumPy warns of that.
+            known = values.sel(model=model).dropna("prompt")
+            shown = {
+                name: known.quantile(q) if known.size else xr.DataArray(np.nan)
+                for name, q in QUANTILES.items()
+            }
             yield {"model": model, "metric": metric, **shown}
 
 
