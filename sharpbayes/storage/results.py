@@ -98,7 +98,7 @@ def save_results(results: "xr.DataTree", path: str | Path) -> None:
     path = Path(path)
     encoding = {
         node.path: {
-            name: _encoding(array)
+            str(name): _encoding(array)
             for name, array in node.to_dataset(inherit=False).variables.items()
             if name not in array.dims and array.dtype.kind in "fiuU" and array.size > SMALL
         }

@@ -12,10 +12,9 @@ import xarray as xr
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 from arviz_stats.sampling_diagnostics import bfmi
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from sharpbayes.bayes.design.design import Floats
+from sharpbayes.bayes.sampling.normal_scores import normal_scores
 from sharpbayes.errors import format_list
 from sharpbayes.execution.threads import thread_map
 from sharpbayes.spec.study import Sampler
@@ -194,10 +193,8 @@ def _split(values: Floats) -> Floats:
 
 
 def _rank_normalise(values: Floats) -> Floats:
-    """Normal scores of the ranks among all draws of a parameter (Blom 1958)."""
-    flat = values.reshape(len(values), -1)
-    scores = ndtri((rankdata(flat, axis=1) - 3 / 8) / (flat.shape[1] + 1 / 4))
-    return scores.reshape(values.shape)
+    """Normal scores of the ranks among all draws of a parameter."""
+    return normal_scores(values.reshape(len(values), -1)).reshape(values.shape)
 
 
 def _below_quantile(values: Floats, prob: float) -> Floats:

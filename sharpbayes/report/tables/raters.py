@@ -45,7 +45,7 @@ def average_raters(results: xr.DataTree) -> xr.Dataset:
 
     Source: responsiveness paper, Figure 7.
     """
-    from scipy.stats import t  # noqa: PLC0415 - slow to load
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to load
 
     raters, level = results["raters"].to_dataset(), interval_level(results)
     values = raters[[*RATER_METRICS]].to_dataarray("metric").dropna("rater")
@@ -59,7 +59,7 @@ def average_raters(results: xr.DataTree) -> xr.Dataset:
     tables = []
     for name, members in groups.items():
         n = members.sizes["rater"]
-        width = t.ppf((1 + level) / 2, max(n - 1, 1)) * members.std("rater", ddof=1) / np.sqrt(n)
+        width = stdtrit(max(n - 1, 1), (1 + level) / 2) * members.std("rater", ddof=1) / np.sqrt(n)
         mean = members.mean("rater")
         ends = xr.concat([mean - width, mean + width], "bound").assign_coords(bound=BOUND)
         table = mean.to_dataset("metric").assign(raters=n)
