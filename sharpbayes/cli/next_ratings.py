@@ -18,13 +18,13 @@ UNDECIDED = 7
 
 
 def next_ratings(
-    results: Annotated[Path, Argument(help="A results file written by fit, of a panel.")],
+    results: Annotated[Path, Argument(help="A results file written by fit.")],
     weights: Annotated[
         str | None, Option(help="Weights that decide; those of the results by default.")
     ] = None,
     cost: Annotated[
         list[str] | None,
-        Option(help="name=price, over [costs] of the study: judge, trial, prompt, person, ..."),
+        Option(help="name=price, over [costs] of the study: judge, prompt, rating, rater, ..."),
     ] = None,
     count: Annotated[int, Option(min=1, max=5000, help="Most purchases to list.")] = 100,
     out: Annotated[Path | None, Option(help="The list for a platform: .csv or .jsonl.")] = None,

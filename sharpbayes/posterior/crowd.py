@@ -23,7 +23,11 @@ from sharpbayes.analysis.target_population import (
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import severity_metrics, severity_table
+from sharpbayes.metrics.crowd.responsiveness import (
+    harmonic_mean,
+    severity_metrics,
+    severity_table,
+)
 from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.posterior.replicates import (
     Block,
@@ -133,19 +137,45 @@ class CrowdMetrics:
 
     def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
         """Return MPA and WRA with that many times as many new raters."""
+        return [self._areas(self._pool_copies(block, ["raters"], times, 1), None)]
+
+    def _pool_copies(
+        self, block: Block, sources: Sequence[str], times: int, n_replicates: int
+    ) -> CrowdCounts:
+        """Return counts over (replicate x draw, ...) of several sets of raters together."""
         crowd, data = self.study.crowd, self.study.data
         copies = []
         for copy in range(times):
-            scores = block.ratings(["raters"], copy=copy)[SCALE]
+            scores = block.ratings(sources, copy=copy, n_replicates=n_replicates)[SCALE]
             copies.append(count_crowd(crowd, data, xr.DataArray(scores, dims=("draw", "rating"))))
+        if times == 1:
+            return copies[0]
         counts = reduce(add, (copy.score_count for copy in copies))
-        pooled = replace(
+        return replace(
             copies[0],
             score_count=counts,
             plurality=plurality(counts),
             label_count=count_labels(crowd, data, counts),
         )
-        return [self._areas(pooled, None)]
+
+    def headline(
+        self, draws: ReplicateDraws, sources: Sequence[str], *, times: int = 1
+    ) -> xr.DataArray:
+        """Return the harmonic mean of MPA and WRA of every draw, (chain, draw, group).
+
+        With ``raters`` among the sources there are ``times`` as many new raters.
+        """
+
+        def measure_block(block: Block) -> list[xr.Dataset]:
+            counts = self._pool_copies(block, sources, times, block.draws.n_replicates)
+            counts = pool_counts(counts, block.draws.n_replicates)
+            weights = block.population_weights(self.unit_labels, "item", sources)
+            areas = self._areas(counts, weights)
+            mpa, wra = (areas.sel(metric=name, drop=True) for name in self.checked)
+            return [harmonic_mean(mpa, wra).to_dataset(name="hm")]
+
+        [values] = measure_draws(draws, measure_block, copies=times)
+        return values["hm"]
 
     def _areas(self, counts: CrowdCounts, weights: xr.DataArray | None) -> xr.DataArray:
         """Return MPA and WRA over (draw, metric, group)."""

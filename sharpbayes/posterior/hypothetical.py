@@ -8,11 +8,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.bayes.design.crossing import INDEX_TYPE, Index
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Floats, Term
-from sharpbayes.bayes.predict.replication import draw_effects, latent_ratings
 from sharpbayes.data.panel import tabulate_normalised
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.posterior.hypothetical_ratings import (
+    fill_effects,
+    index_term,
+    look_up,
+    rating_moments,
+)
 
 # What identifies a judgement, and by which of these the other columns are known.
 IDENTITY = ("model", "prompt", "judge", "indicator", "rater")
@@ -20,8 +25,6 @@ KEYS = (
     *((), ("indicator",), ("judge",), ("prompt",), ("model",)),
     *(("model", "prompt"), ("indicator", "prompt"), ("judge", "model")),
 )
-# Values in memory at once.
-BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def expect_judgements(
     no rating has informed are drawn from their population.
     """
     ratings, rng = study.ratings, np.random.default_rng(study.spec.seed)
-    filled = _fill_effects(posterior, design, rng)
+    filled = fill_effects(posterior, design, rng)
     scored = np.unique(ratings.factors["indicator"].codes[_of_kind(ratings, cells)])
     harm = _harm_by_category(study)
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
@@ -98,7 +101,7 @@ def index_cells(design: Design, ratings: Ratings, cells: Cells, indicator: int) 
     }
     observed = {name: factor.codes[rows] for name, factor in ratings.factors.items()}
     for name in set(observed) - {*IDENTITY}:
-        codes[name] = _look_up(name, observed, codes)
+        codes[name] = look_up(name, observed, codes, KEYS)
     labels = ratings.factors["scale"].labels
     asked = {scale.name: codes["scale"] == labels.index(scale.name) for scale in design.scales}
     scales = tuple(
@@ -109,7 +112,7 @@ def index_cells(design: Design, ratings: Ratings, cells: Cells, indicator: int) 
     terms = tuple(
         replace(
             term,
-            index=_index_term(term, names, asked, design),
+            index=index_term(term, names, asked, design),
             covariate=_numbers(term, rows, observed, codes),
         )
         for term in design.terms
@@ -117,55 +120,10 @@ def index_cells(design: Design, ratings: Ratings, cells: Cells, indicator: int) 
     return replace(design, terms=terms, scales=scales, n_ratings=cells.size, careless=None)
 
 
-def _look_up(name: str, observed: Mapping[str, Index], codes: Mapping[str, Index]) -> Index:
-    """Codes of a column of the judgements, by the first key that determines it in the ratings.
-
-    -1 where the ratings do not show it; the first level where no key does, as for answers.
-    """
-    for key in KEYS:
-        table = _table_of(observed[name], [observed[k] for k in key])
-        if table is not None:
-            values, shape = table
-            known = [codes[k] for k in key]
-            inside = np.all([(c >= 0) & (c < n) for c, n in zip(known, shape, strict=True)], axis=0)
-            flat = (
-                np.ravel_multi_index([np.where(inside, c, 0) for c in known], shape) if key else 0
-            )
-            return np.where(inside, values[flat], -1) * np.ones(len(codes["model"]), dtype=int)
-    return np.zeros(len(codes["model"]), dtype=np.int64)
-
-
-def _table_of(code: Index, key: list[Index]) -> tuple[Index, tuple[int, ...]] | None:
-    """The code of each level of a key, and its shape; None where a level has several."""
-    shape = tuple(int(k.max()) + 1 for k in key)
-    if any((k < 0).any() for k in key):
-        return None
-    flat = np.ravel_multi_index(key, shape) if key else np.zeros(len(code), dtype=np.int64)
-    values = np.full(int(np.prod(shape)), -1, dtype=np.int64)
-    values[flat] = code
-    return (values, shape) if np.array_equal(values[flat], code) else None
-
-
 def _of_kind(ratings: Ratings, cells: Cells) -> Index:
     """Positions of the observed ratings by people, or by judges."""
     by_people = ratings.factors["judge"].codes < 0
     return np.flatnonzero(by_people == cells.by_people)
-
-
-def _index_term(
-    term: Term,
-    codes: Mapping[str, Index],
-    on_scale: Mapping[str, NDArray[np.bool_]],
-    design: Design,
-) -> Index:
-    """Flat position of the effect of each judgement, -1 for none."""
-    if term.kind == "gap":
-        rated = on_scale[design.scales[term.scale].name]
-        return np.where(rated, codes[term.dims[0]], -1).astype(INDEX_TYPE)
-    levels = [codes[dim] for dim in term.dims]
-    applies = np.all([level >= 0 for level in levels], axis=0)
-    flat = np.ravel_multi_index([np.where(applies, level, 0) for level in levels], term.shape)
-    return np.where(applies, flat, -1).astype(INDEX_TYPE)
 
 
 def _numbers(
@@ -180,17 +138,6 @@ def _numbers(
     table[np.ravel_multi_index([observed[key] for key in keys], shape)] = term.covariate[rows]
     of_cells: Floats = table[np.ravel_multi_index([codes[key] for key in keys], shape)]
     return of_cells
-
-
-def _fill_effects(posterior: xr.Dataset, design: Design, rng: np.random.Generator) -> xr.Dataset:
-    """Draw effects without a rating, which are missing, from their population."""
-    filled = {}
-    for term in design.terms:
-        values = posterior[term.name].transpose("chain", "draw", *term.dims)
-        if bool(values.isnull().any()):
-            drawn = term.to_results(draw_effects(posterior, term, rng))
-            filled[term.name] = values.where(values.notnull(), values.copy(data=drawn))
-    return posterior.assign(filled)
 
 
 def _harm_by_category(study: PanelStudy) -> dict[int, tuple[Floats, Floats]]:
@@ -209,18 +156,7 @@ def _moments(
     posterior: xr.Dataset, rows: Design, harm: tuple[Floats, Floats], study: PanelStudy
 ) -> Iterator[tuple[Index, Floats, Floats]]:
     """Yield judgements, and E[harm] and E[harm^2] of one indicator in every draw."""
-    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-    size = max(1, BLOCK_VALUES // draws)
     for scale in rows.scales:
-        values = harm[scale.name not in study.panel.scales]
-        for start in range(0, len(scale.rows), size):
-            columns = scale.rows[start : start + size]
-            part = replace(scale, rows=columns, category=scale.category[start : start + size])
-            latent = latent_ratings(posterior, rows, part)
-            first, second = (np.zeros((draws, len(columns))) for _ in range(2))
-            for category, value in enumerate(values):
-                asked = replace(part, category=np.full(len(columns), category))
-                probability = np.exp(replace(latent, scale=asked).log_probability())
-                first += value * probability
-                second += value**2 * probability
-            yield columns, first, second
+        yield from rating_moments(
+            posterior, rows, scale, harm[scale.name not in study.panel.scales]
+        )

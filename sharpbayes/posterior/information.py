@@ -4,8 +4,8 @@ Everything is about the differences of some models from the chosen one, (draw, o
 is better has a negative difference, and choosing it would have gained its size.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,47 +15,61 @@ from sharpbayes.bayes.design.design import Floats
 
 # Directions in which draws vary less than this share of the largest do not vary.
 ROUNDING = 1e-10
-# A new prompt stands among the purchases under this number.
-PROMPT = -1
+# Units that are bought in any number, such as new prompts, stand among the purchases under -1, -2,
+# ..., in the order of their populations.
+FIRST_UNIT = -1
 # What costs nothing is divided by this price.
 FREE = 1e-12
 
 
 @dataclass(frozen=True)
+class Populations:
+    """Units that can be bought in any number: new prompts, new items, new raters of some kinds.
+
+    Attributes:
+        cost: Price of a unit of each population with all that belongs to it, (population,).
+        explains: From the number of units of each population to the covariance of the differences
+            that they explain, (other, other).
+    """
+
+    cost: Floats
+    explains: Callable[[NDArray[np.integer]], Floats]
+
+    def count(self, purchases: Sequence[int]) -> NDArray[np.integer]:
+        """Return how many units of each population are among some purchases."""
+        units = [FIRST_UNIT - number for number in purchases if number <= FIRST_UNIT]
+        return np.bincount(np.array(units, dtype=np.int64), minlength=len(self.cost))
+
+
+@dataclass(frozen=True)
 class Offers:
-    """What can be bought: judgements, each once, and any number of new prompts.
+    """What can be bought: judgements, each once, and any number of units of populations.
 
     Attributes:
         mean: What each draw expects of each judgement, (draw, judgement).
         variance: Variance of a judgement given a draw, (judgement).
         cost: Price of each judgement.
-        prompts: Number of prompts that the study has.
-        of_prompts: Covariance of the differences that no more than infinitely many prompts would
-            explain, (other, other); None where no prompt is for sale.
-        prompt_cost: Price of a prompt with all that belongs to it.
+        populations: Units that are for sale; None where there are none.
     """
 
     mean: Floats
     variance: Floats
     cost: Floats
-    prompts: int
-    of_prompts: Floats | None
-    prompt_cost: float
+    populations: Populations | None
 
     def of(self, draws: NDArray[np.integer]) -> "Offers":
         """Return the offers by some of the draws."""
-        return Offers(
-            self.mean[draws],
-            self.variance,
-            self.cost,
-            self.prompts,
-            self.of_prompts,
-            self.prompt_cost,
-        )
+        return replace(self, mean=self.mean[draws])
+
+    def price(self, number: int) -> float:
+        """Return the price of a purchase."""
+        if number > FIRST_UNIT or self.populations is None:
+            return float(self.cost[number])
+        return float(self.populations.cost[FIRST_UNIT - number])
 
 
 class Purchase(NamedTuple):
-    """A judgement, or a prompt: its number, the difference that it narrows most, its worth.
+    """A judgement or a unit: its number, the difference that it narrows most, its worth.
 
     The worth is the fall of the expected loss to first order.
     """
@@ -93,7 +107,7 @@ def choose_purchases(difference: Floats, offers: Offers, number: int) -> Iterato
     if not slopes.any():  # so far apart that only their order by size is left
         slopes = np.ones(len(slopes))
     d, h = (x - x.mean(0) for x in (difference, offers.mean.copy()))
-    bought, draws, left = 0, len(d), np.ones(h.shape[1], dtype=bool)
+    draws, left, units = len(d), np.ones(h.shape[1], dtype=bool), list[int]()
     for _ in range(number):
         total = (h**2).mean(0) + offers.variance
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -101,12 +115,10 @@ def choose_purchases(difference: Floats, offers: Offers, number: int) -> Iterato
         gains = np.where(left & (total > 0), gains, -1.0)
         by_cost = gains.sum(0) / np.maximum(offers.cost, FREE)
         best = int(by_cost.argmax()) if left.any() else 0
-        of_prompt = _prompt_gains(offers, slopes, bought)
-        if of_prompt is not None and (
-            not left.any() or of_prompt.sum() / max(offers.prompt_cost, FREE) > by_cost[best]
-        ):
-            bought += 1
-            yield Purchase(PROMPT, int(of_prompt.argmax()), float(of_prompt.sum()))
+        unit = _best_unit(offers.populations, slopes, units)
+        if unit is not None and (not left.any() or unit[1] > by_cost[best]):
+            units.append(unit[0].number)
+            yield unit[0]
         elif not left.any():
             return
         else:
@@ -115,17 +127,30 @@ def choose_purchases(difference: Floats, offers: Offers, number: int) -> Iterato
             d, h = _update(d, h, best, offers.variance[best])
 
 
-def _prompt_gains(offers: Offers, slopes: Floats, bought: int) -> Floats | None:
-    """By how much one more prompt lowers the expected loss, for each difference."""
-    if offers.of_prompts is None:
+def _best_unit(
+    populations: Populations | None, slopes: Floats, units: Sequence[int]
+) -> tuple[Purchase, float] | None:
+    """The unit that lowers the expected loss most for its price, and its worth by price."""
+    if populations is None:
         return None
-    share = prompt_share(bought + 1, offers.prompts) - prompt_share(bought, offers.prompts)
-    return slopes * np.diag(offers.of_prompts) * share
+    counts = populations.count(units)
+    now = np.diag(populations.explains(counts))
+    gains = np.stack(
+        [
+            slopes * (np.diag(populations.explains(counts + more)) - now)
+            for more in np.eye(len(counts), dtype=np.int64)
+        ]
+    )
+    by_cost = gains.sum(1) / np.maximum(populations.cost, FREE)
+    best = int(by_cost.argmax())
+    purchase = Purchase(FIRST_UNIT - best, int(gains[best].argmax()), float(gains[best].sum()))
+    return purchase, float(by_cost[best])
 
 
-def prompt_share(bought: int, prompts: int) -> float:
-    """Return which share of what infinitely many new prompts would explain so many explain."""
-    return bought / (prompts + bought)
+def unit_share(bought: Floats | float, units: Floats | float) -> Floats:
+    """Return which share of what infinitely many new units would explain so many explain."""
+    share: Floats = np.asarray(bought) / (np.asarray(units) + bought)
+    return share
 
 
 def _update(d: Floats, h: Floats, bought: int, variance: float) -> tuple[Floats, Floats]:
@@ -150,7 +175,7 @@ def explained_covariance(
 
     Source: regression on a summary of the data (Strong, Oakley, Brennan and Breeze 2015).
     """
-    judgements = [number for number in bought if number != PROMPT]
+    judgements = [number for number in bought if number > FIRST_UNIT]
     explained = np.zeros((difference.shape[1],) * 2)
     if judgements:
         noise = np.diag(offers.variance[judgements])
@@ -162,9 +187,8 @@ def explained_covariance(
         spread = summary.T @ summary / len(summary) + b.T @ noise @ b
         shared = summary.T @ other_d / len(summary)
         explained = shared.T @ np.linalg.pinv(spread, hermitian=True) @ shared
-    if offers.of_prompts is not None:
-        number = len(bought) - len(judgements)
-        explained = explained + offers.of_prompts * prompt_share(number, offers.prompts)
+    if offers.populations is not None:
+        explained = explained + offers.populations.explains(offers.populations.count(bought))
     return explained
 
 

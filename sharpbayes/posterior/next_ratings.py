@@ -9,17 +9,19 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.predict.replication import draw_new_levels, thin
-from sharpbayes.posterior.decision import BATCHES, criterion
+from sharpbayes.posterior.decision import criterion
 from sharpbayes.posterior.hypothetical import Cells, expect_judgements
 from sharpbayes.posterior.information import (
-    PROMPT,
+    FIRST_UNIT,
     Offers,
+    Populations,
     Purchase,
     choose_purchases,
     expected_gain,
-    explained_covariance,
+    unit_share,
 )
 from sharpbayes.posterior.panel import PanelMetrics
+from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, split_draws
 from sharpbayes.posterior.purchases import count_study
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.sample_size import larger_studies, thin_draws
@@ -28,15 +30,10 @@ from sharpbayes.spec.weights import Weights
 
 # Draws that are used, and judgements of one kind that are looked at.
 DRAWS, MAX_JUDGEMENTS = 1000, 1000
-# Numbers of purchases at which the whole list is judged.
-SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 # What identifies a judgement.
 IDENTITY = ("model", "prompt", "judge")
 # Columns of texts of the list: what is bought, and these.
 TEXTS = 4
-# Verdicts: an expected net gain counts where it exceeds so many Monte Carlo errors.
-GO_ON, STOP, UNDECIDED = "go on", "stop", "cannot tell"
-ERRORS = 2.0
 # Number of the random stream of new judges and people.
 STREAM = 0x4E47
 FIRST, ANOTHER, AGAIN, PERSON, NEW_PROMPT = (
@@ -114,11 +111,12 @@ def plan_purchases(
     kinds, left_out = _limit(list(list_kinds(metrics, draws.design, costs)), metrics)
     market = Market(metrics, draws, posterior, choice, kinds, costs)
     offers = _make_offers(market)
-    halves = _halves(choice.draw_numbers)
+    halves = split_draws(choice.draw_numbers)
     first = choice.difference[halves[0]]
     bought = list(choose_purchases(first, offers.of(halves[0]), number))
     loss = weights.decision.loss if costs is not None else None
-    curve = _evaluate(choice, offers, [one.number for one in bought], halves, loss)
+    numbers = [purchase.number for purchase in bought]
+    curve = PurchaseList(choice.difference, offers, numbers, halves, expected_gain).evaluate(loss)
     gain = float(curve["list_gain"][-1]) if bought else 0.0
     table = _list_purchases(market, offers, bought, gain)
     chosen = decision.sel(model=choice.chosen)
@@ -134,27 +132,6 @@ def plan_purchases(
         unit="score" if costs is None else "money",
         left_out=left_out,
     )
-
-
-def judge_list(curve: xr.Dataset) -> tuple[str, int]:
-    """Return whether to go on, by the net gains of a list, and how many purchases gain most.
-
-    Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
-    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
-
-    >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
-    >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
-    ('go on', 20)
-    """
-    if not curve.sizes["size"] or not bool((curve["list_gain"] > 0).any()):
-        return STOP, 0
-    if "list_net" not in curve:
-        return UNDECIDED, int(curve["size"][-1])
-    net, error = curve["list_net"].to_numpy(), ERRORS * curve["list_net_mcse"].to_numpy()
-    best = int(net.argmax())
-    if net[best] > error[best]:
-        return GO_ON, int(curve["size"][best])
-    return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
 
 
 def list_kinds(metrics: PanelMetrics, design: Design, costs: Costs | None) -> Iterator[Kind]:
@@ -241,14 +218,22 @@ def _make_offers(market: Market) -> Offers:
         expected = expect_judgements(study, design, posterior, kind.cells)
         means.append(expected.mean)
         variances.append(expected.variance)
-    price = _price_of_prompt(market)
     return Offers(
         mean=np.concatenate(means, axis=1),
         variance=np.concatenate(variances),
         cost=np.repeat([kind.cost for kind in kinds], [kind.cells.size for kind in kinds]),
-        prompts=market.metrics.unit_labels.size,
-        of_prompts=None if price is None else _explained_by_prompts(market),
-        prompt_cost=price or 0.0,
+        populations=_offer_prompts(market),
+    )
+
+
+def _offer_prompts(market: Market) -> Populations | None:
+    """New prompts, where they are sold."""
+    price, prompts = _price_of_prompt(market), market.metrics.unit_labels.size
+    if price is None:
+        return None
+    of_infinite = _explained_by_prompts(market)
+    return Populations(
+        np.array([price]), lambda counts: of_infinite * unit_share(counts[0], prompts)
     )
 
 
@@ -290,12 +275,6 @@ def _covariance(values: xr.DataArray, choice: Choice) -> Floats:
     return np.atleast_2d(np.cov(others - chosen, rowvar=False, ddof=0))
 
 
-def _halves(chain: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of two halves of the draws: of other chains, or of one chain's first and second."""
-    half = chain % 2 == 0 if chain.max() else np.arange(len(chain)) < len(chain) / 2
-    return np.flatnonzero(half), np.flatnonzero(~half)
-
-
 def _list_purchases(
     market: Market, offers: Offers, bought: Sequence[Purchase], gain: float
 ) -> xr.Dataset:
@@ -305,10 +284,10 @@ def _list_purchases(
     names = ("kind", *(f"rated_{name}" for name in IDENTITY), "cost", "judgements")
     rows: list[dict[str, str | float]] = []
     for purchase in bought:
-        if purchase.number == PROMPT:
-            scores = count_study(market.metrics).judgements / offers.prompts
+        if purchase.number <= FIRST_UNIT:
+            scores = count_study(market.metrics).judgements / market.metrics.unit_labels.size
             scores *= _count_indicators(market.metrics)
-            values = (NEW_PROMPT, "", "", "", offers.prompt_cost, scores)
+            values = (NEW_PROMPT, "", "", "", offers.price(purchase.number), scores)
         else:
             kind, n = places[purchase.number]
             cell = [factors[name].labels[getattr(kind.cells, name)[n]] for name in IDENTITY]
@@ -325,44 +304,3 @@ def _list_purchases(
     table["narrows"] = np.array(others, dtype=np.str_)
     variables = {name: ("purchase", column) for name, column in table.items()}
     return xr.Dataset(variables, {"purchase": np.arange(1, len(bought) + 1)})
-
-
-def _evaluate(
-    choice: Choice,
-    offers: Offers,
-    bought: Sequence[int],
-    halves: Sequence[NDArray[np.intp]],
-    loss: float | None,
-) -> xr.Dataset:
-    """Gain, price and net gain of the first so many purchases, each with its Monte Carlo error."""
-    sizes = sorted({size for size in SIZES if size < len(bought)} | {len(bought)} - {0})
-    gains, errors = [], []
-    for size in sizes:
-        gain = _gain(choice, offers, bought[:size], halves)
-        left_out = [_gain(choice, offers, bought[:size], parts) for parts in _leave_batches(halves)]
-        gains.append(gain)
-        errors.append(np.std(left_out) * np.sqrt(len(left_out) - 1))
-    price = np.cumsum([offers.prompt_cost if n == PROMPT else offers.cost[n] for n in bought])
-    cost = np.array([price[size - 1] for size in sizes])
-    curve = {"list_gain": np.array(gains), "list_gain_mcse": np.array(errors), "list_cost": cost}
-    if loss is not None:
-        curve["list_net"] = loss * curve["list_gain"] - cost
-        curve["list_net_mcse"] = loss * curve["list_gain_mcse"]
-    return xr.Dataset({k: ("size", v) for k, v in curve.items()}, {"size": sizes})
-
-
-def _gain(
-    choice: Choice, offers: Offers, bought: Sequence[int], halves: Sequence[NDArray[np.intp]]
-) -> float:
-    """By how much purchases lower the expected loss, by these draws."""
-    explained = explained_covariance(choice.difference, offers, bought, halves)
-    return expected_gain(choice.difference[np.concatenate(halves)], explained)
-
-
-def _leave_batches(
-    halves: Sequence[NDArray[np.intp]],
-) -> Iterator[list[NDArray[np.intp]]]:
-    """Yield the halves without one batch of successive draws of each."""
-    batches = [np.array_split(np.arange(len(half)), min(BATCHES, len(half))) for half in halves]
-    for dropped in zip(*batches, strict=False):
-        yield [np.delete(half, drop) for half, drop in zip(halves, dropped, strict=True)]

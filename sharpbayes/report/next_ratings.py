@@ -23,6 +23,7 @@ LOSSES = {
     "cvar": "nats of CVaR",
     "policy_score": "points of policy score",
     "worst_dimension": "points of harm of the worst dimension",
+    "hm": "points of responsiveness (HM)",
 }
 WHY = {
     "first judgement": "this judge has not scored this answer",
@@ -30,8 +31,11 @@ WHY = {
     "judged again": "the same judge once more",
     "person": "a person's scores",
     "new prompt": "answered and judged as the present prompts are",
+    "rating": "this rater has not scored this item",
+    "new rater": "scores as many items as the present raters",
+    "new item": "labelled and scored as the present items are",
 }
-IDENTITY = ("model", "prompt", "judge")
+RATED = "rated_"
 
 
 def next_answer(results: xr.DataTree) -> list[str]:
@@ -40,6 +44,7 @@ def next_answer(results: xr.DataTree) -> list[str]:
     return [
         _verdict(group),
         *json.loads(group.attrs.get("limits", "[]")),
+        *_narrowing(group),
         *_break_even(group),
         *_without_prices(group),
         *_left_out(group),
@@ -50,18 +55,19 @@ def next_answer(results: xr.DataTree) -> list[str]:
 def next_table(results: xr.DataTree) -> Table:
     """Return the first purchases of the list, for the terminal."""
     group = results["next"].to_dataset()
-    header = ("", "what", "model", "prompt", "judge", "narrows", "gain", "price")
+    identity = _identity(group)
+    header = ("", "what", *identity, "narrows", "gain", "price")
     rows = []
     for position in range(min(SHOWN, group.sizes["purchase"])):
         row = group.isel(purchase=position)
-        names = [str(row[f"rated_{name}"].item()) or "any" for name in IDENTITY]
+        names = [str(row[f"rated_{name}"].item()) or "any" for name in identity]
         gain = float(row["gain"])
         rows.append(
             (
                 str(position + 1),
                 str(row["kind"].item()),
                 *names,
-                f"{group.attrs['chosen']} \u2212 {row['narrows'].item()}",
+                _difference(group, row).replace(" - ", " \u2212 "),
                 number(gain, places_of(gain, 2)),
                 number(row["cost"], 2 if _is_priced(group) else 0),
             )
@@ -81,24 +87,25 @@ def next_rows(results: xr.DataTree) -> list[dict[str, Any]]:
     A column of the user that has one of these names keeps it, and the other is ``next_<name>``.
     """
     group = results["next"].to_dataset()
-    columns = {name: str(group.attrs[f"{name}_column"]) for name in IDENTITY}
+    identity, counted = _identity(group), "ratings" if _is_crowd(group) else "judgements"
+    columns = {name: str(group.attrs[f"{name}_column"]) for name in identity}
     labels = {
         name: f"next_{name}" if name in columns.values() else name
-        for name in ("rank", "what", "reason", "expected_gain", "cost", "judgements")
+        for name in ("rank", "what", "reason", "expected_gain", "cost", counted)
     }
     rows = []
     for position in range(group.sizes["purchase"]):
         row = group.isel(purchase=position)
         kind = str(row["kind"].item())
-        reason = f"{WHY[kind]}; narrows {group.attrs['chosen']} - {row['narrows'].item()}"
+        reason = f"{WHY[kind]}; narrows {_difference(group, row)}"
         rows.append(
             {labels["rank"]: position + 1, labels["what"]: kind}
-            | {columns[name]: str(row[f"rated_{name}"].item()) for name in IDENTITY}
+            | {columns[name]: str(row[f"rated_{name}"].item()) for name in identity}
             | {
                 labels["reason"]: reason,
                 labels["expected_gain"]: float(row["gain"]),
                 labels["cost"]: float(row["cost"]),
-                labels["judgements"]: float(row["judgements"]),
+                labels[counted]: float(row["judgements"]),
             }
         )
     return rows
@@ -119,7 +126,7 @@ def next_file(results: xr.DataTree, *, as_csv: bool) -> str:
 def next_document(results: xr.DataTree) -> dict[str, Any]:
     """Return the plan as one JSON document: verdict, answer, the list and what it is worth."""
     group = results["next"].to_dataset()
-    curve = group[[name for name in group if "size" in group[name].dims]]
+    curve = group[[name for name in group if {"size", "pair"} & {*group[name].dims}]]
     facts = {
         str(name): value.item() if isinstance(value, np.generic) else value
         for name, value in group.attrs.items()
@@ -129,11 +136,45 @@ def next_document(results: xr.DataTree) -> dict[str, Any]:
     return root | {"answer": next_answer(results)} | facts | numbers | {"next": next_rows(results)}
 
 
+def _is_crowd(group: xr.Dataset) -> bool:
+    """Whether groups of raters are compared, and not models."""
+    return "chosen" not in group.attrs
+
+
+def _identity(group: xr.Dataset) -> list[str]:
+    """What identifies a purchase: model, prompt and judge, or item, rater and their groups."""
+    return [str(name).removeprefix(RATED) for name in group if str(name).startswith(RATED)]
+
+
+def _difference(group: xr.Dataset, row: xr.Dataset) -> str:
+    """The difference that a purchase narrows most."""
+    narrows = str(row["narrows"].item())
+    return narrows if _is_crowd(group) else f"{group.attrs['chosen']} - {narrows}"
+
+
+def _loss_now(group: xr.Dataset) -> str:
+    """What is chosen or called now, and its expected loss."""
+    attrs = group.attrs
+    loss = _with_error(attrs["expected_loss"], attrs["expected_loss_mcse"])
+    if not _is_crowd(group):
+        return f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
+    number, total = int(attrs["open_pairs"]), int(attrs["pairs"])
+    if not number:
+        only = "the one pair" if total == 1 else f"none of the {total} pairs"
+        return f"{only} of groups is {'not ' if total == 1 else ''}open"
+    return (
+        f"of {format_count(total, 'pair')} of groups {number} "
+        f"{'is' if number == 1 else 'are'} open, and calling the more responsive group of each has "
+        f"in all an expected loss of {loss} {_unit(group)}"
+    )
+
+
 def _verdict(group: xr.Dataset) -> str:
     """Stop, go on or cannot tell, in one sentence with its numbers."""
     attrs, size = group.attrs, int(group.attrs["best_size"])
-    loss = _with_error(attrs["expected_loss"], attrs["expected_loss_mcse"])
-    now = f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
+    now = _loss_now(group)
+    if not size and _is_crowd(group):
+        return _verdict_without_list(group, now)
     if not size:
         listed = format_count(group.sizes["purchase"], "purchase")
         none = f"no number of the {listed} that were looked at lowers it"
@@ -151,6 +192,30 @@ def _verdict(group: xr.Dataset) -> str:
     words = {"go on": "Go on", "stop": "Stop", "cannot tell": "Cannot tell"}
     best = "" if attrs["verdict"] == "go on" else ", the largest of all lengths of the list"
     return f"{words[attrs['verdict']]}: {now}; {bought}, {net}{best}."
+
+
+def _verdict_without_list(group: xr.Dataset, now: str) -> str:
+    """Verdict of a crowd where no purchase lowers the loss."""
+    attrs = group.attrs
+    listed = format_count(group.sizes["purchase"], "purchase")
+    none = f", and no number of the {listed} that were looked at lowers it"
+    reason = none if int(attrs["open_pairs"]) else ""
+    if attrs["verdict"] == "stop":
+        return f"Stop: {now}{reason}."
+    return f"Cannot tell: by the fitted model {now}{reason}. That rests on its law of raters."
+
+
+def _narrowing(group: xr.Dataset) -> Iterator[str]:
+    """How much the interval of the difference that gains most would narrow."""
+    if not group.sizes.get("pair") or not int(group.attrs["best_size"]):
+        return
+    narrowed = group["pair_width_after"] / group["pair_width"].where(group["pair_width"] > 0)
+    pair = group.isel(pair=int(narrowed.fillna(1.0).to_numpy().argmin()))
+    widths = [number(pair[name], 3) for name in ("pair_width", "pair_width_after")]
+    yield (
+        f"With them the {group.attrs['level']:.0%} interval of {pair['pair'].item()} is expected "
+        f"to narrow from a width of {widths[0]} to {widths[1]}, the most of all open pairs."
+    )
 
 
 def _with_error(value: Any, error: Any) -> str:
@@ -193,16 +258,18 @@ def _break_even(group: xr.Dataset) -> Iterator[str]:
 def _without_prices(group: xr.Dataset) -> Iterator[str]:
     """Which line to add where the study has no prices."""
     if not _is_priced(group) and int(group.attrs["best_size"]):
+        price = "rating = 0.05" if _is_crowd(group) else "judge = 0.05"
         yield (
-            "The study has no prices. Add the table [costs], such as judge = 0.05, to the study, "
-            "or give --cost judge=0.05; every score counts the same until then."
+            f"The study has no prices. Add the table [costs], such as {price}, to the study, "
+            f"or give --cost {price.replace(' ', '')}; every score counts the same until then."
         )
 
 
 def _left_out(group: xr.Dataset) -> Iterator[str]:
     """How many judgements were not looked at."""
     if int(group.attrs["left_out"]):
+        what = "ratings" if _is_crowd(group) else "judgements"
         yield (
-            f"{thousands(group.attrs['left_out'])} further judgements were not looked at: of each "
+            f"{thousands(group.attrs['left_out'])} further {what} were not looked at: of each "
             "kind 1,000 are drawn by chance."
         )

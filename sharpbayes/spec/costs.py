@@ -6,6 +6,12 @@ from pydantic import model_validator
 
 from sharpbayes.spec.base import NonNegative, Spec
 
+# Names of prices by the table of a study.
+PRICES = {
+    "panel": ("prompt", "generation", "judge", "trial", "person"),
+    "crowd": ("rating", "rater", "item"),
+}
+
 
 class Costs(Spec):
     """Prices in any one unit, such as euros or minutes; a purchase without a price is not offered.
@@ -24,12 +30,25 @@ class Costs(Spec):
     """A further judgement of the same answer by the same judge. Default: that of `judge`."""
     person: NonNegative | None = None
     """One rating of an answer by a person."""
+    rating: NonNegative | None = None
+    """Of a crowd: one rating of an item by a rater."""
+    rater: NonNegative | None = None
+    """Of a crowd: one more rater, without ratings."""
+    item: NonNegative | None = None
+    """Of a crowd: one more item with its labels, without ratings."""
 
     @model_validator(mode="after")
     def _check_any(self) -> Self:
-        if self.judge is None and self.trial is None:
-            raise ValueError("the price of `judge` or of `trial` must be given")
+        if self.judge is None and self.trial is None and self.rating is None:
+            raise ValueError(
+                "the price of `judge` or of `trial`, of a crowd of `rating`, is needed"
+            )
         return self
+
+    @property
+    def full_rating(self) -> float:
+        """Price of a rating by a rater of a crowd."""
+        return self.rating or 0.0
 
     @property
     def full_trial(self) -> float:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from sharpbayes.spec import base
-from sharpbayes.spec.costs import Costs
+from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.crowd import Crowd
 from sharpbayes.spec.panel import Panel
 
@@ -142,7 +142,7 @@ class Study(base.Spec):
     sensitivity: Sensitivity = Sensitivity()
     """Further fits, to see what the answer depends on."""
     costs: Costs | None = None
-    """Prices of more data, of a panel. Default: every judgement costs the same."""
+    """Prices of more data. Default: every judgement or rating costs the same."""
 
     @property
     def table(self) -> Panel | Crowd:
@@ -191,6 +191,18 @@ class Study(base.Spec):
         if value.shared_error and panel is not None and panel.people is not None:
             message = "shared_error is what people's ratings show: a model with the column "
             raise ValueError(f'{message}`machine` estimates it, such as fit = "judges_and_people"')
+        return value
+
+    @field_validator("costs")
+    @classmethod
+    def _check_costs(cls, value: Costs | None, info: ValidationInfo) -> Costs | None:
+        kind = _written_table(info)
+        if value is not None and kind:
+            unknown = value.model_fields_set - set(PRICES[kind])
+            if unknown:
+                allowed = ", ".join(PRICES[kind])
+                names = ", ".join(sorted(unknown))
+                raise ValueError(f"a {kind} has no price of {names}; allowed are {allowed}")
         return value
 
     @model_validator(mode="after")

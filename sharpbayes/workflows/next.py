@@ -10,14 +10,17 @@ import xarray as xr
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
-from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
+from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
+from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
 from sharpbayes.posterior.next_ratings import plan_purchases
 from sharpbayes.posterior.panel import PanelMetrics, rating_positions
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.consistency import check_files
-from sharpbayes.spec.costs import Costs
+from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
@@ -27,6 +30,10 @@ from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 # Root attributes of the results that the plan keeps.
 KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
 PURCHASES = 100
+NEEDS_GROUPS = (
+    "no two groups of raters to compare; name columns of raters in `groups` of the study, and see "
+    "which groups have metrics by sharpbayes report --text"
+)
 NEEDS_FIT = (
     "these results hold no posterior draws with replicated ratings, from which the worth of "
     "further ratings is computed; run `sharpbayes fit` of the study, with "
@@ -44,7 +51,7 @@ def plan_next(
     """Tell whether to stop or to go on, and which ratings to buy next.
 
     Args:
-        results: Of a fit of a panel that has converged, from :func:`sharpbayes.open_results`.
+        results: Of a fit that has converged, from :func:`sharpbayes.open_results`.
         weights: Weights that decide; None for those of the results. Their ``loss`` in
             ``[decision]`` is the price of a loss.
         costs: Prices over those of the study, by their names in ``[costs]``.
@@ -55,16 +62,36 @@ def plan_next(
         attribute ``verdict`` is ``go on``, ``stop`` or ``cannot tell``. Nothing is fitted again.
 
     Raises:
-        SpecError: Results of a measurement, of a crowd, of a fit that has not converged or of one
-            model alone; unknown names of prices.
+        SpecError: Results of a measurement, of a fit that has not converged, of one model alone or
+            of a crowd without two groups to compare; unknown names of prices.
         StorageError: Results without ratings.
     """
     files = read_fit_files(results, weights)
     study, draws = read_fit(results, files)
     prices = _read_costs(study, costs or {})
+    if isinstance(study, CrowdStudy):
+        group = _plan_crowd(study, draws, results, prices, number)
+    else:
+        group = _plan_panel(study, draws, results, prices, number, stored=weights is None)
+    facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
+    if files.weights is not None:
+        facts |= {"weights": files.weights.text, "weights_path": str(files.weights.path)}
+    return join_groups({"next": group}, facts)
+
+
+def _plan_panel(
+    study: PanelStudy,
+    draws: ReplicateDraws,
+    results: xr.DataTree,
+    prices: Costs | None,
+    number: int,
+    *,
+    stored: bool,
+) -> xr.Dataset:
+    """Plan for a panel; ``stored`` says whether the weights are those of the results."""
     plan = build_profile_plan(study)
     metrics = PanelMetrics([plan], rating_positions(study))
-    if weights is None and "posterior_profile" in results:
+    if stored and "posterior_profile" in results:
         profile = results["posterior_profile"].to_dataset().load()
         chosen = results["decision"].to_dataset().load()
     else:
@@ -73,13 +100,42 @@ def plan_next(
         chosen = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
     _check_choice(chosen, study)
     group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
-    group = heed_evidence(group, results)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
-    facts = {key: results.attrs[key] for key in KEPT if key in results.attrs}
-    file = study.weights
-    facts |= {"weights": file.text, "weights_path": str(file.path)}
-    return join_groups({"next": group.assign_attrs(columns)}, facts)
+    return heed_evidence(group, results).assign_attrs(columns)
+
+
+def _plan_crowd(
+    study: CrowdStudy,
+    draws: ReplicateDraws,
+    results: xr.DataTree,
+    prices: Costs | None,
+    number: int,
+) -> xr.Dataset:
+    """Plan for a crowd."""
+    metrics = CrowdMetrics(study)
+    if not compared_pairs(metrics):
+        raise SpecError.at("next", NEEDS_GROUPS)
+    loss = study.weights.spec.decision.loss if study.weights is not None else None
+    group = plan_crowd_purchases(metrics, draws, costs=prices, loss=loss, number=number)
+    roles = study.crowd.roles
+    rater = roles.rater if isinstance(roles.rater, str) else RATER
+    columns = {"item_column": roles.item, "rater_column": rater}
+    columns |= {f"{name}_column": name for name in study.data.rater_columns}
+    return heed_few_raters(group, results).assign_attrs(columns)
+
+
+def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
+    """Return the plan of a crowd with what limits it.
+
+    Where a group has few raters, the certainty of the fit is that of its law of raters: that no
+    purchase would change the answer is then no reason to stop.
+    """
+    limits = json.loads(results["evidence"].attrs["limits"]) if "evidence" in results else []
+    remark = results["posterior_responsiveness"].attrs.get("remark", "")
+    if limits and not group.attrs["best_size"]:
+        group = group.assign_attrs(verdict="cannot tell")
+    return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
 
 def heed_evidence(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
@@ -101,12 +157,6 @@ def heed_evidence(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:
     """Return the files of results, under other weights if any."""
     files = reload_study(results.attrs)
-    if files.study.spec.panel is None:
-        message = (
-            "not results of a panel; for a crowd the table of the sample size says how many raters "
-            "and items an interval needs: sharpbayes report --text"
-        )
-        raise SpecError.at("next", message)
     if weights is not None:
         spec = files.study.spec.model_copy(update={"weights": weights.path.stem})
         files = replace(files, study=replace(files.study, spec=spec), weights=weights)
@@ -114,13 +164,13 @@ def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> S
     return files
 
 
-def read_fit(results: xr.DataTree, files: StudyFiles) -> tuple[PanelStudy, ReplicateDraws]:
+def read_fit(
+    results: xr.DataTree, files: StudyFiles
+) -> tuple[PanelStudy | CrowdStudy, ReplicateDraws]:
     """Return the study of a fit that has converged, and its draws."""
     if "ratings" not in results:
         raise StorageError(NO_RATINGS)
     study = stored_study(files, results["ratings"].to_dataset().load())
-    if not isinstance(study, PanelStudy):
-        raise SpecError.at("next", "not results of a panel")
     draws = read_draws(results, files, study)
     if draws is None:
         raise SpecError.at("next", NEEDS_FIT)
@@ -131,9 +181,9 @@ def read_fit(results: xr.DataTree, files: StudyFiles) -> tuple[PanelStudy, Repli
     return study, draws
 
 
-def _read_costs(study: PanelStudy, costs: Mapping[str, float]) -> Costs | None:
+def _read_costs(study: PanelStudy | CrowdStudy, costs: Mapping[str, float]) -> Costs | None:
     """Return the prices of the study with those of the call over them; None without any."""
-    known = tuple(Costs.model_fields)
+    known = PRICES["crowd" if isinstance(study, CrowdStudy) else "panel"]
     SpecError.raise_any(
         Diagnostic(
             "--cost",

@@ -5,21 +5,26 @@ import pytest
 from scipy.stats import norm
 
 from sharpbayes.posterior.information import (
-    PROMPT,
+    FIRST_UNIT,
     Offers,
+    Populations,
     choose_purchases,
     expected_gain,
     explained_covariance,
     loss_slopes,
+    unit_share,
 )
 
 DRAWS = 4000
 
 
 def offers(mean, variance, cost, *, of_prompts=None, prompt_cost=1.0):
-    return Offers(
-        mean, np.asarray(variance, float), np.asarray(cost, float), 10, of_prompts, prompt_cost
-    )
+    prompts = None
+    if of_prompts is not None:
+        prompts = Populations(
+            np.array([prompt_cost]), lambda counts: of_prompts * unit_share(counts[0], 10)
+        )
+    return Offers(mean, np.asarray(variance, float), np.asarray(cost, float), prompts)
 
 
 def closed_form(mean, sd):
@@ -93,9 +98,27 @@ def test_prompts_are_bought_as_long_as_they_are_worth_more(halves):
     of_prompts = np.array([[0.8]])
     offered = offers(0.05 * difference, [1.0], [1.0], of_prompts=of_prompts)
     order = [one.number for one in choose_purchases(difference, offered, 3)]
-    assert order == [PROMPT] * 3
+    assert order == [FIRST_UNIT] * 3
     explained = explained_covariance(difference, offered, order, halves)
     assert explained[0, 0] == pytest.approx(0.8 * 3 / 13)
+
+
+def test_units_of_several_populations_are_bought_by_worth_and_price(halves):
+    difference = normal_draws(10, 2)
+
+    def explain(counts):
+        return np.diag([0.5, 0.1]) * unit_share(counts[:, None], np.array([10, 10]))
+
+    none = np.zeros((DRAWS, 0))
+    offered = Offers(none, np.zeros(0), np.zeros(0), Populations(np.array([1.0, 1.0]), explain))
+    order = [one.number for one in choose_purchases(difference, offered, 20)]
+    assert order[0] == FIRST_UNIT
+    assert order.count(FIRST_UNIT) > order.count(FIRST_UNIT - 1) > 0
+    assert offered.populations.count(order).sum() == 20
+    dear = Offers(none, np.zeros(0), np.zeros(0), Populations(np.array([50.0, 1.0]), explain))
+    order = [one.number for one in choose_purchases(difference, dear, 3)]
+    assert order == [FIRST_UNIT - 1] * 3
+    assert [dear.price(number) for number in (FIRST_UNIT, FIRST_UNIT - 1)] == [50.0, 1.0]
 
 
 def test_models_far_apart_are_still_ordered():

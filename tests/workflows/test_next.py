@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
-from sharpbayes.posterior.next_ratings import judge_list
+from sharpbayes.posterior.purchase_lists import judge_list
 from sharpbayes.report.next_ratings import next_answer, next_document, next_file, next_rows
 from sharpbayes.spec.load import load_weights
 from sharpbayes.storage.results import open_results, save_results
@@ -153,9 +153,6 @@ def test_other_weights_decide_by_the_same_draws(fitted):
 
 
 def test_what_next_cannot_work_on_is_refused(fitted, shared_results):
-    crowd = open_results(shared_results("measured_crowd"))
-    with pytest.raises(SpecError, match=r"^next: not results of a panel; for a crowd the table "):
-        plan_next(crowd)
     with pytest.raises(SpecError, match=r"^next: these results hold no posterior draws with "):
         plan_next(open_results(shared_results("measured_panel")))
     few = open_results(shared_results("fitted_panel"))

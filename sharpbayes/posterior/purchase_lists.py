@@ -1,0 +1,106 @@
+"""What a list of purchases is worth at several lengths, and whether to go on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from sharpbayes.bayes.design.design import Floats
+from sharpbayes.posterior.decision import BATCHES
+from sharpbayes.posterior.information import Offers, explained_covariance
+
+# Numbers of purchases at which the whole list is judged.
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+# Verdicts: an expected net gain counts where it exceeds so many Monte Carlo errors.
+GO_ON, STOP, UNDECIDED = "go on", "stop", "cannot tell"
+ERRORS = 2.0
+
+# From draws of the differences and the covariance that is explained to the fall of a loss.
+Gain = Callable[[Floats, Floats], float]
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PurchaseList:
+    """Purchases in the order of their worth, and the differences that they narrow.
+
+    Attributes:
+        difference: Draws of the differences, (draw, other).
+        offers: What can be bought.
+        bought: Numbers of the purchases.
+        halves: Positions of two halves of the draws.
+        gain: By how much an explained covariance of the differences lowers the expected loss.
+    """
+
+    difference: Floats
+    offers: Offers
+    bought: Sequence[int]
+    halves: Sequence[Positions]
+    gain: Gain
+
+    def explained(self, size: int, halves: Sequence[Positions] | None = None) -> Floats:
+        """Return the covariance of the differences that the first purchases explain."""
+        parts = self.halves if halves is None else halves
+        return explained_covariance(self.difference, self.offers, self.bought[:size], parts)
+
+    def lowers(self, size: int, halves: Sequence[Positions]) -> float:
+        """Return by how much the first purchases lower the expected loss, by some of the draws."""
+        return self.gain(self.difference[np.concatenate(halves)], self.explained(size, halves))
+
+    def evaluate(self, loss: float | None) -> xr.Dataset:
+        """Return gain, price and, with the price of a loss, net gain of the first purchases.
+
+        ``list_gain``, ``list_cost`` and ``list_net`` are over (size), numbers of purchases; gains
+        have a Monte Carlo error ``<name>_mcse``.
+        """
+        number = len(self.bought)
+        sizes = sorted({size for size in SIZES if size < number} | {number} - {0})
+        gains, errors = [], []
+        for size in sizes:
+            left_out = [self.lowers(size, parts) for parts in _leave_batches(self.halves)]
+            gains.append(self.lowers(size, self.halves))
+            errors.append(np.std(left_out) * np.sqrt(len(left_out) - 1))
+        price = np.cumsum([self.offers.price(purchase) for purchase in self.bought])
+        cost = np.array([price[size - 1] for size in sizes])
+        curve = {"list_gain": np.array(gains), "list_gain_mcse": np.array(errors)}
+        curve["list_cost"] = cost
+        if loss is not None:
+            curve["list_net"] = loss * curve["list_gain"] - cost
+            curve["list_net_mcse"] = loss * curve["list_gain_mcse"]
+        return xr.Dataset({k: ("size", v) for k, v in curve.items()}, {"size": sizes})
+
+
+def judge_list(curve: xr.Dataset) -> tuple[str, int]:
+    """Return whether to go on, by the net gains of a list, and how many purchases gain most.
+
+    Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
+    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
+
+    >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
+    >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
+    ('go on', 20)
+    """
+    if not curve.sizes["size"] or not bool((curve["list_gain"] > 0).any()):
+        return STOP, 0
+    if "list_net" not in curve:
+        return UNDECIDED, int(curve["size"][-1])
+    net, error = curve["list_net"].to_numpy(), ERRORS * curve["list_net_mcse"].to_numpy()
+    best = int(net.argmax())
+    if net[best] > error[best]:
+        return GO_ON, int(curve["size"][best])
+    return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
+
+
+def split_draws(chain: NDArray[np.integer]) -> tuple[Positions, Positions]:
+    """Positions of two halves of the draws: of other chains, or of one chain's first and second."""
+    half = chain % 2 == 0 if chain.max() else np.arange(len(chain)) < len(chain) / 2
+    return np.flatnonzero(half), np.flatnonzero(~half)
+
+
+def _leave_batches(halves: Sequence[Positions]) -> Iterator[list[Positions]]:
+    """Yield the halves without one batch of successive draws of each."""
+    batches = [np.array_split(np.arange(len(half)), min(BATCHES, len(half))) for half in halves]
+    for dropped in zip(*batches, strict=False):
+        yield [np.delete(half, drop) for half, drop in zip(halves, dropped, strict=True)]
