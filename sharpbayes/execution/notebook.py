@@ -14,7 +14,7 @@ def show_bar() -> Iterator[ProgressCallback]:
 
     The bar is the share of finished draws while a sampler runs. It goes away at the end.
     """
-    if "ipykernel" not in sys.modules:
+    if not is_notebook():
         yield silent
         return
     from IPython.display import HTML, display  # noqa: PLC0415 - only a notebook has it
@@ -28,6 +28,15 @@ def show_bar() -> Iterator[ProgressCallback]:
         yield update
     finally:
         handle.update(HTML(""))
+
+
+def is_notebook() -> bool:
+    """Return whether the code runs in the kernel of a notebook, not beside a package of one."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython  # noqa: PLC0415 - a kernel has loaded it
+
+    return getattr(get_ipython(), "kernel", None) is not None
 
 
 def format_bar(message: str, chains: Sequence[ChainStatus] = ()) -> str:

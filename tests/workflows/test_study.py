@@ -211,6 +211,8 @@ class Handle:
 def test_a_notebook_shows_the_present_step_and_clears_it(monkeypatch, study):
     handle = Handle()
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    shell = types.SimpleNamespace(kernel=object())
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
     monkeypatch.setattr(IPython.display, "display", lambda *_, **__: handle)
     study.measure()
     assert "<progress></progress> reading data" in handle.shown
@@ -219,5 +221,11 @@ def test_a_notebook_shows_the_present_step_and_clears_it(monkeypatch, study):
 
 def test_elsewhere_nothing_is_shown(monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    with show_bar() as progress:
+        assert progress is silent
+
+
+def test_a_kernel_that_is_loaded_and_not_run_is_no_notebook(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
     with show_bar() as progress:
         assert progress is silent
