@@ -9,7 +9,6 @@ from scipy.special import ndtri
 
 from sharpbayes.bayes.design.design import Floats, ScaleRatings, dim_name
 from sharpbayes.data.ratings import Factor, Ratings
-from sharpbayes.metrics.stats.ranks import mean_ranks
 from sharpbayes.posterior.dependence_checks import dependence_checks, list_remedies
 from sharpbayes.posterior.replicates import Categories, ReplicateDraws, measure_draws
 from sharpbayes.posterior.study_metrics import StudyMetrics
@@ -109,8 +108,10 @@ def _deviations(values: Floats) -> Floats:
     A deviation is the normal score of the rank, so that a rare value that several rows have is no
     outlier. Beyond all others it is the distance from their mean if that is more.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415 - slow to load
+
     rows = len(values)
-    rank = mean_ranks(values.T).T
+    rank = rankdata(values, axis=0)
     score = np.abs(ndtri((rank - 0.5) / rows))
     difference = (values - values.mean(axis=0)) * rows / (rows - 1)
     squares = (values.var(axis=0) * rows - difference**2 * (rows - 1) / rows).clip(min=0.0)

@@ -41,19 +41,3 @@ def test_dask_is_left_out_unless_a_cluster_is_asked_for_or_it_is_loaded():
     assert dask_after_main("", *call) == "None"
     assert dask_after_main("", "measure", "none.toml", "--cluster=local:1") == "absent"
     assert dask_after_main("import json; sys.modules['dask'] = json", *call).startswith("<module")
-
-
-def test_measure_loads_no_library_of_statistics(tmp_path):
-    call = ["sharpbayes", "measure", "quickstart", "--quiet", "--out", str(tmp_path / "r.nc")]
-    loaded = loaded_by(
-        f"""
-import contextlib
-from sharpbayes.cli.commands import main
-sys.argv = {call!r}
-with contextlib.suppress(SystemExit):
-    main()
-print([name for name in ("scipy.special", "scipy.stats", "statsmodels") if name in sys.modules])
-sys.exit()
-"""
-    )
-    assert loaded == ["scipy.special"]

@@ -7,9 +7,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.stats.rank_tests import kendall
-from sharpbayes.metrics.stats.ranks import mean_ranks
-
 Floats = NDArray[np.float64]
 
 
@@ -145,17 +142,23 @@ def _moments(
 
 def _tau_b(x: Floats, y: Floats) -> float:
     """Kendall's tau-b of the pairs that are present; NaN where one of them is constant."""
+    from scipy.stats import kendalltau  # noqa: PLC0415 - a second to import
+
     present = ~(np.isnan(x) | np.isnan(y))
-    return kendall(x[present], y[present]).statistic
+    if present.sum() < 2:  # noqa: PLR2004 - SciPy warns of too few
+        return float("nan")
+    return float(kendalltau(x[present], y[present]).statistic)
 
 
 def _spearman_pairs(harm: Floats, where: NDArray[np.bool_]) -> Floats:
     """Spearman's rho of every two columns; shape (pairs,)."""
+    from scipy.stats import rankdata  # noqa: PLC0415 - a second to import
+
     rows = harm[where & ~np.isnan(harm).any(axis=1)]
     pairs = np.triu_indices(harm.shape[1], k=1)
     rho = np.full(len(pairs[0]), np.nan)
     if len(rows) > 2:  # noqa: PLR2004 - two prompts always lie on a line
-        rank = mean_ranks(rows.T).T
+        rank = rankdata(rows, axis=0)
         centred = rank - rank.mean(axis=0)
         spread = np.sqrt((centred**2).sum(axis=0))
         scale = np.outer(spread, spread)[pairs]

@@ -1,12 +1,14 @@
 """Do models differ, and what does the spread come from (SHARP, Appendix H.2 and H.3)."""
 
+from typing import Literal
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.metrics.stats.multiplicity import holm
-from sharpbayes.metrics.stats.rank_tests import ZeroMethod, friedman, signed_rank
-from sharpbayes.metrics.stats.ranks import mean_ranks
+
+ZeroMethod = Literal["pratt", "wilcox", "zsplit"]
 
 
 def common_prompts(x: xr.DataArray, *, dim: str) -> xr.DataArray:
@@ -32,13 +34,15 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
     (3.0, 0.75, array([1. , 2.5, 2.5]))
     """
+    from scipy.stats import friedmanchisquare, rankdata  # noqa: PLC0415 - a second to import
+
     values = x.transpose("model", dim).to_numpy()
     models, prompts = values.shape
     chi2 = p = float("nan")
     tied = bool((values == values[:1]).all())
     if models >= 3 and prompts and not tied:  # noqa: PLR2004 - of two models it is a sign test
-        chi2, p = friedman(values)
-    rank = mean_ranks(values.T).mean(axis=0) if prompts else np.full(models, np.nan)
+        chi2, p = map(float, friedmanchisquare(*values))
+    rank = rankdata(values, axis=0).mean(axis=1) if prompts else np.full(models, np.nan)
     labels = {"model": x["model"]} if "model" in x.coords else {}
     return xr.Dataset(
         {
@@ -148,8 +152,10 @@ def partial_eta2(eta2: xr.DataArray) -> xr.DataArray:
 
 def _signed_rank(difference: NDArray[np.float64], zero_method: ZeroMethod) -> float:
     """The p value of one pair."""
+    from scipy.stats import wilcoxon  # noqa: PLC0415 - a second to import
+
     if not difference.size:
         return float("nan")
     if not difference.any():
         return 1.0
-    return signed_rank(difference, zero_method=zero_method)
+    return float(wilcoxon(difference, zero_method=zero_method).pvalue)

@@ -1,4 +1,4 @@
-"""Compiled loops that draw bootstrap resamples and count pairs; machine code is cached on disk."""
+"""Compiled loops that draw bootstrap resamples; machine code is cached on disk."""
 
 import numpy as np
 from numba import njit
@@ -62,28 +62,3 @@ def count_nested(seed: int, start: int, outer: Counts, counts: Floats) -> None:
                 # Members are few: the bias of 32 bits without rejection is below m / 2^32.
                 member = ((mix(state) >> np.uint64(32)) * np.uint64(m)) >> np.uint64(32)
                 counts[row, unit, np.int64(member)] += 1.0
-
-
-@njit(cache=True, nogil=True)
-def count_discordant(y: Floats, x: Floats) -> int:
-    """Return the pairs that x and y order differently; both are ranks, sorted by x and then by y.
-
-    A tree of partial sums holds how many have a y of at most some size (Fenwick 1994).
-    """
-    n = y.size
-    tree, pairs, added = np.zeros(n + 1, np.int64), 0, 0
-    for i in range(n):
-        # Those with the same x are added together: they are no pairs of each other.
-        if i > 0 and x[i] != x[i - 1]:
-            for j in range(added, i):
-                position = np.int64(y[j])
-                while position <= n:
-                    tree[position] += 1
-                    position += position & -position
-            added = i
-        position, below = np.int64(y[i]), 0
-        while position > 0:
-            below += tree[position]
-            position -= position & -position
-        pairs += added - below
-    return pairs

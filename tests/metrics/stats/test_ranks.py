@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from scipy.stats import rankdata
 
-from sharpbayes.metrics.stats.ranks import mean_ranks, rank
+from sharpbayes.metrics.stats.ranks import rank
 
 
 @pytest.mark.parametrize("method", ["average", "min"])
@@ -26,10 +26,3 @@ def test_ranks_are_those_of_scipy(method, descending, seed):
 def test_nothing_to_rank():
     assert np.isnan(rank(xr.DataArray([np.nan, np.nan], dims="model"))).all()
     assert rank(xr.DataArray(np.empty(0), dims="model")).size == 0
-
-
-@pytest.mark.parametrize("steps", [None, 2])
-def test_mean_ranks_of_rows_are_those_of_scipy(steps):
-    values = np.random.default_rng(1).normal(size=(5, 4, 9))
-    values = values if steps is None else np.round(values * steps)
-    np.testing.assert_array_equal(mean_ranks(values), rankdata(values, axis=-1))
