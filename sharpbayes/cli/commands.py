@@ -356,9 +356,10 @@ def leave_out_dask() -> None:
     """Keep xarray from loading Dask where no cluster is asked for.
 
     It does wherever Dask is installed, and no command has an array of it. A process that has loaded
-    it already keeps it.
+    xarray already, which remembers that Dask is there, keeps it.
     """
-    if not any(argument.startswith("--cluster") for argument in sys.argv):
+    on_cluster = any(argument.startswith("--cluster") for argument in sys.argv)
+    if not on_cluster and "xarray" not in sys.modules:
         sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
 
 

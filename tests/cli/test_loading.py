@@ -41,3 +41,4 @@ def test_dask_is_left_out_unless_a_cluster_is_asked_for_or_it_is_loaded():
     assert dask_after_main("", *call) == "None"
     assert dask_after_main("", "measure", "none.toml", "--cluster=local:1") == "absent"
     assert dask_after_main("import json; sys.modules['dask'] = json", *call).startswith("<module")
+    assert dask_after_main("import xarray", *call) == "absent"

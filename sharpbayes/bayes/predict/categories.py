@@ -13,6 +13,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats, ScaleRatings
+from sharpbayes.bayes.predict.kernels import count_passed
 
 Categories = NDArray[np.integer]
 
@@ -93,10 +94,15 @@ class Cumulative(LatentRatings):
 
     def draw(self, rng: np.random.Generator) -> Categories:
         """Number of thresholds below eta + noise / a."""
-        severity = self.severity + self.noise(rng) / self.discrimination
-        category = np.zeros(severity.shape, dtype=self.scale.category_type)
-        for k in range(self.scale.n_cutpoints):
-            category += severity > self.threshold(k)
+        category: Categories = np.empty(self.severity.shape, dtype=self.scale.category_type)
+        count_passed(
+            self.severity,
+            self.noise(rng),
+            self.discrimination,
+            self.thresholds,
+            self.cutpoint_set,
+            category,
+        )
         return category
 
 

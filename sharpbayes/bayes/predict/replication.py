@@ -26,6 +26,7 @@ from sharpbayes.bayes.predict.careless import (
     sum_columns,
 )
 from sharpbayes.bayes.predict.categories import LAWS, Categories, LatentRatings
+from sharpbayes.bayes.predict.kernels import add_effects
 from sharpbayes.bayes.sampling.draws import apply_gap_effects
 from sharpbayes.errors import Diagnostic, SpecError
 from sharpbayes.spec.model import StudentT
@@ -77,8 +78,10 @@ def _severity(effects: Effects, design: Design, scale: ScaleRatings, *, samples:
     severity = np.zeros((samples, len(scale.rows)))
     for term in design.severity_terms:
         rated = term.of(scale.rows)
-        of_rating = _take(effects[term.name], rated.index)
-        severity += of_rating if rated.covariate is None else of_rating * rated.covariate
+        if rated.covariate is None:
+            add_effects(effects[term.name], rated.index, severity)
+        else:
+            severity += _take(effects[term.name], rated.index) * rated.covariate
     return severity
 
 

@@ -17,7 +17,7 @@ from sharpbayes.spec.study import Sampler
 STATISTICS = ("diverging", "n_steps", "depth", "step_size", "energy", "logp")
 # Convergence of shorter chains cannot be checked.
 MIN_DRAWS = 4
-POLL_SECONDS, REPORT_SECONDS = 0.005, 0.5
+POLL_SECONDS, REPORT_SECONDS = 0.02, 0.5
 # How often a chain tells how far it is: it pauses as long after it has reached a length.
 STATUS_MILLISECONDS = 50
 

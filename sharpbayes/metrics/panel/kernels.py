@@ -161,6 +161,18 @@ def _mean_from(  # noqa: PLR0917
 
 
 @njit(cache=True, nogil=True)
+def look_up_values(codes: Index, table: Floats, values: Floats) -> None:
+    """Fill in the value of each code from a table (b, 1 + code), over the middle axis of (a, b, c).
+
+    A code of -1 has the first column.
+    """
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            for k in range(codes.shape[2]):
+                values[i, j, k] = table[j, 1 + codes[i, j, k]]
+
+
+@njit(cache=True, nogil=True)
 def pool_log_sum_exp(x: Floats, temperature: float, result: Floats) -> None:
     """Fill in tau log(mean_j exp(x_j / tau)) over the middle axis of x (a, j, b).
 

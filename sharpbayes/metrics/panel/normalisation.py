@@ -4,6 +4,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sharpbayes.metrics.panel.kernels import look_up_values
+from sharpbayes.metrics.panel.pooling import order_in_memory
+
 
 def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     """Return the normalised value of every score.
@@ -32,14 +35,18 @@ def normalise(score: xr.DataArray, table: xr.DataArray) -> xr.DataArray:
     padded = np.pad(
         table.transpose("indicator", ...).to_numpy(), ((0, 0), (1, 0)), constant_values=np.nan
     )
-    flat, first = padded.ravel(), 1 + padded.shape[1] * np.arange(len(padded))
+    padded = np.ascontiguousarray(padded, dtype=np.float64)
 
     def look_up(codes: NDArray[np.integer]) -> NDArray[np.float64]:
-        if codes.size and codes.max() >= padded.shape[1] - 1:
-            raise IndexError(f"a score is {codes.max()}, the scale has {padded.shape[1] - 1}")
-        # An index keeps the order of the axes in memory, which ``take`` does not.
-        values: NDArray[np.float64] = flat[codes + first]
-        return values
+        lowest, highest = (codes.min(), codes.max()) if codes.size else (0, 0)
+        if lowest < -1 or highest >= padded.shape[1] - 1:
+            score = highest if lowest >= -1 else lowest
+            raise IndexError(f"a score is {score}, the scale has {padded.shape[1] - 1}")
+        in_memory, axis, back = order_in_memory(codes)
+        values = np.empty(in_memory.shape)
+        shape = (-1, len(padded), int(np.prod(in_memory.shape[axis + 1 :])))
+        look_up_values(in_memory.reshape(shape), padded, values.reshape(shape))
+        return values.transpose(back)
 
     # A block of an array of Dask is looked up when it is read.
     normalised: xr.DataArray = xr.apply_ufunc(

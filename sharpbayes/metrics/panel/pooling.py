@@ -69,12 +69,20 @@ def log_sum_exp(
 
 def _pool(values: np.ndarray, *, temperature: float) -> np.ndarray:
     """Log-sum-exp over the last axis; axes stay in their order in memory, nothing is copied."""
-    values = values.astype(np.float64, copy=False)
-    order = np.argsort([-abs(stride) for stride in values.strides], kind="stable")
-    in_memory, axis = values.transpose(order), int(np.flatnonzero(order == values.ndim - 1)[0])
+    in_memory, axis, back = order_in_memory(values.astype(np.float64, copy=False))
     before, after = in_memory.shape[:axis], in_memory.shape[axis + 1 :]
     result = np.empty((int(np.prod(before)), int(np.prod(after))))
     judges = in_memory.reshape(len(result), in_memory.shape[axis], result.shape[1])
     pool_log_sum_exp(judges, temperature, result)
-    remaining = [int(number) for number in order if number != values.ndim - 1]
-    return result.reshape(before + after).transpose(np.argsort(remaining))
+    remaining = [int(place) - (place > axis) for place in back[:-1]]
+    return result.reshape(before + after).transpose(remaining)
+
+
+def order_in_memory(values: np.ndarray) -> tuple[np.ndarray, int, list[int]]:
+    """Return an array with its axes as they lie in memory, the place of its last, and the way back.
+
+    The way back are the axes by which the former is transposed into the latter.
+    """
+    order = np.argsort([-abs(stride) for stride in values.strides], kind="stable")
+    back = [int(place) for place in np.argsort(order)]
+    return values.transpose(order), back[-1], back
