@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sharpbayes.bayes.design.crossing import Index, find_combinations
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Term
-from sharpbayes.bayes.kernel.bounds import find_bounds, find_categories
+from sharpbayes.bayes.kernel.blocks import block_arrays, find_links
 from sharpbayes.bayes.kernel.careless_data import careless_arrays, reference_positions
 from sharpbayes.bayes.kernel.tables import join_parts, make_table
 from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT
@@ -40,8 +40,6 @@ SD_PRIORS: dict[type, tuple[int, Callable[[Any], tuple[float, float]]]] = {
 }
 # Forms of the probability of a block: between two cutpoints under a link, or by all of its scale.
 LOGIT, PROBIT, ADJACENT = range(3)
-# A further term joins the locations where groups, or blocks, would otherwise be this many a rating.
-MAX_GROUPS_PER_RATING, MAX_BLOCKS_PER_RATING = 0.2, 0.5
 
 
 class Sizes(NamedTuple):
@@ -81,7 +79,7 @@ class TermRow(NamedTuple):
     corr_z: int  # first coordinate of the correlations, -1 for none
     links: int  # first position in ``centre_links``
     centres: int  # number of parents
-    one_group: int  # whether all effects are in one group
+    stride: int  # number of groups if effects are in group 0, 1, ... in turn, else 0
 
 
 class PriorRow(NamedTuple):
@@ -129,7 +127,7 @@ class KernelData(NamedTuple):
     discrimination_links: Index  # log factors of each discrimination; shape (term, discrimination)
     pair: Index  # for each set and discrimination that meet: set, discrimination, first count
     counts: Floats  # number of ratings of a pair between each two cutpoints
-    location_links: Index  # for each location its effects; shape (term, location)
+    location_links: NDArray[np.uint32]  # for each location its effects; shape (term, location)
     cell_location: NDArray[np.uint32]  # location of each cell, discrimination by discrimination
     cell_start: Index  # first cell of each discrimination, and the number of cells
     group_links: Index  # for each group its effects; shape (term, group)
@@ -152,6 +150,7 @@ class KernelData(NamedTuple):
     block_pair: Index
     careless: Floats
     reference: Floats  # centre and spread of the reference of each rater
+    block_run: Index  # first cell of a block whose cells follow one another, -1 of others
 
 
 def build_kernel_data(
@@ -186,7 +185,7 @@ def build_kernel_data(
     ]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
     centre_links = [
-        _links(rows[other.name].means if by_mean else rows[other.name].u, position)
+        find_links(rows[other.name].means if by_mean else rows[other.name].u, position)
         for term in terms
         for other, by_mean, position in design.parents(term)
     ]
@@ -216,7 +215,7 @@ def build_kernel_data(
         cutpoint_set=cutpoint_set,
         set_links=set_links,
         **careless_arrays(design),
-        **_blocks(design, rows, set_of_rating),
+        **block_arrays(design, {name: row.u for name, row in rows.items()}, set_of_rating),
     )
 
 
@@ -243,7 +242,7 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
             corr_z=corr_z,
             links=links,
             centres=centres,
-            one_group=int(term.n_mean_groups == 1 and bool((term.mean_group == 0).all())),
+            stride=_stride(term),
         )
         stored += term.size
         u += term.size + term.n_mean_groups
@@ -251,52 +250,12 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
     return rows
 
 
-def _links(offset: int, index: Index) -> Index:
-    """Positions in ``U``: 0, which holds a 0, where the index is -1."""
-    return np.where(index >= 0, offset + index, 0)
-
-
-def _combine(
-    design: Design, terms: Sequence[Term], rows: dict[str, TermRow]
-) -> tuple[Index, Index]:
-    """Each rating's combination of effects, and the positions in ``U`` of those effects."""
-    none = np.zeros(design.n_ratings, dtype=np.int64)
-    number, levels = find_combinations([term.index for term in terms] or [none])
-    links = [_links(rows[term.name].u, levels[:, n]) for n, term in enumerate(terms)]
-    return number, np.stack(links or [np.zeros(len(levels), dtype=np.int64)])
-
-
-def _combine_severities(
-    design: Design, terms: Sequence[Term], rows: dict[str, TermRow]
-) -> tuple[Index, Index, Index, Floats]:
-    """Each rating's combination; positions in ``U`` of its locations and slopes, its numbers."""
-    slopes = [term for term in terms if term.covariate is not None]
-    if not slopes:
-        number, links = _combine(design, terms, rows)
-        return number, links, np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))
-    locations = [term for term in terms if term.covariate is None]
-    number, _ = find_combinations([code for term in (*locations, *slopes) for code in _codes(term)])
-    rating = np.zeros(int(number.max()) + 1, dtype=np.int64)
-    rating[number] = np.arange(len(number))
-
-    def link(term: Term) -> Index:
-        return _links(rows[term.name].u, term.index[rating].astype(np.int64))
-
-    none = [np.zeros(len(rating), dtype=np.int64)]
-    numbers = np.stack([np.asarray(term.of(rating).covariate) for term in slopes])
-    return (
-        number,
-        np.stack([*map(link, locations)] or none),
-        np.stack([*map(link, slopes)]),
-        numbers,
-    )
-
-
-def _codes(term: Term) -> list[Index]:
-    """Codes that determine what a term adds to the severity: its level, and its number."""
-    if term.covariate is None:
-        return [term.index]
-    return [term.index, np.unique(term.covariate, return_inverse=True)[1]]
+def _stride(term: Term) -> int:
+    """Number of mean groups of a term if its effects are in group 0, 1, ... in turn, else 0."""
+    groups = term.n_mean_groups
+    if not groups or not np.array_equal(term.mean_group, np.arange(term.size) % groups):
+        return 0
+    return groups
 
 
 def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Index, Index]:
@@ -316,72 +275,3 @@ def _cutpoint_sets(design: Design, rows: dict[str, TermRow]) -> tuple[Index, Ind
             sets.append((position, first))
             first += scale.n_cutpoints
     return set_of_rating, np.array(sets), make_table(links)
-
-
-def _blocks(design: Design, rows: dict[str, TermRow], set_of_rating: Index) -> dict[str, Any]:
-    """Sort ratings into blocks of one group, set, discrimination and category; count inner ones."""
-    discriminations = design.terms_of("discrimination")
-    discrimination, discrimination_links = _combine(design, discriminations, rows)
-    category, _ = find_categories(design)
-    inner, outer = _split_locations(design, [set_of_rating, discrimination, category])
-    location, *location_tables = _combine_severities(design, inner, rows)
-    group, *group_tables = _combine_severities(design, outer, rows)
-    cell, cells = find_combinations([discrimination, location])
-    pair, pairs = find_combinations([set_of_rating, discrimination])
-    rating, below, above = find_bounds(design)
-    rater = design.careless.index if design.careless else np.full(design.n_ratings, -1)
-    shared = [number[rating] for number in (rater, group, set_of_rating, discrimination)]
-    block, blocks = find_combinations([*shared, below, above])
-    order = np.lexsort((cell[rating], block))
-    widest = max(scale.n_cutpoints for scale in design.scales)
-    counts = np.zeros((len(pairs), widest))
-    between = (below >= 0) & (above >= 0)
-    np.add.at(counts, (pair[rating[between]], below[between]), 1.0)
-    block_start = np.searchsorted(block[order], np.arange(len(blocks) + 1))
-    raters = design.careless.n_raters if design.careless else 0
-    return {
-        "discrimination_links": discrimination_links,
-        "pair": np.column_stack([pairs, np.arange(len(pairs)) * widest]),
-        "counts": counts.ravel(),
-        "location_links": location_tables[0],
-        "cell_location": cells[:, 1].astype(np.uint32),
-        "cell_start": np.searchsorted(cells[:, 0], np.arange(int(discrimination.max()) + 2)),
-        "group_links": group_tables[0],
-        "block": np.ascontiguousarray(blocks[:, 1:]),
-        "block_start": block_start,
-        "rating_cell": cell[rating[order]].astype(np.uint32),
-        "location_slopes": location_tables[1],
-        "location_numbers": location_tables[2],
-        "group_slopes": group_tables[1],
-        "group_numbers": group_tables[2],
-        "rater_block": np.searchsorted(blocks[:, 0], np.arange(-1, raters + 1)),
-        "block_pair": pair[rating[order[block_start[:-1]]]].astype(np.int64),
-    }
-
-
-def _split_locations(design: Design, shared: Sequence[Index]) -> tuple[list[Term], list[Term]]:
-    """Terms of the locations (tabulated) and of the groups (constant within a block).
-
-    The largest term makes the locations. Terms that are nested in it join them, and so does one
-    that would leave blocks with few ratings, which also have the ``shared`` codes in common.
-    """
-    terms = [term for term in design.severity_terms if term.child_term is None]
-    terms.sort(key=lambda term: (term.kind == "slope", -term.size))
-    inner = terms[:1]
-    outer: list[Term] = []
-    location: Index = np.zeros(design.n_ratings, dtype=np.int64)
-    if terms:
-        slope = terms[0].kind == "slope"
-        location = find_combinations(_codes(terms[0]))[0] if slope else terms[0].index
-    for term in terms[1:]:
-        joint, combinations = find_combinations([location, *_codes(term)])
-        group, groups = find_combinations([x for other in (*outer, term) for x in _codes(other)])
-        blocks = find_combinations([group, *shared])[1]
-        nested = len(combinations) == int(location.max()) + 1
-        many = len(groups) > MAX_GROUPS_PER_RATING * design.n_ratings
-        if nested or many or len(blocks) > MAX_BLOCKS_PER_RATING * design.n_ratings:
-            inner.append(term)
-            location = joint
-        else:
-            outer.append(term)
-    return inner, outer

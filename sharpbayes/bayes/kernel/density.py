@@ -135,8 +135,16 @@ def gather(links, U):
 def scatter(links, values, dU):
     """Add the derivative by each combination to those by its effects."""
     for j in range(links.shape[0]):
+        # Neighbours often share an effect: its sum is written when another effect comes.
+        link = links[j, 0]
+        total = dU[link]
         for i in range(links.shape[1]):
-            dU[links[j, i]] += values[i]
+            if links[j, i] != link:
+                dU[link] = total
+                link = links[j, i]
+                total = dU[link]
+            total += values[i]
+        dU[link] = total
 
 
 @jit

@@ -27,8 +27,9 @@ LOG_2PI = math.log(2.0 * math.pi)
 def sum_of(x):
     """Return the sum of values."""
     total = 0.0
-    for value in x:
-        total += value
+    # A loop over values would not vectorise.
+    for i in range(len(x)):
+        total += x[i]
     return total
 
 
@@ -76,30 +77,44 @@ def term_forward(p, t, z, U, stored):
     free, size, u, means = row[AT.free], row[AT.size], row[AT.u], row[AT.means]
     x = stored[row[AT.stored] : row[AT.stored] + size]
     values = z[row[AT.z] : row[AT.z] + free]
-    if row[AT.zero_sum]:
-        zero_sum(p.axes[t, : row[AT.zero_sum]], values, x)
-    else:
-        write(values, x)
-        reflect(p, t, x)
     effects = U[u : u + size]
     total = -0.5 * free * LOG_2PI
     if row[AT.levels] > 1:
+        start_effects(p, t, values, 1.0, x, effects)
         if row[AT.centred]:
-            write(x, effects)
             subtract_centres(p, t, U, x)
         total += correlated_forward(p, t, z, x)
         if not row[AT.centred]:
             write(x, effects)
     else:
         sd, weight = sd_of(p, t, z, 0), p.prior[t, PRIOR.weight]
-        multiply(x, sd**weight)
-        write(x, effects)
+        start_effects(p, t, values, sd**weight, x, effects)
         subtract_centres(p, t, U, x)
         freedom = p.prior[t, PRIOR.freedom]
         total -= free * (1.0 - weight) * math.log(sd)
         total += student_t(x, sd, freedom) if freedom > 0.0 else -0.5 * dot_of(x, x) / (sd * sd)
     split_means(p, t, effects, U[means : means + row[AT.groups]])
     return total
+
+
+@jit
+def start_effects(p, t, values, factor, x, effects):
+    """Write R z, or effects that add up to 0, times a factor, to ``x`` and to ``effects``."""
+    row = p.term[t]
+    if not row[AT.zero_sum] and (row[AT.stride] == 1 or row[AT.groups] == 0):
+        amount, first = reflection(values) if row[AT.groups] else (0.0, values[0])
+        for i in range(len(values)):
+            x[i] = (values[i] + amount) * factor
+            effects[i] = x[i]
+        x[0] = effects[0] = first * factor
+        return
+    if row[AT.zero_sum]:
+        zero_sum(p.axes[t, : row[AT.zero_sum]], values, x)
+    else:
+        write(values, x)
+        reflect(p, t, x)
+    multiply(x, factor)
+    write(x, effects)
 
 
 @jit
@@ -116,12 +131,13 @@ def student_t(x, sd, freedom):
 @jit
 def prior_pull(x, sd, freedom):
     """Return minus the derivative of the log prior by effects."""
-    pull = np.empty(len(x))
-    for i in range(len(x)):
-        if freedom > 0.0:
+    pull, variance = np.empty(len(x)), sd * sd
+    if freedom > 0.0:
+        for i in range(len(x)):
             pull[i] = (freedom + 1.0) * x[i] / (freedom * sd * sd + x[i] * x[i])
-        else:
-            pull[i] = x[i] / (sd * sd)
+    else:
+        for i in range(len(x)):
+            pull[i] = x[i] / variance
     return pull
 
 
@@ -162,9 +178,16 @@ def split_means(p, t, effects, means):
     """Split the mean of each group from effects."""
     if len(means) == 0:
         return
-    if p.term[t, AT.one_group]:
+    stride = p.term[t, AT.stride]
+    if stride == 1:
         means[0] = sum_of(effects) / len(effects)
         raise_by(effects, -means[0])
+        return
+    if stride > 1:
+        for group in range(stride):
+            members = effects[group::stride]
+            means[group] = sum_of(members) / len(members)
+            raise_by(members, -means[group])
         return
     means[:] = 0.0
     sizes = add_to_groups(p, t, effects, 1.0, means)
@@ -179,12 +202,13 @@ def reflect(p, t, x):
     groups, first = p.term[t, AT.groups], p.term[t, AT.stored]
     if groups == 0:
         return
-    if p.term[t, AT.one_group]:
-        root = math.sqrt(len(x))
-        mean = sum_of(x) / root
-        if len(x) > 1:
-            raise_by(x, -(mean - x[0]) / (root - 1.0))
-        x[0] = mean
+    stride = p.term[t, AT.stride]
+    if stride == 1:
+        reflect_group(x)
+        return
+    if stride > 1:
+        for group in range(stride):
+            reflect_group(x[group::stride])
         return
     sums, start, step = np.zeros(groups), np.full(groups, -1), np.zeros(groups)
     sizes = add_to_groups(p, t, x, 1.0, sums)
@@ -199,6 +223,22 @@ def reflect(p, t, x):
     for group in range(groups):
         if sizes[group] > 1.0:
             x[start[group]] = sums[group]
+
+
+@jit
+def reflect_group(x):
+    """Reflect values between their mean and the first of them."""
+    amount, first = reflection(x)
+    raise_by(x, amount)
+    x[0] = first
+
+
+@jit
+def reflection(x):
+    """Return what a reflection of one group adds to all values but the first, and the first."""
+    root = math.sqrt(len(x))
+    mean = sum_of(x) / root
+    return -(mean - x[0]) / (root - 1.0) if len(x) > 1 else 0.0, mean
 
 
 @jit
@@ -263,9 +303,10 @@ def term_backward(p, t, z, stored, probability, dU, grad):
             for i in range(size):
                 pull[i] *= 1.0 - probability[i + 1]
                 without_prior += probability[i + 1]
-        add_times(pull, -1.0, dx)
         centres_backward(p, t, pull, 1.0, dU)
-        multiply(dx, sd**weight)
+        factor = sd**weight
+        for i in range(size):
+            dx[i] = (dx[i] - pull[i]) * factor
     # A term without a zero sum has as many coordinates as effects.
     dz = dx[:free]
     if row[AT.zero_sum]:
@@ -301,8 +342,14 @@ def split_means_backward(p, t, d_effects, d_means):
     """Add the derivatives by the means of groups to those by effects."""
     if len(d_means) == 0:
         return
-    if p.term[t, AT.one_group]:
+    stride = p.term[t, AT.stride]
+    if stride == 1:
         raise_by(d_effects, (d_means[0] - sum_of(d_effects)) / len(d_effects))
+        return
+    if stride > 1:
+        for group in range(stride):
+            members = d_effects[group::stride]
+            raise_by(members, (d_means[group] - sum_of(members)) / len(members))
         return
     sums = d_means.copy()
     sizes = add_to_groups(p, t, d_effects, -1.0, sums)

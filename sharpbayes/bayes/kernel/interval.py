@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.data import LOGIT, SCALE, SIZE
+from sharpbayes.bayes.kernel.runs import PART, run_block
 
 jit = numba.njit(error_model="numpy", nogil=True)
 
@@ -35,15 +36,24 @@ SQRT_HALF = math.sqrt(0.5)
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@numba.njit(error_model="numpy", nogil=True, fastmath={"contract", "nsz"})
+@jit
 def exp_table(v, sign, out):
-    """Write exp(sign v), by a polynomial that vectorises; return whether all |v| < ``FAR``."""
-    rounded = np.empty(len(v))
+    """Write exp(sign v), part by part; return whether all |v| < ``FAR``."""
     n_near = 0
     for i in range(len(v)):
         n_near += 1 if abs(v[i]) < FAR else 0
     if n_near < len(v):
         return False
+    rounded = np.empty(min(PART, len(v)))
+    for first in range(0, len(v), PART):
+        size = min(PART, len(v) - first)
+        exp_part(v[first : first + size], sign, out[first : first + size], rounded)
+    return True
+
+
+@numba.njit(error_model="numpy", nogil=True, fastmath={"contract", "nsz"})
+def exp_part(v, sign, out, rounded):
+    """Write exp(sign v) by a polynomial that vectorises; ``rounded`` is overwritten."""
     for i in range(len(v)):
         x = sign * v[i]
         shifted = x * LOG2_E + ROUND
@@ -65,7 +75,6 @@ def exp_table(v, sign, out):
     bits, exponents = out.view(np.int64), rounded.view(np.int64)
     for i in range(len(v)):
         bits[i] += exponents[i] << 52
-    return True
 
 
 @jit
@@ -250,8 +259,13 @@ def near_blocks(p, first, last, table, low, high, d_cell, d_upper, d_lower):
     """Return the log-likelihood of successive blocks under the logistic, inner gaps apart."""
     total, product = 0.0, 1.0
     for r in range(first, last):
-        cells = p.rating_cell[p.block_start[r] : p.block_start[r + 1]]
-        if p.block[r, 3] < 0:
+        cells, run = p.rating_cell[p.block_start[r] : p.block_start[r + 1]], p.block_run[r]
+        if run >= 0:
+            A = high[r] if p.block[r, 4] >= 0 else 0.0
+            B = low[r] if p.block[r, 3] >= 0 else 0.0
+            own = slice(run, run + len(cells))
+            more, d_upper[r], d_lower[r] = run_block(table[own], A, B, d_cell[own])
+        elif p.block[r, 3] < 0:
             product, more, d_upper[r] = lowest_block(cells, table, high[r], product, d_cell)
         elif p.block[r, 4] < 0:
             product, more, d_lower[r] = highest_block(cells, table, low[r], product, d_cell)

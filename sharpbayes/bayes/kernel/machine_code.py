@@ -82,7 +82,7 @@ def unpack(user):
         discrimination_links=table(user, 12, np.int64),
         pair=table(user, 13, np.int64),
         counts=table(user, 14, np.float64).ravel(),
-        location_links=table(user, 15, np.int64),
+        location_links=table(user, 15, np.uint32),
         cell_location=table(user, 16, np.uint32).ravel(),
         cell_start=table(user, 17, np.int64).ravel(),
         group_links=table(user, 18, np.int64),
@@ -97,6 +97,7 @@ def unpack(user):
         block_pair=table(user, 27, np.int64).ravel(),
         careless=table(user, 28, np.float64).ravel(),
         reference=table(user, 29, np.float64),
+        block_run=table(user, 30, np.int64).ravel(),
     )
 
 

@@ -27,6 +27,7 @@ from sharpbayes.library import names as shipped
 from sharpbayes.spec.load import load
 from sharpbayes.spec.model import Model
 from tests.bayes.conftest import (
+    SCALES,
     column,
     crowd_ratings,
     model_from,
@@ -122,6 +123,19 @@ def assert_same(design, *, seed):
 @pytest.mark.parametrize("case", CASES)
 def test_value_and_gradient_are_those_of_the_graph(case, rng):
     assert_same(build_design(*CASES[case](rng)), seed=11)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "judges"), [("cumulative", 2), ("cumulative", 1), ("continuation", 2)]
+)
+def test_blocks_of_cells_with_one_rating_have_the_density_of_the_graph(likelihood, judges, rng):
+    """Their cells follow one another, and are read by vector instructions."""
+    ratings = panel_ratings(rng, models=4, prompts=60, judges=judges)
+    terms = [{"by": ["model", "prompt"]}, {"by": ["judge", "model", "prompt"]}]
+    model = model_from(terms, likelihood=likelihood, discrimination=[{"by": ["indicator"]}])
+    design = build_design(ratings, model)
+    assert (parameter_layout(design).kernel_data.block_run >= 0).sum() > len(SCALES)
+    assert_same(design, seed=5)
 
 
 def test_a_model_of_many_parts_has_the_density_of_its_graph(rng):
