@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the public names once more, for type checkers and editors
     from sharpbayes.workflows.fit import fit as fit
     from sharpbayes.workflows.gate import gate as gate
     from sharpbayes.workflows.measure import measure as measure
+    from sharpbayes.workflows.preview import preview as preview
     from sharpbayes.workflows.results import Results as Results
     from sharpbayes.workflows.results import open_results as open_results
     from sharpbayes.workflows.study import RunnableStudy as RunnableStudy
@@ -46,6 +47,7 @@ _MODULES = {
     "load_weights": "spec.load",
     "measure": "workflows.measure",
     "open_results": "workflows.results",
+    "preview": "workflows.preview",
     "save_results": "storage.results",
     "study": "workflows.study",
     "summary": "report.summary",

@@ -83,6 +83,12 @@ class DataError(_DiagnosticsError):
     exit_status = 3
 
 
+class NoModeError(SharpbayesError):
+    """A posterior without a mode where an approximation of it was asked for."""
+
+    exit_status = 4
+
+
 class StorageError(SharpbayesError):
     """A results file that cannot be read or written."""
 

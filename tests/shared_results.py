@@ -13,6 +13,7 @@ from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.preview import preview
 
 PERMUTATIONS = "crowd.permutations={}"
 # Fits small enough for a test. The names of their variables do not depend on the number of draws.
@@ -32,6 +33,12 @@ def fit_crowd() -> xr.DataTree:
     """Fit the shipped crowd, with few draws."""
     few = (*SMALL, PERMUTATIONS.format(9))
     return fit(load_study("quickstart_crowd", overrides=few))
+
+
+def preview_crowd() -> xr.DataTree:
+    """Approximate the fit of the shipped crowd."""
+    few = (*SMALL, PERMUTATIONS.format(9))
+    return preview(load_study("quickstart_crowd", overrides=few))
 
 
 def measure_panel() -> xr.DataTree:
@@ -58,6 +65,7 @@ MAKERS: Mapping[str, Callable[[], xr.DataTree]] = MappingProxyType(
     {
         "fitted_panel": fit_panel,
         "fitted_crowd": fit_crowd,
+        "previewed_crowd": preview_crowd,
         "measured_panel": measure_panel,
         "measured_crowd": measure_crowd,
     }

@@ -27,7 +27,7 @@ from sharpbayes.bayes.sampling.retries import sample_until_converged
 from sharpbayes.bayes.update import shorten_tuning, start_from, weight_draws
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import format_list
-from sharpbayes.execution.progress import Phase
+from sharpbayes.execution.progress import Phase, ProgressCallback
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.execution.threads import run_both, trim_memory
 from sharpbayes.spec.model import Model
@@ -59,11 +59,8 @@ def fit_ratings(
     ratings that were added to those of an ``earlier`` fit goes on from it, and ``diagnostics`` has
     the attribute ``update``, which says how.
     """
-    seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(6)]
-    progress = execution.progress
-    issues = [str(issue) for issue in find_issues(ratings, design)]
-    for issue in issues[:REPORTED_ISSUES]:
-        progress(issue)
+    seeds, progress = seeds_of_steps(seed), execution.progress
+    issues = report_issues(ratings, design, progress)
     tuned, trace, diagnostics = _draw_posterior(
         design,
         ratings,
@@ -75,9 +72,35 @@ def fit_ratings(
         execution=execution,
     )
     groups = {str(name): node.to_dataset() for name, node in trace.children.items()}
+    groups["diagnostics"] = diagnostics.assign_attrs(not_identified=issues)
+    return complete_groups(groups, tuned, ratings, sampler, seeds=seeds, progress=progress)
+
+
+def seeds_of_steps(seed: int) -> list[int]:
+    """Return a seed for each step of a fit that draws random numbers."""
+    return [int(word) for word in np.random.SeedSequence(seed).generate_state(6)]
+
+
+def report_issues(ratings: Ratings, design: Design, progress: ProgressCallback) -> list[str]:
+    """Return what ratings do not identify of a design; the first ones are told."""
+    issues = [str(issue) for issue in find_issues(ratings, design)]
+    for issue in issues[:REPORTED_ISSUES]:
+        progress(issue)
+    return issues
+
+
+def complete_groups(
+    groups: dict[str, xr.Dataset],
+    tuned: Design,
+    ratings: Ratings,
+    sampler: Sampler,
+    *,
+    seeds: Sequence[int],
+    progress: ProgressCallback,
+) -> dict[str, xr.Dataset]:
+    """Return groups with draws of a posterior, and all that follows from the draws."""
     # Whatever follows is computed from the draws as they are stored.
     groups["posterior"] = _round_parameters(groups["posterior"], tuned)
-    groups["diagnostics"] = diagnostics.assign_attrs(not_identified=issues)
     groups["observed_data"] = replication.observed_data(tuned)
     groups["posterior"].attrs |= {
         "zero_sum": [term.name for term in tuned.terms if term.zero_sum],

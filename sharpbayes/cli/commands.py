@@ -28,6 +28,7 @@ from sharpbayes.cli.options import (
     OnCluster,
     Out,
     Page,
+    Preview,
     Quiet,
     Records,
     ResultsFile,
@@ -39,6 +40,7 @@ from sharpbayes.cli.options import (
     Tables,
     Text,
 )
+from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.cli.shipped import shipped_text
 from sharpbayes.cli.targets import refuse_inputs
@@ -152,6 +154,7 @@ def fit(
     out: Out = None,
     set_: Set = None,
     seed: Seed = None,
+    preview: Preview = False,
     retry: Retry = False,
     resume: Resume = False,
     cluster: OnCluster = None,
@@ -161,6 +164,10 @@ def fit(
 ) -> None:
     """Measure, fit the model, check convergence and write everything to one file."""
     files = console.load_files(study, set_, seed, results=from_)
+    if preview:
+        refuse_others({"--retry": retry, "--update": update})
+        shown = {"quiet": quiet, "full": full, "as_json": as_json}
+        return save_preview(files, out, resume=resume, cluster=cluster, **shown)
     target = console.results_path(files.study.path, out, [update] if update else [])
     earlier, call = console.open_earlier(update)
     with console.run_context(
@@ -188,7 +195,7 @@ def fit(
             say(f"sampling was interrupted: {draws} are in {written}")
             console.tell_apart(written, target)
             raise KeyboardInterrupt
-    console.exit_if_not_converged(results)
+    return console.exit_if_not_converged(results)
 
 
 def simulate(

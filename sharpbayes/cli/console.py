@@ -153,7 +153,10 @@ def open_earlier(path: Path | None) -> "tuple[xr.DataTree | None, str]":
     """Open the results that a fit updates, and return what names this in a checkpoint."""
     if path is None:
         return None, ""
+    from sharpbayes.workflows.context import refuse_approximate  # noqa: PLC0415 - start-up
+
     earlier = sharpbayes.open_results(path)
+    refuse_approximate(earlier, "--update")
     return earlier, f"update of {earlier.attrs.get('posterior_sha256', '')}"
 
 

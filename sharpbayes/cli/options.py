@@ -30,6 +30,10 @@ Json = Annotated[bool, Option("--json", help="One JSON document on stdout.")]
 Retry = Annotated[
     bool, Option("--retry", help="Sample again, twice as long, until converged; 3 times at most.")
 ]
+Preview = Annotated[
+    bool,
+    Option("--preview", help="Approximate the fit, marked as no answer, in a file of its own."),
+]
 Resume = Annotated[bool, Option("--resume", help="Go on from what a killed run kept, if anything.")]
 Posterior = Annotated[
     bool,

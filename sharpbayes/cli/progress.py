@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from sharpbayes.execution.tasks import MapFunction
 
 MEASURE_PHASES = (Phase.READING, Phase.METRICS, Phase.WRITING)
-FIT_PHASES = tuple(phase for phase in Phase if phase not in (Phase.REFITS, Phase.DONE))
+OTHERS = (Phase.APPROXIMATION, Phase.REFITS, Phase.DONE)
+FIT_PHASES = tuple(phase for phase in Phase if phase not in OTHERS)
+NO_PREVIEW = (Phase.SAMPLING, Phase.CONVERGENCE, Phase.REFITS, Phase.DONE)
+PREVIEW_PHASES = tuple(phase for phase in Phase if phase not in NO_PREVIEW)
 HINTS = {Phase.COMPILING: "half a minute the first time on a machine"}
 WHOLE_RUN = "whole run"
 LINE_SECONDS, FIRST_LINE_SECONDS = 10.0, 2.0

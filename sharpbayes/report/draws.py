@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import DataError, StorageError
+from sharpbayes.errors import DataError, SpecError, StorageError
+from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.schema import APPROXIMATION
 
 SAMPLE = ("chain", "draw")
 
@@ -20,6 +22,9 @@ def write_draws(results: xr.DataTree, folder: Path) -> list[Path]:
     numbered from 1, and ``variable[label,label]``. Values are those of the results; yes and no are
     1 and 0. The folder is made if it is not there; files of the same names are replaced.
     """
+    if is_approximate(results):
+        message = f"these results are {APPROXIMATION}; a table of draws cannot say so"
+        raise SpecError.at("report --draws", message)
     import pyarrow as pa  # noqa: PLC0415 - slow to load
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
 

@@ -10,6 +10,8 @@ import xarray as xr
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
 from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.schema import APPROXIMATION
 
 # What a release was made from.
 INPUTS = ("data", "study", "weights", "model")
@@ -37,12 +39,15 @@ def history(releases: Mapping[str, xr.DataTree]) -> xr.DataTree:
         releases: Results of ``measure`` or ``fit`` by the name of the release, two or more.
 
     Raises:
-        SpecError: Results of other commands, or of panels and of crowds together.
+        SpecError: Results of other commands, of previews, or of panels and of crowds together.
         StorageError: Results without a part that is compared.
     """
     kinds = {name: results_kind(results) for name, results in releases.items()}
     kind = next(iter(kinds.values()))
     for name, other in kinds.items():
+        if is_approximate(releases[name]):
+            message = f"these results are {APPROXIMATION}; a history is of answers"
+            raise SpecError.at(name, message)
         if other not in (PANEL, CROWD):
             raise SpecError.at(name, "a history is of results of `measure` or `fit`")
         if other != kind:

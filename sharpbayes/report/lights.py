@@ -1,6 +1,6 @@
 """Four questions about an answer, each with a word and a sentence: what a decision rests on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import xarray as xr
 
@@ -8,9 +8,17 @@ from sharpbayes.errors import format_count
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import evidence_texts, failed_statistics, join_names, list_texts
+from sharpbayes.report.wording import (
+    evidence_texts,
+    failed_statistics,
+    is_approximate,
+    join_names,
+    list_texts,
+    mark_texts,
+)
 
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not known"
+NO_CHAIN = "The fit is a preview, and no chain has confirmed it."
 # What the statements say that the evidence of a panel may not carry.
 STATEMENTS = {
     "lowest": "which model has the lowest tail risk",
@@ -45,12 +53,14 @@ def lights(results: xr.DataTree) -> list[Light]:
         return []
     is_panel = "profile" in view
     who = "judge" if is_panel else "expert"
-    return [
+    shown = [
         Light("Enough data", *(_panel_data(view) if is_panel else _crowd_data(view))),
         Light(f"Stable without any one {who}", *_stability(view, who)),
         Light("The fit describes the ratings", *_fit(view)),
         Light("Assumptions confirmed", *_assumptions(results)),
     ]
+    reasons = mark_texts(results, [light.reason for light in shown])
+    return [replace(light, reason=text) for light, text in zip(shown, reasons, strict=True)]
 
 
 def _panel_data(view: View) -> tuple[str, str]:
@@ -104,7 +114,8 @@ def _stability(view: View, who: str) -> tuple[str, str]:
 def _fit(view: View) -> tuple[str, str]:
     """Whether the fit converged and reproduces statistics of the ratings."""
     if "diagnostics" not in view:
-        return UNKNOWN, "No model of the ratings was fitted."
+        is_preview = is_approximate(view.results)
+        return (NO, NO_CHAIN) if is_preview else (UNKNOWN, "No model of the ratings was fitted.")
     if not bool(view["diagnostics/converged"]):
         return NO, "The fit has not converged."
     if "predictive_checks" not in view:

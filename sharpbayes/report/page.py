@@ -19,6 +19,7 @@ from sharpbayes.report.lights import lights
 from sharpbayes.report.terms import Definitions
 from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
+from sharpbayes.report.wording import mark_texts
 from sharpbayes.spec.weights import Tolerance
 
 FILES = ("study", "weights", "model")
@@ -59,7 +60,7 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
         script=code,
         script_digest=_digest(code),
         by_hand=by_hand,
-        title=results.attrs["title"],
+        title="".join(mark_texts(results, [str(results.attrs["title"])])),
         status=results.attrs["status"],
         created=_name_time(results.attrs["created"]),
         answer=answer,

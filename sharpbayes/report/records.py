@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import DataError, StorageError
+from sharpbayes.errors import DataError, SpecError, StorageError
 from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
+from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.schema import APPROXIMATION
 
 # The version of the schema that the records follow, and the metrics that they hold.
 VERSION = "0.3.0"
@@ -23,6 +25,8 @@ def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
 
     The folder is made if it is not there; files of the same names are replaced.
     """
+    if is_approximate(results):
+        raise SpecError.at("report --records", f"these results are {APPROXIMATION}, and no record")
     if "profile" not in results.children or "joint" not in results.children:
         raise DataError.at(
             "report --records", "a record is of a model, and these results have none"

@@ -3,17 +3,19 @@
 from bisect import bisect_right
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, indent
 
 import xarray as xr
 
 from sharpbayes.errors import printable
 from sharpbayes.report.layout import list_open_checks
-from sharpbayes.report.summary import answer, verdict
+from sharpbayes.report.summary import plain_answer, plain_verdict
 from sharpbayes.report.tables.catalogue import tables_after_run
 from sharpbayes.report.tables.renderer import tables_as_text
-from sharpbayes.report.tables.table import Table
+from sharpbayes.report.tables.table import MARGIN, Table
+from sharpbayes.report.wording import is_approximate
 from sharpbayes.spec.files import describe_open_checks
+from sharpbayes.storage.schema import APPROXIMATION
 
 # Lines of a screen in all, and rows that a table is cut to; for the first table one is enough.
 MOST_LINES, FEWEST_ROWS = 40, 3
@@ -24,7 +26,19 @@ def answer_text(results: xr.DataTree, *, width: int) -> str:
     """Return the answer, whether to trust it and what was not confirmed, wrapped at words."""
     checks = list_open_checks(results)
     unconfirmed = [describe_open_checks(checks)] if checks else []
-    return wrap_texts([*answer(results), verdict(results), *unconfirmed], width)
+    head = [APPROXIMATION] if is_approximate(results) else []
+    texts = [*head, *plain_answer(results), plain_verdict(results), *unconfirmed]
+    return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)
+
+
+def mark_lines(text: str, results: xr.DataTree) -> str:
+    """Return a text in which each line of a preview says that it is approximate."""
+    return indent(text, _margin(results))
+
+
+def _margin(results: xr.DataTree) -> str:
+    """What stands before each line."""
+    return MARGIN if is_approximate(results) else ""
 
 
 def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
@@ -38,12 +52,14 @@ def screen_text(results: xr.DataTree, *, path: Path, width: int) -> str:
         path: File of the results.
         width: Characters of a line.
     """
-    first, last = answer_text(results, width=width), _where(results, path)
+    first = answer_text(results, width=width)
+    last = mark_lines(_where(results, path), results)
     tables = tables_after_run(results)
     others = _name_hidden(tables[1:], width)
     room = MOST_LINES - sum(count_lines(text, width) for text in (first, last, others)) - 1
     shown = _cut_tables(tables, room, width)
-    hidden = _name_hidden(tables[len(shown) :], width)
+    hidden = _name_hidden(tables[len(shown) :], width - len(_margin(results)))
+    hidden = mark_lines(hidden, results)
     return f"{first}\n{tables_as_text(shown, width=width)}{hidden}{last}"
 
 

@@ -3,13 +3,13 @@
 The terminal, the page and :class:`Summary` in a notebook say the same words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
 import xarray as xr
 
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_count, format_list
 from sharpbayes.report.crowd_answer import crowd_answer
 from sharpbayes.report.history_answer import history_answer
 from sharpbayes.report.layout import HISTORY, list_open_checks, results_kind
@@ -25,7 +25,7 @@ from sharpbayes.report.tables.panel import (
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
-from sharpbayes.report.wording import list_texts
+from sharpbayes.report.wording import is_approximate, list_texts, mark_texts
 from sharpbayes.spec.files import describe_open_checks
 
 PANEL_LIMITS = (
@@ -117,7 +117,7 @@ def summary(results: xr.DataTree) -> Summary:
     """
     list_tables = report_tables if results_kind(results) in OTHER_COMMANDS else tables_after_run
     return Summary(
-        title=str(results.attrs["title"]),
+        title="".join(mark_texts(results, [str(results.attrs["title"])])),
         answer=answer(results),
         trust=verdict(results),
         failed=tuple(failed(results)),
@@ -157,9 +157,14 @@ def answer(results: xr.DataTree) -> tuple[str, ...]:
     the responsiveness of all raters, who scores more harshly, which groups differ, and which expert
     matters. Results of other commands are named.
     """
+    return tuple(mark_texts(results, plain_answer(results)))
+
+
+def plain_answer(results: xr.DataTree) -> Iterable[str]:
+    """Return what was found, without the mark of a preview; see :func:`answer`."""
     kind = results_kind(results)
     if kind == HISTORY:
-        return tuple(history_answer(results))
+        return history_answer(results)
     if kind in OTHER_COMMANDS:
         return OTHER_COMMANDS[kind]
     view = View(results)
@@ -173,7 +178,7 @@ def failed(results: xr.DataTree) -> list[str]:
     A group names its failures in its attribute ``convergence_issues`` or ``failed_checks``: a
     text, or a JSON list of texts.
     """
-    return [*_status(results), *_failures_of_groups(results)]
+    return mark_texts(results, [*_status(results), *_failures_of_groups(results)])
 
 
 def remarks(results: xr.DataTree) -> list[str]:
@@ -195,7 +200,7 @@ def remarks(results: xr.DataTree) -> list[str]:
     one_judge = "panel" in results and results["panel"].sizes["judge"] == 1
     if one_judge and "evidence" not in results:  # whose limits say it in the answer
         notes.append("There is one judge only: nothing shows how far the numbers depend on it.")
-    return notes
+    return mark_texts(results, notes)
 
 
 def _bias_of_model(results: xr.DataTree) -> list[str]:
@@ -224,7 +229,14 @@ def limits(results: xr.DataTree) -> tuple[str, ...]:
 
 def verdict(results: xr.DataTree) -> str:
     """Return whether to trust the numbers, in one line."""
+    return "".join(mark_texts(results, [plain_verdict(results)]))
+
+
+def plain_verdict(results: xr.DataTree) -> str:
+    """Return whether to trust the numbers, without the mark of a preview; see :func:`verdict`."""
     failures, not_fitted = failed(results), _not_fitted(results)
+    if is_approximate(results):
+        return _approximation(results)
     if failures:
         count = "A check" if len(failures) == 1 else f"{len(failures)} checks"
         return f"{count} failed: {failures[0]}"
@@ -236,6 +248,21 @@ def verdict(results: xr.DataTree) -> str:
         return not_fitted[0]
     remarks = [*_bias_of_model(results), *_divergences(results)]
     return " ".join(["The fit converged and no check failed.", *remarks])
+
+
+def _approximation(results: xr.DataTree) -> str:
+    """How good a preview is, and how many of its checks failed."""
+    attrs, count = results.attrs, len([*_failures_of_groups(results)])
+    quality = "Pareto's k of its draws cannot be computed"
+    if "pareto_k" in attrs:
+        k, limit = float(attrs["pareto_k"]), float(attrs["good_k"])
+        verb = "would" if k <= limit else "do not"
+        quality = (
+            f"Pareto's k of its draws is {k:.2f} (limit {limit:.2f}): weights {verb} make them "
+            "draws of the posterior"
+        )
+    failures = f" {format_count(count, 'check')} failed." if count else ""
+    return f"No convergence check applies. {quality}. Fit without --preview to decide.{failures}"
 
 
 def _status(results: xr.DataTree) -> Iterator[str]:

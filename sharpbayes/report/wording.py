@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -10,6 +10,7 @@ import xarray as xr
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, probability, value_and_interval
+from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
 # What intervals of the posterior contain, by source of uncertainty.
 CONTAINED = {
@@ -36,6 +37,21 @@ def join_names(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMES:
         return format_list(names, most=MOST_NAMES)
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def is_approximate(results: xr.DataTree) -> bool:
+    """Return whether results are those of a preview."""
+    return bool(results.attrs.get("status") == APPROXIMATE)
+
+
+def mark_texts(results: xr.DataTree, texts: Iterable[str]) -> list[str]:
+    """Return texts as they are, or each with what a preview is.
+
+    >>> mark_texts(xr.DataTree(xr.Dataset(attrs={"status": "approximate"})), ["A is lowest."])
+    ['Approximate (Laplace; not an answer): A is lowest.']
+    """
+    mark = f"A{APPROXIMATION[1:]}: " if is_approximate(results) else ""
+    return [f"{mark}{text}" for text in texts]
 
 
 def with_interval(value: xr.DataArray, bounds: xr.DataArray, label: str) -> str:

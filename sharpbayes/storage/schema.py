@@ -35,8 +35,10 @@ DRAWS = {"posterior": ("chain", "draw"), "log_prior": ("chain", "draw")}
 KINDS = {"number": "biuf", "text": "UOST"}
 STATUSES = (
     *("measured", "fitted", "interrupted", "not converged", "weighed", "compared"),
-    *("calibrated", "not calibrated", "simulated"),
+    *("calibrated", "not calibrated", "simulated", "approximate"),
 )
+# The status of a preview, and what it says wherever it is shown.
+APPROXIMATE, APPROXIMATION = "approximate", "approximate (Laplace; not an answer)"
 # A place in results and what is wrong there.
 Problem = tuple[str, str]
 # Said of results that this state of the program wrote.
@@ -117,6 +119,8 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "title"): TEXT,
     ("", "status"): (lambda value: value in STATUSES, f"one of {', '.join(STATUSES)}"),
     ("", "seed"): NUMBER,
+    ("", "approximation"): TEXT,
+    **{("", name): NUMBER for name in ("pareto_k", "good_k")},
     ("", "overrides"): (_is_list, "a list of texts in JSON"),
     ("", "open_checks"): (_is_list, "a list of texts in JSON"),
     ("", "updates"): (_is_list_of_objects, "a list of objects in JSON"),

@@ -16,7 +16,7 @@ from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
 from sharpbayes.storage.results import open_results, provenance
-from sharpbayes.workflows.context import RunContext, join_groups, reload_files
+from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate, reload_files
 
 if TYPE_CHECKING:
     from sharpbayes.bayes.predict.leave_out import Units
@@ -104,6 +104,7 @@ def _leave_out(
 def _open_fit(path: Path) -> StoredFit:
     """Read a fit, and the ratings that it was fitted to."""
     results = open_results(path)
+    refuse_approximate(results, str(path))
     if "posterior" not in results or "model" not in results.attrs:
         raise SpecError.at(path, "no posterior: compare what sharpbayes fit wrote")
     attrs, files = results.attrs, reload_files(results)

@@ -18,6 +18,7 @@ from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.model import Model
 from sharpbayes.storage.results import provenance
+from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,6 +78,13 @@ class RunContext:
 def open_context(study: StudyFiles | RunContext) -> RunContext:
     """Return the context of a run; an existing one is returned as it is."""
     return study if isinstance(study, RunContext) else RunContext(study)
+
+
+def refuse_approximate(results: "xr.DataTree", place: str) -> None:
+    """Raise SpecError where results are those of a preview."""
+    if results.attrs.get("status") == APPROXIMATE:
+        message = f"these results are {APPROXIMATION} and decide nothing; fit without --preview"
+        raise SpecError.at(place, message)
 
 
 def join_groups(groups: Groups, attrs: Mapping[Any, Any]) -> "xr.DataTree":

@@ -74,7 +74,7 @@ def fit(
         attrs["updates"] = extend_updates(update, diagnostics.attrs.pop("update"))
     for name, node in measured.children.items():
         groups.setdefault(str(name), node.to_dataset())
-    groups |= _posterior_groups(context, groups)
+    groups |= groups_after_fit(context, groups)
     groups["joint"] = joint_table(groups, level=spec.bootstrap.level)
     if spec.sensitivity.asked and status != "interrupted":
         context.execution.progress(Phase.REFITS)
@@ -82,7 +82,7 @@ def fit(
     return join_groups(groups, measured.attrs | attrs)
 
 
-def _posterior_groups(context: RunContext, groups: Groups) -> Groups:
+def groups_after_fit(context: RunContext, groups: Groups) -> Groups:
     """Return bias of judges, slopes, posterior metrics, checks, decision, and observed ratings."""
     study = context.study
     derived: Groups = {}

@@ -24,7 +24,7 @@ from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
-from sharpbayes.workflows.context import RunContext, join_groups
+from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate
 from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile, profile_draws
 
 # Root attributes of each side that results of the gate keep.
@@ -58,10 +58,13 @@ def gate(
         The attribute ``fit_note`` says why a fit that was asked for does not decide.
 
     Raises:
-        SpecError: Weights without margins, models that are not there, or studies that cannot be
-            compared.
+        SpecError: Weights without margins, models that are not there, studies that cannot be
+            compared, or approximate results.
         StorageError: Results without ratings.
     """
+    for name, results in (("candidate", candidate), ("reference", reference)):
+        if results is not None:
+            refuse_approximate(results, name)
     chosen = weights or _stored_weights(candidate)
     margins = required_gate(chosen)
     study = _read_study(candidate, chosen, name="candidate")

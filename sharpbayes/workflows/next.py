@@ -24,7 +24,7 @@ from sharpbayes.spec.costs import PRICES, Costs
 from sharpbayes.spec.files import SpecFile, StudyFiles
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Weights
-from sharpbayes.workflows.context import join_groups
+from sharpbayes.workflows.context import join_groups, refuse_approximate
 from sharpbayes.workflows.weigh import NO_RATINGS, profile_draws, read_draws
 
 # Root attributes of the results that the plan keeps.
@@ -62,10 +62,11 @@ def plan_next(
         attribute ``verdict`` is ``go on``, ``stop`` or ``cannot tell``. Nothing is fitted again.
 
     Raises:
-        SpecError: Results of a measurement, of a fit that has not converged, of one model alone or
-            of a crowd without two groups to compare; unknown names of prices.
+        SpecError: Results of a measurement, of a preview, of a fit that has not converged, of one
+            model alone or of a crowd without two groups to compare; unknown names of prices.
         StorageError: Results without ratings.
     """
+    refuse_approximate(results, "next")
     files = read_fit_files(results, weights)
     study, draws = read_fit(results, files)
     prices = _read_costs(study, costs or {})

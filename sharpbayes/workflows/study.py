@@ -20,6 +20,7 @@ from sharpbayes.workflows.check import check
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
+from sharpbayes.workflows.preview import preview
 from sharpbayes.workflows.results import Results
 
 Names = Sequence[str]
@@ -84,6 +85,20 @@ class RunnableStudy(StudyFiles):
         with show_bar() as progress:
             context = RunContext(self, Execution(progress=progress))
             return Results.from_tree(fit(context, retries=retries, update=update))
+
+    def preview(self) -> Results:
+        """Measure the study and approximate its fit: a first look, never an answer.
+
+        Returns:
+            What :func:`sharpbayes.preview` returns.
+
+        Raises:
+            SpecError: The study names no model, or one that is not approximated.
+            DataError: Errors in the data, all of them.
+            NoModeError: The approximation has no mode.
+        """
+        with show_bar() as progress:
+            return Results.from_tree(preview(RunContext(self, Execution(progress=progress))))
 
 
 def load_study(path: str | Path, *, overrides: Sequence[str] = ()) -> RunnableStudy:

@@ -12,7 +12,7 @@ from sharpbayes.data.growth import find_new_ratings
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.spec.load import reload_study
-from sharpbayes.workflows.context import RunContext
+from sharpbayes.workflows.context import RunContext, refuse_approximate
 
 PLACE = "--update"
 # What is kept of each fit that an update went on from, by names of root attributes.
@@ -24,9 +24,11 @@ def read_earlier_fit(results: xr.DataTree, context: RunContext) -> EarlierFit:
 
     Raises:
         StorageError: The results hold no fit that can be used.
-        SpecError: The study has another model, other scales, or no new rating.
+        SpecError: The study has another model, other scales, or no new rating; the results are
+            those of a preview.
         DataError: Ratings of the results are gone, or have changed.
     """
+    refuse_approximate(results, PLACE)
     status = results.attrs["status"]
     if "posterior" not in results or "ratings" not in results:
         message = f"{PLACE}: these results hold no fit (status is {status}); run `sharpbayes fit`"

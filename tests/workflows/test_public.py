@@ -13,7 +13,7 @@ import sharpbayes
 
 PUBLIC = [
     *("check", "crowd", "fit", "gate", "load_study", "load_weights", "measure", "open_results"),
-    *("save_results", "study", "summary", "weigh"),
+    *("preview", "save_results", "study", "summary", "weigh"),
 ]
 CLASSES = ["Results", "RunnableStudy"]
 SCRIPT = """

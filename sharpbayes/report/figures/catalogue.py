@@ -18,9 +18,11 @@ from sharpbayes.report.figures import (
     panel,
     posterior,
 )
-from sharpbayes.report.figures.style import UNDATED, as_svg, drawing_style
+from sharpbayes.report.figures.style import STAMP, UNDATED, as_svg, drawing_style
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
+from sharpbayes.report.wording import is_approximate, mark_texts
+from sharpbayes.storage.schema import APPROXIMATION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +52,8 @@ class FigureSpec:
     def describe(self, results: xr.DataTree) -> str:
         """Return the caption with the marks that the figure has for these results."""
         marks = self.marks[not decision.has_posterior(results)]
-        return f"{self.caption}. {marks}" if marks else self.caption
+        caption = f"{self.caption}. {marks}" if marks else self.caption
+        return "".join(mark_texts(results, [caption]))
 
 
 def _figure(
@@ -225,6 +228,8 @@ def draw_figures(
         with drawing_style():
             figure = spec.draw(results) if spec.table in names else None
         if figure is not None:
+            if is_approximate(results):
+                figure.text(0.5, 0.5, APPROXIMATION, **STAMP)
             yield spec, figure
 
 

@@ -49,6 +49,15 @@ UNDATED: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
+# What stands across a figure of a preview.
+STAMP: dict[str, Any] = {
+    "color": "#b00020",
+    "alpha": 0.5,
+    "fontsize": 14,
+    "rotation": 20,
+    "horizontalalignment": "center",
+    "verticalalignment": "center",
+}
 # A legend to the right of the axes.
 LEGEND_OUTSIDE: dict[str, Any] = {"frameon": False, "loc": "upper left", "bbox_to_anchor": (1, 1)}
 # Characters in a line of a name, and its lines.

@@ -35,7 +35,7 @@ from sharpbayes.report.tables import (
 )
 from sharpbayes.report.tables.declaration import TableSpec, build_tables
 from sharpbayes.report.tables.table import Chapter, Table
-from sharpbayes.storage.schema import explain_missing
+from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION, explain_missing
 
 
 def section(
@@ -124,7 +124,7 @@ def tables_after_run(results: xr.DataTree) -> list[Table]:
 
 
 def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
-    """Tables, each marked where the fit has not converged.
+    """Tables, each marked where the fit has not converged or is approximate.
 
     Tables of the measured half carry the mark too: a reader of one table does not know its half.
     """
@@ -134,6 +134,11 @@ def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
             replace(table, title=f"{table.title}: {weights}")
             for weights, node in results.children.items()
             for table in build_tables(section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES), node)
+        ]
+    if results.attrs.get("status") == APPROXIMATE:
+        return [
+            replace(table, mark=APPROXIMATION, note=f"A{APPROXIMATION[1:]}. {table.note}")
+            for table in tables
         ]
     diagnosed = "diagnostics" not in results or bool(results["diagnostics"]["converged"])
     if diagnosed and results.attrs.get("status") != "not converged":

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Literal
 
 from sharpbayes.errors import StorageError, printable
-from sharpbayes.report.tables.table import MINUS, Table
+from sharpbayes.report.tables.table import MARGIN, MINUS, Table
+from sharpbayes.storage.schema import APPROXIMATION
 
 # Characters between two columns; texts of up to TEXT characters are not broken.
 GAP, TEXT = 2, 28
@@ -239,7 +241,7 @@ def as_text(table: Table, *, width: int) -> str:
     """Return a table for a terminal, in parts with the first column each where it is too wide.
 
     A label of the first column is never broken: a long one stands on a line of its own. No
-    character steers the terminal.
+    character steers the terminal. Each line of a preview says that it is approximate.
     """
     harmless = replace(
         table,
@@ -248,7 +250,11 @@ def as_text(table: Table, *, width: int) -> str:
         rows=tuple(tuple(map(printable, row)) for row in table.rows),
         note=printable(table.note),
     )
-    return "".join(_grid(part, width) for part in split_columns(harmless, width=width))
+    margin = MARGIN if table.mark == APPROXIMATION else ""
+    room = width - len(margin)
+    return "".join(
+        indent(_grid(part, room), margin) for part in split_columns(harmless, width=room)
+    )
 
 
 def _grid(table: Table, width: int) -> str:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MINUS = "\u2212"
+# What begins each line of a preview on a terminal.
+MARGIN = "approximate: "
 
 
 class Chapter(StrEnum):

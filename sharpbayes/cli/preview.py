@@ -1,0 +1,64 @@
+"""``fit --preview``: an approximation that replaces no answer."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sharpbayes
+from sharpbayes.cli import console
+from sharpbayes.cli.progress import PREVIEW_PHASES
+from sharpbayes.errors import SpecError, StorageError
+
+if TYPE_CHECKING:
+    from sharpbayes.spec.files import StudyFiles
+
+OPTION = "--preview"
+
+
+def refuse_others(others: Mapping[str, Any]) -> None:
+    """Raise SpecError where an option of a fit was given too."""
+    for name, value in others.items():
+        if value:
+            raise SpecError.at(
+                "fit", f"an approximation has no chains; leave out {name}", key=OPTION
+            )
+
+
+def save_preview(
+    files: "StudyFiles",
+    out: Path | None,
+    *,
+    resume: bool,
+    cluster: str | None,
+    quiet: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Measure a study, approximate its fit and write ``<study>.preview.results.nc``."""
+    path = files.study.path
+    target = console.results_path(path, out or Path(f"{path.stem}.preview.results.nc"))
+    refuse_answer(target)
+    with console.run_context(
+        files,
+        target,
+        resume=resume,
+        address=cluster,
+        quiet=quiet,
+        phases=PREVIEW_PHASES,
+        call=OPTION,
+    ) as context:
+        results = sharpbayes.preview(context)
+        progress = context.execution.progress
+        console.save(results, target, progress, quiet=quiet, full=full, as_json=as_json)
+
+
+def refuse_answer(target: Path) -> None:
+    """Raise StorageError where a file holds results that are no preview."""
+    if not target.exists() or not target.stat().st_size:
+        return
+    from sharpbayes.storage.schema import APPROXIMATE  # noqa: PLC0415 - start-up
+
+    status = sharpbayes.open_results(target, whole=False).attrs["status"]
+    if status != APPROXIMATE:
+        message = f"{target}: holds results ({status}), and a preview replaces none"
+        raise StorageError(f"{message}; name another file with --out")
