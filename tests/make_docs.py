@@ -44,8 +44,11 @@ JSON_TYPES = {
 }
 # Public functions in the order of a session, and methods of what they return.
 PUBLIC = ("study", "crowd", "load_study", "open_results", "load_weights", "save_results")
-PUBLIC += ("check", "measure", "fit", "weigh", "gate", "summary")
-CLASSES = {"RunnableStudy": ("check", "measure", "fit"), "Results": ("weigh", "report", "save")}
+PUBLIC += ("check", "measure", "fit", "preview", "weigh", "gate", "summary")
+CLASSES = {
+    "RunnableStudy": ("check", "measure", "fit", "preview"),
+    "Results": ("weigh", "report", "save"),
+}
 
 
 def small_fits() -> dict[str, xr.DataTree]:

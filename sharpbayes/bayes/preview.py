@@ -16,7 +16,6 @@ from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.bayes.sampling.start import add_reference
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError, format_list
-from sharpbayes.execution.progress import Phase
 from sharpbayes.execution.tasks import IN_PROCESS, Execution
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.study import Sampler
@@ -61,7 +60,7 @@ def preview_ratings(
     seeds = seeds_of_steps(seed)
     issues = report_issues(ratings, design, execution.progress)
     tuned, starts = tune_by_trial(design, ratings, model, seed=seeds[4], execution=execution)
-    execution.progress(Phase.APPROXIMATION)
+    execution.progress("approximating the posterior by Laplace's method")
     layout = parameter_layout(tuned)
     laplace = approximate(layout, starts)
     points, log_density = laplace.draw(CHAINS * DRAWS, seed=seeds[0])

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from sharpbayes.execution.tasks import MapFunction
 
 MEASURE_PHASES = (Phase.READING, Phase.METRICS, Phase.WRITING)
-OTHERS = (Phase.APPROXIMATION, Phase.REFITS, Phase.DONE)
-FIT_PHASES = tuple(phase for phase in Phase if phase not in OTHERS)
+FIT_PHASES = tuple(phase for phase in Phase if phase not in (Phase.REFITS, Phase.DONE))
 NO_PREVIEW = (Phase.SAMPLING, Phase.CONVERGENCE, Phase.REFITS, Phase.DONE)
 PREVIEW_PHASES = tuple(phase for phase in Phase if phase not in NO_PREVIEW)
 HINTS = {Phase.COMPILING: "half a minute the first time on a machine"}

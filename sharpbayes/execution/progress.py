@@ -14,7 +14,6 @@ class Phase(StrEnum):
     COMPILING = "compiling and trial run"
     SAMPLING = "sampling"
     CONVERGENCE = "convergence checks"
-    APPROXIMATION = "approximation"
     REPLICATION = "replication of ratings"
     REPLICATED_METRICS = "metrics of replicated ratings"
     REFITS = "fits for the sensitivity"
