@@ -29,12 +29,14 @@ replicates = 80
 def written(folder, *, order="", more="permutations = 49", column=None):
     rng = np.random.default_rng(3)
     item, rater = np.divmod(np.arange(60 * 12), 12)
-    seen = rng.normal(size=60)[item] + rng.normal(size=12)[rater] / 2 + rng.normal(size=720) / 2
+    perceived = (
+        rng.normal(size=60)[item] + rng.normal(size=12)[rater] / 2 + rng.normal(size=720) / 2
+    )
     table = pd.DataFrame(
         {
             "item": item,
             "rater": rater,
-            "score": np.digitize(seen, [-1, 0, 1, 1.5]),
+            "score": np.digitize(perceived, [-1, 0, 1, 1.5]),
             "gender": np.where(rater < 10, np.where(rater % 2, "W", "M"), "N"),
             "age": np.where(rater % 3 == 0, "old", "young"),
             "kind": np.where(item < 5, "rare", "common"),
@@ -47,12 +49,12 @@ def written(folder, *, order="", more="permutations = 49", column=None):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def measured_study(tmp_path_factory):
     return written(tmp_path_factory.mktemp("crowd"), order=', time = "when"')
 
 
-def test_groups_and_names(made):
-    _, results = made
+def test_groups_and_names(measured_study):
+    _, results = measured_study
     assert list(results.children) == [
         "responsiveness",
         "responsiveness_difference",
@@ -77,8 +79,8 @@ def test_groups_and_names(made):
     )
 
 
-def test_small_groups_are_never_shown_as_certain(made):
-    _, results = made
+def test_small_groups_are_never_shown_as_certain(measured_study):
+    _, results = measured_study
     groups = results["responsiveness"].to_dataset()
     small = groups.sel(group="gender=N", by="all")
     assert small["reason"].item() == "2 raters, fewer than min_raters = 3"
@@ -105,8 +107,8 @@ def test_resamples_that_are_all_the_same_give_no_interval(tmp_path):
     assert np.isnan(cell["wra_interval"]).all()
 
 
-def test_differences_agree_with_the_metrics(made):
-    _, results = made
+def test_differences_agree_with_the_metrics(measured_study):
+    _, results = measured_study
     metrics = results["responsiveness"].to_dataset().sel(by="all")
     apart = results["responsiveness_difference"].to_dataset().sel(by="all")
     cell = apart.sel(group="gender=W", other="gender=M")
@@ -116,8 +118,8 @@ def test_differences_agree_with_the_metrics(made):
     assert low < float(cell["hm"]) < high
 
 
-def test_priority_uses_the_finest_grouping(made):
-    _, results = made
+def test_priority_uses_the_finest_grouping(measured_study):
+    _, results = measured_study
     items = results["items"].to_dataset()
     assert items.attrs["grouping"] == "gender,age"
     metrics = results["responsiveness"].to_dataset().sel(by="all")
@@ -141,8 +143,8 @@ def test_priority_uses_the_finest_grouping(made):
     assert items["priority"].values == pytest.approx(expected)
 
 
-def test_items_contested_items_hold_the_scores_of_the_file(made):
-    table, results = made
+def test_items_contested_items_hold_the_scores_of_the_file(measured_study):
+    table, results = measured_study
     apart = results["contested_items"].to_dataset()
     for item in apart["item"].values:
         rows = table[table["item"] == int(item)].sort_values("rater")
@@ -150,23 +152,23 @@ def test_items_contested_items_hold_the_scores_of_the_file(made):
     assert apart["group:gender"].values.tolist()[-1] == "N"
 
 
-def test_scale_use_counts_single_ratings(made):
-    table, results = made
-    found = results["scale_use"]["score_count"].sel(group="gender=M", by="kind=rare")
+def test_scale_use_counts_single_ratings(measured_study):
+    table, results = measured_study
+    counts = results["scale_use"]["score_count"].sel(group="gender=M", by="kind=rare")
     rows = table[(table["gender"] == "M") & (table["kind"] == "rare")]
-    assert found.values.tolist() == np.bincount(rows["score"], minlength=5).tolist()
+    assert counts.values.tolist() == np.bincount(rows["score"], minlength=5).tolist()
     small = results["scale_use"].to_dataset().sel(group="gender=N", by="all")
     assert np.isnan(small["extreme_response"])
     assert small["reason"].item() == "2 raters, fewer than min_raters = 3"
     assert small["score_count"].sum() == 120
 
 
-def test_crowd_labels_of_a_rater_leave_the_rater_out(made):
-    table, results = made
+def test_crowd_labels_of_a_rater_leave_the_rater_out(measured_study):
+    table, results = measured_study
     cell = results["raters"].to_dataset().sel(rater="4")
-    own = table[table["rater"] == 4].set_index("item")["score"]
+    scored = table[table["rater"] == 4].set_index("item")["score"]
     pairs = [
-        (own[item], int(score >= 2))
+        (scored[item], int(score >= 2))
         for item, score in table[table["rater"] != 4][["item", "score"]].to_numpy()
     ]
     low = np.array([s for s, u in pairs if not u])

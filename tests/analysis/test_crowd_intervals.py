@@ -13,12 +13,12 @@ from tests.references.coverage_crowd import METRICS, crowd_study, simulate
 def studies():
     """Twelve crowds of 300 items and two groups of six raters, a quarter of whom contradict."""
     spec, crowd = crowd_study()
-    made = []
+    intervals = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         study = simulate(rng, "contrary", (300, 6, 2), spec, crowd)
-        made.append(measure_intervals(study, study.responsiveness, METRICS))
-    return made
+        intervals.append(measure_intervals(study, study.responsiveness, METRICS))
+    return intervals
 
 
 def test_six_raters_are_not_called_more_responsive_than_six_others(studies):

@@ -85,8 +85,8 @@ def test_known_probabilities_are_used_and_no_sample_is_checked(small):
     study = read_study(small.files)
     chance = np.full(study.data.people_score.size, 0.5)
     chance[study.data.people["prompt"] % 2 == 0] = 0.25
-    told = replace(study, data=replace(study.data, people_probability=chance))
-    table = debiased_group(build_profile_plan(told))["debiased"]
+    declared = replace(study, data=replace(study.data, people_probability=chance))
+    table = debiased_group(build_profile_plan(declared))["debiased"]
     assert (table.attrs["sampling"], table.attrs["assumption"]) == ("known", KNOWN)
     assert "labelled_gap" not in table
     plain = debiased_group(build_profile_plan(study))["debiased"]

@@ -51,8 +51,8 @@ def test_another_model_changes_no_profile_or_interval_of_the_others(tmp_path):
     table = frame(models=4)
     one = measured(tmp_path / "one", table[table["model"] != "m3"])
     other = measured(tmp_path / "two", table)
-    there = other["profile"].to_dataset().sel(model=["m0", "m1", "m2"])
-    same(profile_of(one), there)
+    shared_models = other["profile"].to_dataset().sel(model=["m0", "m1", "m2"])
+    same(profile_of(one), shared_models)
     interval = (
         other["profile_interval"]
         .to_dataset()
@@ -94,8 +94,8 @@ REFUSAL = 'refused = { scale = "flag", refusal = true }\n'
 
 def refusing(table):
     """The first model refuses three prompts, by the word of two judges of three."""
-    said = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
-    return table.assign(refused=(said & (table["judge"] != "cat")).astype(int))
+    chosen = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
+    return table.assign(refused=(chosen & (table["judge"] != "cat")).astype(int))
 
 
 def test_profiles_without_refused_answers_are_of_the_others(tmp_path):
@@ -129,11 +129,11 @@ def test_categories_are_profiles_of_their_prompts(tmp_path):
     table = frame()
     roles = ', category = "kind"'
     results = measured(tmp_path / "one", table, roles=roles)
-    found = profile_of(results, "profile_category")
+    profile = profile_of(results, "profile_category")
     for kind, prompts in (("age", 4), ("race", 8)):
         alone = measured(tmp_path / kind, table[table["kind"] == kind])
-        assert (found["prompts"].sel(category=kind) == prompts).all()
-        same(found.sel(category=kind, drop=True).drop_vars("prompts"), profile_of(alone))
+        assert (profile["prompts"].sel(category=kind) == prompts).all()
+        same(profile.sel(category=kind, drop=True).drop_vars("prompts"), profile_of(alone))
 
 
 def test_shares_of_categories_weigh_the_means_of_categories(tmp_path):
@@ -265,8 +265,8 @@ def test_a_missing_indicator_makes_its_sub_index_missing_or_not_as_asked(tmp_pat
             ["dimension_mean", "dimension_cvar", "policy_score"]
         ),
     )
-    there = measured(tmp_path / "three", table, weights='[indicators]\nmissing = "available"\n')
-    assert np.isfinite(there["panel"]["log_risk"]).all()
+    available = measured(tmp_path / "three", table, weights='[indicators]\nmissing = "available"\n')
+    assert np.isfinite(available["panel"]["log_risk"]).all()
 
 
 def test_one_model_has_a_profile_and_no_comparison(tmp_path):

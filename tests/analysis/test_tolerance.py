@@ -62,9 +62,11 @@ def test_bounds_are_one_sided_and_the_lower_ones_corrected(results):
 
 def test_a_category_is_measured_by_its_own_prompts(results):
     cvar = results["profile"]["category_cvar"].sel(tolerated_category="age")
-    own = results["profile_category"]["cvar"].sel(category="age")
-    np.testing.assert_allclose(cvar, own)
-    np.testing.assert_allclose(results["tolerance"]["observed"].sel(threshold="category age"), own)
+    of_age = results["profile_category"]["cvar"].sel(category="age")
+    np.testing.assert_allclose(cvar, of_age)
+    np.testing.assert_allclose(
+        results["tolerance"]["observed"].sel(threshold="category age"), of_age
+    )
 
 
 def test_the_answer_and_tables_say_the_three_verdicts(results):

@@ -44,29 +44,35 @@ def test_the_profile_is_that_of_the_mean_over_trials(tmp_path, table, results):
 
 
 def test_the_group_is_the_metric_of_single_trials(tmp_path, table, results):
-    found = results["variance_components"].to_dataset()
+    components = results["variance_components"].to_dataset()
     plan = build_profile_plan(read_study(files_of(tmp_path, table, roles=TRIAL)))
     x = tabulate_trials(plan)
     assert x.sizes["trial"] == 3
     xr.testing.assert_allclose(
-        found["variance"].drop_attrs(), variance_components(x).transpose("dimension", "component")
+        components["variance"].drop_attrs(),
+        variance_components(x).transpose("dimension", "component"),
     )
-    low, high = found["variance_interval"].transpose("bound", ...)
-    known = np.isfinite(found["variance"].to_numpy())
-    estimate = found["variance"].clip(min=0).to_numpy()[known]
+    low, high = components["variance_interval"].transpose("bound", ...)
+    known = np.isfinite(components["variance"].to_numpy())
+    estimate = components["variance"].clip(min=0).to_numpy()[known]
     assert (low.to_numpy()[known] <= estimate).all()
     assert (estimate <= np.maximum(high.to_numpy()[known], 0)).all()
-    np.testing.assert_allclose(found["variance_share"].sum("component"), 1.0)
+    np.testing.assert_allclose(components["variance_share"].sum("component"), 1.0)
 
 
 def test_the_table_names_what_the_scores_separate(results):
-    [found] = [
+    [component_table] = [
         t for t in report_tables(results) if t.title == "Where the variance of judgements lies"
     ]
-    assert found.header == ("dimension", "component", "variance of the sub-index", "share")
+    assert component_table.header == (
+        "dimension",
+        "component",
+        "variance of the sub-index",
+        "share",
+    )
     components = ["model", "prompt", "model x prompt", "judge", "judge x answer", "trial"]
-    assert [row[1] for row in found.rows] == components * 2
-    assert found.note == (
+    assert [row[1] for row in component_table.rows] == components * 2
+    assert component_table.note == (
         "`judge x answer`: a judge departs from the others on one answer, in all its trials. "
         "`trial`: it departs from itself, which more trials average out. Of the sub-indices of "
         "single judgements. 95% intervals by the jackknife over prompts: these models and judges, "
@@ -76,7 +82,9 @@ def test_the_table_names_what_the_scores_separate(results):
 
 def test_check_counts_the_trials_of_a_cell(tmp_path, table):
     summary = check(files_of(tmp_path, table.iloc[1:], roles=TRIAL))
-    [found] = [t for t in study_summary_tables(summary) if t.title.startswith("How often")]
-    assert found.rows == (("trials of a judge on an answer (`trial`)", "2", "2.98", "3", "54"),)
+    [trial_table] = [t for t in study_summary_tables(summary) if t.title.startswith("How often")]
+    assert trial_table.rows == (
+        ("trials of a judge on an answer (`trial`)", "2", "2.98", "3", "54"),
+    )
     [document] = study_summary_document(summary)["repeats"]
     assert document["most"] == 3

@@ -75,8 +75,10 @@ def with_experts(ratings, rng, *, experts=3):
     }
     more = {"rater": names("e", experts), "scale": ["label"]}
     columns = {
-        name: column([*held.labels, *more.get(name, [])], np.concatenate([held.codes, added[name]]))
-        for name, held in ratings.factors.items()
+        name: column(
+            [*factor.labels, *more.get(name, [])], np.concatenate([factor.codes, added[name]])
+        )
+        for name, factor in ratings.factors.items()
     }
     level = np.concatenate([ratings.score, rng.integers(0, 2, item.size)]).astype(np.int16)
     return Ratings(level, columns, ratings.scales | {"label": ("safe", "unsafe")})
@@ -105,10 +107,10 @@ def with_people(ratings, rng, *, people=2, share=0.4):
     judge, model = ratings.factors["judge"], ratings.factors["model"]
     first = np.flatnonzero((judge.codes == 0) & (rng.random(judge.codes.size) < share))
     rows, person = np.tile(first, people), np.repeat(np.arange(people), len(first))
-    own = np.where(model.codes == judge.codes, 0, -1)
+    own_family = np.where(model.codes == judge.codes, 0, -1)
     columns = {
-        name: column(held.labels, np.concatenate([held.codes, held.codes[rows]]))
-        for name, held in ratings.factors.items()
+        name: column(factor.labels, np.concatenate([factor.codes, factor.codes[rows]]))
+        for name, factor in ratings.factors.items()
     }
     nobody, judges = np.full(len(rows), -1), np.full(judge.codes.size, -1)
     columns["judge"] = column(judge.labels, np.concatenate([judge.codes, nobody]))
@@ -116,7 +118,7 @@ def with_people(ratings, rng, *, people=2, share=0.4):
     columns["machine"] = column(["model judge"], np.concatenate([machine, nobody]))
     if len(judge.labels) > 1:
         columns["family"] = column(["kin"], np.concatenate([family, nobody]))
-    columns["own_family"] = column(["own family"], np.concatenate([own, nobody]))
+    columns["own_family"] = column(["own family"], np.concatenate([own_family, nobody]))
     columns["rater"] = column(names("h", people), np.concatenate([judges, person]))
     level = rng.permutation(ratings.score)[rows] % 2
     return Ratings(np.concatenate([ratings.score, level]).astype(np.int16), columns, ratings.scales)

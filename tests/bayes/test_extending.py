@@ -156,8 +156,8 @@ def test_a_new_kind_of_term_has_its_prior_and_is_in_every_severity(walk):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["descending", "walk"])
 def test_new_things_are_sampled(case, request):
-    found = request.getfixturevalue(case)
-    design = found[1] if case == "descending" else found
+    case_value = request.getfixturevalue(case)
+    design = case_value[1] if case == "descending" else case_value
     trace = sample_posterior(design, Sampler(chains=2, tune=300, draws=200), seed=1)
     assert trace["posterior"]["location_item"].notnull().all()
     assert float(trace["sample_stats"]["diverging"].mean()) < 0.05

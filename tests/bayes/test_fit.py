@@ -38,9 +38,9 @@ def test_summary_has_labels_of_the_study(results):
 
 @pytest.mark.filterwarnings("ignore:Estimated shape")  # few draws
 def test_loo_over_ratings(results):
-    found = az.loo(results)
-    assert found.n_data_points == int(results.attrs["data_ratings"])
-    assert np.isfinite(found.elpd)
+    elpd = az.loo(results)
+    assert elpd.n_data_points == int(results.attrs["data_ratings"])
+    assert np.isfinite(elpd.elpd)
 
 
 @pytest.mark.parametrize("draw", [az.plot_forest, az.plot_ppc_dist, az.plot_rank])

@@ -23,7 +23,7 @@ with atheris.instrument_imports(include=["sharpbayes", "tomllib"]):
     from sharpbayes.workflows.measure import measure
 
 from tests.fuzz.outcomes import COUNT, outcome
-from tests.fuzz.test_results_files import told
+from tests.fuzz.test_results_files import open_and_report
 from tests.fuzz.test_tables import loads
 
 ENDINGS = (".csv", ".jsonl", ".parquet")
@@ -53,7 +53,7 @@ def results(base, content):
     path.write_bytes(content[1:])
     if content and content[0] % 2:
         append_checksum(path)
-    told(path)
+    open_and_report(path)
 
 
 def seeds(kind):

@@ -19,7 +19,7 @@ def whole(shared_results):
     return shared_results("measured_crowd").read_bytes()
 
 
-def told(path):
+def open_and_report(path):
     """Open, print and tell, or be told what is wrong."""
     opened = outcome(lambda: open_results(path), place=[str(path)])
     if opened is not None:
@@ -35,7 +35,7 @@ def test_flipped_bits(whole, tmp_path, flips):
     for where, bit in flips:
         content[int(where * len(content))] ^= 1 << bit
     (tmp_path / "r.nc").write_bytes(content)
-    assert (told(tmp_path / "r.nc") is None) == (bytes(content) != whole)
+    assert (open_and_report(tmp_path / "r.nc") is None) == (bytes(content) != whole)
 
 
 @fuzzed
@@ -44,14 +44,14 @@ def test_truncated_files(whole, tmp_path, keep, more):
     content = whole[: int(keep * len(whole))] + more
     (tmp_path / "r.nc").write_bytes(content)
     # What follows may be what was cut off.
-    assert (told(tmp_path / "r.nc") is None) == (content != whole)
+    assert (open_and_report(tmp_path / "r.nc") is None) == (content != whole)
 
 
 @fuzzed
 @given(content=st.binary(max_size=300))
 def test_random_bytes(tmp_path, content):
     (tmp_path / "r.nc").write_bytes(content)
-    assert told(tmp_path / "r.nc") is None
+    assert open_and_report(tmp_path / "r.nc") is None
 
 
 NAMES = ["profile", "responsiveness", "judges", "diagnostics", "posterior", "panel", "cohesion"]
@@ -68,6 +68,6 @@ def test_files_that_only_say_they_are_ours(tmp_path, groups, left_out):
     attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
     tree.attrs = {name: value for name, value in attrs.items() if name not in left_out}
     tree.to_netcdf(tmp_path / "r.nc", engine="netcdf4")
-    assert told(tmp_path / "r.nc") is None
+    assert open_and_report(tmp_path / "r.nc") is None
     append_checksum(tmp_path / "r.nc")
-    told(tmp_path / "r.nc")
+    open_and_report(tmp_path / "r.nc")

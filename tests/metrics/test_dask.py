@@ -28,9 +28,9 @@ def never(*_, **__):
     raise AssertionError("a block was loaded")
 
 
-def lazy_everywhere(made):
+def lazy_everywhere(metrics):
     """Whether nothing of a dataset is there yet."""
-    return all(dask.is_dask_collection(each.data) for each in made.data_vars.values())
+    return all(dask.is_dask_collection(values.data) for values in metrics.data_vars.values())
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def responded(level, who, labels):
     membership = assign_groups({"g": np.array(list("aaabbbccc"))}, [["g"]], n_raters=RATERS)
     counts = score_counts(level, **who, membership=membership, n_scores=SCORES, n_items=ITEMS)
     label = (level.isel(rating=slice(ITEMS)) > 1).astype(np.int16)
-    made = {
+    label_counts = {
         "crowd": lambda: crowd_label_counts(counts, cut=2),
         "expert": lambda: expert_label_counts(label, item=np.arange(ITEMS), n_items=ITEMS),
         "item": lambda: item_label_counts(label.rename(rating="item")),
     }[labels]()
     return responsiveness(
         plurality(counts),
-        made,
+        label_counts,
         by=assign_strata({"v": np.array(list("xxxxyyyyyyyz"))}, ["v"], n_items=ITEMS),
         min_raters=3,
         min_items=4,
@@ -92,21 +92,23 @@ def responded(level, who, labels):
 def test_responsiveness_of_blocks_is_that_of_the_whole(crowd, labels, chunks):
     level, who = crowd
     with dask.config.set(scheduler=never):
-        found = responded(level.chunk(chunks), who, labels)
-        assert lazy_everywhere(found.drop_vars("raters"))
+        metrics = responded(level.chunk(chunks), who, labels)
+        assert lazy_everywhere(metrics.drop_vars("raters"))
     expected = responded(level, who, labels)
     assert set(expected["reason"].values.ravel()) != {""}
     assert expected["hm"].notnull().any()
-    xr.testing.assert_allclose(found.drop_vars("reason"), expected.drop_vars("reason"), rtol=1e-13)
-    np.testing.assert_array_equal(found["reason"], expected["reason"])
-    assert found["reason"].dtype == f"<U{LONGEST_REASON}"
+    xr.testing.assert_allclose(
+        metrics.drop_vars("reason"), expected.drop_vars("reason"), rtol=1e-13
+    )
+    np.testing.assert_array_equal(metrics["reason"], expected["reason"])
+    assert metrics["reason"].dtype == f"<U{LONGEST_REASON}"
 
 
 def test_a_score_off_the_scale_is_refused_when_its_block_is_read(crowd):
     level, who = crowd
-    found = responded(level.where(level < 3, 9).chunk(draw=1), who, "item")
+    metrics = responded(level.where(level < 3, 9).chunk(draw=1), who, "item")
     with pytest.raises(ValueError, match=r"score 9 is out of range \(allowed: -1 to 3\)"):
-        found.compute()
+        metrics.compute()
 
 
 def test_cohesion_of_blocks_is_that_of_the_whole(crowd):
@@ -114,14 +116,14 @@ def test_cohesion_of_blocks_is_that_of_the_whole(crowd):
     kind = shuffle_raters(xr.DataArray([0, 0, 0, 1, 1, 1, -1, 2, 2], dims="rater"), 23, seed=1)
     kind = kind.assign_coords(permutation=np.arange(23) + 5)
     kept = level.values[0] >= 0
-    who = {name: held[kept] for name, held in who.items()} | {"n_groups": 3, "n_scores": SCORES}
+    who = {name: codes[kept] for name, codes in who.items()} | {"n_groups": 3, "n_scores": SCORES}
 
     def cohered(kind):
         pairs = pair_counts(level.values[0][kept], **who, group=kind)
         return agreement_measures(pairs, distance="ordinal")
 
     with dask.config.set(scheduler=never):
-        found = cohered(kind.chunk(permutation=4))
-        assert lazy_everywhere(found)
-    assert found.sizes == {"permutation": 23, "group": 3}
-    xr.testing.assert_allclose(found.compute(), cohered(kind), rtol=1e-13)
+        cohesions = cohered(kind.chunk(permutation=4))
+        assert lazy_everywhere(cohesions)
+    assert cohesions.sizes == {"permutation": 23, "group": 3}
+    xr.testing.assert_allclose(cohesions.compute(), cohered(kind), rtol=1e-13)

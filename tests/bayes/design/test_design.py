@@ -36,10 +36,10 @@ def test_gender_is_the_centre_of_raters_with_many_ratings(rng):
 
 
 def test_what_is_said_of_a_term_overrules_its_number_of_ratings(rng):
-    said = {"location_rater": 1.0, "location_item": 0.3}
+    weights = {"location_rater": 1.0, "location_item": 0.3}
     ratings = crowd_ratings(rng, items=40, raters=6)
     design = build_design(
-        ratings, model_of(("item",), ("rater",), ("group:gender",)), non_centring=said
+        ratings, model_of(("item",), ("rater",), ("group:gender",)), non_centring=weights
     )
     assert {term.stem: (term.centred, term.child_term) for term in design.terms} == {
         "item": (True, None),

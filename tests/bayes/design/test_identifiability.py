@@ -21,7 +21,7 @@ MODEL = model_of(("item",), ("rater",), (["group:gender"], 1.0))
 
 
 def findings(ratings, model=MODEL):
-    return [str(each) for each in find_issues(ratings, build_design(ratings, model))]
+    return [str(issue) for issue in find_issues(ratings, build_design(ratings, model))]
 
 
 def with_columns(ratings, **columns):
@@ -94,8 +94,8 @@ def test_what_becomes_of_unused_levels_is_said_of_each_likelihood(likelihood, ab
     ratings = crowd_ratings(rng, items=20, raters=10, thresholds=(-2, -1, -0.5, 0, 0.5, 1, 2))
     moved = np.array([1, 1, 1, 3, 3, 4, 4, 4])[ratings.score].astype(np.int16)
     model = model_of(("item",), ("rater",), likelihood=likelihood)
-    found = findings(replace(ratings, score=moved), model)
-    assert [each.split("; ", 1)[1] for each in found] == [
+    texts = findings(replace(ratings, score=moved), model)
+    assert [text.split("; ", 1)[1] for text in texts] == [
         "the prior alone bounds the thresholds there",
         above,
         between,
@@ -134,7 +134,8 @@ def test_crossings_without_ratings_are_counted(rng):
         ratings,
         score=ratings.score[kept],
         factors={
-            name: replace(each, codes=each.codes[kept]) for name, each in ratings.factors.items()
+            name: replace(factor, codes=factor.codes[kept])
+            for name, factor in ratings.factors.items()
         },
     )
     assert findings(fewer, model_of(("model", "prompt")))[1:] == [

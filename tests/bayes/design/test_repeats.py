@@ -31,16 +31,16 @@ def terms(ratings):
 
 
 def test_without_repeated_answers_terms_lose_the_column(rng):
-    found = terms(repeated(panel_ratings(rng), trial=2))
-    assert CELL in found
-    assert found.count("location_model_prompt_dimension") == 1
-    assert not any("sample" in name for name in found)
+    term_names = terms(repeated(panel_ratings(rng), trial=2))
+    assert CELL in term_names
+    assert term_names.count("location_model_prompt_dimension") == 1
+    assert not any("sample" in name for name in term_names)
 
 
 def test_with_repeated_answers_both_terms_are_there(rng):
-    found = terms(repeated(panel_ratings(rng), sample=2, trial=2))
-    assert ANSWER in found
-    assert "location_judge_model_prompt_sample_dimension" in found
+    term_names = terms(repeated(panel_ratings(rng), sample=2, trial=2))
+    assert ANSWER in term_names
+    assert "location_judge_model_prompt_sample_dimension" in term_names
 
 
 def test_one_judge_has_no_answers_of_its_own(rng):

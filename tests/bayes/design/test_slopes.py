@@ -138,8 +138,10 @@ def test_slopes_that_ratings_do_not_identify_are_named(rng):
     close = one.values * 2.0 + rng.normal(0, 1e-3, one.values.size)
     ratings.covariates["two"] = Covariate("answer", close, one.codes)
     design = build_design(ratings, model_from(CELLS, slope=slopes))
-    found = [str(issue) for issue in find_issues(ratings, design) if issue.term.startswith("slope")]
-    assert found == [
+    issues = [
+        str(issue) for issue in find_issues(ratings, design) if issue.term.startswith("slope")
+    ]
+    assert issues == [
         "slope_price: 4 prices say little about a slope of price; its prior decides much of it",
         "slope_one: its numbers follow those of two (r = 1.00); the ratings identify a sum of "
         "both: leave one out",

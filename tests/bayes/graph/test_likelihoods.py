@@ -35,12 +35,12 @@ def probabilities(likelihood, link, past):
         for x in past:
             odds.append(odds[-1] * np.exp(x))
         return np.array(odds) / sum(odds)
-    found, reached = [], 1.0
+    shares, reached = [], 1.0
     for k in range(levels):
         stop = cdf(-past[k]) if k < levels - 1 else 1.0
-        found.append(reached * stop)
+        shares.append(reached * stop)
         reached *= 1.0 - stop
-    return np.array(found)
+    return np.array(shares)
 
 
 @pytest.mark.parametrize(("likelihood", "link"), EVERY)
@@ -49,17 +49,17 @@ def test_log_probabilities_are_those_of_the_formulas(likelihood, link, rng):
     for eta in rng.normal(0, 2, 10):
         wanted = probabilities(likelihood, link, 1.6 * (eta - cuts))
         assert wanted.sum() == pytest.approx(1.0)
-        held = latent(
+        rating = latent(
             [0, 1, 2, 3], eta=eta, thresholds=cuts, link=link, factor=1.6, likelihood=likelihood
         )
-        np.testing.assert_allclose(held.log_probability()[0], np.log(wanted), rtol=1e-9)
+        np.testing.assert_allclose(rating.log_probability()[0], np.log(wanted), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("likelihood", "link"), NEW)
 def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
     cuts, count = np.array([0.5, -1.0, 0.3]), 100_000
     wanted = probabilities(likelihood, link, 1.5 * (0.3 - cuts))
-    held = latent(
+    rating = latent(
         np.zeros(count, int),
         eta=0.3,
         thresholds=cuts,
@@ -69,10 +69,10 @@ def test_drawn_levels_have_the_stated_frequencies(likelihood, link, rng):
     )
     _, random = DEFINITIONS[likelihood, link]
     prior = random(np.full(count, 0.45), np.tile(1.5 * cuts, (count, 1)), rng, (count,))
-    for drawn in (held.draw(rng), prior):
-        seen = np.bincount(np.ravel(drawn), minlength=4) / count
+    for drawn in (rating.draw(rng), prior):
+        frequency = np.bincount(np.ravel(drawn), minlength=4) / count
         # four standard errors of a share of 100,000
-        np.testing.assert_allclose(seen, wanted, atol=4 * 0.5 / np.sqrt(count))
+        np.testing.assert_allclose(frequency, wanted, atol=4 * 0.5 / np.sqrt(count))
 
 
 def logistic(x):
@@ -87,8 +87,8 @@ def exact_levels(likelihood, link, past):
     past = [mpmath.mpf(x) for x in past]
     if likelihood == "adjacent":
         weight = [mpmath.fsum(past[:k]) for k in range(len(past) + 1)]
-        whole = mpmath.log(mpmath.fsum(mpmath.exp(each) for each in weight))
-        return [each - whole for each in weight]
+        whole = mpmath.log(mpmath.fsum(mpmath.exp(x) for x in weight))
+        return [x - whole for x in weight]
     if likelihood == "continuation":
         passed = [mpmath.fsum(mpmath.log(above(x)) for x in past[:k]) for k in range(10)]
         return [
@@ -120,20 +120,22 @@ def test_ten_levels_with_three_unused_keep_their_digits(likelihood, link, gap, e
     cuts = next(s for name, s in sections.items() if name.startswith("threshold_score"))
     # mean of the two effects first, then half their difference, each times the root of 2
     point[item.start : item.stop] = [0.0, effect * np.sqrt(2.0)]
-    ordered, at = likelihood == "cumulative", design.scales[0].median_cutpoint
-    point[cuts.start : cuts.stop] = 0.2 + gap * (np.arange(9) - at)
+    ordered, middle = likelihood == "cumulative", design.scales[0].median_cutpoint
+    point[cuts.start : cuts.stop] = 0.2 + gap * (np.arange(9) - middle)
     if ordered:
         point[cuts.start : cuts.stop] = [0.2, *np.full(8, np.log(gap))]
     kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     effects = kept["location_item"].to_numpy()[0, 0]
     stored = kept["threshold_score"].to_numpy()[0, 0]
     # ordered thresholds are sampled by their gaps, which are known to all of their own digits
-    wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - at) for k in range(9)]
-    own = wide if ordered else [mpmath.mpf(float(x)) for x in stored]
+    wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - middle) for k in range(9)]
+    exact_cuts = wide if ordered else [mpmath.mpf(float(x)) for x in stored]
 
     def likelihood_at(moved):
         return mpmath.fsum(
-            exact_levels(likelihood, link, [moved + float(effects[n % 2]) - c for c in own])[level]
+            exact_levels(likelihood, link, [moved + float(effects[n % 2]) - c for c in exact_cuts])[
+                level
+            ]
             for n, level in enumerate(TEN_LEVELS)
         )
 
@@ -157,18 +159,18 @@ def test_two_levels_are_one_model_under_any_likelihood(link, rng):
     """Equal ratings, effects and threshold: equal density, up to nothing."""
     ratings = crowd_ratings(rng, items=8, raters=5, thresholds=(0.3,))
     spec = {"discrimination": [{"by": ["group:gender"]}], "link": link}
-    found = {}
-    for likelihood, own in EVERY:
-        if own == link:
+    densities = {}
+    for likelihood, own_link in EVERY:
+        if own_link == link:
             design = build_design(
                 ratings, model_of(("item",), ("rater",), likelihood=likelihood, **spec)
             )
             flat = parameter_layout(design)
             point = initial_point(design, flat, seed=2)
-            found[likelihood] = kernel_density(flat, point)
-    value, slope = found.pop("cumulative")
-    assert found
-    for other, slopes in found.values():
+            densities[likelihood] = kernel_density(flat, point)
+    value, slope = densities.pop("cumulative")
+    assert densities
+    for other, slopes in densities.values():
         assert other == pytest.approx(value, rel=1e-12)
         np.testing.assert_allclose(slopes, slope, rtol=1e-9, atol=1e-11)
 
@@ -194,12 +196,12 @@ def test_prior_thresholds_stand_in_any_order(rng):
         thresholds={"by": ["scale", "group:gender"], "prior": {"mean": 1.0, "sd": 2.0}},
     )
     design = build_design(crowd_ratings(rng, items=4, raters=4), model)
-    found = sample_prior(build_model(design), draws=400, seed=3)
-    cuts = found["prior"]["threshold_score"].to_numpy()[0]
+    draws = sample_prior(build_model(design), draws=400, seed=3)
+    cuts = draws["prior"]["threshold_score"].to_numpy()[0]
     assert cuts.mean(axis=0) == pytest.approx(np.ones(4), abs=4 * 2.0 / np.sqrt(400))
     assert cuts.std(axis=0) == pytest.approx(np.full(4, 2.0), rel=4 / np.sqrt(800))
     assert np.abs(np.corrcoef(cuts.T) - np.eye(4)).max() < 4 / np.sqrt(400)
-    assert found["prior_predictive"]["rating_score"].to_numpy().max() == 4
+    assert draws["prior_predictive"]["rating_score"].to_numpy().max() == 4
 
 
 @pytest.mark.slow

@@ -136,14 +136,14 @@ def log_levels(scale, cuts, stretch, eta, a):
     total = 0.0
     for level, log_gap, severity, factor in zip(scale.category, stretch, eta, a, strict=True):
         gaps = np.diff(cuts) * np.exp(log_gap)
-        own = np.empty(len(cuts))
-        own[middle] = cuts[middle]
+        group_cuts = np.empty(len(cuts))
+        group_cuts[middle] = cuts[middle]
         for k in range(middle, len(gaps)):
-            own[k + 1] = own[k] + gaps[k]
+            group_cuts[k + 1] = group_cuts[k] + gaps[k]
         for k in range(middle - 1, -1, -1):
-            own[k] = own[k + 1] - gaps[k]
-        upper = factor * (np.append(own, np.inf)[level] - severity)
-        lower = factor * (np.insert(own, 0, -np.inf)[level] - severity)
+            group_cuts[k] = group_cuts[k + 1] - gaps[k]
+        upper = factor * (np.append(group_cuts, np.inf)[level] - severity)
+        lower = factor * (np.insert(group_cuts, 0, -np.inf)[level] - severity)
         # logistic(u) - logistic(l) = logistic(-l) - logistic(-u): the side that does not cancel
         high, low = (-lower, -upper) if lower > 0 else (upper, lower)
         total += np.log(expit(high) - expit(low))
@@ -152,14 +152,14 @@ def log_levels(scale, cuts, stretch, eta, a):
 
 def log_jacobian(design, flat, point):
     """Log volume of the sampler's coordinates: log sds, unit effects, log gaps."""
-    total, held = 0.0, {section.name: section for section in flat.coordinates}
+    total, sections = 0.0, {section.name: section for section in flat.coordinates}
     for term in design.terms:
-        section = held.get(f"sd_{term.stem}_log__")
+        section = sections.get(f"sd_{term.stem}_log__")
         log_sd = float(point[section.start]) if section else np.log(float(term.prior.sd))
         total += log_sd if section else 0.0
         total += term.n_coordinates * term.non_centring * log_sd
     for scale in design.scales:
-        section = held[f"threshold_{scale.name}_offset_log_gaps__"]
+        section = sections[f"threshold_{scale.name}_offset_log_gaps__"]
         # stretched gaps g exp(s) are sampled where the model has g
         total += point[section.start + 1 : section.stop].sum()
         total -= sum(
@@ -172,7 +172,7 @@ def log_jacobian(design, flat, point):
 
 def values_of(term, flat, point):
     """Effects of a spacing from what is kept of a draw."""
-    section = next(each for each in flat.stored if each.name == term.name)
+    section = next(section for section in flat.stored if section.name == term.name)
     return kept_at(flat, point)[section.start : section.stop]
 
 
@@ -237,10 +237,10 @@ def test_far_severities_keep_a_finite_log_probability():
 @pytest.mark.parametrize(("link", "cdf"), [("logit", expit), ("probit", stats.norm.cdf)])
 def test_drawn_levels_have_the_stated_frequencies(link, cdf, rng):
     thresholds, count = np.array([-1.0, 0.5]), 200_000
-    held = latent(np.zeros(count, int), eta=0.3, thresholds=thresholds, link=link, factor=1.5)
-    drawn = held.draw(rng)
+    rating = latent(np.zeros(count, int), eta=0.3, thresholds=thresholds, link=link, factor=1.5)
+    drawn = rating.draw(rng)
     upto = cdf(1.5 * (thresholds - 0.3))
     expected = np.diff(np.concatenate([[0.0], upto, [1.0]]))
-    seen = np.bincount(drawn.ravel(), minlength=3) / count
+    frequency = np.bincount(drawn.ravel(), minlength=3) / count
     # four standard errors of a share of 200,000
-    np.testing.assert_allclose(seen, expected, atol=4 * 0.5 / np.sqrt(count))
+    np.testing.assert_allclose(frequency, expected, atol=4 * 0.5 / np.sqrt(count))

@@ -50,17 +50,17 @@ def possible(row):
 
 def pairs_of(row):
     """Pairs of choices, by position, that a row holds."""
-    at = {part: PARTS[part].index(choice) for part, choice in row.items()}
-    return set(combinations(sorted(at.items()), 2))
+    positions = {part: PARTS[part].index(choice) for part, choice in row.items()}
+    return set(combinations(sorted(positions.items()), 2))
 
 
 def every_pair():
     """Pairs of choices of different parts."""
     places = {part: range(len(choices)) for part, choices in PARTS.items()}
-    found = set()
+    pairs = set()
     for one, other in combinations(sorted(PARTS), 2):
-        found |= {((one, a), (other, b)) for a, b in product(places[one], places[other])}
-    return found - {(("location", 1), ("sd", 0))}
+        pairs |= {((one, a), (other, b)) for a, b in product(places[one], places[other])}
+    return pairs - {(("location", 1), ("sd", 0))}
 
 
 def rows():
@@ -93,7 +93,7 @@ def term(by, row):
 
 def model_of_row(row):
     likelihood, link = row["law"]
-    factors = [[each] if isinstance(each, str) else list(each) for each in row["discrimination"]]
+    factors = [[by] if isinstance(by, str) else list(by) for by in row["discrimination"]]
     return model_from(
         [term(by, row) for by in LOCATIONS[row["location"]]],
         likelihood=likelihood,
@@ -136,6 +136,8 @@ def test_kernel_has_the_density_of_the_graph(number):
     design = build_design(ratings, spec)
     if row["power"] is not None:
         design = build_design(
-            ratings, spec, non_centring={each.name: row["power"] for each in design.terms}
+            ratings,
+            spec,
+            non_centring={prior_term.name: row["power"] for prior_term in design.terms},
         )
     assert_same(design, seed=number)

@@ -65,19 +65,19 @@ def changed(change):
     return wrap
 
 
-def failed(found):
-    return set(found["quantity"].to_numpy()[(found["p_holm"] < 0.05).to_numpy()])
+def failed(table):
+    return set(table["quantity"].to_numpy()[(table["p_holm"] < 0.05).to_numpy()])
 
 
 def test_a_right_fit_passes(rng):
-    found = of(rng, simulations=25)
-    assert bool(found["calibrated"])
-    assert not failed(found)
+    table = of(rng, simulations=25)
+    assert bool(table["calibrated"])
+    assert not failed(table)
     assert {"sd_item", "threshold_score[2|3]", "location_rater[r5]", "log-likelihood"} <= set(
-        found["quantity"].to_numpy()
+        table["quantity"].to_numpy()
     )
-    within = (found["coverage_lower"] <= found["level"]) & (
-        found["level"] <= found["coverage_upper"]
+    within = (table["coverage_lower"] <= table["level"]) & (
+        table["level"] <= table["coverage_upper"]
     )
     assert float(within.mean()) > 0.85
 
@@ -85,7 +85,7 @@ def test_a_right_fit_passes(rng):
 def test_fits_are_told_by_what_places_need(rng):
     """Chains that agree and a hundred effective draws, whatever the study's limits are."""
     fits = [(1.05, 100.0, 1), (1.06, 900.0, 0), (1.0, 99.0, 0), (1.004, 700.0, 0)]
-    made = [
+    ranked_fits = [
         {
             "quantity": np.array(["sd"]),
             "pit": rng.random(1),
@@ -96,30 +96,30 @@ def test_fits_are_told_by_what_places_need(rng):
         }
         for rhat, ess, divergences in fits
     ]
-    found = summarise_calibration(made, seed=1)
-    assert found["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
-    assert found["fit_converged"].to_numpy().tolist() == [False, False, False, True]
-    assert found["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
-    note = report_tables(join_groups({"calibration": found}, {"title": "t"}))[0].note
+    table = summarise_calibration(ranked_fits, seed=1)
+    assert table["fit_ranked"].to_numpy().tolist() == [True, False, False, True]
+    assert table["fit_converged"].to_numpy().tolist() == [False, False, False, True]
+    assert table["fit_divergences"].to_numpy().tolist() == [1, 0, 0, 0]
+    note = report_tables(join_groups({"calibration": table}, {"title": "t"}))[0].note
     assert "1 fits met the study's limits of convergence and 2 have what ranks" in note
 
 
 def test_a_flipped_sign_fails(rng):
     """A kernel that subtracts the rater's effect has this posterior: the prior is symmetric."""
     flip = changed(lambda draws: {"location_rater": -draws["location_rater"]})
-    found = of(rng, simulations=25, wrap=flip)
-    assert not bool(found["calibrated"])
-    assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(found)
-    assert "log-likelihood" in failed(found)
-    assert not failed(found) & {"sd_item", "threshold_score[1|2]"}
+    table = of(rng, simulations=25, wrap=flip)
+    assert not bool(table["calibrated"])
+    assert {f"location_rater[r{rater}]" for rater in range(6)} <= failed(table)
+    assert "log-likelihood" in failed(table)
+    assert not failed(table) & {"sd_item", "threshold_score[1|2]"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("likelihood", ["adjacent", "continuation"])
 def test_a_right_fit_of_other_likelihoods_passes(likelihood, rng):
-    found = of(rng, likelihood=likelihood)
-    assert not failed(found)
-    assert bool(found["calibrated"])
+    table = of(rng, likelihood=likelihood)
+    assert not failed(table)
+    assert bool(table["calibrated"])
 
 
 # The effects that are constant in a run (here those of raters) added to thresholds where they are
@@ -146,7 +146,11 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
         text = text.replace(plain, turned)
     kernel.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", "from tests.bayes.predict.test_calibration import told; told()"],
+        [
+            sys.executable,
+            "-c",
+            "from tests.bayes.predict.test_calibration import print_verdict; print_verdict()",
+        ],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
         capture_output=True,
@@ -154,20 +158,22 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["package"] == str(tmp_path / "sharpbayes" / "bayes" / "predict" / "calibration.py")
-    assert not found["calibrated"]
-    assert {f"location_rater[r{rater}]" for rater in range(6)} <= set(found["failed"])
-    assert "log-likelihood" in found["failed"]
-    assert not set(found["failed"]) & {"sd_item", "threshold_score[1|2]"}
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["package"] == str(
+        tmp_path / "sharpbayes" / "bayes" / "predict" / "calibration.py"
+    )
+    assert not report["calibrated"]
+    assert {f"location_rater[r{rater}]" for rater in range(6)} <= set(report["failed"])
+    assert "log-likelihood" in report["failed"]
+    assert not set(report["failed"]) & {"sd_item", "threshold_score[1|2]"}
 
 
-def told():
+def print_verdict():
     """What calibration says of the package that is imported, as a line of JSON."""
-    found = of(np.random.default_rng(20260121))
-    said = {"calibrated": bool(found["calibrated"]), "failed": sorted(failed(found))}
+    table = of(np.random.default_rng(20260121))
+    verdict = {"calibrated": bool(table["calibrated"]), "failed": sorted(failed(table))}
     package = sys.modules[calibrate.__module__].__file__
-    sys.stdout.write(json.dumps(said | {"package": package}) + "\n")
+    sys.stdout.write(json.dumps(verdict | {"package": package}) + "\n")
 
 
 @pytest.mark.slow
@@ -177,33 +183,33 @@ def test_intervals_that_are_too_narrow_fail(rng):
         mean = thresholds.mean(("chain", "draw"))
         return {"threshold_score": mean + 0.3 * (thresholds - mean)}
 
-    found = of(rng, wrap=changed(narrow))
-    assert "threshold_score[2|3]" in failed(found)
-    at = found.sel(quantity="threshold_score[2|3]", level=0.9)
-    assert float(at["coverage_upper"]) < 0.8
-    assert bool(at["outside"])
+    table = of(rng, wrap=changed(narrow))
+    assert "threshold_score[2|3]" in failed(table)
+    coverage = table.sel(quantity="threshold_score[2|3]", level=0.9)
+    assert float(coverage["coverage_upper"]) < 0.8
+    assert bool(coverage["outside"])
 
 
 @pytest.mark.slow
 def test_a_posterior_that_ignores_the_ratings_fails(rng):
     """Each simulation is given the posterior of another one's ratings."""
-    held = []
+    traces = []
 
     def wrap(sample):
         def fit(design, seed):
-            held.append(sample(design, seed))
-            return held[len(held) // 2]
+            traces.append(sample(design, seed))
+            return traces[len(traces) // 2]
 
         return fit
 
-    found = of(rng, wrap=wrap)
-    assert "log-likelihood" in failed(found)
+    table = of(rng, wrap=wrap)
+    assert "log-likelihood" in failed(table)
 
 
 def places(rng, draw):
     """Places of one draw among 99 others of its kind."""
-    found = [draw() for _ in range(2000)]
-    return [_pit(each[0], each[1:], rng) for each in found]
+    samples = [draw() for _ in range(2000)]
+    return [_pit(sample[0], sample[1:], rng) for sample in samples]
 
 
 def test_places_are_uniform_where_truths_are_draws(rng):
@@ -223,17 +229,17 @@ def test_other_levels_leave_the_cells_as_they_are(rng):
 
 
 def test_equal_seeds_give_equal_places(rng):
-    found = [of(np.random.default_rng(1), simulations=4)["pit"].to_numpy() for _ in range(2)]
-    assert np.array_equal(*found)
+    pits = [of(np.random.default_rng(1), simulations=4)["pit"].to_numpy() for _ in range(2)]
+    assert np.array_equal(*pits)
 
 
 def test_the_table_says_what_failed(rng):
-    found = of(
+    calibration = of(
         rng,
         simulations=20,
         wrap=changed(lambda draws: {"location_rater": -draws["location_rater"]}),
     )
-    (table,) = report_tables(join_groups({"calibration": found}, {}))
+    (table,) = report_tables(join_groups({"calibration": calibration}, {}))
     assert table.note.startswith("NOT CALIBRATED: 20 simulations")
     row = next(row for row in table.rows if row[0] == "location_rater[r0]")
     assert row[-2] == "OUTSIDE"
@@ -277,20 +283,22 @@ def test_metrics_are_of_ratings_that_the_fit_has_not_seen(rng):
         known = np.where(np.arange(len(score)) > 0, share, np.nan)
         return {"share": share, "never known": known, "told apart": np.arange(len(score)) == 0}
 
-    found = of(rng, simulations=20, metrics=metrics)
-    pit = found["pit"].to_pandas()
+    table = of(rng, simulations=20, metrics=metrics)
+    pit = table["pit"].to_pandas()
     assert (pit.loc["never known"] < 1 / 101).all()
     assert (pit.loc["told apart"] > 100 / 101).all()
     assert 0.2 < pit.loc["share"].mean() < 0.8
-    assert {"never known", "told apart"} <= failed(found)
-    assert "share" not in failed(found)
+    assert {"never known", "told apart"} <= failed(table)
+    assert "share" not in failed(table)
 
 
 def observed_levels(loaded):
     """Observed levels of each scale as one draw, in the order of the model's ratings."""
     scale = loaded.ratings.factors["scale"]
-    held = {name: loaded.ratings.score[scale.codes == at] for at, name in enumerate(scale.labels)}
-    return {name: level[None] for name, level in held.items() if level.size}
+    scores = {
+        name: loaded.ratings.score[scale.codes == code] for code, name in enumerate(scale.labels)
+    }
+    return {name: level[None] for name, level in scores.items() if level.size}
 
 
 def test_metrics_of_a_panel_are_those_that_measure_gives():
@@ -298,9 +306,9 @@ def test_metrics_of_a_panel_are_those_that_measure_gives():
     loaded = read_study(files)
     design = build_design(loaded.ratings, files.model.spec)
     profile = measure_panel(loaded)["profile"]
-    found = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
-    assert list(found) == [f"CVaR[{name}]" for name in profile["model"].to_numpy()]
-    assert np.concatenate(list(found.values())) == pytest.approx(profile["cvar"].to_numpy())
+    metrics = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
+    assert list(metrics) == [f"CVaR[{name}]" for name in profile["model"].to_numpy()]
+    assert np.concatenate(list(metrics.values())) == pytest.approx(profile["cvar"].to_numpy())
 
 
 def test_metrics_of_a_crowd_are_those_that_measure_gives():
@@ -308,11 +316,11 @@ def test_metrics_of_a_crowd_are_those_that_measure_gives():
     loaded = read_study(files)
     design = build_design(loaded.ratings, files.model.spec)
     table = loaded.responsiveness.sel(by="all")
-    found = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
+    metrics = calibrated_metrics(study_metrics(loaded), design)(observed_levels(loaded))
     groups = table["group"].to_numpy()[(table["reason"] == "").to_numpy()]
     assert {"all", "gender=Woman"} <= set(groups)
     for metric in ("mpa", "wra"):
         for group in groups:
-            value = found[f"{metric.upper()}[{group}]"].item()
+            value = metrics[f"{metric.upper()}[{group}]"].item()
             assert value == pytest.approx(float(table[metric].sel(group=group)))
-    assert len(found) == 2 * len(groups)
+    assert len(metrics) == 2 * len(groups)

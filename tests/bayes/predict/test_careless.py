@@ -62,38 +62,38 @@ def rows_of(design, rater):
 
 def test_the_probability_of_the_class_is_bayes_rule(crowd):
     posterior, design = crowd
-    found = rater_probability(posterior, design)
+    probability = rater_probability(posterior, design)
     for draw, rater in itertools.product(range(4), range(4)):
         by_model, clicking = likelihood_of(posterior, design, draw, rater, rows_of(design, rater))
-        assert found[draw, rater] == pytest.approx(clicking / (by_model + clicking), rel=1e-9)
+        assert probability[draw, rater] == pytest.approx(clicking / (by_model + clicking), rel=1e-9)
 
 
 def test_the_joint_likelihood_sums_the_classes_out(crowd):
     posterior, design = crowd
-    found = joint_log_likelihood(posterior, design)
+    loglik = joint_log_likelihood(posterior, design)
     for draw in range(4):
         parts = [likelihood_of(posterior, design, draw, r, rows_of(design, r)) for r in range(4)]
-        assert found[draw] == pytest.approx(np.log(np.sum(parts, axis=1)).sum(), rel=1e-9)
+        assert loglik[draw] == pytest.approx(np.log(np.sum(parts, axis=1)).sum(), rel=1e-9)
 
 
 def test_the_likelihood_of_a_rating_is_given_the_others_of_its_rater(crowd):
     posterior, design = crowd
-    found = log_likelihood(posterior, design)["rating_score"].to_numpy()[0]
+    loglik = log_likelihood(posterior, design)["rating_score"].to_numpy()[0]
     for draw, row in itertools.product(range(2), range(design.n_ratings)):
         rater = design.careless.index[row]
         rows = rows_of(design, rater)
         whole = sum(likelihood_of(posterior, design, draw, rater, rows))
         others = sum(likelihood_of(posterior, design, draw, rater, rows[rows != row]))
-        assert found[draw, row] == pytest.approx(np.log(whole / others), rel=1e-5, abs=1e-5)
+        assert loglik[draw, row] == pytest.approx(np.log(whole / others), rel=1e-5, abs=1e-5)
 
 
 def test_experts_have_no_class_and_their_labels_the_ordinal_likelihood(rng):
     ratings = with_experts(crowd_ratings(rng, items=6, raters=4), rng)
     posterior, design = fitted(ratings)
     label = design.scales[1]
-    found = log_likelihood(posterior, design)["rating_label"].to_numpy()[0]
+    loglik = log_likelihood(posterior, design)["rating_label"].to_numpy()[0]
     expected = latent_ratings(posterior, design, label).log_probability()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(loglik, expected, rtol=1e-5)
     joint = joint_log_likelihood(posterior, design)
     crowd_alone = fitted(crowd_ratings(np.random.default_rng(20260121), items=6, raters=4))[1]
     assert crowd_alone.n_ratings == 24
@@ -129,9 +129,9 @@ def test_what_is_left_out_of_units_is_given_all_others(rng, monkeypatch, by, siz
     ordered = loo._order_ratings(design, units)
     sums = rater_log_likelihood(posterior, design)
     block = range(len(units.labels))
-    found = loo._log_likelihood(posterior, design, ordered, block, own_term=None, rater_sums=sums)
+    loglik = loo._log_likelihood(posterior, design, ordered, block, own_term=None, rater_sums=sums)
     expected = elpd_by_hand(posterior, design, units.code)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(loglik, expected, rtol=1e-8, atol=1e-10)
     for unit in (0, len(block) - 1):
         by_unit = loo.predict_unit(posterior, design, units, unit)
         assert by_unit == pytest.approx(logsumexp(expected[:, unit]) - np.log(4), rel=1e-8)
@@ -141,14 +141,16 @@ def test_an_own_effect_is_integrated_given_the_other_ratings(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
     posterior, design = fitted(ratings, draws=1)
     units = loo.make_units(ratings, "item")
-    own, ordered = loo.find_own_term(design, units), loo._order_ratings(design, units)
-    assert own.name == "location_item"
+    own_term, ordered = loo.find_own_term(design, units), loo._order_ratings(design, units)
+    assert own_term.name == "location_item"
     # A spread of the effects of single units, which quadrature needs, from two draws.
     wide = xr.concat([posterior, posterior], "draw").assign_coords(draw=[0, 1])
     shift = xr.DataArray([-0.7, 0.7], dims="draw")
     wide = wide.assign(location_item=wide["location_item"] * 0.2 + shift)
     sums = rater_log_likelihood(wide, design)
-    found = loo._log_likelihood(wide, design, ordered, range(6), own_term=own, rater_sums=sums)
+    loglik = loo._log_likelihood(
+        wide, design, ordered, range(6), own_term=own_term, rater_sums=sums
+    )
     sd, grid = float(wide["sd_item"].isel(chain=0, draw=0)), np.linspace(-9, 9, 121)
     rows = np.flatnonzero(units.code == 0)
     total = -0.5 * (grid / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))
@@ -167,7 +169,7 @@ def test_an_own_effect_is_integrated_given_the_other_ratings(rng):
         by_model = expit(cuts[scores[row] + 1] - eta) - expit(cuts[scores[row]] - eta)
         total += np.log((others * by_model + whole) / (others + clicking))
     expected = logsumexp(total) + np.log(grid[1] - grid[0])
-    assert found[0, 0] == pytest.approx(expected, abs=0.02)
+    assert loglik[0, 0] == pytest.approx(expected, abs=0.02)
 
 
 def test_classes_and_scores_have_their_probabilities(crowd):
@@ -202,8 +204,8 @@ def test_ratings_of_careless_raters_come_from_their_own_distribution(crowd):
     rows = rows_of(design, 2)
     expected = drawn["careless_score"].sel(rater="r2").mean(("chain", "draw"))
     for row in rows[:2]:
-        found = np.bincount(ratings[:, row], minlength=5) / 4000
-        np.testing.assert_allclose(found, expected, atol=4 * 0.5 / np.sqrt(4000))
+        frequency = np.bincount(ratings[:, row], minlength=5) / 4000
+        np.testing.assert_allclose(frequency, expected, atol=4 * 0.5 / np.sqrt(4000))
     # Within a draw a distribution is the same for all items: scores repeat themselves.
     same = (ratings[:, rows[0]] == ratings[:, rows[1]]).mean()
     independent = float((expected**2).sum())

@@ -24,12 +24,12 @@ def assert_inverse(design, rng):
     start = initial_point(design, layout, seed=1)
     points = start + 0.3 * rng.normal(size=(3, layout.size))
     posterior = draws_at(points, design, layout)
-    found = to_coordinates(posterior, design, layout)
-    for name, stored in draws_at(found, design, layout).items():
+    coordinates = to_coordinates(posterior, design, layout)
+    for name, stored in draws_at(coordinates, design, layout).items():
         np.testing.assert_allclose(stored, posterior[name], atol=1e-7, err_msg=str(name))
     # Gap effects of a level without ratings on the scale are missing in draws.
     if not any(posterior[name].isnull().any() for name in posterior):
-        assert found == pytest.approx(points, abs=1e-6)
+        assert coordinates == pytest.approx(points, abs=1e-6)
 
 
 @pytest.mark.parametrize("case", test_kernel.CASES)

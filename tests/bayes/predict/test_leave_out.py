@@ -40,10 +40,10 @@ def left_out(ratings, model, by, **more):
 
 def whole(posterior, design, code):
     """ArviZ's own numbers from the log-likelihood of all ratings at once, summed by unit."""
-    held = log_likelihood(posterior, design)
-    by_rating = np.empty((*held["rating_score"].shape[:2], design.n_ratings))
+    loglik = log_likelihood(posterior, design)
+    by_rating = np.empty((*loglik["rating_score"].shape[:2], design.n_ratings))
     for scale in design.scales:
-        by_rating[..., scale.rows] = held[f"rating_{scale.name}"].to_numpy()
+        by_rating[..., scale.rows] = loglik[f"rating_{scale.name}"].to_numpy()
     summed = [by_rating[..., code == unit].sum(axis=-1) for unit in range(code.max() + 1)]
     units = xr.DataArray(np.stack(summed, axis=-1), dims=("chain", "draw", "unit"))
     tree = xr.DataTree.from_dict(
@@ -68,14 +68,14 @@ def test_numbers_are_those_of_arviz(labelled, monkeypatch, by, cells):
     monkeypatch.setattr(loo, "BLOCK_VALUES", cells)
     ratings, posterior, design = labelled
     left = loo.make_units(ratings, by)
-    found = loo.leave_out(posterior, design, left)
+    table = loo.leave_out(posterior, design, left)
     wanted = whole(posterior, design, left.code)
-    assert found.attrs["integrated"] == ""
-    assert found["elpd"].to_numpy() == pytest.approx(wanted.elpd_i.to_numpy(), rel=1e-4)
-    assert found["pareto_k"].to_numpy() == pytest.approx(wanted.pareto_k.to_numpy(), abs=1e-3)
-    assert float(found["p"].sum()) == pytest.approx(wanted.p, rel=1e-3)
-    assert found.attrs["good_k"] == pytest.approx(wanted.good_k)
-    assert found.attrs["without_unit"] == (36 if by == "group:gender" else 0)
+    assert table.attrs["integrated"] == ""
+    assert table["elpd"].to_numpy() == pytest.approx(wanted.elpd_i.to_numpy(), rel=1e-4)
+    assert table["pareto_k"].to_numpy() == pytest.approx(wanted.pareto_k.to_numpy(), abs=1e-3)
+    assert float(table["p"].sum()) == pytest.approx(wanted.p, rel=1e-3)
+    assert table.attrs["good_k"] == pytest.approx(wanted.good_k)
+    assert table.attrs["without_unit"] == (36 if by == "group:gender" else 0)
 
 
 def test_quadrature_is_the_integral(rng):
@@ -83,11 +83,13 @@ def test_quadrature_is_the_integral(rng):
     ratings = crowd_ratings(rng, items=5, raters=7)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
     left = loo.make_units(ratings, "item")
-    own = loo.find_own_term(design, left)
-    assert own.name == "location_item"
+    own_term = loo.find_own_term(design, left)
+    assert own_term.name == "location_item"
     ordered = loo._order_ratings(design, left)
     sums = rater_log_likelihood(posterior, design)
-    found = loo._log_likelihood(posterior, design, ordered, range(5), own_term=own, rater_sums=sums)
+    loglik = loo._log_likelihood(
+        posterior, design, ordered, range(5), own_term=own_term, rater_sums=sums
+    )
     draw = posterior.isel(chain=1, draw=17)
     cuts = np.concatenate([[-np.inf], draw["threshold_score"].to_numpy(), [np.inf]])
     rows = ratings.factors["item"].codes == 2
@@ -99,7 +101,7 @@ def test_quadrature_is_the_integral(rng):
         return share.prod() * norm.pdf(x, 0.0, sd)
 
     wanted = np.log(quad(density, -30, 30, points=[-2, 0, 2], epsabs=0, limit=500)[0])
-    assert found[500 + 17, 2] == pytest.approx(wanted, abs=1e-3)
+    assert loglik[500 + 17, 2] == pytest.approx(wanted, abs=1e-3)
 
 
 @pytest.mark.parametrize("by", ["item", "rater"])
@@ -108,15 +110,15 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
     sampler = Sampler(chains=2, tune=500, draws=2000)
     posterior, design = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
     left = loo.make_units(ratings, by)
-    found = loo.leave_out(posterior, design, left)
-    assert found.attrs["integrated"] == f"location_{by}"
-    good = np.flatnonzero(found["pareto_k"] < found.attrs["good_k"])
+    table = loo.leave_out(posterior, design, left)
+    assert table.attrs["integrated"] == f"location_{by}"
+    good = np.flatnonzero(table["pareto_k"] < table.attrs["good_k"])
     assert len(good) >= 1
     for unit in good[:2]:
         exact = refit.refit_without_unit(
             design, ratings, ITEM_AND_RATER, sampler, units=left, unit=int(unit), seed=7
         )
-        assert float(found["elpd"][unit]) == pytest.approx(exact, abs=0.3)
+        assert float(table["elpd"][unit]) == pytest.approx(exact, abs=0.3)
 
 
 def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
@@ -144,15 +146,15 @@ def test_a_unit_that_holds_a_scale_cannot_be_fitted_without(rng):
 @pytest.mark.parametrize("by", ["rating", "rater"])
 def test_items_that_differ_are_predicted_better_by_a_model_that_says_so(rng, by):
     ratings = crowd_ratings(rng, items=30, raters=10)
-    found = {
+    tables = {
         "with": left_out(ratings, ITEM_AND_RATER, by),
         "without": left_out(ratings, RATER, by),
     }
-    table = loo.rank_models(found, draws=dict.fromkeys(found, 1000))
+    table = loo.rank_models(tables, draws=dict.fromkeys(tables, 1000))
     assert table["model"].to_numpy().tolist() == ["with", "without"]
     best, worse = table["elpd_difference"].to_numpy()
     assert best == 0.0
-    unit = found["without"]["elpd"].to_numpy() - found["with"]["elpd"].to_numpy()
+    unit = tables["without"]["elpd"].to_numpy() - tables["with"]["elpd"].to_numpy()
     assert worse == pytest.approx(unit.sum())
     assert worse < -2 * float(table["difference_se"][1])
     assert float(table["difference_se"][1]) == pytest.approx(np.sqrt(unit.size * unit.var()))
@@ -160,11 +162,11 @@ def test_items_that_differ_are_predicted_better_by_a_model_that_says_so(rng, by)
 
 def test_raters_that_differ_help_to_predict_a_new_item(rng):
     ratings = crowd_ratings(rng, items=30, raters=10)
-    found = {
+    tables = {
         name: left_out(ratings, model, "item")
         for name, model in {"both": ITEM_AND_RATER, "item": ITEM}.items()
     }
-    table = loo.rank_models(found, draws=dict.fromkeys(found, 1000))
+    table = loo.rank_models(tables, draws=dict.fromkeys(tables, 1000))
     assert table["model"].to_numpy().tolist() == ["both", "item"]
     assert float(table["elpd_difference"][1]) < 0.0
 
@@ -173,11 +175,11 @@ def test_a_term_of_pure_noise_is_no_gain(rng):
     """Gender says nothing: the larger model is not clearly better."""
     ratings = crowd_ratings(rng, items=30, raters=10)
     more = model_of(("item",), ("rater",), ("item", "group:gender"))
-    found = {
+    tables = {
         "plain": left_out(ratings, ITEM_AND_RATER, "rating"),
         "more": left_out(ratings, more, "rating"),
     }
-    unit = (found["more"]["elpd"] - found["plain"]["elpd"]).to_numpy()
+    unit = (tables["more"]["elpd"] - tables["plain"]["elpd"]).to_numpy()
     assert unit.sum() < 2 * np.sqrt(unit.size * unit.var())
 
 
@@ -185,8 +187,8 @@ def test_exact_density_is_the_mean_over_draws(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
     left = loo.make_units(ratings, "rating")
-    held = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
-    wanted = logsumexp(held[:, 5]) - np.log(1000)
+    loglik = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
+    wanted = logsumexp(loglik[:, 5]) - np.log(1000)
     assert loo.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
 
 
@@ -194,9 +196,9 @@ def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):
     """Columns of raters and items of a crowd study are looked up through their owner."""
     ratings = crowd_ratings(rng, items=6, raters=4)
     gender = spread_factor(np.array(["b", "a", "b", "a"]), ratings.factors["rater"])
-    held = replace(ratings, factors=ratings.factors | {"group:gender": gender})
+    grouped = replace(ratings, factors=ratings.factors | {"group:gender": gender})
     kept = ratings.factors["rater"].codes > 0
-    fewer = held.of(kept)
+    fewer = grouped.of(kept)
     assert fewer.factors["group:gender"].codes.tolist() == [0, 1, 0] * 6
     assert fewer.factors["group:gender"].labels == ("a", "b")
     assert fewer.score.tolist() == ratings.score[kept].tolist()

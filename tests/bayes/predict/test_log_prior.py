@@ -76,7 +76,7 @@ def test_log_priors_are_those_of_the_graph(case, rng, monkeypatch):
     model = build_model(design)
     model.rvs_to_initial_values = dict.fromkeys(model.rvs_to_initial_values)
     posterior = xr.Dataset(graph_draws(model)).assign_coords(chain=[0], draw=range(DRAWS))
-    own = log_prior(posterior, design)
+    densities = log_prior(posterior, design)
     data = xr.DataTree.from_dict({"posterior": posterior})
     expected = compute_log_prior(
         data,
@@ -85,14 +85,16 @@ def test_log_priors_are_those_of_the_graph(case, rng, monkeypatch):
         progressbar=False,
         compile_kwargs={"mode": UNCOMPILED},
     )
-    compared = [name for name in own if not name.startswith("correlation_")]
+    compared = [name for name in densities if not name.startswith("correlation_")]
     assert len(compared) >= 2
     for name in compared:
         of_graph = next(x for x in expected if x.removesuffix("_log") in graph_names(name))
-        total = expected[of_graph].sum([x for x in expected[of_graph].dims if x not in own.dims])
+        total = expected[of_graph].sum(
+            [x for x in expected[of_graph].dims if x not in densities.dims]
+        )
         # Effects that are sampled by their sd have another unit: a constant.
-        constant = float((total - own[name]).mean()) if of_graph.endswith("_unit") else 0.0
-        np.testing.assert_allclose(own[name] + constant, total, rtol=1e-7, err_msg=name)
+        constant = float((total - densities[name]).mean()) if of_graph.endswith("_unit") else 0.0
+        np.testing.assert_allclose(densities[name] + constant, total, rtol=1e-7, err_msg=name)
 
 
 def graph_names(name):
@@ -104,8 +106,8 @@ def test_lkj_is_a_power_of_the_determinant(rng):
     """Of two levels LKJ(eta) is 2 Beta(eta, eta) - 1; of three it is flat where eta is 1."""
     r = np.array([-0.8, -0.1, 0.3, 0.9])
     matrices = np.stack([np.ones(4), r, r, np.ones(4)], axis=-1)
-    own, expected = log_lkj(matrices, 2.5, 2), stats.beta(2.5, 2.5).logpdf((r + 1) / 2)
-    np.testing.assert_allclose(own - own[0], expected - expected[0], rtol=1e-12)
+    densities, expected = log_lkj(matrices, 2.5, 2), stats.beta(2.5, 2.5).logpdf((r + 1) / 2)
+    np.testing.assert_allclose(densities - densities[0], expected - expected[0], rtol=1e-12)
     prior = draw_prior(build_design(*panel(rng)), draws=4, seed=2)["prior"]
     values = prior["correlation_prompt_dimension"].to_numpy().reshape(1, 4, -1)
     np.testing.assert_array_equal(log_lkj(values, 1.0, 2), 0.0)

@@ -44,10 +44,10 @@ def simulated(rng, *, draws=400):
         replace(s, category=draw_ratings(latent_ratings(truth, design, s), truth, design, rng)[0])
         for s in design.scales
     ]
-    made = replace(design, scales=tuple(scales))
+    changed = replace(design, scales=tuple(scales))
     posterior = truth.isel(draw=np.zeros(draws, dtype=int)).assign_coords(draw=range(draws))
     noise = rng.normal(0, 0.02, posterior["location_judge"].shape)
-    return made, posterior.assign(location_judge=posterior["location_judge"] + noise)
+    return changed, posterior.assign(location_judge=posterior["location_judge"] + noise)
 
 
 def test_the_model_that_made_the_ratings_has_a_uniform_pit(rng):

@@ -54,10 +54,10 @@ def careless(rng):
 @pytest.mark.parametrize("case", [crowd, panel, unordered, careless])
 def test_priors_are_those_of_the_graph(case, rng):
     design = build_design(*case(rng))
-    own = draw_prior(design, draws=DRAWS, seed=1)
+    draws_of_prior = draw_prior(design, draws=DRAWS, seed=1)
     graph = sample_prior(build_model(design), draws=DRAWS, seed=2)
     p_values = {}
-    for group, drawn in own.items():
+    for group, drawn in draws_of_prior.items():
         expected = graph[group].to_dataset()
         assert set(drawn.variables) == set(expected.variables)
         for name, values in drawn.data_vars.items():

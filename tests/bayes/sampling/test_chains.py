@@ -55,15 +55,15 @@ def test_chains_differ_from_each_other_and_between_seeds(design, together):
 
 
 def test_every_chain_tells_its_progress(design):
-    seen = []
+    reported = []
     sample_kernel(
         design,
         SAMPLER,
         seed=5,
-        execution=Execution(progress=lambda _, chains: seen.append(chains)),
+        execution=Execution(progress=lambda _, chains: reported.append(chains)),
     )
-    assert {len(states) for states in seen} == {3}
-    assert [state.finished_draws for state in seen[-1]] == [110] * 3
+    assert {len(states) for states in reported} == {3}
+    assert [state.finished_draws for state in reported[-1]] == [110] * 3
 
 
 OPEN = Sampler(chains=3, tune=60, max_draws=1000, target_ess=200, max_rhat=1.05)
@@ -114,11 +114,14 @@ def test_what_is_kept_is_not_sampled_again(design, converged):
     sample_kernel(design, OPEN, seed=5, execution=Execution(store=store))
     lengths = {len(part["energy"]) for part in store.values()}
     assert min(lengths) >= converged.attrs["length"]
-    seen = []
+    reported = []
     again = sample_kernel(
-        design, OPEN, seed=5, execution=Execution(store=store, progress=lambda *x: seen.append(x))
+        design,
+        OPEN,
+        seed=5,
+        execution=Execution(store=store, progress=lambda *x: reported.append(x)),
     )
-    assert not seen
+    assert not reported
     name = next(iter(store))
     store[name] = {key: column[:100] for key, column in store[name].items()}
     resumed = sample_kernel(design, OPEN, seed=5, execution=Execution(store=store))

@@ -13,11 +13,11 @@ CHAINS, DRAWS = 4, 1000
 
 def trace_of(rng, *, size=(CHAINS, DRAWS), **variables):
     """A trace of these variables, whose sampler had nothing to complain of."""
-    held = {name: values for name, values in variables.items() if name not in STATISTICS}
+    parameters = {name: values for name, values in variables.items() if name not in STATISTICS}
     posterior = xr.Dataset(
         {
             name: (("chain", "draw", *[f"{name}_dim"] * (values.ndim - 2)), values)
-            for name, values in held.items()
+            for name, values in parameters.items()
         },
         {"chain": range(size[0]), "draw": range(size[1])},
     )
@@ -58,9 +58,9 @@ def test_numbers_are_those_of_arviz(rng, draws):
         ("ess_bulk", az.ess(posterior, method="bulk")),
         ("ess_tail", az.ess(posterior, method="tail", prob=(0.05, 0.95))),
     ):
-        found = table[name].to_numpy()
-        assert found[0] == pytest.approx(float(wanted["ties"]), rel=1e-12)
-        assert found[1:] == pytest.approx(wanted["several"].to_numpy(), rel=1e-12)
+        numbers = table[name].to_numpy()
+        assert numbers[0] == pytest.approx(float(wanted["ties"]), rel=1e-12)
+        assert numbers[1:] == pytest.approx(wanted["several"].to_numpy(), rel=1e-12)
     energies = trace["sample_stats"]["energy"]
     assert table["bfmi"].to_numpy() == pytest.approx(az.bfmi(energies.to_numpy()))
 
@@ -102,8 +102,8 @@ def test_chains_that_never_moved_fail(rng):
 
 def test_chains_apart_are_told_from_too_few_draws(rng):
     apart = rng.normal(size=(CHAINS, DRAWS)) + np.array([0.0, 0.0, 0.0, 4.0])[:, None]
-    found = check_convergence(trace_of(rng, apart=apart), Sampler())
-    assert "Chains disagree, most of all on apart" in found.attrs["suggestions"]
+    checked = check_convergence(trace_of(rng, apart=apart), Sampler())
+    assert "Chains disagree, most of all on apart" in checked.attrs["suggestions"]
     slow = check_convergence(
         trace_of(rng, slow=walk(rng, keep=0.85)), Sampler(draws=DRAWS, max_rhat=1.05)
     )
@@ -187,13 +187,13 @@ LIMITS = {
 def test_every_limit_fails_a_fit_and_is_the_study_s(rng, name):
     make, loose = LIMITS[name]
     trace = trace_of(rng, **{"x": rng.normal(size=(CHAINS, DRAWS))} | make(rng))
-    held = check_convergence(trace, Sampler())
-    assert not bool(held["converged"])
-    assert name in held.attrs["convergence_issues"]
-    assert held.attrs["suggestions"]
+    checked = check_convergence(trace, Sampler())
+    assert not bool(checked["converged"])
+    assert name in checked.attrs["convergence_issues"]
+    assert checked.attrs["suggestions"]
     assert bool(check_convergence(trace, Sampler(**loose))["converged"])
     if name == "tail ESS":
-        assert "bulk ESS" not in held.attrs["convergence_issues"]
+        assert "bulk ESS" not in checked.attrs["convergence_issues"]
 
 
 def test_few_divergences_that_bias_nothing_are_described_and_pass(rng):

@@ -20,7 +20,7 @@ def design(rng):
 
 def powers(design, rng, monkeypatch, **kept):
     """Powers where effects have sds that are these shares of the terms', 0.1 if not said."""
-    held = {}
+    term_effects = {}
     for term in design.terms:
         effects = kept.get(term.name, 0.1) * rng.normal(size=(1, DRAWS, *term.shape))
         if term.kind == "gap":
@@ -29,41 +29,41 @@ def powers(design, rng, monkeypatch, **kept):
         if term.name == "location_indicator":
             # What ratings tell of a dimension's mean only with the other terms.
             effects += 5.0 * np.repeat(rng.normal(size=(1, DRAWS, 2)), 3, axis=2)
-        held[term.name] = (("chain", "draw", *term.dims), effects)
-        held[f"sd_{term.stem}"] = (("chain", "draw"), np.ones((1, DRAWS)))
-    trial = xr.DataTree.from_dict({"posterior": xr.Dataset(held)})
+        term_effects[term.name] = (("chain", "draw", *term.dims), effects)
+        term_effects[f"sd_{term.stem}"] = (("chain", "draw"), np.ones((1, DRAWS)))
+    trial = xr.DataTree.from_dict({"posterior": xr.Dataset(term_effects)})
     monkeypatch.setattr(geometry, "sample_kernel", lambda *_, **__: trial)
     return geometry.choose_weights(design, seed=1)
 
 
 def test_effects_that_ratings_tell_are_sampled_directly(design, rng, monkeypatch):
-    found = powers(design, rng, monkeypatch, location_prompt_dimension=0.5)
+    weights = powers(design, rng, monkeypatch, location_prompt_dimension=0.5)
     # The mean of the eight prompts or three models of each dimension is left out.
-    assert found["location_prompt_dimension"] == pytest.approx(1.4 * 0.25 * 7 / 8, rel=0.05)
-    assert found["location_model_dimension"] == pytest.approx(1.4 * 0.01 * 2 / 3, rel=0.05)
+    assert weights["location_prompt_dimension"] == pytest.approx(1.4 * 0.25 * 7 / 8, rel=0.05)
+    assert weights["location_model_dimension"] == pytest.approx(1.4 * 0.01 * 2 / 3, rel=0.05)
 
 
 def test_levels_without_ratings_on_a_scale_do_not_count(design, rng, monkeypatch):
     """Their stretches are missing; a power of 1 would follow from any missing number."""
-    found = powers(design, rng, monkeypatch, gap_four_indicator=0.5)
+    weights = powers(design, rng, monkeypatch, gap_four_indicator=0.5)
     # Three indicators are on the scale; the mean of each gap is left out.
-    assert found["gap_four_indicator"] == pytest.approx(1.4 * 0.25 * 2 / 3, rel=0.05)
+    assert weights["gap_four_indicator"] == pytest.approx(1.4 * 0.25 * 2 / 3, rel=0.05)
 
 
 def test_what_holds_other_means_is_sampled_with_them_if_ratings_tell_it(design, rng, monkeypatch):
     assert {term.mean_holder for term in design.terms} == {None, "location_indicator"}
     # Of the 1.4 x 0.36 that it keeps, two thirds are left without the mean of each dimension.
-    found = powers(design, rng, monkeypatch, location_indicator=0.6)
-    assert found["location_indicator"] == 0.0
-    again = build_design(panel_ratings(rng), MODEL, non_centring=found)
+    weights = powers(design, rng, monkeypatch, location_indicator=0.6)
+    assert weights["location_indicator"] == 0.0
+    again = build_design(panel_ratings(rng), MODEL, non_centring=weights)
     assert any(term.mean_holder for term in again.terms)
 
 
 def test_what_ratings_do_not_tell_holds_no_means(design, rng, monkeypatch):
     """Sampled directly its sd could not become small: a funnel, with divergences."""
-    found = powers(design, rng, monkeypatch, location_indicator=1.0)
-    assert found["location_indicator"] == pytest.approx(1.4 * 2 / 3, rel=0.05)
-    again = build_design(panel_ratings(rng), MODEL, non_centring=found)
+    weights = powers(design, rng, monkeypatch, location_indicator=1.0)
+    assert weights["location_indicator"] == pytest.approx(1.4 * 2 / 3, rel=0.05)
+    again = build_design(panel_ratings(rng), MODEL, non_centring=weights)
     assert not any(term.mean_holder for term in again.terms)
 
 
@@ -74,12 +74,12 @@ def test_what_the_common_slope_has_is_no_variance_of_its_deviations(rng):
     design = build_design(ratings, model)
     shift = 5.0 * rng.normal(size=(1, DRAWS, 1))
     effects = 0.1 * rng.normal(size=(1, DRAWS, 4)) + shift
-    held = {
+    draws = {
         "slope_size_by_judge": (("chain", "draw", "judge"), effects),
         "sd_slope_size_by_judge": (("chain", "draw"), np.ones((1, DRAWS))),
     }
     [term] = [term for term in design.terms_of("slope") if term.dims]
-    share = geometry.prior_variance_share(xr.Dataset(held), design, term)
+    share = geometry.prior_variance_share(xr.Dataset(draws), design, term)
     assert share == pytest.approx(0.01 * 3 / 4, rel=0.05)
 
 
@@ -93,10 +93,10 @@ def test_of_many_ratings_a_trial_run_of_some_tells_what_all_of_them_would(design
     assert [len(scale.rows) for scale in part.scales] == [
         max(len(scale.rows) // 4, 10) for scale in design.scales
     ]
-    found = powers(design, rng, monkeypatch, location_prompt_dimension=0.8)
+    weights = powers(design, rng, monkeypatch, location_prompt_dimension=0.8)
     kept = 0.64 * 7 / 8
     expected = 1.4 * taken * kept / (taken * kept + 1.0 - kept)
-    assert found["location_prompt_dimension"] == pytest.approx(expected, rel=0.05)
+    assert weights["location_prompt_dimension"] == pytest.approx(expected, rel=0.05)
 
 
 def test_some_ratings_of_a_design_have_their_own_levels_and_categories(design):

@@ -30,15 +30,15 @@ def attempts(rng, *, keeps):
 
 def test_retry_stops_at_the_first_that_converged(rng):
     sample, asked = attempts(rng, keeps=(0.98, 0.0))
-    said = []
+    messages = []
     _, table = sample_until_converged(
-        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=said.append
+        sample, Sampler(tune=300, draws=400), seed=5, retries=3, progress=messages.append
     )
     assert bool(table["converged"])
     assert asked == [(300, 400, 5), (600, 800, attempt_seed(5, 1))]
     assert table.attrs["attempts"] == 2
     assert (table.attrs["tune"], table.attrs["draws"]) == (600, 800)
-    assert any("attempt 2 with 600 tuning steps and 800 draws" in each for each in said)
+    assert any("attempt 2 with 600 tuning steps and 800 draws" in message for message in messages)
 
 
 def test_retry_ends_and_keeps_the_mark(rng):

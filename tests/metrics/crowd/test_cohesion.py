@@ -21,7 +21,7 @@ from sharpbayes.metrics.crowd.groups import assign_groups
 DISTANCES = ("nominal", "ordinal", "interval")
 
 
-def made(seed):
+def draw_table(seed):
     """A small random table in long form: gaps, unused scores, and raters of no group."""
     rng = np.random.default_rng(seed)
     raters, items, levels = (
@@ -67,7 +67,7 @@ def brute_xrr(table, kind, group, levels, distance):
     margin = [everything.count(s) for s in range(levels)]
     if not both:
         return np.nan
-    seen = sum(
+    observed = sum(
         (len(x[i]) + len(y[i]))
         * np.mean([apart(c, k, margin, distance) for c in x[i] for k in y[i]])
         for i in both
@@ -75,18 +75,18 @@ def brute_xrr(table, kind, group, levels, distance):
     chance = np.mean(
         [apart(c, k, margin, distance) for i in both for j in both for c in x[i] for k in y[j]]
     )
-    return 1 - seen / chance if chance > 0 else np.nan
+    return 1 - observed / chance if chance > 0 else np.nan
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_xrr_follows_its_definition_on_random_tables(distance):
     compared = 0
     for seed in range(250):
-        table, kind, item, rater, levels = made(seed)
-        found = xrr(pairs_of(kind, item, rater, table, levels), distance=distance)
+        table, kind, item, rater, levels = draw_table(seed)
+        reliability = xrr(pairs_of(kind, item, rater, table, levels), distance=distance)
         for group in (0, 1):
             expected = brute_xrr(table, kind, group, levels, distance)
-            assert float(found.isel(group=group)) == pytest.approx(expected, nan_ok=True)
+            assert float(reliability.isel(group=group)) == pytest.approx(expected, nan_ok=True)
             compared += np.isfinite(expected)
     assert compared > 200
 
@@ -95,18 +95,18 @@ def test_xrr_follows_its_definition_on_random_tables(distance):
 def test_irr_is_krippendorffs_alpha_on_random_tables(distance):
     compared = 0
     for seed in range(250):
-        table, kind, item, rater, levels = made(seed)
-        found = irr(pairs_of(kind, item, rater, table, levels)["within"], distance=distance)
+        table, kind, item, rater, levels = draw_table(seed)
+        reliability = irr(pairs_of(kind, item, rater, table, levels)["within"], distance=distance)
         for group in (0, 1):
-            own = np.where(table[kind == group] < 0, np.nan, table[kind == group])
-            pairable = own[:, (~np.isnan(own)).sum(axis=0) > 1]
+            group_scores = np.where(table[kind == group] < 0, np.nan, table[kind == group])
+            pairable = group_scores[:, (~np.isnan(group_scores)).sum(axis=0) > 1]
             used = np.unique(pairable[~np.isnan(pairable)])
-            value = float(found.isel(group=group))
+            value = float(reliability.isel(group=group))
             if len(used) < 2:
                 assert np.isnan(value)
                 continue
             expected = krippendorff.alpha(
-                own, level_of_measurement=distance, value_domain=list(range(levels))
+                group_scores, level_of_measurement=distance, value_domain=list(range(levels))
             )
             assert value == pytest.approx(expected)
             compared += 1
@@ -116,8 +116,8 @@ def test_irr_is_krippendorffs_alpha_on_random_tables(distance):
 def test_ordinal_distance_by_hand():
     # Ratings 1, 2, 3 of scores 0, 1, 2: from 0 to 2 it is 1/2 + 2 + 3/2 = 4.
     margin = xr.DataArray([1.0, 2.0, 3.0], dims="score")
-    found = distances(margin, distance="ordinal")
-    assert found.values.tolist() == [[0, 2.25, 16], [2.25, 0, 6.25], [16, 6.25, 0]]
+    distance = distances(margin, distance="ordinal")
+    assert distance.values.tolist() == [[0, 2.25, 16], [2.25, 0, 6.25], [16, 6.25, 0]]
 
 
 def test_gai_is_missing_where_xrr_is_not_positive():
@@ -127,9 +127,9 @@ def test_gai_is_missing_where_xrr_is_not_positive():
     pairs = pair_counts(
         np.array([0, 0, 1, 1, 1, 0]), item=item, rater=rater, group=kind, n_groups=2, n_scores=2
     )
-    found = agreement_measures(pairs, distance="nominal").isel(group=0)
-    assert (float(found["irr"]), float(found["xrr"])) == (1.0, -1.0)
-    assert np.isnan(found["gai"])
+    measures = agreement_measures(pairs, distance="nominal").isel(group=0)
+    assert (float(measures["irr"]), float(measures["xrr"])) == (1.0, -1.0)
+    assert np.isnan(measures["gai"])
 
 
 def crowd(seed, *, bond, raters=12, items=80):
@@ -140,11 +140,11 @@ def crowd(seed, *, bond, raters=12, items=80):
     shared = rng.normal(size=items)
     noise = rng.normal(size=item.size)
     close = (group[rater] == "a") & (rng.random(item.size) < bond)
-    seen = rng.normal(size=items)[item] + np.where(close, 2 * shared[item], noise)
-    return np.digitize(seen, [-1.0, 0.0, 1.0]), item, rater, {"g": group}
+    perceived = rng.normal(size=items)[item] + np.where(close, 2 * shared[item], noise)
+    return np.digitize(perceived, [-1.0, 0.0, 1.0]), item, rater, {"g": group}
 
 
-def found_in(level, item, rater, columns, **more):
+def measure_cohesion(level, item, rater, columns, **more):
     membership = assign_groups(columns, [["g"]], n_raters=len(columns["g"]))
     settings = {
         "membership": membership,
@@ -159,16 +159,16 @@ def found_in(level, item, rater, columns, **more):
 
 
 def test_a_group_with_a_bond_is_found_and_one_without_is_not():
-    found = found_in(*crowd(0, bond=0.8))
-    assert float(found["gai"].sel(group="g=a")) > 1.2
-    assert float(found["gai_p_adjusted"].sel(group="g=a")) < 0.05
-    free = found_in(*crowd(0, bond=0.0))
+    agreement = measure_cohesion(*crowd(0, bond=0.8))
+    assert float(agreement["gai"].sel(group="g=a")) > 1.2
+    assert float(agreement["gai_p_adjusted"].sel(group="g=a")) < 0.05
+    free = measure_cohesion(*crowd(0, bond=0.0))
     assert (free["irr_p_adjusted"].sel(group=["g=a", "g=b"]) > 0.05).all()
 
 
 def test_p_values_are_those_of_every_way_to_split_six_raters():
     level, item, rater, columns = crowd(3, bond=0.7, raters=6)
-    found = found_in(level, item, rater, columns, permutations=4000)
+    agreement = measure_cohesion(level, item, rater, columns, permutations=4000)
     ways = [
         [0 if r in chosen else 1 for r in range(6)]
         for chosen in itertools.combinations(range(6), 3)
@@ -176,44 +176,50 @@ def test_p_values_are_those_of_every_way_to_split_six_raters():
     kind = xr.DataArray(ways, dims=("way", "rater"))
     pairs = pair_counts(level, item=item, rater=rater, group=kind, n_groups=2, n_scores=4)
     every = irr(pairs["within"], distance="ordinal").isel(group=0)
-    observed = float(found["irr"].sel(group="g=a"))
+    observed = float(agreement["irr"].sel(group="g=a"))
     above, below = (
         float((every >= observed - 1e-9).mean()),
         float((every <= observed + 1e-9).mean()),
     )
     # 4,000 shuffles: a standard error below 0.01
     expected = min(1.0, 2 * min(above, below))
-    assert float(found["irr_p"].sel(group="g=a")) == pytest.approx(expected, abs=0.05)
+    assert float(agreement["irr_p"].sel(group="g=a")) == pytest.approx(expected, abs=0.05)
 
 
 def test_reasons_and_missing_values():
     level, item, rater, columns = crowd(0, bond=0.0)
     columns = {"g": np.array(["a"] * 2 + ["b"] * 9 + [""])}
-    found = found_in(level, item, rater, columns)
-    reason = dict(zip(found["group"].values.tolist(), found["reason"].values.tolist(), strict=True))
+    agreement = measure_cohesion(level, item, rater, columns)
+    reason = dict(
+        zip(
+            agreement["group"].values.tolist(),
+            agreement["reason"].values.tolist(),
+            strict=True,
+        )
+    )
     assert reason == {
         "all": "no rater outside the group: no XRR and GAI",
         "g=a": "2 raters, fewer than min_raters = 3",
         "g=b": "",
     }
-    assert found["irr"].notnull().values.tolist() == [True, False, True]
-    assert found["xrr"].notnull().values.tolist() == [False, False, True]
-    assert found["irr_p"].notnull().values.tolist() == [False, False, True]
-    few = found_in(level, item, rater, columns, min_items=81)
+    assert agreement["irr"].notnull().values.tolist() == [True, False, True]
+    assert agreement["xrr"].notnull().values.tolist() == [False, False, True]
+    assert agreement["irr_p"].notnull().values.tolist() == [False, False, True]
+    few = measure_cohesion(level, item, rater, columns, min_items=81)
     assert few["reason"].sel(group="g=b").item() == (
         "80 items that two raters of the group scored, fewer than min_items = 81"
     )
-    same = found_in(np.zeros_like(level), item, rater, columns)
+    same = measure_cohesion(np.zeros_like(level), item, rater, columns)
     assert same["reason"].sel(group="g=b").item() == "all scores are the same"
-    none = found_in(level, item, rater, columns, permutations=0)
+    none = measure_cohesion(level, item, rater, columns, permutations=0)
     assert none["irr"].sel(group="g=b").notnull()
     assert none["irr_p"].isnull().all()
 
 
 def test_shuffles_keep_sizes_and_differ_by_seed():
     kind = xr.DataArray([0, 0, 1, -1, 1, 1], dims="rater")
-    found = shuffle_raters(kind, 50, seed=1).values
-    assert all(sorted(row) == [-1, 0, 0, 1, 1, 1] for row in found.tolist())
-    assert (found[:, 3] == -1).all()
-    assert len({tuple(row) for row in found.tolist()}) > 5
-    assert not np.array_equal(found, shuffle_raters(kind, 50, seed=2).values)
+    shuffled = shuffle_raters(kind, 50, seed=1).values
+    assert all(sorted(row) == [-1, 0, 0, 1, 1, 1] for row in shuffled.tolist())
+    assert (shuffled[:, 3] == -1).all()
+    assert len({tuple(row) for row in shuffled.tolist()}) > 5
+    assert not np.array_equal(shuffled, shuffle_raters(kind, 50, seed=2).values)

@@ -14,7 +14,7 @@ RATERS = np.array([40.0, 4.0, 9.0, 20.0, 10.0, 12.0])
 ITEMS = 50.0
 
 
-def made(seed, replicates=60, added=0.01):
+def draw_metrics(seed, replicates=60, added=0.01):
     rng = np.random.default_rng(seed)
     coords = {"group": GROUPS, "grouping": ("group", GROUPING), "by": ["all", "v=1"]}
     observed = xr.DataArray(rng.random((6, 2)), coords, ("group", "by"))
@@ -40,7 +40,7 @@ def compared(observed, resampled, variance, level=0.9):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_pair_follows_its_definition(seed):
-    observed, resampled, variance = made(seed)
+    observed, resampled, variance = draw_metrics(seed)
     table = compared(observed, resampled, variance)
     x, rows, added = observed["mpa"].values, resampled["mpa"].values, variance["mpa"].values
     for i in range(6):
@@ -63,7 +63,7 @@ def test_every_pair_follows_its_definition(seed):
 
 
 def test_raters_widen_the_interval_of_a_difference():
-    observed, resampled, variance = made(0)
+    observed, resampled, variance = draw_metrics(0)
     alone = compared(observed, resampled, variance * 0)
     cell = {"group": "g=a", "other": "g=b", "by": "all"}
     width = [
@@ -74,7 +74,7 @@ def test_raters_widen_the_interval_of_a_difference():
 
 
 def test_holm_is_over_all_pairs_of_a_grouping_in_all_strata():
-    table = compared(*made(1))
+    table = compared(*draw_metrics(1))
     cells = [("g=a", "g=b", 0), ("g=a", "g=c", 0), ("g=b", "g=c", 0), ("g=a", "g=b", 1)]
     p = [float(table["mpa_p"].sel(group=g, other=h).isel(by=b)) for g, h, b in cells]
     expected = multipletests(p, method="holm")[1]
@@ -87,7 +87,7 @@ def test_holm_is_over_all_pairs_of_a_grouping_in_all_strata():
 def test_pairing_makes_intervals_narrow():
     # What both groups share, 20 times as large as what they do not, cancels.
     rng = np.random.default_rng(0)
-    observed, resampled, variance = made(0, replicates=2000, added=0.0)
+    observed, resampled, variance = draw_metrics(0, replicates=2000, added=0.0)
     shared = rng.normal(0, 4, (2000, 1, 2))
     moved = resampled + xr.DataArray(shared, dims=("replicate", "one", "by")).isel(one=0)
     moved = moved.transpose("replicate", "group", "by")
@@ -97,7 +97,7 @@ def test_pairing_makes_intervals_narrow():
 
 
 def test_resamples_that_do_not_differ_give_no_p_value():
-    observed, resampled, variance = made(0, added=0.0)
+    observed, resampled, variance = draw_metrics(0, added=0.0)
     same = resampled.copy(data={"mpa": np.ones_like(resampled["mpa"])})
     cell = compared(observed, same, variance).sel(group="g=a", other="g=b", by="all")
     assert np.isnan(cell["mpa_p"])
@@ -106,7 +106,7 @@ def test_resamples_that_do_not_differ_give_no_p_value():
 
 
 def test_resamples_without_the_metric_are_left_out():
-    observed, resampled, variance = made(2, replicates=200)
+    observed, resampled, variance = draw_metrics(2, replicates=200)
     gaps = resampled.copy(deep=True)
     gaps["mpa"][::4, 1, 0] = np.nan
     kept = np.arange(200) % 4 > 0

@@ -76,10 +76,10 @@ def test_shared_items_need_a_score_and_a_label():
     scores = xr.DataArray([[0, -1, 2, 1], [-1, -1, 0, 0]], dims=("group", "item"))
     labels = xr.DataArray([[1, 0], [1, 1], [0, 0], [0, 3]], dims=("item", "unsafe"))
     by = assign_strata({"kind": np.array(["a", "a", "b", "b"])}, ["kind"], n_items=4)
-    found = shared_items(scores, labels, by=by)
-    assert found.dims == ("group", "by")
+    shared = shared_items(scores, labels, by=by)
+    assert shared.dims == ("group", "by")
     # Group 0 shares items 0 and 3; group 1 shares item 3 alone.
-    assert found.values.tolist() == [[2, 1, 1], [1, 0, 1]]
+    assert shared.values.tolist() == [[2, 1, 1], [1, 0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -104,18 +104,18 @@ def test_shared_items_need_a_score_and_a_label():
 )
 def test_reasons_are_exact(raters, items, rows, message):
     table = xr.DataArray([[[rows]]], dims=("group", "by", "score", "unsafe"))
-    found = explain_missing(
+    reason = explain_missing(
         table,
         xr.DataArray([[items]], dims=("group", "by")),
         min_raters=3,
         min_items=10,
         raters=xr.DataArray([raters], dims="group"),
     )
-    assert found.item() == message
+    assert reason.item() == message
 
 
 def test_no_items_is_a_reason_even_where_none_are_required():
     table = xr.DataArray([[[[0, 0]]]], dims=("group", "by", "score", "unsafe"))
     items = xr.DataArray([[0]], dims=("group", "by"))
-    found = explain_missing(table, items, min_raters=0, min_items=0, raters=None)
-    assert found.item() == "0 items with a score and a label, fewer than min_items = 1"
+    reason = explain_missing(table, items, min_raters=0, min_items=0, raters=None)
+    assert reason.item() == "0 items with a score and a label, fewer than min_items = 1"

@@ -87,5 +87,5 @@ def test_intervals_hold_and_equal_groups_are_called_equal(raters, items):
             for seed in range(400)
         ]
         bounds = xr.concat([cell["difference_interval"] for cell in cells], "study").to_numpy()
-        held = ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean()
-        assert 0.92 <= held <= 0.985
+        covered = ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean()
+        assert 0.92 <= covered <= 0.985

@@ -14,14 +14,14 @@ def test_priority_is_a_mean_weighted_by_responsiveness(seed):
     scores, weight = rng.integers(-1, 5, (4, 8)), rng.random(4)
     weight[rng.integers(4)] = np.nan
     plural = xr.DataArray(scores, dims=("group", "item"))
-    found = priority(plural, xr.DataArray(weight, dims="group"), n_scores=5).values
+    priorities = priority(plural, xr.DataArray(weight, dims="group"), n_scores=5).values
     apart = disagreement(plural).values
     for i in range(8):
-        seen = [(w, s) for w, s in zip(weight, scores[:, i], strict=True) if s >= 0]
-        used = [(w, s) for w, s in seen if not np.isnan(w)]
+        rated = [(w, s) for w, s in zip(weight, scores[:, i], strict=True) if s >= 0]
+        used = [(w, s) for w, s in rated if not np.isnan(w)]
         expected = sum(w * s for w, s in used) / sum(w for w, _ in used) / 4 if used else np.nan
-        assert found[i] == pytest.approx(expected, nan_ok=True)
-        values = [s for _, s in seen]
+        assert priorities[i] == pytest.approx(expected, nan_ok=True)
+        values = [s for _, s in rated]
         assert apart[i] == pytest.approx(
             max(values) - min(values) if values else np.nan, nan_ok=True
         )
@@ -29,8 +29,8 @@ def test_priority_is_a_mean_weighted_by_responsiveness(seed):
 
 def test_a_responsive_group_counts_for_more():
     plural = xr.DataArray([[4, 0], [0, 4]], dims=("group", "item"))
-    found = priority(plural, xr.DataArray([0.9, 0.1], dims="group"), n_scores=5)
-    assert found.values.tolist() == [0.9, 0.1]
+    priorities = priority(plural, xr.DataArray([0.9, 0.1], dims="group"), n_scores=5)
+    assert priorities.values.tolist() == [0.9, 0.1]
 
 
 def metrics(width, items):
@@ -48,15 +48,15 @@ def metrics(width, items):
 
 def test_additional_ratings_by_hand():
     counts = xr.DataArray([[30, 10], [400, 0], [5, 5]], dims=("group", "score"))
-    found = sample_size(
+    sizes = sample_size(
         metrics([0.2, 0.05, 0.3], [20, 100, 10]), score_count=counts, target_interval_width=0.1
     )
-    hm = found.sel(metric="hm")
+    hm = sizes.sel(metric="hm")
     # 20 items of 2 ratings: 4 times as many; narrow enough; 9 times as many.
     assert hm["additional_items"].values.tolist() == [60, 0, 80]
     assert hm["additional_ratings"].values.tolist() == [120, 0, 80]
     assert not np.signbit(hm["additional_ratings"]).any()
-    assert found["rank"].values.tolist() == [2, 1, 1]
+    assert sizes["rank"].values.tolist() == [2, 1, 1]
 
 
 def test_the_root_law_holds_for_a_mean_of_items():

@@ -31,7 +31,7 @@ def as_groups(level, item, rater, expert, *, cut, min_items):
         n_items=len(expert),
     )
     labels = crowd_label_counts(counts, cut=cut) if cut else expert_labels(expert)
-    found = responsiveness(
+    metrics = responsiveness(
         plurality(counts),
         labels,
         by=assign_strata({}, [], n_items=len(expert)),
@@ -40,7 +40,7 @@ def as_groups(level, item, rater, expert, *, cut, min_items):
         min_items=min_items,
         n_scores=5,
     )
-    return found.isel(by=0, group=slice(1, None)), counts
+    return metrics.isel(by=0, group=slice(1, None)), counts
 
 
 def expert_labels(expert):
@@ -63,22 +63,22 @@ def test_a_rater_is_a_group_of_one(seed, cut):
     order = np.random.default_rng(seed).permutation(item.size)
     rows = (level[order], item[order], rater[order])
     scores = RaterScores(*rows, labels, cut=cut, n_raters=6, n_scores=5)
-    found = rater_metrics(scores, min_items=10)
+    metrics = rater_metrics(scores, min_items=10)
     for name in (*metric_names(), "items"):
-        assert found[name].values == pytest.approx(expected[name].values, nan_ok=True), name
-    assert found["reason"].values.tolist() == expected["reason"].values.tolist()
-    assert found["reason"].values[5].endswith("fewer than min_items = 10")
+        assert metrics[name].values == pytest.approx(expected[name].values, nan_ok=True), name
+    assert metrics["reason"].values.tolist() == expected["reason"].values.tolist()
+    assert metrics["reason"].values[5].endswith("fewer than min_items = 10")
     assert (
-        found["score_count"].values[2].tolist()
+        metrics["score_count"].values[2].tolist()
         == np.bincount(level[rater == 2], minlength=5).tolist()
     )
 
 
 def test_ranks_share_the_best_place():
-    found = rank(
+    ranks = rank(
         xr.DataArray([0.1, np.nan, 0.3, 0.3, 0.2], dims="rater"), method="min", descending=True
     )
-    assert found.values == pytest.approx([4, np.nan, 1, 1, 3], nan_ok=True)
+    assert ranks.values == pytest.approx([4, np.nan, 1, 1, 3], nan_ok=True)
 
 
 def test_intervals_are_those_of_resampled_ratings():
@@ -94,12 +94,14 @@ def test_intervals_are_those_of_resampled_ratings():
         again = np.repeat(np.arange(25), times)
         new = np.repeat(np.arange(25), [len(r) for r in rows])
         chosen = np.concatenate(rows)
-        found, _ = as_groups(level[chosen], new, rater[chosen], expert[again], cut=0, min_items=1)
-        values.append(found["hm"].values)
+        intervals, _ = as_groups(
+            level[chosen], new, rater[chosen], expert[again], cut=0, min_items=1
+        )
+        values.append(intervals["hm"].values)
     labels = expert_labels(expert).values
     scores = RaterScores(level, item, rater, labels, cut=0, n_raters=6, n_scores=5)
-    found = rater_intervals(scores, replicates=40, seed=3, level=0.9)["hm_interval"]
-    assert found.values == pytest.approx(np.nanquantile(values, [0.05, 0.95], axis=0).T)
+    intervals = rater_intervals(scores, replicates=40, seed=3, level=0.9)["hm_interval"]
+    assert intervals.values == pytest.approx(np.nanquantile(values, [0.05, 0.95], axis=0).T)
 
 
 def test_a_rater_with_one_score_has_no_interval():
@@ -108,5 +110,5 @@ def test_a_rater_with_one_score_has_no_interval():
         np.ones(20, int), np.arange(20), np.zeros(20, int), labels, cut=0, n_raters=1, n_scores=3
     )
     assert float(rater_metrics(scores, min_items=1)["mpa"][0]) == 0
-    found = rater_intervals(scores, replicates=30, seed=1, level=0.9)
-    assert all(np.isnan(found[name]).all() for name in found)
+    intervals = rater_intervals(scores, replicates=30, seed=1, level=0.9)
+    assert all(np.isnan(intervals[name]).all() for name in intervals)

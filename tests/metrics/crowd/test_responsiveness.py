@@ -131,8 +131,8 @@ def test_no_precision_curve_beats_the_normaliser():
     # The area is convex in the precisions, so that its maximum is at curves of 0 and 1.
     for top in range(1, 7):
         curves = np.array(list(product([0.0, 1.0], repeat=top + 1)))
-        found = monotonic_precision_area(xr.DataArray(curves, dims=("curve", "score")))
-        assert float(found.max()) == pytest.approx(1)
+        area = monotonic_precision_area(xr.DataArray(curves, dims=("curve", "score")))
+        assert float(area.max()) == pytest.approx(1)
 
 
 def test_weighted_recall_area_by_hand():
@@ -203,14 +203,14 @@ def test_table_by_hand():
 @pytest.mark.parametrize("seed", range(5))
 def test_table_follows_the_definition(seed):
     scores, labels, by = scores_and_labels(seed)
-    found = severity_table(scores, labels, by=by, n_scores=4)
+    severity = severity_table(scores, labels, by=by, n_scores=4)
     expected = brute_table(scores.values, labels.values, by.values, 4)
-    assert np.array_equal(found, expected)
+    assert np.array_equal(severity, expected)
     apart = xr.concat([labels, labels * 2, labels * 0], "group").assign_coords(
         group=scores["group"]
     )
-    found = severity_table(scores, apart, by=by, n_scores=4)
-    assert np.array_equal(found, expected * np.array([1, 2, 0])[:, None, None, None])
+    severity = severity_table(scores, apart, by=by, n_scores=4)
+    assert np.array_equal(severity, expected * np.array([1, 2, 0])[:, None, None, None])
 
 
 @pytest.mark.parametrize("labels_by_group", [False, True])
@@ -266,7 +266,7 @@ def test_the_whole_by_hand():
     labels = item_label_counts(np.array([0, 1, 1, 1]))
     by = assign_strata({}, [], n_items=4)
     raters = xr.DataArray([5], dims="group", coords={"group": ["all"]})
-    found = measure(scores, labels, by, n_scores=2, raters=raters).sel(group="all", by="all")
+    metrics = measure(scores, labels, by, n_scores=2, raters=raters).sel(group="all", by="all")
     expected = {
         "count": [2, 2],
         "precision": [1 / 2, 1],
@@ -283,54 +283,54 @@ def test_the_whole_by_hand():
         "raters": 5,
     }
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, err_msg=name)
-    assert found["reason"].item() == ""
-    assert set(found.data_vars) == {*expected, "reason"}
+        np.testing.assert_allclose(metrics[name], value, err_msg=name)
+    assert metrics["reason"].item() == ""
+    assert set(metrics.data_vars) == {*expected, "reason"}
 
 
 def test_dims_and_long_names():
     scores, labels, by = scores_and_labels(0)
-    found = measure(scores, labels, by)
+    metrics = measure(scores, labels, by)
     for name in ("count", "precision", "recall", "recall_below"):
-        assert found[name].dims == ("group", "by", "score")
+        assert metrics[name].dims == ("group", "by", "score")
     for name in (*METRICS, "items", "reason"):
-        assert found[name].dims == ("group", "by")
-    assert "raters" not in found
-    assert all(variable.attrs["long_name"] for variable in found.data_vars.values())
+        assert metrics[name].dims == ("group", "by")
+    assert "raters" not in metrics
+    assert all(variable.attrs["long_name"] for variable in metrics.data_vars.values())
 
 
 def test_metrics_are_missing_where_there_is_a_reason():
     scores, labels, by = scores_and_labels(0)
     raters = xr.DataArray([2, 3, 3], dims="group", coords={"group": scores["group"]})
-    found = measure(scores, labels, by, raters=raters, min_raters=3, min_items=6)
-    shown = found["reason"] == ""
+    metrics = measure(scores, labels, by, raters=raters, min_raters=3, min_items=6)
+    shown = metrics["reason"] == ""
     assert set(shown.values.ravel().tolist()) == {True, False}
-    assert (found["reason"].sel(group="a") != "").all()
+    assert (metrics["reason"].sel(group="a") != "").all()
     for name in METRICS:
-        assert (found[name].notnull() == shown).all(), name
-    assert found["precision"].where(~shown).isnull().all()
-    assert found["count"].notnull().all()
-    assert (found["reason"].sel(group="b", by="all") == "").item()
+        assert (metrics[name].notnull() == shown).all(), name
+    assert metrics["precision"].where(~shown).isnull().all()
+    assert metrics["count"].notnull().all()
+    assert (metrics["reason"].sel(group="b", by="all") == "").item()
 
 
 def test_resamples_are_missing_where_the_observed_data_are():
     scores, labels, by = scores_and_labels(0)
     # Every resample of one item has 12 rows of it, but the observed stratum has a single item.
     weights = xr.DataArray(12 * np.eye(12), dims=("replicate", "item"))
-    found = measure(scores, labels, by, min_items=13, weights=weights)
-    assert found["mpa"].dims == ("replicate", "group", "by")
-    assert found["mpa"].isnull().all()
-    assert found["reason"].dims == ("group", "by")
-    assert (found["items"] == measure(scores, labels, by)["items"]).all()
+    metrics = measure(scores, labels, by, min_items=13, weights=weights)
+    assert metrics["mpa"].dims == ("replicate", "group", "by")
+    assert metrics["mpa"].isnull().all()
+    assert metrics["reason"].dims == ("group", "by")
+    assert (metrics["items"] == measure(scores, labels, by)["items"]).all()
 
 
 def test_a_given_reason_decides():
     scores, labels, by = scores_and_labels(0)
     reason = measure(scores, labels, by)["reason"].astype("U20")
     reason.loc[{"group": "b", "by": "all"}] = "too few"
-    found = measure(scores, labels, by, min_items=13, reason=reason)
-    assert (found["mpa"].notnull() == (reason == "")).all()
-    assert found["reason"].sel(group="b", by="all").item() == "too few"
+    metrics = measure(scores, labels, by, min_items=13, reason=reason)
+    assert (metrics["mpa"].notnull() == (reason == "")).all()
+    assert metrics["reason"].sel(group="b", by="all").item() == "too few"
 
 
 @pytest.mark.parametrize("draw_labels", [False, True])
@@ -341,6 +341,6 @@ def test_leading_dimensions_equal_a_loop(draw_labels):
     labels = xr.concat([one for _, one, _ in drawn], "draw") if draw_labels else drawn[0][1]
     together = measure(scores, labels, by)
     for draw in range(4):
-        own = labels.isel(draw=draw) if draw_labels else labels
-        alone = measure(scores.isel(draw=draw), own, by)
+        drawn_labels = labels.isel(draw=draw) if draw_labels else labels
+        alone = measure(scores.isel(draw=draw), drawn_labels, by)
         xr.testing.assert_allclose(together.isel(draw=draw), alone)

@@ -89,11 +89,11 @@ def test_shuffled_rows_and_renamed_raters_change_nothing(seed, crowd_labels):
 
 def test_nobody_is_outside_all_to_label_its_items():
     statistic, _ = crowd_metrics(*simulated_crowd(0), crowd_labels=True)
-    found = statistic()
-    reason = found["reason"].sel(group="all", by="all").item()
+    metrics = statistic()
+    reason = metrics["reason"].sel(group="all", by="all").item()
     assert reason == "no rater outside the group labels an item"
-    assert found["mpa"].sel(group="gender=Man", by="all").notnull()
-    assert found["grouping"].values.tolist() == ["all", "gender", "gender"]
+    assert metrics["mpa"].sel(group="gender=Man", by="all").notnull()
+    assert metrics["grouping"].values.tolist() == ["all", "gender", "gender"]
 
 
 def test_bootstrap_intervals_hold_the_observed_values():
@@ -121,7 +121,7 @@ def test_paper_section_4_a_conservative_group_orders_worse_than_it_discriminates
     normal = np.searchsorted(np.quantile(severity, [0.2, 0.4, 0.6, 0.8]), severity)
     conservative = np.where(unsafe == 1, rng.integers(1, 5, 400), 0)
     scores = xr.DataArray(np.stack([normal, conservative]), dims=("group", "item"))
-    found = responsiveness(
+    metrics = responsiveness(
         scores,
         item_label_counts(unsafe),
         by=assign_strata({}, [], n_items=400),
@@ -130,5 +130,5 @@ def test_paper_section_4_a_conservative_group_orders_worse_than_it_discriminates
         n_scores=5,
     )
     # Both separate the labels perfectly, but 0 | 1, 1, 1, 1 has area 4 of 6.
-    assert found["wra"].values.ravel().tolist() == pytest.approx([1, 1])
-    assert found["mpa"].values.ravel().tolist() == pytest.approx([1, 4 / 6])
+    assert metrics["wra"].values.ravel().tolist() == pytest.approx([1, 1])
+    assert metrics["mpa"].values.ravel().tolist() == pytest.approx([1, 4 / 6])

@@ -14,13 +14,13 @@ def used(*counts):
 
 
 def test_indices_by_hand():
-    found = used(1, 2, 3, 0)  # K = 3: the middle is scores 1 and 2
-    assert float(found["extreme_response"]) == pytest.approx(1 / 6)
-    assert float(found["central_tendency"]) == pytest.approx(5 / 6)
-    assert float(found["scale_range_used"]) == pytest.approx(2 / 3)
+    indices = used(1, 2, 3, 0)  # K = 3: the middle is scores 1 and 2
+    assert float(indices["extreme_response"]) == pytest.approx(1 / 6)
+    assert float(indices["central_tendency"]) == pytest.approx(5 / 6)
+    assert float(indices["scale_range_used"]) == pytest.approx(2 / 3)
     assert float(used(1, 2, 4, 2, 1)["central_tendency"]) == 0.4  # K = 4: score 2 alone
-    assert float(found["mean_score"]) == pytest.approx(8 / 6)
-    assert found["score_share"].values == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0])
+    assert float(indices["mean_score"]) == pytest.approx(8 / 6)
+    assert indices["score_share"].values == pytest.approx([1 / 6, 2 / 6, 3 / 6, 0])
 
 
 def test_one_score_none_and_a_scale_without_a_middle():
@@ -51,20 +51,20 @@ def test_drift_is_the_regression_on_what_others_do_not_explain(seed):
     order = rng.permutation(item.size).astype(float)
     level = rng.integers(0, 5, item.size) + (order > 60) * (rater == 2)
     order[rng.random(item.size) < 0.1] = np.nan
-    found = drift(level, item=item, rater=rater, time=order, n_raters=6, min_items=5)
+    drifts = drift(level, item=item, rater=rater, time=order, n_raters=6, min_items=5)
     expected = [brute_drift(level, item, rater, order, who) for who in range(5)]
-    assert found["drift"].values[:5] == pytest.approx([e.slope for e in expected])
-    assert found["drift_p"].values[:5] == pytest.approx([e.pvalue for e in expected])
+    assert drifts["drift"].values[:5] == pytest.approx([e.slope for e in expected])
+    assert drifts["drift_p"].values[:5] == pytest.approx([e.pvalue for e in expected])
     holm = multipletests([e.pvalue for e in expected], method="holm")[1]
-    assert found["drift_p_holm"].values[:5] == pytest.approx(holm)
-    assert np.isnan(found["drift"].values[5])
+    assert drifts["drift_p_holm"].values[:5] == pytest.approx(holm)
+    assert np.isnan(drifts["drift"].values[5])
 
 
 def test_drift_needs_an_order_that_moves_and_enough_items():
     item, rater = np.divmod(np.arange(40), 2)
     level = np.random.default_rng(0).integers(0, 3, 40)
     order = np.where(rater == 0, 7.0, item)
-    found = drift(level, item=item, rater=rater, time=order, n_raters=2, min_items=3)
-    assert np.isnan(found["drift"]).values.tolist() == [True, False]
+    drifts = drift(level, item=item, rater=rater, time=order, n_raters=2, min_items=3)
+    assert np.isnan(drifts["drift"]).values.tolist() == [True, False]
     few = drift(level, item=item, rater=rater, time=order, n_raters=2, min_items=21)
     assert np.isnan(few["drift"]).all()

@@ -77,8 +77,8 @@ def brute_counts(*, level, item, rater, membership, n_scores, n_items):
 @settings(deadline=None, max_examples=100)
 @given(case=ratings())
 def test_counts_follow_the_definition(case):
-    found = score_counts(xr.DataArray(case["level"], dims="rating"), **without(case, "level"))
-    assert np.array_equal(found, brute_counts(**case))
+    counts = score_counts(xr.DataArray(case["level"], dims="rating"), **without(case, "level"))
+    assert np.array_equal(counts, brute_counts(**case))
 
 
 @settings(deadline=None, max_examples=50)

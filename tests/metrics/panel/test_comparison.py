@@ -49,15 +49,15 @@ def test_policy_must_be_about_the_same_dimensions():
 
 
 def test_admissible_models_are_at_or_below_the_tolerance():
-    found = admissible(cvars(1.69, 4.0, 8.4, np.nan), 4.0)
-    assert found.values.tolist() == [True, True, False, False]
+    verdicts = admissible(cvars(1.69, 4.0, 8.4, np.nan), 4.0)
+    assert verdicts.values.tolist() == [True, True, False, False]
 
 
 def test_differences_are_model_minus_other():
-    found = cvar_difference(cvars(1.0, 4.0).expand_dims(replicate=2))
-    assert found.dims == ("replicate", "model", "other")
-    assert found.sel(model="a", other="b").values.tolist() == [-3.0, -3.0]
-    assert found["other"].values.tolist() == ["a", "b"]
+    difference = cvar_difference(cvars(1.0, 4.0).expand_dims(replicate=2))
+    assert difference.dims == ("replicate", "model", "other")
+    assert difference.sel(model="a", other="b").values.tolist() == [-3.0, -3.0]
+    assert difference["other"].values.tolist() == ["a", "b"]
 
 
 def test_an_interval_with_zero_inside_or_at_its_end_does_not_separate():
@@ -111,11 +111,11 @@ def test_tiers_of_every_draw_and_the_order_of_models_changes_nothing():
     rng = np.random.default_rng(1)
     cvar = xr.DataArray(rng.random((5, 4)), {"model": MODELS}, ("draw", "model"))
     interval = around(cvar_difference(cvar.mean("draw")), half=0.1)
-    found = tiers(cvar, interval)
-    assert found.dims == ("draw", "model")
+    tier = tiers(cvar, interval)
+    assert tier.dims == ("draw", "model")
     order = ["c", "a", "d", "b"]
     shuffled = tiers(cvar.sel(model=order), interval.sel(model=order, other=order))
-    xr.testing.assert_equal(found, shuffled.sel(model=MODELS))
+    xr.testing.assert_equal(tier, shuffled.sel(model=MODELS))
 
 
 def joint_of(resampled, observed, freedom=np.inf, level=0.95):

@@ -53,10 +53,10 @@ def test_leading_dimensions_are_estimated_each_by_itself():
     judges[2, 7] = np.nan
     chance = xr.DataArray(rng.uniform(0.2, 1.0, 50), dims="prompt")
     for function, more in ((ppi_mean, {}), (ppi_cvar, {"alpha": 0.8})):
-        for told in ({}, {"probability": chance}):
-            joint = function(people, judges, **told, **more)
+        for sampling in ({}, {"probability": chance}):
+            joint = function(people, judges, **sampling, **more)
             cell = {"metric": 1, "model": 2}
-            alone = function(people[cell], judges[2], **told, **more)
+            alone = function(people[cell], judges[2], **sampling, **more)
             xr.testing.assert_allclose(joint.isel(cell), alone)
 
 
@@ -103,10 +103,10 @@ def test_biased_judges_leave_no_bias():
     labelled = rng.random(severity.shape) < chance
     dims = ("study", "prompt")
     known = xr.DataArray(np.where(labelled, people, np.nan), dims=dims)
-    judged, told = xr.DataArray(judges, dims=dims), xr.DataArray(chance, dims=dims)
+    judged, chances = xr.DataArray(judges, dims=dims), xr.DataArray(chance, dims=dims)
     truth = np.exp(0.5)
     untold = ppi_mean(known)["estimate"].mean()
-    unequal = ppi_mean(known, judged, probability=told)
+    unequal = ppi_mean(known, judged, probability=chances)
     assert float(untold) > truth + 0.3
     assert float(unequal["estimate"].mean()) == pytest.approx(truth, abs=0.02)
     table = influence_interval(unequal["estimate"], unequal["influence"], level=0.95)

@@ -25,18 +25,18 @@ def test_saturated_cells_and_tail_prompts_are_counted():
     risk = xr.DataArray(np.arange(30.0).reshape(3, 10)[:, ::-1], MODELS, ("model", "prompt"))
     risk[1] = np.nan
     var = xr.DataArray([7.0, np.nan, 27.0], MODELS, "model")
-    found = saturation(harm, risk, var, epsilon=1e-6)
-    np.testing.assert_allclose(found["saturated_share"], [3 / 20, 0.0, 0.0])
-    assert found["saturated_tail"].values.tolist() == [2, 0, 0]
-    np.testing.assert_allclose(found["saturated_tail_share"], [2 / 3, np.nan, 0.0])
+    evidence = saturation(harm, risk, var, epsilon=1e-6)
+    np.testing.assert_allclose(evidence["saturated_share"], [3 / 20, 0.0, 0.0])
+    assert evidence["saturated_tail"].values.tolist() == [2, 0, 0]
+    np.testing.assert_allclose(evidence["saturated_tail_share"], [2 / 3, np.nan, 0.0])
 
 
 def test_ties_need_equal_tails_and_twins_equal_prompts():
     risk = xr.DataArray([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]], MODELS, ("model", "prompt"))
     cvar = risk.max("prompt")
-    found = ties(cvar, risk)
-    assert found["tied"].sum() == 6
-    assert found["identical"].sel(model="a").values.tolist() == [False, False, True]
+    tied = ties(cvar, risk)
+    assert tied["tied"].sum() == 6
+    assert tied["identical"].sel(model="a").values.tolist() == [False, False, True]
     assert not ties(cvar * np.nan, risk)["tied"].any()
 
 
@@ -55,8 +55,8 @@ def test_tail_risk_of_a_shape_is_that_of_its_distribution(alpha):
     }
     for family, law in laws.items():
         expected = law.expect(lambda x: x, lb=law.ppf(alpha)) / (1 - alpha)
-        found = shape_of(family, [2.0], [1.0]).cvar(alpha=alpha, estimator="inclusive")
-        np.testing.assert_allclose(found, expected, rtol=2e-3)
+        tail_risk = shape_of(family, [2.0], [1.0]).cvar(alpha=alpha, estimator="inclusive")
+        np.testing.assert_allclose(tail_risk, expected, rtol=2e-3)
 
 
 @pytest.mark.parametrize("family", SHAPES)

@@ -27,17 +27,17 @@ def test_correlation_of_errors_is_numpys():
     rng = np.random.default_rng(1)
     x = panel_of(rng.random((50, 6)))
     truth = xr.DataArray(rng.random(50), dims="prompt")
-    found = error_correlation(judge_errors(x, truth))
-    np.testing.assert_allclose(found, np.corrcoef((x.values - truth.values[:, None]).T))
+    correlation = error_correlation(judge_errors(x, truth))
+    np.testing.assert_allclose(correlation, np.corrcoef((x.values - truth.values[:, None]).T))
 
 
 def test_a_judge_without_errors_has_no_correlation():
     truth = xr.DataArray(np.linspace(0, 1, 9), dims="prompt")
     noise = np.random.default_rng(2).random(9)
     x = panel_of(np.stack([truth.values, noise], axis=1), ["a", "b"])
-    found = error_correlation(judge_errors(x, truth))
-    assert np.isnan(found.sel(judge="a")).all()
-    assert float(found.sel(judge="b", other_judge="b")) == pytest.approx(1.0)
+    correlation = error_correlation(judge_errors(x, truth))
+    assert np.isnan(correlation.sel(judge="a")).all()
+    assert float(correlation.sel(judge="b", other_judge="b")) == pytest.approx(1.0)
 
 
 def test_independent_judges_count_one_each_with_a_reference_and_without():
@@ -45,38 +45,40 @@ def test_independent_judges_count_one_each_with_a_reference_and_without():
     truth = xr.DataArray(rng.random(200_000), dims="prompt")
     x = panel_of(truth.values[:, None] + rng.normal(0, 0.1, (200_000, 6)))
     for reference in (truth, None):
-        found = judge_independence(x, reference)
-        assert float(found["effective_judges"]) == pytest.approx(6, rel=0.02)
-        np.testing.assert_allclose(found["effective_judges_without"], 5, rtol=0.02)
+        independence = judge_independence(x, reference)
+        assert float(independence["effective_judges"]) == pytest.approx(6, rel=0.02)
+        np.testing.assert_allclose(independence["effective_judges_without"], 5, rtol=0.02)
 
 
 def test_errors_in_common_count_as_the_variance_of_the_mean_says():
     rng = np.random.default_rng(4)
-    shared, own = 0.3, 0.1
+    shared, own_sd = 0.3, 0.1
     truth = xr.DataArray(rng.random(200_000), dims="prompt")
-    errors = rng.normal(0, shared, (200_000, 1)) + rng.normal(0, own, (200_000, 6))
-    found = judge_independence(panel_of(truth.values[:, None] + errors), truth)["effective_judges"]
+    errors = rng.normal(0, shared, (200_000, 1)) + rng.normal(0, own_sd, (200_000, 6))
+    effective = judge_independence(panel_of(truth.values[:, None] + errors), truth)[
+        "effective_judges"
+    ]
     # n of the same variance whose mean has the variance of this mean
-    expected = (shared**2 + own**2) / (shared**2 + own**2 / 6)
-    assert float(found) == pytest.approx(expected, rel=0.02)
+    expected = (shared**2 + own_sd**2) / (shared**2 + own_sd**2 / 6)
+    assert float(effective) == pytest.approx(expected, rel=0.02)
 
 
 def test_judges_who_agree_in_two_camps_count_as_two():
     rng = np.random.default_rng(5)
     camps = rng.random((500, 2))[:, [0, 0, 0, 1, 1, 1]]
-    found = judge_independence(panel_of(camps), None)
-    assert float(found["effective_judges"]) == pytest.approx(2.0)
-    np.testing.assert_allclose(found["effective_judges_without"], 2.0)
+    independence = judge_independence(panel_of(camps), None)
+    assert float(independence["effective_judges"]) == pytest.approx(2.0)
+    np.testing.assert_allclose(independence["effective_judges_without"], 2.0)
 
 
 def test_without_a_judge_is_the_panel_of_the_others():
     rng = np.random.default_rng(6)
     x = panel_of(rng.random((40, 6)) ** np.arange(1, 7))
-    found = judge_independence(x, None)["effective_judges_without"]
+    effective = judge_independence(x, None)["effective_judges_without"]
     for judge in JUDGES:
         others = x.sel(judge=[name for name in JUDGES if name != judge])
         expected = effective_judges(judge_errors(others, None), against_reference=False)
-        assert float(found.sel(judge_out=judge)) == pytest.approx(expected)
+        assert float(effective.sel(judge_out=judge)) == pytest.approx(expected)
 
 
 def test_too_few_judges_or_cells_have_no_number():

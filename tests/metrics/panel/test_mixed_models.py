@@ -24,36 +24,36 @@ def test_variances_are_those_of_a_mixed_model_from_its_own_start(seed, sd):
     frame = x.to_dataframe("risk").reset_index()
     frame["model"] = frame["model"].astype(str)
     fit = smf.mixedlm("risk ~ model", frame, groups=frame["prompt"]).fit(reml=True)
-    found = linear_mixed_model(x, dim="prompt")
-    np.testing.assert_allclose(found["prompt_variance"], fit.cov_re.iloc[0, 0], rtol=1e-4)
-    np.testing.assert_allclose(found["residual_variance"], fit.scale, rtol=1e-4)
+    variances = linear_mixed_model(x, dim="prompt")
+    np.testing.assert_allclose(variances["prompt_variance"], fit.cov_re.iloc[0, 0], rtol=1e-4)
+    np.testing.assert_allclose(variances["residual_variance"], fit.scale, rtol=1e-4)
     fixed = np.var(fit.predict(frame))  # population variance of the fixed part
     total = fixed + fit.cov_re.iloc[0, 0] + fit.scale
-    np.testing.assert_allclose(found["r2_marginal"], fixed / total, rtol=1e-3)
-    np.testing.assert_allclose(found["r2_conditional"], 1 - fit.scale / total, rtol=1e-3)
-    assert found["prompt_variance"].attrs["reason"] == ""
+    np.testing.assert_allclose(variances["r2_marginal"], fixed / total, rtol=1e-3)
+    np.testing.assert_allclose(variances["r2_conditional"], 1 - fit.scale / total, rtol=1e-3)
+    assert variances["prompt_variance"].attrs["reason"] == ""
 
 
 def test_prompts_that_add_nothing_have_no_variance_and_the_reason_is_said():
     x = risks(seed=3, sd=0.0)
     x = x - x.mean("model")  # prompts vary less than chance would have them
-    found = linear_mixed_model(x, dim="prompt")
-    assert float(found["prompt_variance"]) == 0.0
-    assert found["prompt_variance"].attrs["reason"] == mixed_models.AT_ZERO
+    variances = linear_mixed_model(x, dim="prompt")
+    assert float(variances["prompt_variance"]) == 0.0
+    assert variances["prompt_variance"].attrs["reason"] == mixed_models.AT_ZERO
     frame = x.to_dataframe("risk").reset_index()
     pooled = smf.ols("risk ~ C(model)", frame).fit().mse_resid
-    np.testing.assert_allclose(found["residual_variance"], pooled)
-    np.testing.assert_allclose(found["r2_conditional"], found["r2_marginal"])
+    np.testing.assert_allclose(variances["residual_variance"], pooled)
+    np.testing.assert_allclose(variances["r2_conditional"], variances["r2_marginal"])
 
 
 def test_a_fit_that_does_not_converge_is_said(monkeypatch):
     x = risks(seed=4, sd=1.0)
     sure = linear_mixed_model(x, dim="prompt")
     monkeypatch.setattr(mixed_models, "_fit_mixed_model", lambda *_: None)
-    found = linear_mixed_model(x, dim="prompt")
-    assert found["prompt_variance"].attrs["reason"] == mixed_models.NOT_CONVERGED
+    variances = linear_mixed_model(x, dim="prompt")
+    assert variances["prompt_variance"].attrs["reason"] == mixed_models.NOT_CONVERGED
     # A complete table is solved by its analysis of variance.
-    np.testing.assert_allclose(found["prompt_variance"], sure["prompt_variance"], rtol=1e-4)
+    np.testing.assert_allclose(variances["prompt_variance"], sure["prompt_variance"], rtol=1e-4)
 
 
 def test_a_tail_model_that_does_not_converge_is_said_whatever_the_warning_filters(monkeypatch):
@@ -75,27 +75,27 @@ def test_a_tail_model_that_does_not_converge_is_said_whatever_the_warning_filter
 @pytest.mark.parametrize("shape", [(1, 10), (10, 1)])
 def test_one_model_or_prompt_has_no_mixed_model(shape):
     x = xr.DataArray(np.random.default_rng(5).random(shape), dims=("model", "prompt"))
-    for found in (
+    for variances in (
         linear_mixed_model(x, dim="prompt"),
         tail_mixed_model(x > 0.5, dim="prompt", seed=1),
     ):
-        variance = found[next(iter(found))]
+        variance = variances[next(iter(variances))]
         assert np.isnan(variance)
         assert variance.attrs["reason"] == mixed_models.TOO_FEW
 
 
 def test_nothing_left_by_main_effects_is_said():
     x = xr.DataArray(np.arange(4.0)[:, None] + np.arange(6.0), dims=("model", "prompt"))
-    found = linear_mixed_model(x, dim="prompt")
-    assert np.isnan(found["prompt_variance"])
-    assert found["prompt_variance"].attrs["reason"] == "nothing but models and prompts varies"
+    variances = linear_mixed_model(x, dim="prompt")
+    assert np.isnan(variances["prompt_variance"])
+    assert variances["prompt_variance"].attrs["reason"] == "nothing but models and prompts varies"
 
 
 def marginal_variance(successes, trials):
     """Maximum likelihood by quadrature of one intercept and a normal effect of prompts."""
 
-    def loss(at):
-        mean, sd = at[0], np.exp(at[1])
+    def loss(parameters):
+        mean, sd = parameters[0], np.exp(parameters[1])
         chances = [
             quad(
                 lambda u, k=k: binom.pmf(k, trials, 1 / (1 + np.exp(-mean - sd * u))) * norm.pdf(u),
@@ -114,11 +114,13 @@ def test_the_variance_of_tail_events_is_near_the_likelihoods():
     rng = np.random.default_rng(6)
     effect = 1.5 * rng.normal(size=400)
     values = rng.random((8, 400)) < 1 / (1 + np.exp(1 - effect))
-    found = tail_mixed_model(xr.DataArray(values, dims=("model", "prompt")), dim="prompt", seed=1)
+    variances = tail_mixed_model(
+        xr.DataArray(values, dims=("model", "prompt")), dim="prompt", seed=1
+    )
     expected = marginal_variance(values.sum(axis=0), 8)
     # Variational Bayes is known to be low, by a fifth at most at this size.
-    assert 0.8 * expected < float(found["tail_prompt_variance"]) < 1.1 * expected
-    assert float(found["tail_rate"]) == values.mean()
+    assert 0.8 * expected < float(variances["tail_prompt_variance"]) < 1.1 * expected
+    assert float(variances["tail_rate"]) == values.mean()
 
 
 def test_equal_seeds_give_equal_variances():
@@ -130,8 +132,8 @@ def test_equal_seeds_give_equal_variances():
 
 @pytest.mark.parametrize("value", [True, False])
 def test_cells_all_alike_have_no_tail_variance(value):
-    found = tail_mixed_model(
+    variances = tail_mixed_model(
         xr.DataArray(np.full((3, 8), value), dims=("model", "prompt")), dim="prompt", seed=1
     )
-    assert np.isnan(found["tail_prompt_variance"])
-    assert found["tail_prompt_variance"].attrs["reason"] == "all cells are in the tail, or none"
+    assert np.isnan(variances["tail_prompt_variance"])
+    assert variances["tail_prompt_variance"].attrs["reason"] == "all cells are in the tail, or none"

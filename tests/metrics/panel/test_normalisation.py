@@ -21,13 +21,13 @@ def test_lookup_equals_a_plain_loop_whatever_the_order_of_dimensions():
     rng = np.random.default_rng(1)
     codes = rng.integers(-1, 3, (2, 5, 3))
     level = xr.DataArray(codes, {"indicator": TABLE["indicator"]}, ("indicator", "prompt", "judge"))
-    found = normalise(level, TABLE)
-    assert found.dims == ("indicator", "prompt", "judge")
-    assert found.dtype == np.float64
+    normalised = normalise(level, TABLE)
+    assert normalised.dims == ("indicator", "prompt", "judge")
+    assert normalised.dtype == np.float64
     for i, j, k in np.ndindex(codes.shape):
         code = codes[i, j, k]
         expected = np.nan if code == -1 else TABLE.values[i, code]
-        np.testing.assert_equal(found.values[i, j, k], expected)
+        np.testing.assert_equal(normalised.values[i, j, k], expected)
 
 
 def test_lookup_refuses_a_table_of_other_indicators():
@@ -46,10 +46,10 @@ def test_reverse_is_one_minus_phi_only_where_it_says():
 def test_reverse_by_prompt_and_indicator():
     phi = xr.DataArray(np.full((2, 3, 2), 0.2), dims=("indicator", "judge", "prompt"))
     where = xr.DataArray([[True, False], [False, False]], dims=("prompt", "indicator"))
-    found = reverse(phi, where=where)
-    assert found.dims == phi.dims
-    np.testing.assert_allclose(found.isel(indicator=0, prompt=0), 0.8)
-    np.testing.assert_allclose(found.isel(indicator=1, prompt=0), 0.2)
+    reversed_phi = reverse(phi, where=where)
+    assert reversed_phi.dims == phi.dims
+    np.testing.assert_allclose(reversed_phi.isel(indicator=0, prompt=0), 0.8)
+    np.testing.assert_allclose(reversed_phi.isel(indicator=1, prompt=0), 0.2)
 
 
 def test_tables_of_scales_follow_equations_6_to_8():

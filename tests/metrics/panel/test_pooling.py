@@ -32,8 +32,8 @@ def test_scipy_agrees(values, temperature):
 @settings(deadline=None, max_examples=60)
 @given(scores, st.floats(1e-6, 1e9))
 def test_it_is_between_mean_and_maximum(values, temperature):
-    found = float(pooled(values, temperature))
-    assert np.mean(values) - 1e-12 <= found <= max(values)
+    harm = float(pooled(values, temperature))
+    assert np.mean(values) - 1e-12 <= harm <= max(values)
 
 
 @settings(deadline=None, max_examples=60)
@@ -53,8 +53,8 @@ def test_the_order_of_judges_changes_nothing(values, random):
 
 def test_missing_judges_are_left_out_and_none_is_missing():
     x = xr.DataArray([[0.2, np.nan, 0.8], [np.nan] * 3], dims=("prompt", "judge"))
-    found = log_sum_exp(x, temperature=0.2, missing="available")
-    np.testing.assert_allclose(found, [pooled([0.2, 0.8], 0.2), np.nan])
+    harm = log_sum_exp(x, temperature=0.2, missing="available")
+    np.testing.assert_allclose(harm, [pooled([0.2, 0.8], 0.2), np.nan])
 
 
 def test_missing_judges_can_be_refused():
@@ -77,19 +77,19 @@ def test_leading_dimensions_equal_a_loop():
         np.random.default_rng(3).random((2, 4, 3, 2)),
         dims=("draw", "prompt", "judge", "dimension"),
     )
-    found = log_sum_exp(x, temperature=0.2, missing="available")
+    harm = log_sum_exp(x, temperature=0.2, missing="available")
     for draw, prompt, dimension in np.ndindex(2, 4, 2):
-        at = {"draw": draw, "prompt": prompt, "dimension": dimension}
-        np.testing.assert_allclose(found.isel(at), pooled(x.isel(at).values, 0.2))
+        cell = {"draw": draw, "prompt": prompt, "dimension": dimension}
+        np.testing.assert_allclose(harm.isel(cell), pooled(x.isel(cell).values, 0.2))
 
 
 @pytest.mark.parametrize("lying", list(permutations(range(3))))
 def test_the_order_in_memory_changes_nothing(lying):
     values = np.random.default_rng(9).random((5, 4, 3))
-    held = np.ascontiguousarray(values.transpose(lying)).transpose(np.argsort(lying))
+    relaid = np.ascontiguousarray(values.transpose(lying)).transpose(np.argsort(lying))
     x, same = (
-        xr.DataArray(each, {"model": list("abcde")}, ("model", "judge", "p"))
-        for each in (values, held)
+        xr.DataArray(array, {"model": list("abcde")}, ("model", "judge", "p"))
+        for array in (values, relaid)
     )
     whole = log_sum_exp(x, temperature=0.2, missing="available")
     assert whole.dims == ("model", "p")

@@ -33,9 +33,9 @@ def plain_cvar(values):
 
 def test_every_statistic_equals_a_plain_loop():
     table = panel_of(seed=1)
-    found = profile_of(table)
+    statistics = profile_of(table)
     for model in "abc":
-        one, got = table.sel(model=model), found.sel(model=model)
+        one, got = table.sel(model=model), statistics.sel(model=model)
         log_risk, harm = one["log_risk"].values, one["harm"].values
         var = np.quantile(log_risk, ALPHA, method="inverted_cdf")
         tail = log_risk >= var
@@ -53,39 +53,41 @@ def test_every_statistic_equals_a_plain_loop():
             "tail_share": one["log_risk_part"].values[tail].sum(axis=0) / log_risk[tail].sum(),
             "policy_score": harm.mean(),
         }
-        assert list(expected) == list(found.data_vars)
+        assert list(expected) == list(statistics.data_vars)
         for name, value in expected.items():
             np.testing.assert_allclose(got[name], value, err_msg=name)
 
 
 def test_every_statistic_says_what_it_is():
-    found = profile_of(panel_of(seed=1))
-    for name in found.data_vars:
-        assert tuple(found[name].attrs) == ("long_name", "units", "range")
-    assert found["cvar"].attrs["long_name"] == "CVaR of log-risk"
-    assert found["tail_share"].dims == ("model", "dimension")
-    assert {metric.name for metric in METRICS} == set(found.data_vars)
+    statistics = profile_of(panel_of(seed=1))
+    for name in statistics.data_vars:
+        assert tuple(statistics[name].attrs) == ("long_name", "units", "range")
+    assert statistics["cvar"].attrs["long_name"] == "CVaR of log-risk"
+    assert statistics["tail_share"].dims == ("model", "dimension")
+    assert {metric.name for metric in METRICS} == set(statistics.data_vars)
 
 
 @pytest.mark.parametrize("estimator", ["inclusive", "rockafellar-uryasev"])
 def test_resamples_equal_the_expanded_panel(estimator):
     table = panel_of(seed=2)
     counts = bootstrap_counts(table["prompt"], replicates=5, seed=1, dim="prompt")
-    found = profile_of(table, weights=counts, estimator=estimator)
+    resampled = profile_of(table, weights=counts, estimator=estimator)
     for replicate in range(5):
         drawn = np.repeat(np.arange(24), counts.values[replicate].astype(int))
         expected = profile_of(table.isel(prompt=drawn), estimator=estimator)
-        xr.testing.assert_allclose(found.isel(replicate=replicate, drop=True), expected)
+        xr.testing.assert_allclose(resampled.isel(replicate=replicate, drop=True), expected)
 
 
 def test_leading_dimensions_equal_a_loop():
     table = panel_of(seed=3, lead=("chain", "draw"), sizes=(2, 3))
     counts = bootstrap_counts(table["prompt"], replicates=2, seed=1, dim="prompt")
-    found = profile_of(table, weights=counts)
-    assert found["cvar"].dims == ("replicate", "chain", "draw", "model")
+    statistics = profile_of(table, weights=counts)
+    assert statistics["cvar"].dims == ("replicate", "chain", "draw", "model")
     for chain, draw in np.ndindex(2, 3):
-        at = {"chain": chain, "draw": draw}
-        xr.testing.assert_allclose(found.isel(at), profile_of(table.isel(at), weights=counts))
+        position = {"chain": chain, "draw": draw}
+        xr.testing.assert_allclose(
+            statistics.isel(position), profile_of(table.isel(position), weights=counts)
+        )
 
 
 def test_weights_of_each_draw_stay_with_their_draw():
@@ -93,21 +95,21 @@ def test_weights_of_each_draw_stay_with_their_draw():
     weights = xr.DataArray(
         np.random.default_rng(1).dirichlet(np.ones(24), 3), dims=("draw", "prompt")
     )
-    found = profile_of(table, weights=weights)
-    assert found["mean"].dims == ("draw", "model")
+    statistics = profile_of(table, weights=weights)
+    assert statistics["mean"].dims == ("draw", "model")
     for draw in range(3):
         one = profile_of(table.isel(draw=draw), weights=weights.isel(draw=draw))
-        xr.testing.assert_allclose(found.isel(draw=draw), one)
+        xr.testing.assert_allclose(statistics.isel(draw=draw), one)
 
 
 def test_samples_of_a_prompt_are_pooled():
     table = panel_of(seed=5, lead=("sample",), sizes=(4,))
     counts = bootstrap_counts(table["prompt"], replicates=3, seed=1, dim="prompt")
-    found = profile_of(table, weights=counts, dim=("prompt", "sample"))
+    statistics = profile_of(table, weights=counts, dim=("prompt", "sample"))
     stacked = table.stack(both=("prompt", "sample")).reset_index("both", drop=True)
     repeated = np.repeat(counts.values, 4, axis=1)
     weights = xr.DataArray(repeated, {"replicate": counts["replicate"]}, ("replicate", "both"))
-    xr.testing.assert_allclose(found, profile_of(stacked, weights=weights, dim="both"))
+    xr.testing.assert_allclose(statistics, profile_of(stacked, weights=weights, dim="both"))
 
 
 @pytest.mark.parametrize("estimator", ["inclusive", "rockafellar-uryasev"])
@@ -122,31 +124,31 @@ def test_duplicating_every_prompt_changes_nothing(estimator):
 def test_missing_prompts_are_left_out_and_a_model_with_none_is_missing():
     table = panel_of(seed=7)
     cells = [name for name in table.data_vars if name != "sub_index"]
-    held = table[cells].where(table["prompt"] >= 4)
-    held = held.where(held["model"] != "c")
-    found = profile_of(held)
+    observed = table[cells].where(table["prompt"] >= 4)
+    observed = observed.where(observed["model"] != "c")
+    statistics = profile_of(observed)
     expected = profile_of(table.isel(prompt=slice(4, None)))
-    xr.testing.assert_allclose(found.sel(model=["a", "b"]), expected.sel(model=["a", "b"]))
-    assert all(found[name].sel(model="c").isnull().all() for name in found.data_vars)
+    xr.testing.assert_allclose(statistics.sel(model=["a", "b"]), expected.sel(model=["a", "b"]))
+    assert all(statistics[name].sel(model="c").isnull().all() for name in statistics.data_vars)
 
 
 @pytest.mark.parametrize("vertex", range(4))
 def test_a_policy_at_a_vertex_gives_the_mean_of_its_dimension(vertex):
     policy = xr.DataArray(np.eye(4)[vertex], {"dimension": DIMENSIONS})
-    found = profile_of(panel_of(seed=8), policy=policy)
-    expected = found["dimension_mean"].isel(dimension=vertex)
-    np.testing.assert_allclose(found["policy_score"], expected)
+    statistics = profile_of(panel_of(seed=8), policy=policy)
+    expected = statistics["dimension_mean"].isel(dimension=vertex)
+    np.testing.assert_allclose(statistics["policy_score"], expected)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10_000))
 def test_shares_add_up_and_tails_are_ordered(seed):
-    found = profile_of(panel_of(seed=seed, prompts=9))
-    np.testing.assert_allclose(found["tail_share"].sum("dimension"), 1.0)
-    assert (found["cvar"] >= found["var"] - 1e-12).all()
-    assert (found["cvar"] >= found["mean"] - 1e-12).all()
-    assert (found["any_harm_cvar"] >= found["max_cvar"] - 1e-12).all()
-    assert (found["max_cvar"] >= found["radius_cvar"] - 1e-12).all()
+    statistics = profile_of(panel_of(seed=seed, prompts=9))
+    np.testing.assert_allclose(statistics["tail_share"].sum("dimension"), 1.0)
+    assert (statistics["cvar"] >= statistics["var"] - 1e-12).all()
+    assert (statistics["cvar"] >= statistics["mean"] - 1e-12).all()
+    assert (statistics["any_harm_cvar"] >= statistics["max_cvar"] - 1e-12).all()
+    assert (statistics["max_cvar"] >= statistics["radius_cvar"] - 1e-12).all()
 
 
 def test_mean_and_volatility_by_hand():

@@ -67,26 +67,26 @@ def table_12():
 def test_table_13_from_table_12(table_12, pair):
     # The two largest maxima are equal to three decimals; Table 13 holds if the 70b's is larger.
     untied = table_12.assign(max_cvar=table_12["max_cvar"] - 1e-6 * table_12["radius_cvar"])
-    found = aggregate_agreement(untied).sel(aggregate=pair[0], other_aggregate=pair[1])
+    agreement = aggregate_agreement(untied).sel(aggregate=pair[0], other_aggregate=pair[1])
     rho, tau, p = TABLE_13[pair]
-    assert float(found["aggregate_spearman"]) == pytest.approx(rho, abs=6e-4)
-    assert float(found["aggregate_kendall"]) == pytest.approx(tau, abs=6e-4)
-    assert float(found["aggregate_spearman_p"]) == pytest.approx(p, rel=0.02)
+    assert float(agreement["aggregate_spearman"]) == pytest.approx(rho, abs=6e-4)
+    assert float(agreement["aggregate_kendall"]) == pytest.approx(tau, abs=6e-4)
+    assert float(agreement["aggregate_spearman_p"]) == pytest.approx(p, rel=0.02)
 
 
 def test_table_14_is_among_the_flips_of_table_12(table_12):
-    found = decision_flip(
+    flips = decision_flip(
         table_12["mean"], table_12["cvar"], max_mean_gap=0.1, min_tail_gap=0.25
     ).sel(model="gpt-oss-120b", other="deepseek-chat")
-    assert bool(found["decision_flip"])
-    assert not bool(found["order_reversed"])
+    assert bool(flips["decision_flip"])
+    assert not bool(flips["order_reversed"])
 
 
 def test_the_flip_of_section_3_1_is_reversed(table_12):
-    found = decision_flip(
+    flips = decision_flip(
         table_12["mean"], table_12["cvar"], max_mean_gap=0.1, min_tail_gap=0.25
     ).sel(model="gemini-1.5-pro", other="claude-3-5-sonnet")
-    assert bool(found["order_reversed"])
+    assert bool(flips["order_reversed"])
 
 
 def test_ranks_of_table_14(table_12):
@@ -99,8 +99,8 @@ def test_ranks_of_table_14(table_12):
 def test_the_p_values_of_table_6_are_of_eleven_models():
     models = np.arange(11.0)
     swapped = models[[1, 0, 3, 2, 5, 4, 6, 7, 8, 9, 10]]  # three swaps of neighbours
-    rows = [xr.DataArray(each, dims="model") for each in (models, models, swapped)]
-    same, near = (rank_agreement(each, rows[0]) for each in rows[1:])
+    rows = [xr.DataArray(order, dims="model") for order in (models, models, swapped)]
+    same, near = (rank_agreement(order, rows[0]) for order in rows[1:])
     assert float(same["kendall_p"]) == pytest.approx(2 / factorial(11))
     assert float(same["kendall_p"]) == pytest.approx(5.01e-8, rel=1e-3)
     assert float(near["kendall"]) == pytest.approx(0.8909, abs=5e-5)
@@ -109,11 +109,11 @@ def test_the_p_values_of_table_6_are_of_eleven_models():
 
 def test_one_swap_of_neighbours_gives_the_correlations_of_table_16():
     models = np.arange(11.0)
-    found = rank_agreement(
+    agreement = rank_agreement(
         *(xr.DataArray(x, dims="model") for x in (models[[1, 0, *range(2, 11)]], models))
     )
-    assert float(found["kendall"]) == pytest.approx(0.9636, abs=5e-5)
-    assert float(found["spearman"]) == pytest.approx(0.9909, abs=5e-5)
+    assert float(agreement["kendall"]) == pytest.approx(0.9636, abs=5e-5)
+    assert float(agreement["spearman"]) == pytest.approx(0.9909, abs=5e-5)
 
 
 def test_w_of_table_18_from_its_chi_square():
@@ -124,9 +124,9 @@ def test_w_of_table_18_from_its_chi_square():
 def test_partial_eta_squared_of_table_20_from_its_shares():
     components = ["model", "prompt", "residual"]
     eta2 = xr.DataArray([0.1390, 0.2583, 0.6027], {"component": components}, "component")
-    found = partial_eta2(eta2)
+    partial = partial_eta2(eta2)
     # The published shares have four decimals.
-    np.testing.assert_allclose(found, [0.1875, 0.3001, np.nan], atol=1.5e-4)
+    np.testing.assert_allclose(partial, [0.1875, 0.3001, np.nan], atol=1.5e-4)
     assert float(eta2.sum()) == pytest.approx(1.0)
 
 
@@ -143,9 +143,9 @@ def test_the_bounds_of_table_15_give_tiers_by_overlap():
     centre, low, high = np.array(list(TABLE_15.values())).T
     labels = {"model": list(TABLE_15)}
     interval = xr.DataArray(np.stack([low, high], axis=1), labels, ("model", "bound"))
-    found = tiers_by_overlap(xr.DataArray(centre, labels, "model"), interval)
+    tier = tiers_by_overlap(xr.DataArray(centre, labels, "model"), interval)
     # gpt-4o overlaps claude-3.5-sonnet alone of its tier, gpt-oss-120b opens another.
-    assert found.values.tolist() == [1, 2, 2, 2, 3, 4]
+    assert tier.values.tolist() == [1, 2, 2, 2, 3, 4]
 
 
 def test_table_20s_shares_do_not_leave_prompts_without_variance():
@@ -160,17 +160,17 @@ def test_table_20s_shares_do_not_leave_prompts_without_variance():
         part * np.sqrt(share / (part**2).sum())
         for part, share in zip(parts, (0.1390, 0.2583, 0.6027), strict=True)
     ]
-    found = linear_mixed_model(
+    variances = linear_mixed_model(
         xr.DataArray(1e3 * sum(scaled), dims=("model", "prompt")), dim="prompt"
     )
     # Mean squares 0.2583 / 900 and 0.6027 / 9000 of the total
     between, residual = 0.2583e6 / 900, 0.6027e6 / 9000
-    np.testing.assert_allclose(found["prompt_variance"], (between - residual) / 11, rtol=1e-3)
-    np.testing.assert_allclose(found["residual_variance"], residual, rtol=1e-3)
+    np.testing.assert_allclose(variances["prompt_variance"], (between - residual) / 11, rtol=1e-3)
+    np.testing.assert_allclose(variances["residual_variance"], residual, rtol=1e-3)
 
 
 def test_a_protocol_at_the_papers_temperature_pools_three_judges_as_equation_17():
     x = xr.DataArray([[0.1], [0.4], [0.9]], dims=("judge", "dimension"))
     harm = 0.2 * np.log(np.mean(np.exp(np.array([0.1, 0.4, 0.9]) / 0.2)))
-    found = Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x)
-    assert float(found) == pytest.approx(-np.log(1 - harm + 1e-6))
+    risk = Protocol(0.2, 1e-6, "available", 0.95, "inclusive").risk(x)
+    assert float(risk) == pytest.approx(-np.log(1 - harm + 1e-6))

@@ -54,12 +54,16 @@ def test_a_missing_harm_makes_every_aggregate_missing():
 
 @settings(deadline=None, max_examples=60)
 @given(harms, st.integers(0, 3), st.floats(0, 1))
-def test_every_aggregate_grows_with_every_coordinate(values, at, other):
-    low, high = sorted((values[at], other))
-    less, more = (harm_of([*values[:at], new, *values[at + 1 :]]) for new in (low, high))
+def test_every_aggregate_grows_with_every_coordinate(values, position, other):
+    low, high = sorted((values[position], other))
+    less, more = (
+        harm_of([*values[:position], new, *values[position + 1 :]]) for new in (low, high)
+    )
     assert float(any_harm(less)) <= float(any_harm(more)) + 1e-15
     assert float(radius(less)) <= float(radius(more)) + 1e-15
-    risks = [float(log_risk(log_risk_part(each, epsilon=EPSILON))) for each in (less, more)]
+    risks = [
+        float(log_risk(log_risk_part(coordinates, epsilon=EPSILON))) for coordinates in (less, more)
+    ]
     assert risks[0] <= risks[1] + 1e-12
 
 
@@ -75,8 +79,8 @@ def test_panel_has_every_variable_and_leading_dimensions_equal_a_loop():
     sub_index = xr.DataArray(rng.random((2, 2, 5, 3, 4)), dims=dims)
     sub_index[0, 0, 0] = np.nan
     settings_of = {"temperature": 0.2, "epsilon": EPSILON, "judges_missing": "available"}
-    found = panel(sub_index, **settings_of)
-    shapes = {name: variable.dims for name, variable in found.data_vars.items()}
+    metrics = panel(sub_index, **settings_of)
+    shapes = {name: variable.dims for name, variable in metrics.data_vars.items()}
     cell = ("draw", "model", "prompt")
     assert shapes == {
         "sub_index": dims,
@@ -89,12 +93,12 @@ def test_panel_has_every_variable_and_leading_dimensions_equal_a_loop():
     }
     for draw in range(2):
         xr.testing.assert_allclose(
-            found.isel(draw=draw), panel(sub_index.isel(draw=draw), **settings_of)
+            metrics.isel(draw=draw), panel(sub_index.isel(draw=draw), **settings_of)
         )
-    assert np.isnan(found["log_risk"].values[0, 0, 0])
-    assert found["log_risk"].isnull().sum() == 1
+    assert np.isnan(metrics["log_risk"].values[0, 0, 0])
+    assert metrics["log_risk"].isnull().sum() == 1
     pooled = log_sum_exp(sub_index, temperature=0.2, missing="available")
-    xr.testing.assert_allclose(found["harm"], pooled.rename(None))
+    xr.testing.assert_allclose(metrics["harm"], pooled.rename(None))
 
 
 def test_the_order_of_judges_changes_nothing():
@@ -102,6 +106,6 @@ def test_the_order_of_judges_changes_nothing():
         np.random.default_rng(5).random((6, 3, 4)), dims=("prompt", "judge", "dimension")
     )
     settings_of = {"temperature": 0.2, "epsilon": EPSILON, "judges_missing": "available"}
-    found = panel(x, **settings_of).drop_vars("sub_index")
+    metrics = panel(x, **settings_of).drop_vars("sub_index")
     other = panel(x.isel(judge=[2, 0, 1]), **settings_of).drop_vars("sub_index")
-    xr.testing.assert_allclose(found, other, rtol=1e-12)
+    xr.testing.assert_allclose(metrics, other, rtol=1e-12)

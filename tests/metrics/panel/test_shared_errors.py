@@ -17,9 +17,9 @@ def test_residuals_of_judges_correlate_as_by_numpy():
     x = scores(30, 1, 3)
     residual = (x - x.mean("judge")).isel(dimension=0).to_numpy()
     wanted = np.corrcoef(residual, rowvar=False)[np.triu_indices(3, 1)]
-    found = judge_correlation(x)
-    np.testing.assert_allclose(found, wanted)
-    assert found["pair"].values.tolist() == ["ann and bob", "ann and cat", "bob and cat"]
+    correlation = judge_correlation(x)
+    np.testing.assert_allclose(correlation, wanted)
+    assert correlation["pair"].values.tolist() == ["ann and bob", "ann and cat", "bob and cat"]
 
 
 def test_a_shared_error_raises_the_correlation_of_its_pair_alone():
@@ -56,8 +56,8 @@ def test_halo_is_the_mean_correlation_of_indicators():
     rng = np.random.default_rng(3)
     impression = np.sqrt(0.5) * rng.normal(size=(4000, 1, 3))
     x = impression + np.sqrt(0.5) * rng.normal(size=(4000, 4, 3))
-    found = halo(xr.DataArray(x, JUDGES, ("answer", "indicator", "judge")))
-    np.testing.assert_allclose(found, 0.5, atol=0.03)
+    correlation = halo(xr.DataArray(x, JUDGES, ("answer", "indicator", "judge")))
+    np.testing.assert_allclose(correlation, 0.5, atol=0.03)
 
 
 def test_halo_of_one_judge_or_one_indicator_is_missing():

@@ -85,25 +85,25 @@ def test_sub_indices_stand_along_dimension_and_leading_dimensions_equal_a_loop()
         {"indicator": list(NAMES)},
         ("draw", "prompt", "judge", "indicator"),
     )
-    found = sub_indices(phi, [BIAS, FAIRNESS], missing="strict")
-    assert found.dims == ("draw", "prompt", "judge", "dimension")
-    assert found["dimension"].values.tolist() == ["bias", "fairness"]
+    indices = sub_indices(phi, [BIAS, FAIRNESS], missing="strict")
+    assert indices.dims == ("draw", "prompt", "judge", "dimension")
+    assert indices["dimension"].values.tolist() == ["bias", "fairness"]
     for draw in range(2):
         one = sub_indices(phi.isel(draw=draw), [BIAS, FAIRNESS], missing="strict")
-        np.testing.assert_allclose(found.isel(draw=draw), one)
+        np.testing.assert_allclose(indices.isel(draw=draw), one)
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=len(NAMES), max_size=len(NAMES)))
 def test_sub_indices_stay_in_the_unit_interval(values):
     phi = xr.DataArray(values, {"indicator": list(NAMES)})
-    found = sub_indices(phi, [BIAS, FAIRNESS], missing="strict")
-    assert ((found >= 0) & (found <= 1 + 1e-12)).all()
+    indices = sub_indices(phi, [BIAS, FAIRNESS], missing="strict")
+    assert ((indices >= 0) & (indices <= 1 + 1e-12)).all()
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_root_mean_square_is_between_mean_and_largest(values):
     x = xr.DataArray(values, dims="indicator")
-    found = float(root_mean_square(x, "indicator", skipna=False))
-    assert np.mean(values) - 1e-12 <= found <= max(values) + 1e-12
+    pooled = float(root_mean_square(x, "indicator", skipna=False))
+    assert np.mean(values) - 1e-12 <= pooled <= max(values) + 1e-12

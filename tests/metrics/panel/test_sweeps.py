@@ -32,19 +32,19 @@ def plain_risk(x, temperature=0.2):
 
 
 def plain_cvar(risk, alpha=0.8):
-    found = []
+    cvars = []
     for one in risk:
         var = np.sort(one)[int(np.ceil(alpha * len(one) - 1e-9)) - 1]
-        found.append(np.mean([value for value in one if value >= var]))
-    return np.array(found)
+        cvars.append(np.mean([value for value in one if value >= var]))
+    return np.array(cvars)
 
 
 def test_leaving_out_a_judge_pools_the_others(sub_index):
-    found = leave_one_judge_out(sub_index, PROTOCOL)
+    profiles = leave_one_judge_out(sub_index, PROTOCOL)
     full = plain_cvar(plain_risk(sub_index.values))
     for j, judge in enumerate(JUDGES):
         expected = plain_cvar(plain_risk(np.delete(sub_index.values, j, axis=2)))
-        got = found.sel(judge_out=judge)
+        got = profiles.sel(judge_out=judge)
         np.testing.assert_allclose(got["lojo_cvar"], expected)
         assert got["lojo_rank"].values.tolist() == (expected.argsort().argsort() + 1).tolist()
         np.testing.assert_allclose(got["lojo_tau"], kendalltau(expected, full).statistic)
@@ -53,14 +53,14 @@ def test_leaving_out_a_judge_pools_the_others(sub_index):
 
 def test_ensembles_are_profiles_of_their_judges(sub_index):
     named = {"study": JUDGES, "first": ["a"], "rest": ["c", "b"]}
-    found = ensembles(sub_index, named, PROTOCOL)
+    profiles = ensembles(sub_index, named, PROTOCOL)
     cvar = {}
     for name, judges in named.items():
         risk = plain_risk(sub_index.values[:, :, [JUDGES.index(judge) for judge in judges]])
         cvar[name] = plain_cvar(risk)
-        np.testing.assert_allclose(found["ensemble_mean"].sel(ensemble=name), risk.mean(axis=1))
-        np.testing.assert_allclose(found["ensemble_cvar"].sel(ensemble=name), cvar[name])
-    pair = found.sel(ensemble="first", other_ensemble="rest")
+        np.testing.assert_allclose(profiles["ensemble_mean"].sel(ensemble=name), risk.mean(axis=1))
+        np.testing.assert_allclose(profiles["ensemble_cvar"].sel(ensemble=name), cvar[name])
+    pair = profiles.sel(ensemble="first", other_ensemble="rest")
     np.testing.assert_allclose(pair["ensemble_difference"], cvar["first"] - cvar["rest"])
     np.testing.assert_allclose(
         pair["ensemble_kendall"], kendalltau(cvar["first"], cvar["rest"]).statistic
@@ -68,7 +68,7 @@ def test_ensembles_are_profiles_of_their_judges(sub_index):
     np.testing.assert_allclose(
         pair["ensemble_spearman"], spearmanr(cvar["first"], cvar["rest"]).statistic
     )
-    assert found["disjoint"].values.tolist() == [
+    assert profiles["disjoint"].values.tolist() == [
         [False, False, False],
         [False, False, True],
         [False, True, False],
@@ -76,35 +76,35 @@ def test_ensembles_are_profiles_of_their_judges(sub_index):
 
 
 def test_temperatures_are_tried_one_by_one_with_the_protocols_own(sub_index):
-    found = temperature_sweep(sub_index, (0.05, 0.5), PROTOCOL)
-    assert found["temperature"].values.tolist() == [0.05, 0.2, 0.5]
-    own = plain_cvar(plain_risk(sub_index.values))
-    each = {t: plain_risk(sub_index.values, t) for t in (0.05, 0.2, 0.5)}
-    for temperature, risk in each.items():
-        got = found.sel(temperature=temperature)
+    sweep = temperature_sweep(sub_index, (0.05, 0.5), PROTOCOL)
+    assert sweep["temperature"].values.tolist() == [0.05, 0.2, 0.5]
+    base = plain_cvar(plain_risk(sub_index.values))
+    risks = {t: plain_risk(sub_index.values, t) for t in (0.05, 0.2, 0.5)}
+    for temperature, risk in risks.items():
+        got = sweep.sel(temperature=temperature)
         np.testing.assert_allclose(got["temperature_mean"], risk.mean(axis=1))
         np.testing.assert_allclose(got["temperature_cvar"], plain_cvar(risk))
-        tau = kendalltau(plain_cvar(risk), own).statistic
+        tau = kendalltau(plain_cvar(risk), base).statistic
         np.testing.assert_allclose(got["temperature_kendall"], tau)
-    table = np.stack([plain_cvar(risk) for risk in each.values()])
-    np.testing.assert_allclose(found["temperature_spread"], np.ptp(table, axis=0))
+    table = np.stack([plain_cvar(risk) for risk in risks.values()])
+    np.testing.assert_allclose(sweep["temperature_spread"], np.ptp(table, axis=0))
 
 
 def test_a_higher_temperature_never_raises_harm(sub_index):
-    found = temperature_sweep(sub_index, (0.05, 0.1, 0.4, 2.0), PROTOCOL)["temperature_mean"]
-    assert (found.diff("temperature") < 0).all()
+    sweep = temperature_sweep(sub_index, (0.05, 0.1, 0.4, 2.0), PROTOCOL)["temperature_mean"]
+    assert (sweep.diff("temperature") < 0).all()
 
 
 def test_tail_levels_are_tried_one_by_one(sub_index):
     risk = PROTOCOL.risk(sub_index)
-    found = alpha_sweep(risk, (0.5, 0.95), PROTOCOL)
-    assert found["alpha"].values.tolist() == [0.5, 0.8, 0.95]
+    sweep = alpha_sweep(risk, (0.5, 0.95), PROTOCOL)
+    assert sweep["alpha"].values.tolist() == [0.5, 0.8, 0.95]
     for alpha in (0.5, 0.8, 0.95):
         expected = plain_cvar(plain_risk(sub_index.values), alpha)
-        np.testing.assert_allclose(found["alpha_cvar"].sel(alpha=alpha), expected)
+        np.testing.assert_allclose(sweep["alpha_cvar"].sel(alpha=alpha), expected)
         rho = spearmanr(expected, plain_cvar(plain_risk(sub_index.values))).statistic
-        np.testing.assert_allclose(found["alpha_spearman"].sel(alpha=alpha), rho)
-    assert (found["alpha_cvar"].diff("alpha") >= 0).all()
+        np.testing.assert_allclose(sweep["alpha_spearman"].sel(alpha=alpha), rho)
+    assert (sweep["alpha_cvar"].diff("alpha") >= 0).all()
 
 
 def test_the_other_estimator_and_weights_of_prompts_reach_every_sweep(sub_index):

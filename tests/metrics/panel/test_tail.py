@@ -94,7 +94,7 @@ def test_quantile_is_that_of_numpy(values, alpha):
     alpha=alphas,
 )
 def test_counts_equal_the_expanded_sample_and_the_definition(pairs, alpha, estimator):
-    values, counts = (np.array(each) for each in zip(*pairs, strict=True))
+    values, counts = (np.array(column) for column in zip(*pairs, strict=True))
     x, weights = over_prompts(values), over_prompts(counts)
     expanded = over_prompts(np.repeat(values, counts.astype(int)))
     var = float(value_at_risk(x, alpha=alpha, weights=weights))
@@ -113,12 +113,12 @@ def test_counts_equal_the_expanded_sample_and_the_definition(pairs, alpha, estim
     alpha=alphas,
 )
 def test_fractional_weights_follow_the_definition(pairs, alpha, estimator):
-    values, weights = (np.array(each) for each in zip(*pairs, strict=True))
-    found = cvar_of(
+    values, weights = (np.array(column) for column in zip(*pairs, strict=True))
+    tail_mean = cvar_of(
         over_prompts(values), alpha=alpha, estimator=estimator, weights=over_prompts(weights)
     )
     _, expected = plain_tail(values, weights, alpha, estimator)
-    assert float(found) == pytest.approx(expected)
+    assert float(tail_mean) == pytest.approx(expected)
 
 
 @estimators
@@ -141,9 +141,9 @@ def test_missing_values_are_left_out_and_none_left_is_missing():
     )
     np.testing.assert_array_equal(value_at_risk(x, alpha=0.5), [2.0, np.nan])
     np.testing.assert_array_equal(cvar_of(x, alpha=0.5), [2.5, np.nan])
-    found = cvar_of(x, alpha=0.5, weights=weights)
-    assert found.dims == ("replicate", "model")
-    np.testing.assert_array_equal(found, [[2.5, np.nan], [np.nan, np.nan]])
+    tail_mean = cvar_of(x, alpha=0.5, weights=weights)
+    assert tail_mean.dims == ("replicate", "model")
+    np.testing.assert_array_equal(tail_mean, [[2.5, np.nan], [np.nan, np.nan]])
 
 
 @estimators
@@ -152,12 +152,12 @@ def test_leading_dimensions_of_values_and_weights_equal_a_loop(estimator):
     x = xr.DataArray(rng.random((2, 3, 30)), dims=("draw", "model", "prompt"))
     counts = rng.multinomial(30, [1 / 30] * 30, (4, 2)).astype(float)
     weights = xr.DataArray(counts, dims=("replicate", "draw", "prompt"))
-    found = cvar_of(x, alpha=0.8, estimator=estimator, weights=weights)
-    assert found.dims == ("replicate", "draw", "model")
+    tail_mean = cvar_of(x, alpha=0.8, estimator=estimator, weights=weights)
+    assert tail_mean.dims == ("replicate", "draw", "model")
     for replicate, draw, model in np.ndindex(4, 2, 3):
         expanded = np.repeat(x.values[draw, model], counts[replicate, draw].astype(int))
         one = cvar_of(over_prompts(expanded), alpha=0.8, estimator=estimator)
-        np.testing.assert_allclose(found.values[replicate, draw, model], one)
+        np.testing.assert_allclose(tail_mean.values[replicate, draw, model], one)
 
 
 def test_a_distribution_over_two_dimensions_shares_the_weight_of_its_prompt():
@@ -165,11 +165,11 @@ def test_a_distribution_over_two_dimensions_shares_the_weight_of_its_prompt():
     x = xr.DataArray(rng.random((3, 10, 4)), dims=("model", "prompt", "sample"))
     weights = xr.DataArray(rng.integers(0, 4, (5, 10)), dims=("replicate", "prompt"))
     dims = ("prompt", "sample")
-    found = cvar_of(x, alpha=0.7, dim=dims, weights=weights)
+    tail_mean = cvar_of(x, alpha=0.7, dim=dims, weights=weights)
     for replicate, model in np.ndindex(5, 3):
         expanded = np.repeat(x.values[model], weights.values[replicate], axis=0).ravel()
         np.testing.assert_allclose(
-            found.values[replicate, model], cvar_of(over_prompts(expanded), alpha=0.7)
+            tail_mean.values[replicate, model], cvar_of(over_prompts(expanded), alpha=0.7)
         )
 
 
@@ -182,32 +182,32 @@ def test_shares_are_of_the_tail_and_add_up_to_one(estimator):
         ("model", "prompt", "dimension"),
     )
     log_risk = part.sum("dimension")
-    found = log_risk_tail(part, log_risk, alpha=0.8, estimator=estimator)["tail_share"]
-    assert found.dims == ("model", "dimension")
-    assert found["dimension"].values.tolist() == ["bias", "ethics"]
-    np.testing.assert_allclose(found.sum("dimension"), 1.0)
+    shares = log_risk_tail(part, log_risk, alpha=0.8, estimator=estimator)["tail_share"]
+    assert shares.dims == ("model", "dimension")
+    assert shares["dimension"].values.tolist() == ["bias", "ethics"]
+    np.testing.assert_allclose(shares.sum("dimension"), 1.0)
     if estimator == "inclusive":
         tail = log_risk >= value_at_risk(log_risk, alpha=0.8)
         expected = part.where(tail).mean("prompt") / log_risk.where(tail).mean("prompt")
-        np.testing.assert_allclose(found, expected)
+        np.testing.assert_allclose(shares, expected)
 
 
 def test_one_pass_gives_what_the_three_functions_give():
     rng = np.random.default_rng(9)
     part = xr.DataArray(rng.random((25, 3)), dims=("prompt", "dimension"))
     log_risk = part.sum("dimension")
-    found = log_risk_tail(
+    tail = log_risk_tail(
         part, log_risk, alpha=0.9, estimator="inclusive", dim="prompt", weights=None
     )
-    assert found["var"] == value_at_risk(log_risk, alpha=0.9)
-    assert found["cvar"] == cvar_of(log_risk, alpha=0.9)
+    assert tail["var"] == value_at_risk(log_risk, alpha=0.9)
+    assert tail["cvar"] == cvar_of(log_risk, alpha=0.9)
 
 
 def test_a_tail_without_risk_has_no_shares():
     part = xr.DataArray(np.zeros((3, 2)), dims=("prompt", "dimension"))
     tail = log_risk_tail(part, part.sum("dimension"), alpha=0.9, estimator="inclusive")
-    found = tail["tail_share"]
-    assert found.isnull().all()
+    shares = tail["tail_share"]
+    assert shares.isnull().all()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.5, float("nan")])

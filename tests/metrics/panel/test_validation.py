@@ -27,13 +27,13 @@ def risks(*, seed, models=4, prompts=25, steps=None):
 @pytest.mark.parametrize("steps", [None, 1])
 def test_friedman_is_scipys_with_ties_and_without(steps):
     x = risks(seed=1, steps=steps)
-    found = friedman_test(x, dim="prompt")
+    test = friedman_test(x, dim="prompt")
     expected = friedmanchisquare(*x.values)
-    assert float(found["friedman_chi2"]) == pytest.approx(expected.statistic)
-    assert float(found["friedman_p"]) == pytest.approx(expected.pvalue)
-    assert float(found["kendall_w"]) == pytest.approx(expected.statistic / (25 * 3))
+    assert float(test["friedman_chi2"]) == pytest.approx(expected.statistic)
+    assert float(test["friedman_p"]) == pytest.approx(expected.pvalue)
+    assert float(test["kendall_w"]) == pytest.approx(expected.statistic / (25 * 3))
     by_prompt = np.stack([rankdata(x.values[:, q]) for q in range(25)])
-    np.testing.assert_allclose(found["average_rank"], by_prompt.mean(axis=0))
+    np.testing.assert_allclose(test["average_rank"], by_prompt.mean(axis=0))
 
 
 def test_friedman_by_its_formula():
@@ -52,36 +52,36 @@ def test_w_is_1_where_every_prompt_orders_models_alike():
     "x", [np.zeros((3, 5)), np.ones((2, 5)) * [[1], [2]], np.ones((1, 5)), np.ones((3, 0))]
 )
 def test_friedman_has_no_answer_where_there_is_nothing_to_order(x):
-    found = friedman_test(xr.DataArray(x, dims=("model", "prompt")), dim="prompt")
-    assert np.isnan(found["friedman_chi2"])
-    assert np.isnan(found["kendall_w"])
+    test = friedman_test(xr.DataArray(x, dims=("model", "prompt")), dim="prompt")
+    assert np.isnan(test["friedman_chi2"])
+    assert np.isnan(test["kendall_w"])
     middle = (len(x) + 1) / 2
     if x.size and len(x) != 2:
-        np.testing.assert_allclose(found["average_rank"], np.full(len(x), middle))
+        np.testing.assert_allclose(test["average_rank"], np.full(len(x), middle))
 
 
 @pytest.mark.parametrize("zero_method", ["pratt", "wilcox", "zsplit"])
 @pytest.mark.parametrize("steps", [None, 2])
 def test_pairs_are_scipys_signed_rank_with_holm_by_hand(zero_method, steps):
     x = risks(seed=3, steps=steps)
-    found = wilcoxon_tests(x, dim="prompt", zero_method=zero_method)
+    tests = wilcoxon_tests(x, dim="prompt", zero_method=zero_method)
     pairs = list(combinations(range(4), 2))
     p = [wilcoxon(x.values[a], x.values[b], zero_method=zero_method).pvalue for a, b in pairs]
     corrected, worst = {}, 0.0
-    for place, at in enumerate(np.argsort(p, kind="stable")):
-        worst = max(worst, min(1.0, (len(p) - place) * p[at]))
-        corrected[pairs[at]] = worst
+    for place, pair in enumerate(np.argsort(p, kind="stable")):
+        worst = max(worst, min(1.0, (len(p) - place) * p[pair]))
+        corrected[pairs[pair]] = worst
     for (a, b), plain in zip(pairs, p, strict=True):
         for i, j in ((a, b), (b, a)):
-            assert found["wilcoxon_p"].values[i, j] == pytest.approx(plain)
-            assert found["wilcoxon_p_holm"].values[i, j] == pytest.approx(corrected[a, b])
-    assert np.isnan(np.diag(found["wilcoxon_p"])).all()
+            assert tests["wilcoxon_p"].values[i, j] == pytest.approx(plain)
+            assert tests["wilcoxon_p_holm"].values[i, j] == pytest.approx(corrected[a, b])
+    assert np.isnan(np.diag(tests["wilcoxon_p"])).all()
 
 
 def test_models_that_are_equal_everywhere_are_not_told_apart():
     x = xr.DataArray(np.ones((2, 6)), {"model": ["a", "b"]}, ("model", "prompt"))
-    found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
-    assert float(found["wilcoxon_p_holm"].sel(model="a", other="b")) == 1.0
+    tests = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
+    assert float(tests["wilcoxon_p_holm"].sel(model="a", other="b")) == 1.0
 
 
 def test_one_model_and_no_prompt_have_no_pairs():
@@ -95,11 +95,11 @@ def test_two_way_is_the_anova_of_statsmodels():
     x = risks(seed=4)
     frame = x.to_dataframe("risk").reset_index()
     table = anova_lm(smf.ols("risk ~ C(model) + C(prompt)", frame).fit())["sum_sq"]
-    found = two_way_anova(x, dim="prompt")
+    shares = two_way_anova(x, dim="prompt")
     squares = [table["C(model)"], table["C(prompt)"], table["Residual"]]
-    np.testing.assert_allclose(found["eta2"], np.array(squares) / sum(squares))
-    partial = [each / (each + squares[2]) for each in squares[:2]]
-    np.testing.assert_allclose(found["partial_eta2"], [*partial, np.nan])
+    np.testing.assert_allclose(shares["eta2"], np.array(squares) / sum(squares))
+    partial = [square / (square + squares[2]) for square in squares[:2]]
+    np.testing.assert_allclose(shares["partial_eta2"], [*partial, np.nan])
 
 
 def test_generations_split_the_residual_as_in_statsmodels():
@@ -110,16 +110,16 @@ def test_generations_split_the_residual_as_in_statsmodels():
     frame = array.to_dataframe("risk").reset_index()
     table = anova_lm(smf.ols("risk ~ C(model) * C(prompt)", frame).fit())["sum_sq"]
     squares = table[["C(model)", "C(prompt)", "C(model):C(prompt)", "Residual"]]
-    found = two_way_anova(array, dim="prompt", sample="sample")
-    assert found["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
-    np.testing.assert_allclose(found["eta2"], squares / squares.sum())
+    shares = two_way_anova(array, dim="prompt", sample="sample")
+    assert shares["component"].values.tolist() == ["model", "prompt", "interaction", "residual"]
+    np.testing.assert_allclose(shares["eta2"], squares / squares.sum())
 
 
 def test_nothing_that_varies_has_no_shares():
-    found = two_way_anova(
+    shares = two_way_anova(
         xr.DataArray(np.full((3, 4), 0.1), dims=("model", "prompt")), dim="prompt"
     )
-    assert np.isnan(found["eta2"]).all()
+    assert np.isnan(shares["eta2"]).all()
 
 
 def test_prompts_that_a_model_lacks_are_dropped_for_all():

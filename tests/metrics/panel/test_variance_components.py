@@ -30,11 +30,11 @@ def test_one_way_is_the_analysis_of_variance():
     cell = x.mean("trial")
     within = float(x.var("trial", ddof=1).mean())
     between = 5 * float(cell.var(ddof=1))
-    found = variance_components(x)
-    assert float(found.sel(component="trial")) == pytest.approx(within)
-    assert float(found.sel(component="prompt")) == pytest.approx((between - within) / 5)
+    components = variance_components(x)
+    assert float(components.sel(component="trial")) == pytest.approx(within)
+    assert float(components.sel(component="prompt")) == pytest.approx((between - within) / 5)
     others = ["model", "model x prompt", "generation", "judge", "judge x answer"]
-    assert found.sel(component=others).isnull().all()
+    assert components.sel(component=others).isnull().all()
 
 
 def test_crossed_models_and_prompts_are_the_analysis_of_variance():
@@ -43,7 +43,7 @@ def test_crossed_models_and_prompts_are_the_analysis_of_variance():
     within = float(x.var("trial", ddof=1).mean())
     rest = cell - cell.mean("model") - cell.mean("prompt") + cell.mean()
     crossed = float((rest**2).sum()) / (3 * 8)
-    found = variance_components(x)
+    components = variance_components(x)
     wanted = {
         "model": float(cell.mean("prompt").var(ddof=1)) - crossed / 9,
         "prompt": float(cell.mean("model").var(ddof=1)) - crossed / 4,
@@ -51,7 +51,7 @@ def test_crossed_models_and_prompts_are_the_analysis_of_variance():
         "trial": within,
     }
     for name, value in wanted.items():
-        assert float(found.sel(component=name)) == pytest.approx(value), name
+        assert float(components.sel(component=name)) == pytest.approx(value), name
 
 
 def test_all_components_of_unequal_numbers_are_unbiased():
@@ -78,23 +78,23 @@ def test_a_constant_and_leading_dimensions_change_nothing():
 def test_a_weight_of_0_leaves_a_prompt_out():
     x = draw(np.random.default_rng(5), 3, 6, 2, 1, 2).assign_coords(prompt=range(6))
     weights = xr.DataArray([[0, 1, 1, 1, 1, 1], [1] * 6], dims=("replicate", "prompt"))
-    found = variance_components(x, weights=weights.astype(float))
+    components = variance_components(x, weights=weights.astype(float))
     shifted = x - x.mean()  # sums are about the mean of all prompts
-    np.testing.assert_allclose(found[1], variance_components(x))
-    np.testing.assert_allclose(found[0], variance_components(shifted.isel(prompt=slice(1, 6))))
+    np.testing.assert_allclose(components[1], variance_components(x))
+    np.testing.assert_allclose(components[0], variance_components(shifted.isel(prompt=slice(1, 6))))
 
 
 def test_a_component_that_nothing_separates_is_in_one_above():
     rng = np.random.default_rng(6)
     x = draw(rng, 3, 200, 1, 1, 1)
-    found = share_of_variance(variance_components(x))
-    assert found.sel(component=["generation", "judge", "judge x answer", "trial"]).isnull().all()
+    shares = share_of_variance(variance_components(x))
+    assert shares.sel(component=["generation", "judge", "judge x answer", "trial"]).isnull().all()
     total = float(variance_components(x).sel(component="model x prompt"))
     assert total == pytest.approx(4.0, rel=0.25)  # crossing, generation, judge x answer, trial
 
 
 def test_jackknife_intervals_hold_the_truth_of_a_world():
-    rng, world, held = np.random.default_rng(7), TrialWorld(prompts=25, trials=4), []
+    rng, world, covered = np.random.default_rng(7), TrialWorld(prompts=25, trials=4), []
     for _ in range(25):
         table, truth = world.simulate(rng)
         keys = ["model", "prompt", "judge", "sample", "trial"]
@@ -103,6 +103,6 @@ def test_jackknife_intervals_hold_the_truth_of_a_world():
         left_out = variance_components(x, weights=kept)
         bounds = jackknife_interval(variance_components(x), left_out, level=0.9)
         low, high = bounds.transpose("bound", "component").to_numpy()
-        held.append((low <= truth["observed"]) & (truth["observed"] <= high))
-    share = np.mean(held, 0)[world.present]
+        covered.append((low <= truth["observed"]) & (truth["observed"] <= high))
+    share = np.mean(covered, 0)[world.present]
     assert share.min() > 0.7

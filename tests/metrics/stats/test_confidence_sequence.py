@@ -14,15 +14,15 @@ def sequence(values, *, level=0.9, lowest=0.0, highest=1.0):
 
 def capital(values, mean, doubt):
     """The hedged capital against one mean, value by value, as the paper writes it."""
-    largest, up, down, seen = 0.0, 1.0, 1.0, []
+    largest, up, down, earlier = 0.0, 1.0, 1.0, []
     for number, value in enumerate(values, start=1):
-        means = [(0.5 + sum(seen[:n])) / (n + 1) for n in range(1, len(seen) + 1)]
-        squares = sum((x - m) ** 2 for x, m in zip(seen, means, strict=True))
-        variance = (0.25 + squares) / (len(seen) + 1)
+        means = [(0.5 + sum(earlier[:n])) / (n + 1) for n in range(1, len(earlier) + 1)]
+        squares = sum((x - m) ** 2 for x, m in zip(earlier, means, strict=True))
+        variance = (0.25 + squares) / (len(earlier) + 1)
         bet = np.sqrt(2 * np.log(2 / doubt) / (variance * number * np.log(1 + number)))
         up *= 1 + min(bet, 0.5 / mean) * (value - mean)
         down *= 1 - min(bet, 0.5 / (1 - mean)) * (value - mean)
-        seen.append(value)
+        earlier.append(value)
         largest = max(largest, up / 2, down / 2)
     return largest
 
@@ -47,8 +47,8 @@ def test_the_mean_is_within_all_bounds_as_often_as_promised(law):
     }
     values, mean = worlds[law]
     bounds = sequence(values)
-    held = (bounds.sel(bound="lower") <= mean) & (mean <= bounds.sel(bound="upper"))
-    assert float(held.all("prompt").mean()) >= 0.9
+    covered = (bounds.sel(bound="lower") <= mean) & (mean <= bounds.sel(bound="upper"))
+    assert float(covered.all("prompt").mean()) >= 0.9
 
 
 def test_bounds_never_widen_and_follow_the_unit():

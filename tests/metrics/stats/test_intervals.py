@@ -23,26 +23,26 @@ def mean_of(weights):
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_bounds_are_scipys_for_the_same_resamples(level):
-    made = scipy_bootstrap(
+    reference = scipy_bootstrap(
         (X.values,), np.mean, n_resamples=3000, confidence_level=level, method="BCa", rng=2
     )
-    replicates = xr.DataArray(made.bootstrap_distribution, dims="replicate")
+    replicates = xr.DataArray(reference.bootstrap_distribution, dims="replicate")
     left_out = jackknife(mean_of, X, dim="prompt", block=7)
-    found = bca_interval(replicates, X.mean(), left_out["mean"], level=level)
-    np.testing.assert_allclose(found, made.confidence_interval)
+    bounds = bca_interval(replicates, X.mean(), left_out["mean"], level=level)
+    np.testing.assert_allclose(bounds, reference.confidence_interval)
 
 
 @pytest.mark.parametrize("block", [1, 13, 100])
 def test_jackknife_leaves_out_one_prompt_at_a_time(block):
-    found = jackknife(mean_of, X, dim="prompt", block=block)["mean"]
-    np.testing.assert_allclose(found, [np.delete(X.values, at).mean() for at in range(60)])
+    estimates = jackknife(mean_of, X, dim="prompt", block=block)["mean"]
+    np.testing.assert_allclose(estimates, [np.delete(X.values, unit).mean() for unit in range(60)])
 
 
 def test_many_prompts_are_left_out_in_groups(monkeypatch):
     monkeypatch.setattr(resampling, "JACKKNIFE_GROUPS", 4)
-    found = jackknife(mean_of, X, dim="prompt", block=3)["mean"]
+    values = jackknife(mean_of, X, dim="prompt", block=3)["mean"]
     expected = [X.values[np.arange(60) % 4 != group].mean() for group in range(4)]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(values, expected)
 
 
 def test_a_dataset_keeps_what_was_resampled_and_its_attributes():
@@ -52,11 +52,11 @@ def test_a_dataset_keeps_what_was_resampled_and_its_attributes():
     resampled = xr.Dataset({"cvar": replicates, "size": 7})
     observed = xr.Dataset({"cvar": replicates.mean("replicate"), "size": 7})
     left_out = xr.Dataset({"cvar": replicates.isel(replicate=slice(9))})
-    found = bca_interval(resampled, observed, left_out, level=0.9)
-    assert list(found) == ["cvar"]
-    assert found["cvar"].dims == ("model", "bound")
-    assert found["cvar"].attrs == {"units": "1"}
-    assert found["cvar"]["bound"].values.tolist() == ["lower", "upper"]
+    bounds = bca_interval(resampled, observed, left_out, level=0.9)
+    assert list(bounds) == ["cvar"]
+    assert bounds["cvar"].dims == ("model", "bound")
+    assert bounds["cvar"].attrs == {"units": "1"}
+    assert bounds["cvar"]["bound"].values.tolist() == ["lower", "upper"]
 
 
 def test_resamples_on_one_side_and_missing_ones_have_no_bounds():
@@ -69,8 +69,8 @@ def test_resamples_on_one_side_and_missing_ones_have_no_bounds():
 def test_a_statistic_that_never_varies_has_bounds_on_itself():
     replicates = xr.DataArray(np.full(40, 2.0), dims="replicate")
     left_out = xr.DataArray(np.full(9, 2.0), dims="replicate")
-    found = bca_interval(replicates, xr.DataArray(2.0), left_out, level=0.9)
-    np.testing.assert_array_equal(found, [2.0, 2.0])
+    bounds = bca_interval(replicates, xr.DataArray(2.0), left_out, level=0.9)
+    np.testing.assert_array_equal(bounds, [2.0, 2.0])
 
 
 def test_generations_vary_beside_prompts_as_the_two_stages_say():

@@ -14,10 +14,12 @@ def test_corrections_are_those_of_statsmodels_and_scipy(seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.random((3, 4)) ** 2, 2)
     p[rng.random(p.shape) < 0.2] = np.nan
-    made = p[~np.isnan(p)]
+    observed = p[~np.isnan(p)]
     # Holm's correction is that of statsmodels to the last bit.
-    assert np.array_equal(holm(p)[~np.isnan(p)], multipletests(made, method="holm")[1])
-    assert benjamini_hochberg(p)[~np.isnan(p)] == pytest.approx(stats.false_discovery_control(made))
+    assert np.array_equal(holm(p)[~np.isnan(p)], multipletests(observed, method="holm")[1])
+    assert benjamini_hochberg(p)[~np.isnan(p)] == pytest.approx(
+        stats.false_discovery_control(observed)
+    )
     assert np.array_equal(np.isnan(holm(p)), np.isnan(p))
     assert np.array_equal(np.isnan(benjamini_hochberg(p)), np.isnan(p))
 

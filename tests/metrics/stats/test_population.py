@@ -52,34 +52,34 @@ def test_others_without_any_share_get_what_is_left_alike():
 
 def test_a_resample_keeps_the_shares_of_what_it_drew():
     counts = bootstrap_counts(CATEGORY, replicates=200, seed=1, dim="prompt")
-    found = target_weights(CATEGORY, SHARES, counts=counts)
+    weights = target_weights(CATEGORY, SHARES, counts=counts)
     for replicate in range(200):
         for name in ("age", "race", "law"):
             of_category = (name == CATEGORY).values
             drawn = counts.values[replicate][of_category]
             expected = float(SHARES.sel(category=name)) * (drawn.sum() > 0)
-            got = found.values[replicate][of_category]
+            got = weights.values[replicate][of_category]
             assert got.sum() == pytest.approx(expected)
             if drawn.sum():
                 np.testing.assert_allclose(got / got.sum(), drawn / drawn.sum())
-    assert (found.sum("prompt") < 0.999).any()  # some resample misses the one prompt of law
+    assert (weights.sum("prompt") < 0.999).any()  # some resample misses the one prompt of law
 
 
 def test_generations_share_the_weight_of_their_prompt():
     counts = bootstrap_counts(CATEGORY, replicates=50, seed=2, dim="prompt")
     samples = xr.DataArray(["0", "1"], dims="sample")
     nested = nested_bootstrap_counts(counts, samples, seed=2)
-    found = target_weights(CATEGORY, SHARES, counts=nested)
-    assert found.dims == ("replicate", "prompt", "sample")
+    weights = target_weights(CATEGORY, SHARES, counts=nested)
+    assert weights.dims == ("replicate", "prompt", "sample")
     plain = target_weights(CATEGORY, SHARES, counts=counts)
-    np.testing.assert_allclose(found.sum("sample"), plain)
+    np.testing.assert_allclose(weights.sum("sample"), plain)
 
 
 def test_members_of_categories_keep_every_prompt_once():
-    found = category_membership(CATEGORY)
-    assert found["category"].values.tolist() == ["age", "law", "race"]
-    assert (found.sum("category") == 1).all()
-    assert found.sel(category="race").values.tolist() == [1, 0, 1, 1, 0, 0]
+    membership = category_membership(CATEGORY)
+    assert membership["category"].values.tolist() == ["age", "law", "race"]
+    assert (membership.sum("category") == 1).all()
+    assert membership.sel(category="race").values.tolist() == [1, 0, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("cut", "expected"), [(0.5, [True, False, False]), (0.3, [True] * 3)])
@@ -108,8 +108,8 @@ def test_raked_weights_hold_every_margin():
     weights = rater_weights(columns, shares)
     for name, given in shares.items():
         for label, share in given.items():
-            held = weights[columns[name] == label].sum() / weights.sum()
-            assert held == pytest.approx(share, abs=1e-9)
+            margin = weights[columns[name] == label].sum() / weights.sum()
+            assert margin == pytest.approx(share, abs=1e-9)
     assert weights.mean() == pytest.approx(1.0)
 
 

@@ -15,12 +15,12 @@ def test_ranks_are_those_of_scipy(method, descending, seed):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 5, (3, 8)).astype(float)
     x[rng.random(x.shape) < 0.2] = np.nan
-    found = rank(
+    ranks = rank(
         xr.DataArray(x, dims=("fit", "model")), method=method, descending=descending, dim="model"
     )
     signed = -x if descending else x
     expected = rankdata(signed, method=method, axis=1, nan_policy="omit")
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(ranks, expected)
 
 
 def test_nothing_to_rank():

@@ -80,42 +80,42 @@ def test_compiled_draws_equal_plain_python():
 
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_the_block_does_not_change_the_bootstrap(block):
-    found = bootstrap(mean_of, UNITS, replicates=20, seed=3, dim="prompt", block=block)
+    resampled = bootstrap(mean_of, UNITS, replicates=20, seed=3, dim="prompt", block=block)
     counts = bootstrap_counts(UNITS, replicates=20, seed=3, dim="prompt").values
     expected = [np.repeat(X.values, row.astype(int)).mean() for row in counts]
-    np.testing.assert_allclose(found["mean"], expected)
-    assert found["mean"].dims == ("replicate",)
-    assert found["size"].dims == ()
+    np.testing.assert_allclose(resampled["mean"], expected)
+    assert resampled["mean"].dims == ("replicate",)
+    assert resampled["size"].dims == ()
 
 
 def test_the_standard_error_of_a_mean_is_the_known_one():
-    found = bootstrap(mean_of, UNITS, replicates=20_000, seed=4, dim="prompt", block=5_000)
+    resampled = bootstrap(mean_of, UNITS, replicates=20_000, seed=4, dim="prompt", block=5_000)
     # The bootstrap variance of a mean is exactly the population variance over n.
-    np.testing.assert_allclose(found["mean"].std(), np.sqrt(X.values.var() / 7), rtol=0.02)
+    np.testing.assert_allclose(resampled["mean"].std(), np.sqrt(X.values.var() / 7), rtol=0.02)
 
 
 def test_percentile_interval_by_hand():
     x = xr.DataArray(np.arange(41.0), dims="replicate", attrs={"units": "nat"})
     # 0.025 and 0.975 of 40 steps
-    found = percentile_interval(x, level=0.95)
-    np.testing.assert_allclose(found, [1.0, 39.0])
-    assert found["bound"].values.tolist() == ["lower", "upper"]
-    assert found.attrs == {"units": "nat"}
+    interval = percentile_interval(x, level=0.95)
+    np.testing.assert_allclose(interval, [1.0, 39.0])
+    assert interval["bound"].values.tolist() == ["lower", "upper"]
+    assert interval.attrs == {"units": "nat"}
 
 
 def test_missing_replicates_are_left_out_and_none_left_is_missing():
     values = np.stack([np.r_[np.arange(11.0), np.nan], np.full(12, np.nan)])
     x = xr.DataArray(values, {"model": ["a", "b"]}, ("model", "replicate"))
-    found = percentile_interval(x, level=0.8)
-    assert found.dims == ("model", "bound")
-    np.testing.assert_allclose(found, [[1.0, 9.0], [np.nan, np.nan]])
+    interval = percentile_interval(x, level=0.8)
+    assert interval.dims == ("model", "bound")
+    np.testing.assert_allclose(interval, [[1.0, 9.0], [np.nan, np.nan]])
 
 
 def test_intervals_of_a_dataset_leave_out_what_was_not_resampled():
     resampled = bootstrap(mean_of, UNITS, replicates=30, seed=3, dim="prompt", block=10)
-    found = percentile_interval(resampled, level=0.9)
-    assert list(found.data_vars) == ["mean"]
-    np.testing.assert_allclose(found["mean"], np.quantile(resampled["mean"], [0.05, 0.95]))
+    intervals = percentile_interval(resampled, level=0.9)
+    assert list(intervals.data_vars) == ["mean"]
+    np.testing.assert_allclose(intervals["mean"], np.quantile(resampled["mean"], [0.05, 0.95]))
 
 
 def test_other_dimensions_keep_their_order_and_labels():
@@ -123,9 +123,9 @@ def test_other_dimensions_keep_their_order_and_labels():
     x = xr.DataArray(
         rng.random((3, 2, 40, 4)), {"model": ["a", "b"]}, ("draw", "model", "chain", "other")
     )
-    found = percentile_interval(x, level=0.5, dim="chain")
-    assert found.dims == ("draw", "model", "other", "bound")
-    assert found["model"].values.tolist() == ["a", "b"]
+    interval = percentile_interval(x, level=0.5, dim="chain")
+    assert interval.dims == ("draw", "model", "other", "bound")
+    assert interval["model"].values.tolist() == ["a", "b"]
     for draw, model, other in np.ndindex(3, 2, 4):
         expected = np.quantile(x.values[draw, model, :, other], [0.25, 0.75])
-        np.testing.assert_allclose(found.values[draw, model, other], expected)
+        np.testing.assert_allclose(interval.values[draw, model, other], expected)
