@@ -152,9 +152,11 @@ def named(path):
 
 def test_functions_fit_in_one_look():
     sizes = {path: list(functions(path)) for path in modules()}
-    long = [(named(path), *each) for path in sizes for each in sizes[path] if each[1] > 50]
+    long = [
+        (named(path), *function) for path in sizes for function in sizes[path] if function[1] > 50
+    ]
     assert not long
-    assert median(size for each in sizes.values() for _, size in each) <= MEDIAN_LINES
+    assert median(size for lengths in sizes.values() for _, size in lengths) <= MEDIAN_LINES
 
 
 def test_no_file_is_over_400_lines():
@@ -210,7 +212,7 @@ def test_the_check_of_cycles_can_fail(tmp_path):
     (tmp_path / "package").mkdir()
     for name, text in texts.items():
         (tmp_path / "package" / f"{name}.py").write_text(text, encoding="utf-8")
-    assert [each[0] for each in cycles(tmp_path / "package")] == [
+    assert [cycle[0] for cycle in cycles(tmp_path / "package")] == [
         "package.first",
         "package.second",
         "package.third",
@@ -219,6 +221,6 @@ def test_the_check_of_cycles_can_fail(tmp_path):
 
 def test_the_table_of_the_structure_counts_this_package():
     """``python -m tests.measure_structure`` prints it beside an older version."""
-    found = counts(PACKAGE)
-    assert found["modules"] == str(len(sources(PACKAGE)))
-    assert found["functions of more than 50 lines"] == "0"
+    table = counts(PACKAGE)
+    assert table["modules"] == str(len(sources(PACKAGE)))
+    assert table["functions of more than 50 lines"] == "0"

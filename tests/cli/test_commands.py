@@ -38,7 +38,7 @@ all tables:  sharpbayes report quickstart.results.nc --text
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -100,8 +100,8 @@ def test_a_page_that_cannot_be_written_is_a_fault_of_files(run, measured_panel):
 
 def test_the_first_lines_say_what_was_found_and_whether_to_trust_it(run):
     done = run("measure", "quickstart", *FEW)
-    said = summary(open_results("quickstart.results.nc"))
-    words = " ".join([*said.answer, said.trust]).split()
+    opening = summary(open_results("quickstart.results.nc"))
+    words = " ".join([*opening.answer, opening.trust]).split()
     assert done.stdout.split()[: len(words)] == words
 
 
@@ -152,9 +152,9 @@ def test_json_is_one_document_and_nothing_else(run):
     heads = {name: value for name, value in document.items() if name not in results}
     golden = Path(__file__).parents[1] / "goldens" / "measure-quickstart.json"
     assert heads == json.loads(golden.read_text(encoding="utf-8"))
-    said = " ".join(done.stderr.split())
-    assert " ".join(document["answer"]) in said
-    assert document["trust"] in said
+    notes = " ".join(done.stderr.split())
+    assert " ".join(document["answer"]) in notes
+    assert document["trust"] in notes
 
 
 def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
@@ -162,7 +162,7 @@ def test_json_of_a_report_names_the_files_it_wrote(run, measured_crowd):
     document = json.loads(done.stdout)
     assert document["path"] == "r.nc"
     assert "p.html" in document["files"]
-    assert {Path(each) for each in document["files"]} == {Path("p.html"), *Path("t").iterdir()}
+    assert {Path(file) for file in document["files"]} == {Path("p.html"), *Path("t").iterdir()}
     assert document["converged"] is None
 
 
@@ -178,8 +178,8 @@ def test_check_as_json_says_what_its_tables_say(run):
     # A replicated rating and a log-likelihood for each of 500 draws, 200 ratings from the prior.
     assert document["replicate_megabytes"] == 3600 * (500 * 5 + 200) / 1e6
     draws, ratings = document["parameters"] * 4 * 1000, document["ratings"]
-    held = ratings * 110 + draws * 40 + ratings * (500 * 5 + 200) + ratings * 500 * 40
-    assert document["memory_megabytes"] == pytest.approx((450_000_000 + held) / 1e6)
+    megabytes = ratings * 110 + draws * 40 + ratings * (500 * 5 + 200) + ratings * 500 * 40
+    assert document["memory_megabytes"] == pytest.approx((450_000_000 + megabytes) / 1e6)
 
 
 def test_quiet_says_the_answer_alone_and_nothing_beside_json(run):
@@ -270,7 +270,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
 def test_retry_samples_longer_until_a_fit_has_converged(run):
     few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=0"]
     loose = ["sampler.max_rhat=1.1", "sampler.target_ess=100", "sampler.max_divergence_share=0.2"]
-    options = [part for each in (*few, *loose) for part in ("--set", each)]
+    options = [part for setting in (*few, *loose) for part in ("--set", setting)]
     done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
     assert done.exit_code == 0, done.stderr
     results = open_results("quickstart_crowd.results.nc")
@@ -351,8 +351,8 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
     *_, written, stays, kept, last = done.stderr.splitlines()
-    said = "interrupted before any draws were kept; the measured half is in r.interrupted.nc"
-    assert [written, last] == [said, "interrupted"]
+    message = "interrupted before any draws were kept; the measured half is in r.interrupted.nc"
+    assert [written, last] == [message, "interrupted"]
     assert stays == "r.nc stays as it was: it holds earlier results"
     assert kept.endswith(KEPT.format("r.nc"))
     assert measured_panel.read_bytes() == whole
@@ -388,8 +388,8 @@ def test_a_run_of_what_was_computed_otherwise_says_so(run, measured_panel, monke
     assert not capsys.readouterr().err
     monkeypatch.setattr(identity, "ALGORITHM", 0)
     load_files(None, None, None, results="r.nc")
-    said = "r.nc: was computed by another algorithm: numbers may differ\n"
-    assert capsys.readouterr().err == said
+    message = "r.nc: was computed by another algorithm: numbers may differ\n"
+    assert capsys.readouterr().err == message
 
 
 @pytest.mark.parametrize("command", ["measure", "fit", "calibrate"])

@@ -48,10 +48,14 @@ def files(tmp_path):
 def test_the_label_of_an_item_stands_beside_its_ratings(files):
     loaded = read_study(files)
     ratings = loaded.ratings
-    held = ratings.factors["item_label"]
-    assert held.labels == ("safe", "unsafe")
-    assert held.codes.tolist() == loaded.data.item_label[ratings.factors["item"].codes].tolist()
-    assert held.codes.tolist() == [[1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.data.item.codes]
+    item_label = ratings.factors["item_label"]
+    assert item_label.labels == ("safe", "unsafe")
+    assert (
+        item_label.codes.tolist() == loaded.data.item_label[ratings.factors["item"].codes].tolist()
+    )
+    assert item_label.codes.tolist() == [
+        [1, 0, 0, 1, 0, 0, 1, 0, -1][n] for n in loaded.data.item.codes
+    ]
 
 
 def test_the_term_moves_items_by_their_label_and_leaves_others(files):

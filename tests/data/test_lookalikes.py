@@ -31,9 +31,11 @@ PAIRS = {
 def test_labels_that_look_alike_are_named_with_their_rows(tmp_path, name):
     first, second, text = PAIRS[name]
     write(tmp_path, WIDE.assign(m=[first, second, *["y"] * 6]))
-    found = find_lookalikes(panel(), tmp_path, {"model": [first, second, "y"], "judge": ["j", "k"]})
+    lookalikes = find_lookalikes(
+        panel(), tmp_path, {"model": [first, second, "y"], "judge": ["j", "k"]}
+    )
     remedy = f'rename = {{ "m" = {{ {quote_toml(second)} = {quote_toml(first)} }} }}'
-    assert list(found) == [("model", text, remedy)]
+    assert list(lookalikes) == [("model", text, remedy)]
     tomllib.loads(remedy)
 
 
@@ -41,16 +43,16 @@ def test_groups_of_a_side_table_have_its_rows(tmp_path):
     write(tmp_path, ROWS.drop(columns="g"))
     write(tmp_path, pd.DataFrame({"r": ["b", "a"], "g": ["Woman", "woman"]}), "side.csv")
     spec = crowd(raters={"data": "side.csv", "key": "r"})
-    found = find_lookalikes(spec, tmp_path, {"group:g": ["Woman", "woman"]})
+    lookalikes = find_lookalikes(spec, tmp_path, {"group:g": ["Woman", "woman"]})
     remedy = 'rename = { "g" = { "woman" = "Woman" } }'
-    assert list(found) == [("group:g", "'Woman' (row 2) and 'woman' (row 3)", remedy)]
+    assert list(lookalikes) == [("group:g", "'Woman' (row 2) and 'woman' (row 3)", remedy)]
 
 
 def test_columns_of_raters_that_look_alike_have_no_rows(tmp_path):
     spec = crowd(layout="wide", roles={"item": "i", "rater": ["Ann", "ann"]}, groups=[])
     write(tmp_path, pd.DataFrame({"i": ["1"], "Ann": ["1"], "ann": ["2"]}))
-    found = find_lookalikes(spec, tmp_path, {"rater": ["Ann", "ann"]})
-    assert list(found) == [("rater", "'Ann' and 'ann'", "")]
+    lookalikes = find_lookalikes(spec, tmp_path, {"rater": ["Ann", "ann"]})
+    assert list(lookalikes) == [("rater", "'Ann' and 'ann'", "")]
 
 
 def test_nothing_is_read_where_no_labels_look_alike(tmp_path):

@@ -114,8 +114,8 @@ PANEL_ERRORS = {
 def test_an_error_of_a_panel_in_these_words(tmp_path, name):
     change, expected = PANEL_ERRORS[name]
     write(tmp_path, change(WIDE))
-    found = error_text(lambda: read_panel(panel(), tmp_path).to_dataset(), tmp_path)
-    assert sorted(found.splitlines()) == sorted(expected.splitlines())
+    message = error_text(lambda: read_panel(panel(), tmp_path).to_dataset(), tmp_path)
+    assert sorted(message.splitlines()) == sorted(expected.splitlines())
 
 
 def test_an_indicator_without_a_row_is_named(tmp_path):

@@ -96,18 +96,18 @@ def test_raters_that_are_not_named_are_left_out(tmp_path):
 
 def test_own_family_is_a_judge_on_a_model_of_its_family(tmp_path):
     spec, levels = read(tmp_path, families=OWN)
-    held = melt_panel(PanelRatings.from_dataset(levels), spec).factors
-    own = {
+    factors = melt_panel(PanelRatings.from_dataset(levels), spec).factors
+    own_family = {
         (row[0], row[2])
         for row, code in zip(
             rows_of(melt_panel(PanelRatings.from_dataset(levels), spec)),
-            held["own_family"].codes,
+            factors["own_family"].codes,
             strict=True,
         )
         if code == 0
     }
-    assert own == {("y", "k")}
-    assert held["own_family"].labels == ("own family",)
+    assert own_family == {("y", "k")}
+    assert factors["own_family"].labels == ("own family",)
     spec, levels = read(tmp_path)
     assert "own_family" not in melt_panel(PanelRatings.from_dataset(levels), spec).factors
 
@@ -130,8 +130,8 @@ def test_a_judge_alone_in_a_family_makes_no_column(tmp_path):
 
 
 def test_probabilities_of_labels_are_stored_with_the_ratings(tmp_path):
-    told = PEOPLE.assign(q=["0.5", "0.5", "1", "1", "0.1"])
-    _, levels = read(tmp_path, told, roles=ROLES | {"probability": "q"})
+    with_probability = PEOPLE.assign(q=["0.5", "0.5", "1", "1", "0.1"])
+    _, levels = read(tmp_path, with_probability, roles=ROLES | {"probability": "q"})
     assert levels["people_probability"].to_numpy().tolist() == [0.5, 0.5, 1.0, 1.0]
     again = PanelRatings.from_dataset(levels).people_probability
     assert again.tolist() == [0.5, 0.5, 1.0, 1.0]

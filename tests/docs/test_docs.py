@@ -48,7 +48,7 @@ def every_page():
 
 
 def blocks(path):
-    return [found.groups() for found in FENCE.finditer(path.read_text(encoding="utf-8"))]
+    return [block.groups() for block in FENCE.finditer(path.read_text(encoding="utf-8"))]
 
 
 def runnable():
@@ -111,10 +111,10 @@ def test_every_block_of_a_page_works(place):
 def examples(text, known, name):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     test = doctest.DocTestParser().get_doctest(text, known, name, name, 0)
-    said = io.StringIO()
-    failed = doctest.DocTestRunner(optionflags=flags).run(test, out=said.write, clear_globs=False)
+    output = io.StringIO()
+    failed = doctest.DocTestRunner(optionflags=flags).run(test, out=output.write, clear_globs=False)
     known.update(test.globs)
-    assert failed.failed == 0, said.getvalue()
+    assert failed.failed == 0, output.getvalue()
 
 
 def understood(text):
@@ -137,7 +137,7 @@ def understood(text):
 def overrides(data):
     for key, value in data.items():
         inner = value.items() if isinstance(value, dict) else ()
-        yield from (f"{key}.{name}={toml(held)}" for name, held in inner)
+        yield from (f"{key}.{name}={toml(inner_value)}" for name, inner_value in inner)
         if not inner:
             yield f"{key}={toml(value)}"
 
@@ -153,14 +153,14 @@ def toml(value):
 
 def commands(text, prompt):
     """Run the lines that call the program, and look for the lines shown below each."""
-    said = ""
+    printed = ""
     for line in text.splitlines():
         if not line.startswith(prompt):
-            assert line in said, (line, said)
+            assert line in printed, (line, printed)
             continue
         words = shlex.split(line.removeprefix(prompt), comments=True)
         if "sharpbayes" in words and words[0] in {"sharpbayes", "uv", "pip"}:
-            said = called(words[words.index("sharpbayes") + 1 :])
+            printed = called(words[words.index("sharpbayes") + 1 :])
 
 
 def called(words):
@@ -207,11 +207,11 @@ def test_every_shipped_model_and_metric_has_a_page():
     rooms = DOCS.parent / "sharpbayes" / "metrics"
     homes = {f"{path.parent.name}.{path.stem}" for path in rooms.glob("*/*.py")}
     named_there = re.findall(r"`(\w+\.\w+)\.(\w+)`", listed)
-    found = {
+    metrics_named = {
         f"{home}.{name}" for home, name in named_there if home in homes and is_metric(home, name)
     }
-    assert len(found) > 40
-    assert not found - shown
+    assert len(metrics_named) > 40
+    assert not metrics_named - shown
     pages_of = {path.name for path in (DOCS / "metrics").glob("*.md")}
     assert pages_of == set(re.findall(r"\(metrics/([\w-]+\.md)\)", listed))
 
@@ -239,9 +239,9 @@ def test_the_pages_build_and_load_nothing_from_elsewhere(tmp_path):
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    made = list(tmp_path.rglob("*.html"))
-    assert {page.parent.name for page in made} >= {"quickstart", "reading", "cvar", "judge_panel"}
-    for page in made:
+    pages = list(tmp_path.rglob("*.html"))
+    assert {page.parent.name for page in pages} >= {"quickstart", "reading", "cvar", "judge_panel"}
+    for page in pages:
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r'(?:src|<link[^>]*href)="?https?://', text), page
         assert "//cdn" not in text, page

@@ -23,14 +23,14 @@ def named(path):
 
 def tables(text):
     """Every run of lines that begin with a bar, as lists of lines."""
-    rows, found = [], []
+    rows, blocks_of_rows = [], []
     for line in [*FENCE.sub("", text).splitlines(), ""]:
         if line.startswith("| "):
             rows.append(line)
         elif rows:
-            found.append(rows)
+            blocks_of_rows.append(rows)
             rows = []
-    return found
+    return blocks_of_rows
 
 
 def cells(row):

@@ -59,8 +59,8 @@ def test_axe_finds_nothing_serious_and_nothing_overflows(browser, address, name,
     page, asked = context.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address + name)
-    found = Axe().run(page).response
-    serious = [v for v in found["violations"] if v["impact"] in {"serious", "critical"}]
+    audit = Axe().run(page).response
+    serious = [v for v in audit["violations"] if v["impact"] in {"serious", "critical"}]
     assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert [url for url in asked if not url.startswith((address, "data:"))] == []

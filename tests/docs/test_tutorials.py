@@ -33,15 +33,15 @@ def test_a_tutorial_makes_the_published_table(name, tmp_path):
     table = pd.read_csv(tmp_path / written).rename(columns={"score": score})
     table = table.replace({"gpt4_grader": "gpt4"})  # a judge with the name of a model elsewhere
     expected = pd.read_csv(SHARED_DATA / published)
-    ours, theirs = (each.set_index(keys)[score].sort_index() for each in (table, expected))
+    ours, theirs = (frame.set_index(keys)[score].sort_index() for frame in (table, expected))
     pd.testing.assert_series_equal(ours, theirs, check_dtype=False)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_a_tutorial_are_valid(name):
-    found = blocks(name, "toml")
-    assert found
-    for text in found:
+    studies = blocks(name, "toml")
+    assert studies
+    for text in studies:
         kind = tomllib.loads(text)["schema"].split("/")[1]
         assert parse(text, Path("page.toml"), KINDS[kind]).spec.title
 

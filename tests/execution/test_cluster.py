@@ -32,22 +32,22 @@ LocalCluster = pytest.importorskip("distributed").LocalCluster
 
 @pytest.fixture(scope="module")
 def workers():
-    with cluster("local:2") as found:
-        yield found
+    with cluster("local:2") as connected:
+        yield connected
 
 
 def test_results_are_in_order_and_told(workers):
-    told = {}
-    assert workers.map(lambda x: x * x, range(9), done=told.__setitem__) == [
+    reported = {}
+    assert workers.map(lambda x: x * x, range(9), done=reported.__setitem__) == [
         x * x for x in range(9)
     ]
-    assert told == {x: x * x for x in range(9)}
+    assert reported == {x: x * x for x in range(9)}
 
 
 def test_two_runs_of_one_machine_do_not_see_each_other(workers):
     """Dask's own server takes a fixed port and warns of a second one, which is an error here."""
     with cluster("local:1") as others:
-        pages = [each.client.cluster.scheduler.http_server for each in (workers, others)]
+        pages = [owner.client.cluster.scheduler.http_server for owner in (workers, others)]
         assert {page.address for page in pages} == {"127.0.0.1"}
         assert len({page.port for page in pages}) == 2
         assert others.map(abs, [-1]) == [1]
@@ -110,32 +110,34 @@ def soon(monkeypatch):
     ],
 )
 def test_a_cluster_without_workers_is_waited_for_and_told(soon, client, lost, awaited):
-    told = []
+    messages = []
     with pytest.raises(ClusterError) as raised:
-        Cluster(client, "tcp://x", told.append).map(abs, [1])
+        Cluster(client, "tcp://x", messages.append).map(abs, [1])
     assert str(raised.value) == f"--cluster: tcp://x: {lost}"
     assert raised.value.exit_status == 5
-    assert told == [f"tcp://x: waiting for {awaited}, 1 s at most"]
+    assert messages == [f"tcp://x: waiting for {awaited}, 1 s at most"]
 
 
 def test_a_scheduler_lost_after_its_workers_is_told_too():
-    told = []
-    Cluster(Client(workers=[(), None, (), None, ("w",)]), "x", told.append).wait_for_workers()
-    assert told == [f"x: waiting for {who}, 30 s at most" for who in ("a worker", "the scheduler")]
+    messages = []
+    Cluster(Client(workers=[(), None, (), None, ("w",)]), "x", messages.append).wait_for_workers()
+    assert messages == [
+        f"x: waiting for {who}, 30 s at most" for who in ("a worker", "the scheduler")
+    ]
 
 
 def test_a_scheduler_whose_silence_takes_all_of_the_time_is_told(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.01)
-    told = []
+    messages = []
     with pytest.raises(ClusterError, match="scheduler does not answer"):
-        Cluster(Client(status="silent", seconds=0.02), "x", told.append).wait_for_workers()
-    assert told == ["x: waiting for the scheduler, 0.01 s at most"]
+        Cluster(Client(status="silent", seconds=0.02), "x", messages.append).wait_for_workers()
+    assert messages == ["x: waiting for the scheduler, 0.01 s at most"]
 
 
 def test_workers_that_come_late_are_taken():
-    told = []
-    Cluster(Client(workers=[(), (), ("w",)]), "tcp://x", told.append).wait_for_workers()
-    assert len(told) == 1
+    messages = []
+    Cluster(Client(workers=[(), (), ("w",)]), "tcp://x", messages.append).wait_for_workers()
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,11 +152,11 @@ def test_workers_that_come_late_are_taken():
         (ImportError("No module named x"), "has no such sharpbayes: No module named x"),
     ],
 )
-def test_workers_that_compute_otherwise_are_refused(answer, said):
+def test_workers_that_compute_otherwise_are_refused(answer, complaint):
     client = Client(workers=[("good", "other")], answers={"other": answer})
     with pytest.raises(ClusterError) as raised:
         Cluster(client, "tcp://x").wait_for_workers()
-    assert str(raised.value) == f"--cluster: tcp://x: worker other {said}"
+    assert str(raised.value) == f"--cluster: tcp://x: worker other {complaint}"
 
 
 def test_a_worker_that_dies_as_it_is_asked_is_asked_again_later():
@@ -195,14 +197,14 @@ def test_a_scheduler_that_ends_in_the_middle_is_told(monkeypatch):
     """Its workers end before it, so that either may be missed, and waited for, first."""
     how = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "n_workers": 1}
     with LocalCluster(**how, threads_per_worker=1, scheduler_kwargs=module.NO_PAGE) as other:
-        told, ending = [], threading.Thread(target=other.close)
+        messages, ending = [], threading.Thread(target=other.close)
 
         def end_at_the_first(_number, _result):
             if not ending.ident:
                 ending.start()
 
         with cluster(other.scheduler_address) as joined:
-            joined.progress = told.append
+            joined.progress = messages.append
             joined.wait_for_workers()
             monkeypatch.setattr(module, "WAIT_SECONDS", 1)
             with pytest.raises(ClusterError) as raised:
@@ -214,12 +216,12 @@ def test_a_scheduler_that_ends_in_the_middle_is_told(monkeypatch):
         "scheduler does not answer for 1 s": "the scheduler",
     }
     waiting = f"{other.scheduler_address}: waiting for {awaited[lost]}, 1 s at most"
-    assert waiting in told
+    assert waiting in messages
 
 
 def test_no_scheduler_at_all(soon):
-    said = re.escape("--cluster: tcp://127.0.0.1:9: no scheduler answers")
-    with pytest.raises(ClusterError, match=said), cluster("tcp://127.0.0.1:9"):
+    message = re.escape("--cluster: tcp://127.0.0.1:9: no scheduler answers")
+    with pytest.raises(ClusterError, match=message), cluster("tcp://127.0.0.1:9"):
         pass
 
 
@@ -269,12 +271,12 @@ def test_twenty_tasks_end_the_same_though_workers_are_killed_every_few_seconds()
         killer = Killer(workers, seconds=3)
         killer.start()
         execution = Execution(workers.map, killer)
-        there = calibrate(design, ratings, model, sampler, execution=execution, fit=fit, **how)
+        on_cluster = calibrate(design, ratings, model, sampler, execution=execution, fit=fit, **how)
         killer.over.set()
         killer.join()
     assert killer.kills >= 3
     here = calibrate(design, ratings, model, sampler, fit=sample, **how)
-    xr.testing.assert_identical(there, here)
+    xr.testing.assert_identical(on_cluster, here)
 
 
 @pytest.mark.slow
@@ -286,8 +288,8 @@ def test_a_task_that_kills_every_worker_ends_the_run(monkeypatch):
         assert os.getpid() != here
         os.kill(os.getpid(), signal.SIGKILL)
 
-    said = "workers were lost 1 times and no task ended; they may lack memory"
-    with cluster("local:1") as workers, pytest.raises(ClusterError, match=said):
+    message = "workers were lost 1 times and no task ended; they may lack memory"
+    with cluster("local:1") as workers, pytest.raises(ClusterError, match=message):
         workers.map(task, [1])
 
 
@@ -319,9 +321,9 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
 
     how = {"simulations": 6, "seed": 3, "fit": fit}
     design = build_design(ratings, model)
-    there = calibrate(design, ratings, model, sampler, execution=Execution(workers.map), **how)
+    on_cluster = calibrate(design, ratings, model, sampler, execution=Execution(workers.map), **how)
     assert marker.exists()
-    xr.testing.assert_identical(there, calibrate(design, ratings, model, sampler, **how))
+    xr.testing.assert_identical(on_cluster, calibrate(design, ratings, model, sampler, **how))
 
 
 @pytest.mark.slow
@@ -331,8 +333,8 @@ def test_replications_are_the_same_bytes(workers):
     here = fit(files)
     with use_map(workers.map), pytest.MonkeyPatch.context() as patched:
         patched.setattr(replicates, "BLOCK_RATINGS", 20_000)
-        there = fit(files)
+        on_cluster = fit(files)
     for name in here.children:
         xr.testing.assert_identical(
-            here[name].to_dataset().drop_attrs(), there[name].to_dataset().drop_attrs()
+            here[name].to_dataset().drop_attrs(), on_cluster[name].to_dataset().drop_attrs()
         )

@@ -21,13 +21,13 @@ def save_changed(results, path, generator):
         **{f"/{name}": node.to_dataset() for name, node in results.children.items()},
     }
     changes = [CHANGES[generator.integers(len(CHANGES))] for _ in range(generator.integers(1, 4))]
-    told = [change(groups, generator) for change in changes]
+    descriptions = [change(groups, generator) for change in changes]
     try:
         xr.DataTree.from_dict(groups).to_netcdf(path, engine="netcdf4")
     except (RuntimeError, TypeError, ValueError):
         return []
     append_checksum(path)
-    return told
+    return descriptions
 
 
 def pick(options, generator):

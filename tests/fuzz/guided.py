@@ -60,10 +60,10 @@ def seeds(kind):
     """Files to begin with."""
     import pandas as pd  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as held:
-        path = Path(held) / "seed"
+    with tempfile.TemporaryDirectory() as folder_name:
+        path = Path(folder_name) / "seed"
         if kind == "spec":
-            yield from (each.read_bytes() for each in folder("studies").glob("*.toml"))
+            yield from (study.read_bytes() for study in folder("studies").glob("*.toml"))
         elif kind == "table":
             rows = pd.DataFrame(ROWS)
             yield b"\0" + rows.to_csv(index=False).encode()
@@ -81,8 +81,8 @@ def main():
     """Give files to one of the three until libFuzzer ends."""
     kind, *options = sys.argv[1:]
     work = {"spec": spec, "table": table, "results": results}[kind]
-    with tempfile.TemporaryDirectory() as held:
-        base, corpus = Path(held) / "base", Path(held) / "corpus"
+    with tempfile.TemporaryDirectory() as folder_name:
+        base, corpus = Path(folder_name) / "base", Path(folder_name) / "corpus"
         base.mkdir()
         corpus.mkdir()
         for data in folder("studies").glob("*.csv"):

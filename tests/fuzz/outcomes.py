@@ -29,13 +29,13 @@ LONGEST = 20_000
 def outcome(work, *, place):
     """Run; return what came of it, or None after one of the documented errors."""
     try:
-        found, error = work(), None
+        result, error = work(), None
     except SharpbayesError as raised:
-        found, error = None, raised
+        result, error = None, raised
     if error is not None:
         text = str(error)
         assert error.exit_status in {2, 3, 5}, text
-        assert any(each in text for each in place), text
+        assert any(words in text for words in place), text
         assert len(text) < LONGEST, text[:200]
     COUNT["success" if error is None else f"exit {error.exit_status}"] += 1
-    return found
+    return result

@@ -33,15 +33,15 @@ def try_cases(whole, folder, monkeypatch, cases):
     statuses = Counter()
     for case in cases:
         path = folder / f"r{case}.nc"
-        told = save_changed(whole, path, np.random.default_rng(case))
-        if not told:
+        descriptions = save_changed(whole, path, np.random.default_rng(case))
+        if not descriptions:
             statuses["not written"] += 1
             continue
         command, *options = COMMANDS[case % len(COMMANDS)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NumPy, where every number is infinite
             done = CliRunner().invoke(app, [command, path.name, *options])
-        assert done.exit_code in {0, 2, 5}, (case, told, done.stderr[-500:])
+        assert done.exit_code in {0, 2, 5}, (case, descriptions, done.stderr[-500:])
         assert "Traceback" not in done.stderr
         if done.exit_code:
             assert done.stderr.startswith((path.name, "results of ")) or done.exit_code == 2

@@ -53,11 +53,11 @@ def read(path):
 )
 def test_damaged_logs(tmp_path, name, where, how, bit):
     content = bytearray((LOGS / name).read_bytes())
-    at = int(where * len(content))
+    offset = int(where * len(content))
     if how == "flip":
-        content[at] ^= 1 << bit
+        content[offset] ^= 1 << bit
     else:
-        del content[at : at + 7 if how == "drop" else None]
+        del content[offset : offset + 7 if how == "drop" else None]
     path = tmp_path / Path(name).name
     path.write_bytes(content)
     read(path)
@@ -77,10 +77,10 @@ def test_any_samples_of_inspect(tmp_path, samples):
     path.write_text(as_text(head | {"samples": samples}), encoding="utf-8")
     read(path)
     packed = tmp_path / "log.eval"
-    with zipfile.ZipFile(packed, "w") as held:
-        held.writestr("header.json", as_text(head))
-        for at, each in enumerate(samples):
-            held.writestr(f"samples/{at}_epoch_1.json", as_text(each))
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("header.json", as_text(head))
+        for number, sample in enumerate(samples):
+            archive.writestr(f"samples/{number}_epoch_1.json", as_text(sample))
     read(packed)
 
 
@@ -91,10 +91,10 @@ PLAIN = st.fixed_dictionaries({"id": VALUE, "annotator": VALUE, "s": VALUE})
 
 
 @fuzzed
-@given(held=VALUE | st.lists(TASK | VALUE) | st.lists(PLAIN))
-def test_any_export_of_label_studio(tmp_path, held):
+@given(export=VALUE | st.lists(TASK | VALUE) | st.lists(PLAIN))
+def test_any_export_of_label_studio(tmp_path, export):
     path = tmp_path / "x.json"
-    path.write_text(as_text(held), encoding="utf-8")
+    path.write_text(as_text(export), encoding="utf-8")
     read(path)
 
 

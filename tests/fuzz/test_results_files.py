@@ -63,8 +63,8 @@ NAMES = ["profile", "responsiveness", "judges", "diagnostics", "posterior", "pan
     left_out=st.sets(st.sampled_from(["title", "status", "seed"]), max_size=1),
 )
 def test_files_that_only_say_they_are_ours(tmp_path, groups, left_out):
-    made = xr.Dataset({"cvar": ("model", np.zeros(2))})
-    tree = xr.DataTree.from_dict({f"/{name}": made for name in groups})
+    group = xr.Dataset({"cvar": ("model", np.zeros(2))})
+    tree = xr.DataTree.from_dict({f"/{name}": group for name in groups})
     attrs = {"schema": SCHEMA, "title": "T", "status": "measured", "seed": 1}
     tree.attrs = {name: value for name, value in attrs.items() if name not in left_out}
     tree.to_netcdf(tmp_path / "r.nc", engine="netcdf4")

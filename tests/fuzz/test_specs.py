@@ -132,14 +132,14 @@ def document(tables):
 def edited(text, edits):
     """Cut, add, swap and repeat at the given places."""
     for kind, share, token in edits:
-        at = int(share * len(text))
-        line = text[at:].split("\n", 1)[0]
+        offset = int(share * len(text))
+        line = text[offset:].split("\n", 1)[0]
         text = {
-            "cut": text[:at] + text[at + max(1, len(token)) :],
-            "put": text[:at] + token + text[at:],
-            "swap": text[:at] + token + text[at + len(line) :],
-            "end": text[:at],
-            "twice": text[:at] + line + "\n" + text[at:],
+            "cut": text[:offset] + text[offset + max(1, len(token)) :],
+            "put": text[:offset] + token + text[offset:],
+            "swap": text[:offset] + token + text[offset + len(line) :],
+            "end": text[:offset],
+            "twice": text[:offset] + line + "\n" + text[offset:],
         }[kind]
     return text
 

@@ -84,9 +84,9 @@ PANEL = TypeAdapter(Panel).validate_python(
 
 def rendered(header, rows, *, line_end="\n", quoting=csv.QUOTE_ALL):
     """A table as CSV by Python's own writer."""
-    held = io.StringIO()
-    csv.writer(held, lineterminator=line_end, quoting=quoting).writerows([header, *rows])
-    return held.getvalue()
+    text = io.StringIO()
+    csv.writer(text, lineterminator=line_end, quoting=quoting).writerows([header, *rows])
+    return text.getvalue()
 
 
 def read(base, name):
@@ -105,22 +105,22 @@ def test_csv_gives_the_cells_that_were_written(tmp_path, table, line_end, quotin
     header, rows = table
     text = rendered(header, rows, line_end=line_end, quoting=quoting)
     (tmp_path / "t.csv").write_bytes(text.encode())
-    found = read(tmp_path, "t.csv")
-    if found is not None:
+    cells_read = read(tmp_path, "t.csv")
+    if cells_read is not None:
         if text.startswith("\ufeff"):  # it stands for the order of bytes, not for itself
             header = [header[0].removeprefix("\ufeff"), *header[1:]]
         # A row without any cell is left out.
-        assert as_lists(found) == (header, [row for row in rows if any(row)])
+        assert as_lists(cells_read) == (header, [row for row in rows if any(row)])
 
 
 @fuzzed
 @given(header=st.lists(NAME, max_size=4), rows=st.lists(st.lists(CELL, max_size=6), max_size=5))
 def test_ragged_csv_is_never_shifted(tmp_path, header, rows):
     (tmp_path / "t.csv").write_bytes(rendered(header, rows).encode())
-    found = read(tmp_path, "t.csv")
-    if found is not None:
+    table = read(tmp_path, "t.csv")
+    if table is not None:
         filled = [row for row in rows if any(row)]
-        assert as_lists(found) == (header, filled)
+        assert as_lists(table) == (header, filled)
 
 
 @fuzzed
@@ -129,10 +129,10 @@ def test_encodings_and_wrong_endings(tmp_path, table, encoding, suffix):
     header, rows = table
     path = tmp_path / f"t{suffix}"
     path.write_bytes(rendered(header, rows).encode(encoding, errors="replace"))
-    found = read(tmp_path, path.name)
+    cells_read = read(tmp_path, path.name)
     marked = encoding == "utf-8" and path.read_bytes().startswith(b"\xef\xbb\xbf")
-    if found is not None and encoding.startswith("utf-8") and not marked:
-        assert as_lists(found) == (table[0], [row for row in table[1] if any(row)])
+    if cells_read is not None and encoding.startswith("utf-8") and not marked:
+        assert as_lists(cells_read) == (table[0], [row for row in table[1] if any(row)])
 
 
 @fuzzed
@@ -165,10 +165,10 @@ def as_cell(value):
 def test_jsonl_gives_the_values_that_were_written(tmp_path, rows):
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     (tmp_path / "t.jsonl").write_text(text, encoding="utf-8", newline="")
-    found = read(tmp_path, "t.jsonl")
-    if found is not None:
-        assert found["i"].tolist() == [as_cell(row["i"]) for row in rows]
-        assert found["s"].tolist() == [as_cell(row["s"]) for row in rows]
+    table = read(tmp_path, "t.jsonl")
+    if table is not None:
+        assert table["i"].tolist() == [as_cell(row["i"]) for row in rows]
+        assert table["s"].tolist() == [as_cell(row["s"]) for row in rows]
 
 
 ARROW = st.sampled_from(
@@ -211,18 +211,18 @@ def test_parquet_gives_the_values_that_were_written(tmp_path, data, names, rows)
     arrays = [c if isinstance(c, pa.Array) else pa.array(v, c) for v, c in columns]
     pq.write_table(pa.Table.from_arrays(arrays, names), tmp_path / "t.parquet")
     for compact in (False, True):
-        found = outcome(
+        table = outcome(
             lambda: read_table(tmp_path, "t.parquet", compact=compact),  # noqa: B023
             place=[str(tmp_path / "t.parquet")],
         )
-        if found is not None:
+        if table is not None:
             kinds = [field.type for field in pq.read_schema(tmp_path / "t.parquet")]
             cells = [
                 [f"({kind})"] * rows if pa.types.is_nested(kind) else map(as_cell, values)
                 for kind, (values, _) in zip(kinds, columns, strict=True)
             ]
             expected = [list(row) for row in zip(*cells, strict=True)]
-            assert as_lists(found.astype(object)) == (names, expected)
+            assert as_lists(table.astype(object)) == (names, expected)
 
 
 @fuzzed
@@ -232,11 +232,11 @@ def test_damaged_parquet(tmp_path, where, how, bit):
     frame = pd.DataFrame({"i": ["a", "b"], "r": ["x", "y"], "g": "w", "s": [1, 2]})
     frame.to_parquet(path)
     content = bytearray(path.read_bytes())
-    at = int(where * len(content))
+    offset = int(where * len(content))
     if how == "cut":
-        del content[at:]
+        del content[offset:]
     else:
-        content[at] ^= 1 << bit
+        content[offset] ^= 1 << bit
     path.write_bytes(content)
     loads(tmp_path, "t.parquet")
 
@@ -264,7 +264,7 @@ LABEL = st.sampled_from(["a", "b", "1", "2", "10", "nan", "NA", "é", "1.0", "=x
 )
 def test_what_is_loaded_is_what_stands_there_in_any_order(tmp_path, rows, order):
     plain = {"0": 0, "1": 1, "2": 2, "10": 10, "3": 3, "3.0": 3}
-    seen = []
+    panels = []
     for _ in range(2):
         (tmp_path / "t.csv").write_text(
             rendered("irsg", [(*row, "w") for row in rows]), encoding="utf-8", newline=""
@@ -279,15 +279,15 @@ def test_what_is_loaded_is_what_stands_there_in_any_order(tmp_path, rows, order)
             assert dict(zip(keys, crowd.score.tolist(), strict=True)) == expected
         if panel is not None:
             level = panel["score"].squeeze(["judge", "indicator"])
-            there = {
+            scores = {
                 (str(m), str(p)): int(level.sel(model=m, prompt=p))
                 for m in level["model"].values
                 for p in level["prompt"].values
             }
-            assert {key: value for key, value in there.items() if value >= 0} == expected
-            seen.append(panel)
+            assert {key: value for key, value in scores.items() if value >= 0} == expected
+            panels.append(panel)
         order.shuffle(rows)
-    assert not seen or seen[0].identical(seen[1])
+    assert not panels or panels[0].identical(panels[1])
 
 
 def test_a_million_columns_are_refused_at_once(tmp_path):

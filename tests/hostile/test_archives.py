@@ -23,9 +23,9 @@ BOMB = b" " * (1 << 24)
 
 def written(folder, members, *, method=zipfile.ZIP_DEFLATED):
     path = folder / "log.eval"
-    with zipfile.ZipFile(path, "w", method) as held:
+    with zipfile.ZipFile(path, "w", method) as zipped:
         for name, content in members.items():
-            held.writestr(name, content)
+            zipped.writestr(name, content)
     return path
 
 
@@ -37,13 +37,13 @@ def patched(path, before, after, *, count=-1):
     return path
 
 
-def refused(path, *said):
+def refused(path, *words):
     """What a user sees: exit 3, a message that names the file, no traceback."""
     with pytest.raises(DataError) as raised:
         read_table(path.parent, path.name, "inspect")
     assert raised.value.exit_status == 3
-    for each in (str(path), *said):
-        assert each in str(raised.value)
+    for word in (str(path), *words):
+        assert word in str(raised.value)
     done = CliRunner().invoke(app, ["init", str(path), "--out", str(path.parent / "s.toml")])
     assert done.exit_code == 3
     assert "Traceback" not in done.output
@@ -51,22 +51,22 @@ def refused(path, *said):
 
 def zstandard(path):
     """The same archive as newer versions of Inspect write it, by Arrow's compressor."""
-    with zipfile.ZipFile(path) as held:
-        contents = {each.filename: held.read(each) for each in held.infolist()}
+    with zipfile.ZipFile(path) as zipped:
+        contents = {member.filename: zipped.read(member) for member in zipped.infolist()}
     packed = {
         name: pa.Codec("zstd").compress(text, asbytes=True) for name, text in contents.items()
     }
-    with zipfile.ZipFile(path, "w") as held:
+    with zipfile.ZipFile(path, "w") as zipped:
         for name, text in packed.items():
-            held.writestr(name, text)
+            zipped.writestr(name, text)
     content = bytearray(path.read_bytes())
     for start, method, size, crc in ((b"PK\x03\x04", 8, 22, 14), (b"PK\x01\x02", 10, 24, 16)):
-        at = -1
+        offset = -1
         for text in contents.values():
-            at = content.index(start, at + 1)
-            struct.pack_into("<H", content, at + method, 93)
-            struct.pack_into("<I", content, at + size, len(text))
-            struct.pack_into("<I", content, at + crc, zipfile.crc32(text))
+            offset = content.index(start, offset + 1)
+            struct.pack_into("<H", content, offset + method, 93)
+            struct.pack_into("<I", content, offset + size, len(text))
+            struct.pack_into("<I", content, offset + crc, zipfile.crc32(text))
     path.write_bytes(content)
     return path
 
@@ -142,7 +142,7 @@ def test_too_many_members(tmp_path, monkeypatch):
 )
 def test_names_that_lead_elsewhere(tmp_path, name):
     refused(written(tmp_path, PLAIN | {name: "{}"}), repr(name), "leads out of the archive")
-    assert [each.name for each in tmp_path.iterdir()] == ["log.eval"]
+    assert [path.name for path in tmp_path.iterdir()] == ["log.eval"]
 
 
 def test_a_name_with_nul(tmp_path):
@@ -187,8 +187,8 @@ def test_of_two_members_of_one_name_the_last_counts_as_for_inspect(tmp_path):
     path = written(tmp_path, PLAIN)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with zipfile.ZipFile(path, "a") as held:
-            held.writestr("samples/1_epoch_1.json", SAMPLE.replace("3", "5"))
+        with zipfile.ZipFile(path, "a") as zipped:
+            zipped.writestr("samples/1_epoch_1.json", SAMPLE.replace("3", "5"))
     assert read_table(tmp_path, path.name, "inspect")["score"].tolist() == ["5"]
 
 
@@ -199,6 +199,6 @@ def test_a_log_that_was_cut_short_is_read_as_far_as_it_goes(tmp_path):
 
 def test_nothing_is_unpacked_onto_the_disk(tmp_path):
     path = written(tmp_path, PLAIN)
-    with open_archive(path) as held:
-        assert json.loads(held.read("header.json"))["eval"]["model"] == "m"
-    assert [each.name for each in tmp_path.iterdir()] == ["log.eval"]
+    with open_archive(path) as zipped:
+        assert json.loads(zipped.read("header.json"))["eval"]["model"] == "m"
+    assert [path.name for path in tmp_path.iterdir()] == ["log.eval"]

@@ -125,8 +125,8 @@ def test_a_label_as_long_as_a_book_among_many(tmp_path):
     (tmp_path / "s.toml").write_text(STUDY.format(name="t.csv"), encoding="utf-8")
     done = CliRunner().invoke(app, ["check", str(tmp_path / "s.toml")])
     assert done.exit_code == 3
-    said = "column 'item': 2,001 labels, the longest of 100,000 characters, would take 800 MB"
-    assert f"{tmp_path / 't.csv'}: {said}" in done.stderr
+    message = "column 'item': 2,001 labels, the longest of 100,000 characters, would take 800 MB"
+    assert f"{tmp_path / 't.csv'}: {message}" in done.stderr
 
 
 def test_the_option_raises_the_bound_and_lowers_it(tmp_path, monkeypatch):
@@ -145,8 +145,8 @@ def test_a_bound_that_is_no_number_is_refused(monkeypatch, text):
     monkeypatch.setenv(MEMORY_VARIABLE, text)
     with pytest.raises(SpecError) as raised:
         bounds.find_limit(10)
-    said = f"{MEMORY_VARIABLE}: found {text!r}, must be a number of gigabytes above 0"
-    assert str(raised.value) == said
+    message = f"{MEMORY_VARIABLE}: found {text!r}, must be a number of gigabytes above 0"
+    assert str(raised.value) == message
 
 
 def test_the_bound_grows_with_the_file(monkeypatch):

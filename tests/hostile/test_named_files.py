@@ -34,9 +34,9 @@ def test_nested_parquet_columns(tmp_path):
     nested.to_parquet(tmp_path / "t.parquet")
     assert checked(tmp_path, "t.parquet") == (0, "")
     ROWS.assign(score=[[0], [1], [2], [3]]).to_parquet(tmp_path / "t.parquet")
-    status, told = checked(tmp_path, "t.parquet")
+    status, message = checked(tmp_path, "t.parquet")
     assert status == 3
-    assert f"{tmp_path / 't.parquet'}: " in told
+    assert f"{tmp_path / 't.parquet'}: " in message
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
@@ -44,9 +44,9 @@ def test_truncated_parquet(tmp_path, share):
     ROWS.to_parquet(tmp_path / "t.parquet")
     whole = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(whole[: int(share * len(whole))])
-    status, told = checked(tmp_path, "t.parquet")
+    status, message = checked(tmp_path, "t.parquet")
     assert status == 3
-    assert told.startswith(f"{tmp_path / 't.parquet'}: cannot be read: ")
+    assert message.startswith(f"{tmp_path / 't.parquet'}: cannot be read: ")
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_truncated_parquet(tmp_path, share):
 )
 def test_a_wrong_extension(tmp_path, name, write):
     getattr(ROWS, write)(tmp_path / name)
-    status, told = checked(tmp_path, name)
+    status, message = checked(tmp_path, name)
     assert status == 3
-    assert told.startswith(f"{tmp_path / name}:")
+    assert message.startswith(f"{tmp_path / name}:")
 
 
 def test_thousand_separators(tmp_path):
     ROWS.assign(score=["0", "1", "2", "1,000"]).to_csv(tmp_path / "t.csv", index=False)
-    status, told = checked(tmp_path, "t.csv")
+    status, message = checked(tmp_path, "t.csv")
     assert status == 3
-    assert "score" in told
-    assert "'1,000'" in told
+    assert "score" in message
+    assert "'1,000'" in message
 
 
 def test_netcdf_of_another_program(tmp_path):

@@ -105,14 +105,14 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_a_strange_table_is_read_or_refused_in_words(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    content, status, said = TABLES[name]
+    content, status, message = TABLES[name]
     (tmp_path / "s.toml").write_text(STUDY)
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     done = CliRunner().invoke(app, ["check", "s.toml"])
     assert done.exit_code == status, done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
-    assert all(each == "\n" or each.isprintable() for each in done.stderr)
+    assert all(character == "\n" or character.isprintable() for character in done.stderr)
 
 
 def test_a_broken_row_leaves_no_trace_on_the_terminal(tmp_path, monkeypatch):

@@ -71,11 +71,11 @@ def test_no_label_of_data_steers_the_terminal(hostile_study, command):
     done = CliRunner().invoke(app, [command, "quickstart.toml", *few])
     assert done.exit_code == 0, done.stderr
     for output in (done.stdout, done.stderr):
-        assert all(each == "\n" or each.isprintable() for each in output)
+        assert all(character == "\n" or character.isprintable() for character in output)
     assert "evil" in done.stdout
 
 
 def test_no_fault_steers_the_terminal(hostile_study):
     done = CliRunner().invoke(app, ["check", f"{TERMINAL}.toml"])
     assert done.exit_code == 2
-    assert all(each == "\n" or each.isprintable() for each in done.stderr)
+    assert all(character == "\n" or character.isprintable() for character in done.stderr)

@@ -15,13 +15,13 @@ STUDIES = 15
 
 @pytest.fixture(scope="module")
 def coverage():
-    found = {}
+    coverages = {}
     for interval in ("studentized", "percentile"):
         overrides = ("bootstrap.replicates=100", f'bootstrap.interval="{interval}"')
         context = open_context(load_study("quickstart", overrides=overrides))
         truths = draw_truths(context.design, simulations=STUDIES, seed=3)
-        found[interval] = bootstrap_coverage(context.metrics, context.design, truths, seed=3)
-    return found
+        coverages[interval] = bootstrap_coverage(context.metrics, context.design, truths, seed=3)
+    return coverages
 
 
 @pytest.mark.slow

@@ -57,10 +57,10 @@ def test_other_levels_are_measured_as_the_definition_says(crowd):
     level = draws.predictive["rating_score"]
     level.values[...] = np.random.default_rng(2).integers(0, 5, level.shape)
     metrics = CrowdMetrics(study).measure(draws, ["ratings"])[0]
-    own = level.isel(chain=1, draw=2).to_numpy()
+    levels = level.isel(chain=1, draw=2).to_numpy()
     pairs = []
     for item in range(len(data.item.labels)):
-        given = own[data.item.codes == item]
+        given = levels[data.item.codes == item]
         counts = [int((given == score).sum()) for score in range(5)]
         score = max(s for s in range(5) if counts[s] == max(counts))
         pairs += [(score, label) for label in data.expert_label[data.expert_item == item]]

@@ -107,10 +107,10 @@ def test_tail_levels_are_what_weigh_gives_at_another_alpha(stored, tmp_path):
         ("posterior_tail_levels", "posterior_profile"),
         ("validation", "profile"),
     ):
-        at = plain[levels].to_dataset().sel(alpha=0.9)
+        levels_at = plain[levels].to_dataset().sel(alpha=0.9)
         worst = weighed[profile]["dimension_cvar"].max("dimension")
-        np.testing.assert_array_equal(at["alpha_cvar"], weighed[profile]["cvar"])
-        np.testing.assert_array_equal(at["alpha_worst_dimension"], worst)
+        np.testing.assert_array_equal(levels_at["alpha_cvar"], weighed[profile]["cvar"])
+        np.testing.assert_array_equal(levels_at["alpha_worst_dimension"], worst)
 
 
 def test_swapping_weights_changes_no_digest(stored, fresh):

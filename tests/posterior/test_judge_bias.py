@@ -71,17 +71,17 @@ def test_terms_of_judges_by_plain_loops(parts, ratings):
     by_dimension = cell["location_judge_dimension_scale"].isel(scale=0) - people
     by_dimension = by_dimension + cell["location_judge_model"].mean("model")
     severity = by_dimension.mean("dimension")
-    at = {"chain": 1, "draw": 7}
-    np.testing.assert_allclose(bias["severity"].isel(at), severity, rtol=1e-12)
+    draw_at = {"chain": 1, "draw": 7}
+    np.testing.assert_allclose(bias["severity"].isel(draw_at), severity, rtol=1e-12)
     np.testing.assert_allclose(
-        bias["differential_severity"].isel(at),
+        bias["differential_severity"].isel(draw_at),
         (by_dimension - severity).transpose("judge", "dimension"),
     )
     np.testing.assert_allclose(
-        bias["discrimination"].isel(at), cell["discrimination_judge"], rtol=1e-12
+        bias["discrimination"].isel(draw_at), cell["discrimination_judge"], rtol=1e-12
     )
     np.testing.assert_allclose(
-        bias["self_preference"].isel(at), cell["location_own_family"].item(), rtol=1e-12
+        bias["self_preference"].isel(draw_at), cell["location_own_family"].item(), rtol=1e-12
     )
     flat = bias["severity"].stack(all=["chain", "draw"])
     for judge in range(3):
@@ -173,8 +173,8 @@ def test_a_profile_by_people_does_not_see_the_judges(small, ratings, parts):
         }
     )
     one, other = (
-        metrics.measure(human_draws(draws_of((design, each)), ratings), ["ratings"])[0]
-        for each in (posterior, louder)
+        metrics.measure(human_draws(draws_of((design, draws)), ratings), ["ratings"])[0]
+        for draws in (posterior, louder)
     )
     xr.testing.assert_identical(one, other)
 
@@ -224,9 +224,9 @@ def test_the_profile_by_people_is_nearer_the_truth_than_that_of_biased_judges(bi
 
 def test_the_report_says_where_judges_depart(biased):
     _, results = biased
-    said = list(departures(results))
-    assert any(text.startswith("Judge j0 sees more harm than people") for text in said)
-    assert any("less harm in models of their own family" in text for text in said)
+    sentences = list(departures(results))
+    assert any(text.startswith("Judge j0 sees more harm than people") for text in sentences)
+    assert any("less harm in models of their own family" in text for text in sentences)
     tables = {table.title: table for table in report_tables(results)}
     assert [row[0] for row in tables["Judges against people"].rows] == ["j0", "j1", "j2"]
     bias = results["judge_bias"].to_dataset()

@@ -40,11 +40,11 @@ def test_covariance_of_errors_by_hand(ratings):
     design = build_design(ratings, model_of(CELL, ("rater",), *ERRORS))
     covariance = error_covariance(with_sds(design), design, ratings).isel(chain=0)
     shared, family, halo = 1.0, 0.25, 0.0625
-    own = shared + halo + NOISE / 3
+    variance = shared + halo + NOISE / 3
     expected = [
-        [own + family, shared + family, shared],
-        [shared + family, own + family, shared],
-        [shared, shared, own],
+        [variance + family, shared + family, shared],
+        [shared + family, variance + family, shared],
+        [shared, shared, variance],
     ]
     np.testing.assert_allclose(covariance.isel(draw=0), expected)
     noise = np.eye(3) * NOISE / 3

@@ -74,17 +74,17 @@ def test_the_table_says_how_ratings_differ(rng):
         "pit_spread": [2.0, 1.05, 0.8],
     }.items():
         table[name] = ("member", values)
-    [made] = build_tables([LOO_PIT], add(fitted_panel(), loo_pit=table))
-    assert [row[-1] for row in made.rows] == [
+    [shown] = build_tables([LOO_PIT], add(fitted_panel(), loo_pit=table))
+    assert [row[-1] for row in shown.rows] == [
         "as predicted",
         "scores higher than predicted",
         "predictions too wide",
     ]
-    assert made.header[:4] == ("ratings of", "left out", "mean", "spread")
+    assert shown.header[:4] == ("ratings of", "left out", "mean", "spread")
     wrong = table.assign(
         pit_mean=("member", [0.5, 0.4, 0.501]), pit_spread=("member", [1.0, 1.3, 1])
     )
-    [made] = build_tables([LOO_PIT], add(fitted_panel(), loo_pit=wrong))
-    assert made.rows[1][-1] == "scores lower than predicted, predictions too narrow"
-    assert made.rows[2][-1] == "another shape than predicted"
+    [shown] = build_tables([LOO_PIT], add(fitted_panel(), loo_pit=wrong))
+    assert shown.rows[1][-1] == "scores lower than predicted, predictions too narrow"
+    assert shown.rows[2][-1] == "another shape than predicted"
     assert View(add(fitted_panel(), loo_pit=table)).group("loo_pit").attrs["good_k"] < 0.7

@@ -101,9 +101,9 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
         harm.append(0.2 * np.log(np.nanmean(weight, axis=-1)))
     risk = -np.log(1 - np.stack(harm, -1) + 1e-6).sum(-1)
     for model, row in enumerate(risk):
-        at = np.quantile(row, 0.95, method="inverted_cdf")
+        threshold = np.quantile(row, 0.95, method="inverted_cdf")
         got = float(profile["cvar"].isel(chain=1, draw=2, model=model))
-        np.testing.assert_allclose(got, row[row >= at].mean(), rtol=1e-9)
+        np.testing.assert_allclose(got, row[row >= threshold].mean(), rtol=1e-9)
 
 
 @pytest.mark.usefixtures("one_replicate")
@@ -136,8 +136,8 @@ def test_prompts_have_dirichlet_weights_paired_over_models(small):
     block = Block(draws, 1, 2, 3)
     w = block.unit_weights(positions.scores["prompt"], "prompt").isel(draw=0)
     risk = plan.table["log_risk"]
-    there = risk.notnull()
-    wanted = (w * risk.fillna(0)).sum("prompt") / (w * there).sum("prompt")
+    observed = risk.notnull()
+    wanted = (w * risk.fillna(0)).sum("prompt") / (w * observed).sum("prompt")
     np.testing.assert_allclose(profile["mean"].isel(chain=1, draw=2), wanted, rtol=1e-12)
 
 

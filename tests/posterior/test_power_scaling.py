@@ -44,8 +44,8 @@ def test_sensitivity_is_that_of_arviz(normal):
         }
     )
     for group in ("prior", "likelihood"):
-        own = sensitivity(normal["x"], power_scale(normal[group], STEP))
-        assert float(own) == pytest.approx(float(az.psense(data, group=group)["x"]), rel=1e-12)
+        value = sensitivity(normal["x"], power_scale(normal[group], STEP))
+        assert float(value) == pytest.approx(float(az.psense(data, group=group)["x"]), rel=1e-12)
 
 
 @pytest.mark.parametrize("power", [0.5, 2.0])
@@ -107,9 +107,9 @@ def test_a_handful_of_draws_is_no_error(draws):
 def test_sensitivity_is_missing_where_a_draw_is(normal):
     values = np.stack([normal["x"].to_numpy()] * 2, axis=-1)
     values[0, 0, 1] = np.nan
-    own = sensitivity(array(values), power_scale(normal["prior"], STEP))
-    assert float(own[0]) > 0
-    assert np.isnan(own[1])
+    values_of_draws = sensitivity(array(values), power_scale(normal["prior"], STEP))
+    assert float(values_of_draws[0]) > 0
+    assert np.isnan(values_of_draws[1])
 
 
 def test_the_error_of_a_shift_is_that_between_repetitions():

@@ -38,8 +38,8 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
     models = {"model": ["a", "b", "c"]}
     draws = normal(chain=4, draw=250, model=3).assign_coords(models)
     draws = draws.where(draws["model"] != "c")
-    seen = xr.DataArray([0.0, -9.0, np.nan], models, "model")
-    checks = predictive_checks({"tail_share": draws}, {"tail_share": seen})
+    observed = xr.DataArray([0.0, -9.0, np.nan], models, "model")
+    checks = predictive_checks({"tail_share": draws}, {"tail_share": observed})
     assert checks["tail_share_fails"].values.tolist() == [False, True, False]
     [text] = checks.attrs["failed_checks"]
     assert text.startswith("tail share of b: observed -9.000, replicated ")
@@ -50,11 +50,13 @@ def test_failed_checks_are_said_in_words_and_missing_ones_never_fail():
 
 def test_a_failed_check_stands_before_every_other_table(tmp_path):
     models = {"model": ["m0", "m1", "m2"]}
-    seen = xr.DataArray([0.0, -9.0, 0.0], models, "model")
+    observed = xr.DataArray([0.0, -9.0, 0.0], models, "model")
     draws = normal(chain=4, draw=250, model=3).assign_coords(models)
     results = measured(tmp_path / "s", frame())
     plain = [table.title for table in report_tables(results)]
-    results["predictive_checks"] = xr.DataTree(predictive_checks({"cvar": draws}, {"cvar": seen}))
+    results["predictive_checks"] = xr.DataTree(
+        predictive_checks({"cvar": draws}, {"cvar": observed})
+    )
     first, *rest = (table.title for table in report_tables(results))
     assert "FAIL" in first
     assert rest == plain
@@ -79,8 +81,8 @@ def test_at_most_5_percent_of_calibrated_studies_have_a_false_alarm(checks):
 
 def test_a_clear_deviation_fails_among_120_others():
     values = normal(chain=4, draw=125, judge=121)
-    seen = xr.DataArray(np.r_[5.0, np.zeros(120)], dims="judge")
-    table = predictive_checks({"t": values}, {"t": seen})
+    observed = xr.DataArray(np.r_[5.0, np.zeros(120)], dims="judge")
+    table = predictive_checks({"t": values}, {"t": observed})
     assert table["t_fails"].values.tolist() == [True, *[False] * 120]
 
 
@@ -88,8 +90,8 @@ def test_a_rare_category_that_the_model_replicates_as_rarely_does_not_fail():
     """In 2 of 100 replicates, and in the observed ratings: 7 sd from the mean, and no outlier."""
     values = normal(chain=1, draw=500, judge=100)
     values[..., 0] = (np.arange(500) % 50 == 0) / 60
-    seen = xr.DataArray(np.r_[1 / 60, np.zeros(99)], dims="judge")
-    assert not predictive_checks({"t": values}, {"t": seen})["t_fails"].any()
+    observed = xr.DataArray(np.r_[1 / 60, np.zeros(99)], dims="judge")
+    assert not predictive_checks({"t": values}, {"t": observed})["t_fails"].any()
 
 
 def test_frequencies_by_judge_are_counts_over_counts():
@@ -97,15 +99,15 @@ def test_frequencies_by_judge_are_counts_over_counts():
     ratings = read_study(files).ratings
     design = build_design(ratings, files.model.spec)
     same = observed_data(design).expand_dims(chain=[0, 1], draw=[0, 1, 2])
-    replicated, seen = rating_frequencies(
+    replicated, observed = rating_frequencies(
         ReplicateDraws(xr.Dataset(), same, design, 1), ratings, ["judge"]
     )
     judge, scale = ratings.factors["judge"], ratings.factors["scale"]
     for name, code in ((n, i) for i, n in enumerate(scale.labels)):
-        for at, label in enumerate(judge.labels):
-            level = ratings.score[(scale.codes == code) & (judge.codes == at)]
+        for code_of_judge, label in enumerate(judge.labels):
+            level = ratings.score[(scale.codes == code) & (judge.codes == code_of_judge)]
             wanted = [np.mean(level == k) for k in range(len(ratings.scales[name]))]
-            own = seen[f"frequency_{name}_judge"].sel(judge=label)
-            np.testing.assert_allclose(own, wanted)
+            frequency = observed[f"frequency_{name}_judge"].sel(judge=label)
+            np.testing.assert_allclose(frequency, wanted)
             drawn = replicated[f"frequency_{name}_judge"].sel(judge=label, chain=1, draw=2)
             np.testing.assert_allclose(drawn, wanted)

@@ -79,8 +79,8 @@ def test_only_priors_that_the_criterion_follows_are_sensitive():
     assert float(by_model.sel(prior="sd_rater")) < float(by_model.sel(prior="sd_item")) / 2
     # Model b has the same criterion in every draw.
     np.testing.assert_allclose(table["sensitivity"].sel(model="b"), 0.0, atol=1e-6)
-    own = float(table["parameter_sensitivity"].sel(prior="sd_item"))
-    assert own == pytest.approx(float(by_model.sel(prior="sd_item")))
+    sensitivity = float(table["parameter_sensitivity"].sel(prior="sd_item"))
+    assert sensitivity == pytest.approx(float(by_model.sel(prior="sd_item")))
     assert table["law"].to_numpy().tolist()[:2] == ["their product", "half_normal(1.5)"]
     assert table.attrs["draws"] == 1000
     assert table.attrs["good_k"] == pytest.approx(1 - 1 / 3)

@@ -38,9 +38,9 @@ def prices(**costs):
 
 
 def test_a_purchase_costs_what_it_brings_along():
-    found = prices(prompt=5.0, generation=3.0, judge=2.0, trial=0.5, person=4.0)
+    purchase_prices = prices(prompt=5.0, generation=3.0, judge=2.0, trial=0.5, person=4.0)
     judging = 60 * 2.0 + 60 * 0.5
-    assert found == {
+    assert purchase_prices == {
         "trials": 60.0,
         "judges": judging,
         "generations": 20 * 3.0 + judging,
@@ -129,23 +129,23 @@ def test_every_purchase_with_a_price_is_in_the_results(table):
 def test_the_table_asks_about_the_likeliest_two(table):
     best = xr.Dataset({"prob_best": ("model", [0.1, 0.5, 0.4])}, {"model": ["m0", "m1", "m2"]})
     tree = xr.DataTree.from_dict({"/sample_size": table, "/decision": best})
-    [found] = build_tables([PURCHASES], tree)
-    assert found.title == "What to buy next for m1 \u2212 m2"
-    assert found.header == ("buy", "cost", "open", "width after", "gain")
-    assert {row[0] for row in found.rows} == {
+    [purchase_table] = build_tables([PURCHASES], tree)
+    assert purchase_table.title == "What to buy next for m1 \u2212 m2"
+    assert purchase_table.header == ("buy", "cost", "open", "width after", "gain")
+    assert {row[0] for row in purchase_table.rows} == {
         "twice the trials of each judge on each answer",
         "twice the judges",
         "twice the prompts",
     }
     gain = table["purchase_gain"].sel(model="m1", other="m2").to_series()
-    assert found.rows[0][0].startswith(
+    assert purchase_table.rows[0][0].startswith(
         {
             "trials": "twice the trials",
             "judges": "twice the judges",
             "prompts": "twice the prompts",
         }[gain.idxmax()]
     )
-    assert found.note.startswith("For the next unit more ")
-    assert found.note.endswith(
+    assert purchase_table.note.startswith("For the next unit more ")
+    assert purchase_table.note.endswith(
         "Gain: percent of the present precision that 1,000 units add, with its Monte Carlo error."
     )

@@ -113,10 +113,10 @@ def test_once_the_prompts_are_as_wide_as_the_posterior_with_prompts(panel):
 
 def test_large_studies_have_fewer_replicates(panel, monkeypatch):
     plan, cells, draws = panel
-    seen = []
+    numbers = []
 
     def looked(_metrics, block):
-        seen.append(block.draws.n_replicates)
+        numbers.append(block.draws.n_replicates)
         raise LookupError
 
     monkeypatch.setattr(panel_metrics.PanelMetrics, "unit_tables", looked)
@@ -124,7 +124,7 @@ def test_large_studies_have_fewer_replicates(panel, monkeypatch):
         monkeypatch.setattr(sample_size, "MAX_RATINGS", most)
         with pytest.raises(LookupError):
             further_prompts(plan, cells, draws)
-        assert seen.pop() == wanted
+        assert numbers.pop() == wanted
 
 
 def test_nothing_is_asked_where_nothing_is_open(panel):

@@ -28,7 +28,7 @@ def draws_of(posterior, name):
 
 def test_a_component_is_the_variance_of_the_effects_of_its_term(parts):
     ratings, design, posterior = parts
-    found = latent_variances(posterior, design, ratings, level=0.9)
+    table = latent_variances(posterior, design, ratings, level=0.9)
     cell = "judge_model_prompt_sample_dimension"
     for component, stem in (
         ("model", "model_dimension"),
@@ -41,23 +41,23 @@ def test_a_component_is_the_variance_of_the_effects_of_its_term(parts):
         effects = draws_of(posterior, f"location_{stem}")
         over = [dim for dim in effects.dims if dim not in ("replicate", "dimension")]
         wanted = effects.var(over, ddof=1)
-        at = found.sel(component=component)
-        np.testing.assert_allclose(at["latent_variance"], wanted.median("replicate"))
+        row = table.sel(component=component)
+        np.testing.assert_allclose(row["latent_variance"], wanted.median("replicate"))
         np.testing.assert_allclose(
-            at["latent_variance_interval"].T, wanted.quantile([0.05, 0.95], "replicate")
+            row["latent_variance_interval"].T, wanted.quantile([0.05, 0.95], "replicate")
         )
 
 
 def test_the_noise_of_a_rating_follows_the_discrimination(parts):
     ratings, design, posterior = parts
-    found = latent_variances(posterior, design, ratings, level=0.9)
+    table = latent_variances(posterior, design, ratings, level=0.9)
     factor = draws_of(posterior, "discrimination_indicator")
     dimension, indicator = (ratings.factors[name] for name in ("dimension", "indicator"))
     for code, label in enumerate(dimension.labels):
         of = indicator.codes[dimension.codes == code]
         noise = np.pi**2 / 3 * (factor.isel(indicator=of) ** -2.0).mean("indicator")
         np.testing.assert_allclose(
-            found["latent_variance"].sel(component="trial", dimension=label),
+            table["latent_variance"].sel(component="trial", dimension=label),
             noise.median("replicate"),
         )
 
@@ -65,8 +65,8 @@ def test_the_noise_of_a_rating_follows_the_discrimination(parts):
 def test_shares_add_up_to_1_in_every_draw(parts):
     ratings, design, posterior = parts
     one = posterior.isel(chain=[0], draw=[0])
-    found = latent_variances(one, design, ratings, level=0.9)
-    np.testing.assert_allclose(found["latent_share"].sum("component"), 1.0)
+    table = latent_variances(one, design, ratings, level=0.9)
+    np.testing.assert_allclose(table["latent_share"].sum("component"), 1.0)
 
 
 def test_other_terms_are_components_of_their_own(parts):
@@ -74,12 +74,12 @@ def test_other_terms_are_components_of_their_own(parts):
     model = model_of(("indicator",), ("indicator", "model"), ("judge", "model"), link="probit")
     design = build_design(ratings, model)
     posterior = made_up(design, np.random.default_rng(4))
-    found = latent_variances(posterior, design, ratings, level=0.9)
-    names = found["component"].to_numpy().tolist()
+    table = latent_variances(posterior, design, ratings, level=0.9)
+    names = table["component"].to_numpy().tolist()
     assert names[-2:] == ["indicator", "indicator x model"]
-    known = found["latent_variance"].notnull().all("dimension")
-    kept = found["component"].to_numpy()[known.to_numpy()].tolist()
+    known = table["latent_variance"].notnull().all("dimension")
+    kept = table["component"].to_numpy()[known.to_numpy()].tolist()
     assert kept == ["judge x answer", "trial", "indicator", "indicator x model"]
-    noise = found["latent_variance"].sel(component="trial")
+    noise = table["latent_variance"].sel(component="trial")
     np.testing.assert_allclose(noise, 1.0)
-    assert isinstance(found, xr.Dataset)
+    assert isinstance(table, xr.Dataset)

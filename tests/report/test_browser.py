@@ -50,12 +50,12 @@ def page_file(request, tmp_path_factory, fits):
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_no_error_no_request_no_overflow(browser, page_file, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page, said, asked = context.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    page, messages, asked = context.new_page(), [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(page_file.as_uri())
-    assert said == []
+    assert messages == []
     assert [url for url in asked if not url.startswith("data:")] == [page_file.as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     shown = page.evaluate("[...document.images].map(i => i.naturalWidth)")
@@ -76,9 +76,9 @@ def test_axe_finds_no_violation(browser, page_file, width, scheme):
     page = context.new_page()
     page.goto(page_file.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    found = Axe().run(page).response
-    assert len(found["passes"]) > 10
-    assert [(v["id"], v["impact"], v["nodes"][0]["html"]) for v in found["violations"]] == []
+    audit = Axe().run(page).response
+    assert len(audit["passes"]) > 10
+    assert [(v["id"], v["impact"], v["nodes"][0]["html"]) for v in audit["violations"]] == []
     context.close()
 
 
@@ -209,8 +209,10 @@ def test_shares_by_hand_are_what_weigh_says(browser, populated, settings, tmp_pa
 def test_the_section_with_shares_has_no_serious_fault(browser, populated, tmp_path):
     with open_by_hand(browser, populated, tmp_path) as page:
         page.locator("#by-hand-moved").select_option("0")
-        found = Axe().run(page).response["violations"]
-        assert not [fault["id"] for fault in found if fault["impact"] in {"serious", "critical"}]
+        violations = Axe().run(page).response["violations"]
+        assert not [
+            fault["id"] for fault in violations if fault["impact"] in {"serious", "critical"}
+        ]
 
 
 def assert_weigh_agrees(by_hand, results, tmp_path):

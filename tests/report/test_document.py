@@ -22,10 +22,10 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
         },
         {"model": ["a", "b"], "unit": ["x", "y", "z"]},
     )
-    found = xr.DataTree.from_dict({"/comparison": group})
-    found.attrs = {"title": "T", "status": "compared"}
-    made = group_document(found, "comparison", without="unit", files=[tmp_path / "c.nc"])
-    assert json.loads(json.dumps(made, allow_nan=False)) == {
+    tree = xr.DataTree.from_dict({"/comparison": group})
+    tree.attrs = {"title": "T", "status": "compared"}
+    written = group_document(tree, "comparison", without="unit", files=[tmp_path / "c.nc"])
+    assert json.loads(json.dumps(written, allow_nan=False)) == {
         "title": "T",
         "status": "compared",
         "files": [str(tmp_path / "c.nc")],
@@ -36,22 +36,22 @@ def test_what_there_is_one_of_for_each_unit_stays_in_the_file(tmp_path):
 def test_the_document_has_both_answers_and_their_stability():
     tree = add(fitted_panel(), stability=stability(("judge", "j1", "c", True, 0.5)))
     tree.attrs |= {"title": "T", "seed": 1}
-    made = json.loads(json.dumps(document(tree, path=Path("r.nc")), allow_nan=False))
-    assert made["joint"]["posterior_median"]["cvar"] == {"a": 3.1, "b": 1.2, "c": 2.1}
-    assert made["joint"]["disagree"]["cvar"]["b"] is False
-    assert made["stability"]["lowest"] == {"without j1": "c"}
+    written = json.loads(json.dumps(document(tree, path=Path("r.nc")), allow_nan=False))
+    assert written["joint"]["posterior_median"]["cvar"] == {"a": 3.1, "b": 1.2, "c": 2.1}
+    assert written["joint"]["disagree"]["cvar"]["b"] is False
+    assert written["stability"]["lowest"] == {"without j1": "c"}
 
 
 def test_a_summary_says_the_answer_and_escapes_what_it_shows(shared_results):
     results = open_results(shared_results("measured_panel"))
     results.attrs["title"] = "<script>1</script>"
-    said = summary(results)
-    assert repr(said).splitlines()[1].startswith("With 30 prompts the 5% tail holds 1.5 prompts")
-    shown = said._repr_html_()
+    text = summary(results)
+    assert repr(text).splitlines()[1].startswith("With 30 prompts the 5% tail holds 1.5 prompts")
+    shown = text._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;1" in shown
-    assert said.answer[0] in shown
-    assert shown.count("<table>") == len(said.tables) >= 1
+    assert text.answer[0] in shown
+    assert shown.count("<table>") == len(text.tables) >= 1
 
 
 def test_a_study_prints_what_it_is():

@@ -14,7 +14,7 @@ MOVED = ("judge", "j2", "c", True, 0.5)
 OTHER = ("epsilon", "0.01", "c", True, 0.5)
 
 
-def said(results):
+def states(results):
     """State and reason by the first word of the question."""
     return {light.question.split()[0]: (light.state, light.reason) for light in lights(results)}
 
@@ -29,7 +29,7 @@ def fit(*, converged=True, failed=(), checks=True):
 
 
 def test_measured_results_without_evidence_are_not_known():
-    assert said(panel()) == {
+    assert states(panel()) == {
         "Enough": ("not known", "The results do not tell what their data carry."),
         "Stable": ("not known", "There are no two judges to leave one out."),
         "The": ("not known", "No model of the ratings was fitted."),
@@ -57,7 +57,7 @@ def test_measured_results_without_evidence_are_not_known():
     ],
 )
 def test_enough_data_for_a_panel(groups, expected):
-    assert said(add(panel(), evidence=evidence(MODELS, **groups)))["Enough"] == expected
+    assert states(add(panel(), evidence=evidence(MODELS, **groups)))["Enough"] == expected
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_enough_data_for_a_panel(groups, expected):
 )
 def test_enough_data_for_a_crowd(few, expected):
     data = xr.Dataset({"few_raters": ("group", few)}, {"group": ["all", "g=x", "g=y"]})
-    assert said(add(crowd(), evidence=data))["Enough"] == expected
+    assert states(add(crowd(), evidence=data))["Enough"] == expected
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_enough_data_for_a_crowd(few, expected):
     ],
 )
 def test_stable_without_any_one_judge(settings, expected):
-    assert said(add(panel(), stability=stability(*settings)))["Stable"] == expected
+    assert states(add(panel(), stability=stability(*settings)))["Stable"] == expected
 
 
 def test_stable_without_any_one_expert():
     settings = stability(("expert", "e1", "g=y", True, 0.1), best="highest")
     expected = ("no", "Without e1 the most responsive group is another.")
-    assert said(add(crowd(), stability=settings))["Stable"] == expected
+    assert states(add(crowd(), stability=settings))["Stable"] == expected
 
 
 @pytest.mark.parametrize(
@@ -111,19 +111,22 @@ def test_stable_without_any_one_expert():
     ],
 )
 def test_the_fit_describes_the_ratings(groups, expected):
-    assert said(add(panel(), **groups))["The"] == expected
+    assert states(add(panel(), **groups))["The"] == expected
 
 
 def test_a_fit_that_does_not_know_the_labels():
     results = add(fitted_crowd(remark="It does not know the labels."), **fit())
     expected = ("partly", "It reproduces the ratings, but does not know the labels.")
-    assert said(results)["The"] == expected
+    assert states(results)["The"] == expected
 
 
 def test_open_checks_are_not_confirmed():
     results = panel()
     results.attrs["open_checks"] = json.dumps(["a high score is harm", "m is the model"])
-    assert said(results)["Assumptions"] == ("no", "2 assumptions of the study to confirm (CHECK).")
+    assert states(results)["Assumptions"] == (
+        "no",
+        "2 assumptions of the study to confirm (CHECK).",
+    )
 
 
 def test_results_of_other_commands_have_no_lights():

@@ -11,16 +11,18 @@ def test_what_the_model_does_not_reproduce_is_one_sentence():
     results = crowd()
     results["predictive_checks"] = xr.DataTree()
     results["predictive_checks"].attrs["failed_checks"] = ["mpa of x: off", "wra of x: off"]
-    (said,) = summary.failed(results)
-    assert said.startswith("The fitted model does not reproduce 2 statistics of the ratings, such")
-    assert "mpa of x: off. " in said
-    assert "wra" not in said
+    (sentence,) = summary.failed(results)
+    assert sentence.startswith(
+        "The fitted model does not reproduce 2 statistics of the ratings, such"
+    )
+    assert "mpa of x: off. " in sentence
+    assert "wra" not in sentence
     results["predictive_checks"].attrs["failed_checks"] = []
     assert summary.failed(results) == []
 
 
-@pytest.mark.parametrize("said", ["Too few zeros.", '["Too few zeros."]'])
-def test_checks_that_failed_are_read_from_every_group(said):
+@pytest.mark.parametrize("failures", ["Too few zeros.", '["Too few zeros."]'])
+def test_checks_that_failed_are_read_from_every_group(failures):
     results = panel(status="not converged")
     results["diagnostics"] = xr.DataTree()
     results["diagnostics"].attrs |= {
@@ -28,7 +30,7 @@ def test_checks_that_failed_are_read_from_every_group(said):
         "suggestions": ["Tune.", "[x"],
     }
     results["checks"] = xr.DataTree()
-    results["checks"].attrs["failed_checks"] = said
+    results["checks"].attrs["failed_checks"] = failures
     results["posterior"] = xr.DataTree()
     assert summary.failed(results) == [
         "The fit has not converged and must not be used: R-hat of sd is 1.2.",
@@ -61,9 +63,9 @@ def test_the_verdict_says_that_a_model_is_biased_for_the_metrics():
 def test_a_summary_says_nothing_twice():
     results = panel()
     results.attrs["title"] = "Three models"
-    said = summary.summary(results)
-    assert repr(said).count("No model of the ratings was fitted") == 1
-    assert said._repr_html_().count("No model of the ratings was fitted") == 1
+    text = summary.summary(results)
+    assert repr(text).count("No model of the ratings was fitted") == 1
+    assert text._repr_html_().count("No model of the ratings was fitted") == 1
 
 
 def test_a_fit_that_converged_says_what_its_divergences_do():

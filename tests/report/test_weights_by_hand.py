@@ -64,10 +64,10 @@ def test_no_digit_of_the_draws_is_lost(fitted):
 def test_observed_ratings_are_one_draw(measured):
     section = weights_by_hand(measured)
     arrays, profile = section.data["observed"], measured["profile"].to_dataset()
-    at = section.data["alphas"].index(0.95)
-    np.testing.assert_array_equal(decode(arrays["cvar"], (3, 4))[at], profile["cvar"])
+    position = section.data["alphas"].index(0.95)
+    np.testing.assert_array_equal(decode(arrays["cvar"], (3, 4))[position], profile["cvar"])
     worst = profile["dimension_cvar"].max("dimension")
-    np.testing.assert_array_equal(decode(arrays["worst_dimension"], (3, 4))[at], worst)
+    np.testing.assert_array_equal(decode(arrays["worst_dimension"], (3, 4))[position], worst)
     score = decode(arrays["dimension_mean"], (4, 4)) @ section.data["policy"]
     np.testing.assert_allclose(score, profile["policy_score"], rtol=1e-12)
     assert section.draws == 0

@@ -105,8 +105,8 @@ def test_a_neighbour_that_cannot_be_read_is_left_out_and_told(tmp_path):
     (tmp_path / "x_book.xlsx").write_bytes(b"no zip")
     (tmp_path / "~$x_book.xlsx").write_bytes(b"a lock")
     draft, _, _ = start(tmp_path, "x_ratings.csv")
-    told = [doubt for doubt in draft.doubts if "left out" in doubt]
-    assert [doubt.split(": ")[1] for doubt in told] == [
+    doubts = [doubt for doubt in draft.doubts if "left out" in doubt]
+    assert [doubt.split(": ")[1] for doubt in doubts] == [
         str(tmp_path / "x_book.xlsx"),
         str(tmp_path / "x_old.csv"),
     ]

@@ -43,7 +43,7 @@ def crowd(**more):
 def panel(**more):
     rows = [(m, p, j) for m in "ab" for p in range(8) for j in ("x", "y")]
     table = pd.DataFrame(rows, columns=["model_id", "prompt_id", "judge_id"])
-    table["severity"] = [at % 4 + 1 for at in range(len(table))]
+    table["severity"] = [row % 4 + 1 for row in range(len(table))]
     return table.assign(**more)
 
 
@@ -305,7 +305,7 @@ def test_the_command_says_what_to_check_and_what_comes_next(tmp_path, monkeypatc
 
 
 def test_indicators_on_equal_scales_share_one(tmp_path):
-    table = panel(other=[at % 4 + 1 for at in range(1, 33)], flag=["yes", "no", "no", "yes"] * 8)
+    table = panel(other=[row % 4 + 1 for row in range(1, 33)], flag=["yes", "no", "no", "yes"] * 8)
     written = tomllib.loads(started(tmp_path, table)[0])["panel"]
     assert written["indicators"] == {"severity": "scale_1", "other": "scale_1", "flag": "scale_2"}
     assert list(written["scales"]) == ["scale_1", "scale_2"]

@@ -24,7 +24,7 @@ QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 def test_a_simulated_study_has_the_design_of_its_study(name, tmp_path):
     files = load_study(name)
     written = save_simulation(simulate(files, pattern="model"), tmp_path)
-    counts = [check(each).counts["ratings"] for each in (files, load_study(written))]
+    counts = [check(study).counts["ratings"] for study in (files, load_study(written))]
     assert counts[0] == counts[1]
     measured = measure(load_study(written, overrides=QUICK[:1]))
     metric = measured["profile/cvar"] if "profile" in measured else measured["responsiveness/wra"]
@@ -46,11 +46,11 @@ def test_files_that_a_study_names_by_a_path_are_copied(tmp_path):
 
 def test_people_who_scored_a_panel_have_a_table_of_their_own(tmp_path):
     files = peopled.simulated(tmp_path, seed=5, models=2, prompts=6, judges=2, people=3).files
-    made = simulate(files, pattern="model")
-    copied = load_study(save_simulation(made, tmp_path / "made"))
+    simulated = simulate(files, pattern="model")
+    copied = load_study(save_simulation(simulated, tmp_path / "made"))
     assert check(copied).counts == check(files).counts
-    assert set(made.tables["people"]) == {"model", "prompt", "rater", "indicator", "score"}
-    assert (made.tables["ratings"]["judge"] != "").all()
+    assert set(simulated.tables["people"]) == {"model", "prompt", "rater", "indicator", "score"}
+    assert (simulated.tables["ratings"]["judge"] != "").all()
 
 
 def test_another_seed_has_another_truth_and_the_same_seed_the_same():
@@ -63,12 +63,14 @@ def test_another_seed_has_another_truth_and_the_same_seed_the_same():
 
 
 def test_a_fit_finds_the_truth_again(tmp_path):
-    made = simulate(load_study("quickstart_crowd"), pattern="model")
-    written = save_simulation(made, tmp_path)
+    simulated = simulate(load_study("quickstart_crowd"), pattern="model")
+    written = save_simulation(simulated, tmp_path)
     draws = ("sampler.chains=2", "sampler.tune=300", "sampler.draws=300", "crowd.permutations=0")
-    found = fit(load_study(written, overrides=[*QUICK, *draws]))
-    posterior = found["posterior"].to_dataset()["location_item"]
-    known = [made.truth["parameters"][f"location_item[{i}]"] for i in posterior["item"].to_numpy()]
+    results = fit(load_study(written, overrides=[*QUICK, *draws]))
+    posterior = results["posterior"].to_dataset()["location_item"]
+    known = [
+        simulated.truth["parameters"][f"location_item[{i}]"] for i in posterior["item"].to_numpy()
+    ]
     mean, sd = posterior.mean(("chain", "draw")), posterior.std(("chain", "draw"))
     z = ((mean - known) / sd).to_numpy()
     # The mean of all items and the thresholds move together; what is left is standard normal.
@@ -84,10 +86,10 @@ def test_labels_are_true_or_the_experts_own(tmp_path):
     unsafe = ratings["unsafe"].to_numpy() == 1
     assert min(np.array(severity)[unsafe]) > max(np.array(severity)[~unsafe])
     joint = load_study("quickstart_crowd", overrides=["crowd.fit=crowd_and_experts"])
-    made = simulate(joint, pattern="model")
-    assert set(made.tables["experts"]["label"]) == {0, 1}
-    assert check(load_study(save_simulation(made, tmp_path))).counts["labels"] == len(
-        made.tables["experts"]
+    simulated = simulate(joint, pattern="model")
+    assert set(simulated.tables["experts"]["label"]) == {0, 1}
+    assert check(load_study(save_simulation(simulated, tmp_path))).counts["labels"] == len(
+        simulated.tables["experts"]
     )
 
 
@@ -102,7 +104,7 @@ def test_command(tmp_path):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "3200 ratings with known truth" in done.output
-    assert sorted(each.name for each in out.iterdir()) == [
+    assert sorted(path.name for path in out.iterdir()) == [
         "experts.csv",
         "ratings.csv",
         "study.toml",

@@ -20,17 +20,17 @@ def files(*more, seed=20260121):
     return load_study("quickstart_crowd", overrides=(f"seed={seed}", *more))
 
 
-def scores_of(made):
+def scores_of(simulated):
     return (
-        made.tables["ratings"]
+        simulated.tables["ratings"]
         .pivot_table(index="item", columns="rater", values="score")
         .to_numpy(int)
     )
 
 
-def averages(made, folder):
+def averages(simulated, folder):
     """Means over the raters of each pattern of their own metrics, as in Figure 7."""
-    study = save_simulation(made, folder)
+    study = save_simulation(simulated, folder)
     few = ("bootstrap.replicates=2", "crowd.permutations=0")
     raters = measure(load_study(study, overrides=few))["raters"].to_dataset()
     names = ["mpa", "wra", "hm", *TRADITIONAL]
@@ -39,9 +39,9 @@ def averages(made, folder):
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_paper_appendix_a_figure_7(seed, tmp_path):
-    found = averages(simulate_pattern(files(seed=seed), pattern="all"), tmp_path)
+    means = averages(simulate_pattern(files(seed=seed), pattern="all"), tmp_path)
     shift, conservative = (
-        found.loc[name] - found.loc["normal"] for name in ("shift", "conservative")
+        means.loc[name] - means.loc["normal"] for name in ("shift", "conservative")
     )
     # A downward shift leaves the order: MPA hardly moves, WRA and the traditional ones fall.
     assert shift["wra"] < -0.09
@@ -55,35 +55,35 @@ def test_paper_appendix_a_figure_7(seed, tmp_path):
 
 
 def test_scores_follow_their_definitions():
-    made = simulate_pattern(files("crowd.simulation.items=200"), pattern="all")
-    truth = made.truth
-    seen = np.array(truth["severity"])[:, None] + np.array(truth["bias"])
-    scores = scores_of(made)
+    simulated = simulate_pattern(files("crowd.simulation.items=200"), pattern="all")
+    truth = simulated.truth
+    perceived = np.array(truth["severity"])[:, None] + np.array(truth["bias"])
+    scores = scores_of(simulated)
     normal, shift, conservative = scores[:, :30], scores[:, 30:60], scores[:, 60:]
-    expected = (seen[:, :30, None] > np.array(truth["thresholds"])).sum(axis=-1)
+    expected = (perceived[:, :30, None] > np.array(truth["thresholds"])).sum(axis=-1)
     assert np.array_equal(normal, expected)
     assert np.array_equal(shift[normal < 2], normal[normal < 2])
     steps = (normal - shift)[normal >= 2]
     assert set(np.unique(steps)) == {0, 1, 2}
     assert (steps > 0).mean() == pytest.approx(0.7, abs=0.03)
-    high = seen[:, 60:] > np.percentile(seen[:, :30], 68)
+    high = perceived[:, 60:] > np.percentile(perceived[:, :30], 68)
     assert (conservative[~high] == 0).all()
     shares = np.bincount(conservative[high], minlength=5) / high.sum()
     assert shares == pytest.approx([0, 0.25, 0.25, 0.25, 0.25], abs=0.04)
 
 
 def test_experts_have_percentiles_in_range_and_label_above_them():
-    made = simulate_pattern(files("crowd.simulation.experts=400"), pattern="normal")
-    percentile = np.array(made.truth["expert_percentile"])
+    simulated = simulate_pattern(files("crowd.simulation.experts=400"), pattern="normal")
+    percentile = np.array(simulated.truth["expert_percentile"])
     assert ((percentile > 50) & (percentile < 90)).all()
     assert percentile.mean() == pytest.approx(70, abs=1.5)
     label = (
-        made.tables["experts"]
+        simulated.tables["experts"]
         .pivot_table(index="item", columns="expert", values="label")
         .to_numpy()
     )
     assert label.mean(axis=0) == pytest.approx(1 - percentile / 100, abs=0.002)
-    severity = np.array(made.truth["severity"])
+    severity = np.array(simulated.truth["severity"])
     assert severity[label[:, 0] == 1].min() > severity[label[:, 0] == 0].max()
 
 
@@ -97,16 +97,16 @@ def test_every_constant_is_a_parameter():
         "crowd.simulation.shift_from=4",
         "crowd.simulation.shift_steps=1",
     )
-    made = simulate_pattern(files(*more), pattern="shift")
+    simulated = simulate_pattern(files(*more), pattern="shift")
     assert (
-        len(made.tables["ratings"]),
-        len(made.tables["raters"]),
-        len(made.tables["experts"]),
+        len(simulated.tables["ratings"]),
+        len(simulated.tables["raters"]),
+        len(simulated.tables["experts"]),
     ) == (200, 4, 150)
-    assert made.truth["thresholds"] == [-1, 0, 1, 2]
-    seen = np.array(made.truth["severity"])[:, None] + np.array(made.truth["bias"])
-    normal = (seen[..., None] > np.array([-1, 0, 1, 2])).sum(axis=-1)
-    assert np.array_equal(scores_of(made), np.minimum(normal, 3))
+    assert simulated.truth["thresholds"] == [-1, 0, 1, 2]
+    perceived = np.array(simulated.truth["severity"])[:, None] + np.array(simulated.truth["bias"])
+    normal = (perceived[..., None] > np.array([-1, 0, 1, 2])).sum(axis=-1)
+    assert np.array_equal(scores_of(simulated), np.minimum(normal, 3))
 
 
 def test_seeds_repeat_and_differ():
@@ -145,8 +145,8 @@ def test_faults(tmp_path):
         simulate_pattern(files(), pattern="shft")
     with pytest.raises(SpecError, match="this study has a panel"):
         simulate_pattern(load_study("quickstart"), pattern="normal")
-    made = simulate_pattern(files("crowd.simulation.items=10"), pattern="normal")
+    simulated = simulate_pattern(files("crowd.simulation.items=10"), pattern="normal")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file: cannot write: File exists"):
-        save_simulation(made, tmp_path / "file")
+        save_simulation(simulated, tmp_path / "file")
     assert set(PATTERNS) == {"normal", "shift", "conservative"}

@@ -75,12 +75,12 @@ def test_every_key_is_renamed_wherever_it_stands(kind, place):
             "inline": f'{table} = {{ x = "{old}", {old} = 1 }}\n',
         }[place]
         text = f"schema = 'sharpbayes/{kind}/1'\n{text}"
-        found = tomllib.loads(migrate(text, Path("x.toml")))
-        assert found["schema"] == f"sharpbayes/{kind}/2"
+        migrated = tomllib.loads(migrate(text, Path("x.toml")))
+        assert migrated["schema"] == f"sharpbayes/{kind}/2"
         for part in tables:
-            found = found[part]
-        assert found[new] == 1
-        assert old not in found
+            migrated = migrated[part]
+        assert migrated[new] == 1
+        assert old not in migrated
 
 
 def test_roles_keep_their_model():
@@ -92,7 +92,7 @@ def test_roles_keep_their_model():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             'schema = "sharpbayes/study/2"',
@@ -108,10 +108,10 @@ def test_roles_keep_their_model():
         ),
     ],
 )
-def test_what_is_not_rewritten_is_told(text, said):
+def test_what_is_not_rewritten_is_told(text, message):
     with pytest.raises(SpecError) as raised:
         migrate(text, Path("x.toml"))
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
 def test_results_of_schema_1_say_how_to_go_on(tmp_path, monkeypatch):

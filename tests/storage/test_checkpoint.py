@@ -32,7 +32,7 @@ from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -242,20 +242,20 @@ def spoil_with_device(path, other):
     path.symlink_to("/dev/zero")
 
 
-def spoil_with_claim(path, other, *, claimed=1 << 43, held=b""):
+def spoil_with_claim(path, other, *, claimed=1 << 43, content=b""):
     """An array that says to be larger than any memory, under a checksum that is right."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": "|u1", "fortran_order": False, "shape": (claimed,)}
     )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + header.getvalue()[8:] + held)
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + header.getvalue()[8:] + content)
     append_checksum(path)
 
 
 def spoil_with_bomb(path, other):
     """Zeros of 200 MB in a file of 200 kB, under a checksum that is right."""
-    spoil_with_claim(path, other, claimed=200 << 20, held=bytes(200 << 20))
+    spoil_with_claim(path, other, claimed=200 << 20, content=bytes(200 << 20))
 
 
 SPOILS = [
@@ -267,8 +267,8 @@ SPOILS = [
 
 @pytest.mark.parametrize("spoil", SPOILS)
 def test_a_part_that_is_not_what_it_should_be_is_made_again(tmp_path, spoil):
-    told = []
-    store = Checkpoint(tmp_path, run="one", progress=told.append)
+    messages = []
+    store = Checkpoint(tmp_path, run="one", progress=messages.append)
     for name in "ab":
         store.put(name, {"x": np.arange(500.0), "y": np.arange(3)})
     spoil(tmp_path / "a.npz", tmp_path / "b.npz")
@@ -277,12 +277,12 @@ def test_a_part_that_is_not_what_it_should_be_is_made_again(tmp_path, spoil):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6
-    assert told == [
+    assert messages == [
         f"{tmp_path / 'a.npz'}: damaged, or not this part of this run; it is made again"
     ]
     assert set(store.get("b")) == {"x", "y"}
     assert store.get("c") is None
-    assert len(told) == 1
+    assert len(messages) == 1
 
 
 def test_a_part_of_another_run_is_made_again(tmp_path):
@@ -330,9 +330,9 @@ def test_a_run_that_is_resumed_has_the_parts_of_the_killed_one(tmp_path):
 
 def test_another_seed_is_refused_and_loses_nothing(tmp_path):
     begin(tmp_path / "r.nc", RUN)
-    said = "r.nc.checkpoint: is of a run with another seed; run without --resume"
+    message = "r.nc.checkpoint: is of a run with another seed; run without --resume"
     with (
-        pytest.raises(StorageError, match=said),
+        pytest.raises(StorageError, match=message),
         checkpoint(tmp_path / "r.nc", run=RUN | {"seed": 2, "algorithm": "2"}, resume=True),
     ):
         pass
@@ -409,14 +409,14 @@ def limited(folder, size):
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [(500, "cannot write"), (60_000, "cannot write results")]
+    ("size", "message"), [(500, "cannot write"), (60_000, "cannot write results")]
 )
-def test_a_disk_that_fills_leaves_the_results_and_what_is_kept(tmp_path, size, told):
+def test_a_disk_that_fills_leaves_the_results_and_what_is_kept(tmp_path, size, message):
     (tmp_path / "r.nc").write_bytes(b"old" + MARK + b"0" * 64 + b"\n")
     done = limited(tmp_path, size)
     assert done.returncode == 5, done.stderr
     assert done.stderr.startswith("r.nc")
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert (tmp_path / "r.nc").read_bytes().startswith(b"old")
     assert {path.name for path in tmp_path.iterdir()} <= {"r.nc", "r.nc.checkpoint"}

@@ -13,17 +13,17 @@ from sharpbayes.storage import lock as unix
 @pytest.fixture
 def windows(monkeypatch):
     """The module as Windows loads it; ``msvcrt`` locks by the number of the file."""
-    held, stand_in = {}, ModuleType("msvcrt")
+    locked, stand_in = {}, ModuleType("msvcrt")
 
     def locking(descriptor, mode, size):
         assert (mode, size) == (2, 1)
         inode = os.fstat(descriptor).st_ino
-        if inode in held.values():
+        if inode in locked.values():
             raise OSError(36, "Resource deadlock avoided")
-        held[descriptor] = inode
+        locked[descriptor] = inode
 
     def close(descriptor, close=os.close):
-        held.pop(descriptor, None)
+        locked.pop(descriptor, None)
         close(descriptor)
 
     stand_in.LK_NBLCK, stand_in.locking = 2, locking

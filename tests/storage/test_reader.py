@@ -56,7 +56,7 @@ def test_threads_open_and_read_results(results, tmp_path):
 def test_closed_results_hold_no_file(results, tmp_path, whole):
     path = saved(results, tmp_path / "r.nc")
     opened = open_results(path, whole=whole)
-    held = str(path) in Path("/proc/self/maps").read_text("utf-8")
+    mapped = str(path) in Path("/proc/self/maps").read_text("utf-8")
     opened.close()
-    assert held is not whole
+    assert mapped is not whole
     assert str(path) not in Path("/proc/self/maps").read_text("utf-8")

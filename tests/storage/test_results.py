@@ -19,7 +19,7 @@ def results():
 def test_what_is_saved_is_opened(results, tmp_path):
     save_results(results, tmp_path / "r.nc")
     xr.testing.assert_identical(open_results(tmp_path / "r.nc"), results)
-    assert [each.name for each in tmp_path.iterdir()] == ["r.nc"]
+    assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
@@ -72,7 +72,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_draft(results, tmp_path, monk
     with pytest.raises(StorageError, match="cannot write results: No space left on device"):
         save_results(results, path)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["r.nc"]
+    assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
 
 @pytest.mark.parametrize("whole", [True, False])

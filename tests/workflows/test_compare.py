@@ -40,25 +40,25 @@ def left_out(monkeypatch):
     fitted = compare.StoredFit(
         xr.Dataset(), ratings, model, Sampler(), seed=1, converged=True, provenance={}
     )
-    said = []
+    messages = []
 
     def of(refits):
-        scores = compare._leave_out(fitted, left, refits=refits, progress=said.append)
-        return scores, asked, said
+        scores = compare._leave_out(fitted, left, refits=refits, progress=messages.append)
+        return scores, asked, messages
 
     return of
 
 
 def test_units_with_a_bad_k_are_left_out_exactly_worst_first(left_out):
     """One without a k is among them; one that cannot be fitted without keeps its mark."""
-    scores, asked, said = left_out(10)
+    scores, asked, messages = left_out(10)
     assert sorted(asked) == [1, 3, 4]
     assert asked.index(1) < asked.index(4)
     assert scores["elpd"].to_numpy().tolist() == [-3.0, -2.5, -3.0, -7.0, -3.0, -3.0]
     assert scores["p"].to_numpy() == pytest.approx([0.5, 0.0, 0.5, 4.5, 0.5, 0.5])
     assert (scores["pareto_k"].to_numpy() <= 0.7).tolist() == [True, True, True, True, False, True]
     assert (scores.attrs["bad_k"], scores.attrs["refitted"]) == (1, 2)
-    assert said[asked.index(1)] == "fitting again without i1 (Pareto k 0.90)"
+    assert messages[asked.index(1)] == "fitting again without i1 (Pareto k 0.90)"
 
 
 def test_no_more_are_fitted_again_than_asked(left_out):

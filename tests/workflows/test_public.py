@@ -75,8 +75,10 @@ def test_a_script_of_a_user_is_typed(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     call = [sys.executable, "-m", "mypy", "--strict", str(tmp_path / "script.py")]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = [line.partition(".py:")[2].split(": ", 1) for line in done.stdout.splitlines()[:-1]]
-    assert [tuple(line) for line in said] == [
+    complaints = [
+        line.partition(".py:")[2].split(": ", 1) for line in done.stdout.splitlines()[:-1]
+    ]
+    assert [tuple(line) for line in complaints] == [
         ("7", 'note: Revealed type is "sharpbayes.workflows.study.RunnableStudy"'),
         ("8", 'note: Revealed type is "sharpbayes.analysis.study.StudySummary"'),
         ("9", 'note: Revealed type is "sharpbayes.workflows.results.Results"'),

@@ -46,9 +46,9 @@ def test_check_says_what_was_understood():
     assert summary.parameters == effects + shapes + 4 + 4 + 1 + 2
 
 
-def inside(results, name, truth, **at):
+def inside(results, name, truth, **position):
     """Whether the central 99.8% of the posterior holds the truth."""
-    draws = results["posterior"][name].sel(**at).to_numpy().ravel()
+    draws = results["posterior"][name].sel(**position).to_numpy().ravel()
     low, high = np.quantile(draws, [0.001, 0.999])
     return low <= truth <= high
 

@@ -40,8 +40,8 @@ def test_dices_cohesion_and_raters():
     )
     unsafe = table["gold_unsafe"] == 1
     for rater in ("0", "61", "108"):
-        own = table["rater"] == int(rater)
-        low, high = (table.loc[own & kind, "score"].to_numpy() for kind in (~unsafe, unsafe))
+        by_rater = table["rater"] == int(rater)
+        low, high = (table.loc[by_rater & kind, "score"].to_numpy() for kind in (~unsafe, unsafe))
         cell = raters.sel(rater=rater)
         assert float(cell["wra"]) == pytest.approx((high[:, None] > low[None, :]).mean())
     # Rater 61 says safe of everything: nothing is known of how sure that is.
@@ -55,9 +55,9 @@ def test_pluriharms_cohesion_by_gender():
     gender = pd.read_csv(SHARED_DATA / "pluriharms_raters.csv").set_index("rater")["gender"]
     cohesion = results["cohesion"].to_dataset()
     for name in ("Man", "Woman"):
-        own = table[table["rater"].map(gender) == name]
+        of_gender = table[table["rater"].map(gender) == name]
         cell = cohesion.sel(group=f"gender={name}")
-        assert float(cell["irr"]) == pytest.approx(alpha(own, 5))
+        assert float(cell["irr"]) == pytest.approx(alpha(of_gender, 5))
     assert cohesion["xrr"].sel(group="gender=Man").item() == pytest.approx(
         cohesion["xrr"].sel(group="gender=Woman").item()
     )
@@ -69,9 +69,9 @@ def test_convabuse_raters_against_everyone_else():
     assert results.attrs["data_repeated"] == 12_768 - len(table)
     raters = results["raters"].to_dataset()
     for rater in ("Annotator1", "Annotator5"):
-        own = table[table["rater"] == rater].set_index("item")["score"]
-        others = table[(table["rater"] != rater) & table["item"].isin(own.index)]
-        scores, unsafe = own.loc[others["item"]].to_numpy(), (others["score"] >= 1).to_numpy()
+        scored = table[table["rater"] == rater].set_index("item")["score"]
+        others = table[(table["rater"] != rater) & table["item"].isin(scored.index)]
+        scores, unsafe = scored.loc[others["item"]].to_numpy(), (others["score"] >= 1).to_numpy()
         low, high = (np.bincount(scores[kind], minlength=5) for kind in (~unsafe, unsafe))
         expected = (high * (np.cumsum(low) - low)).sum() / low.sum() / high.sum()
         assert float(raters["wra"].sel(rater=rater)) == pytest.approx(expected)

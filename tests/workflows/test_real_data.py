@@ -97,8 +97,8 @@ def test_xstest_has_people_beside_programs():
         harm = np.where(of["contrast"], 2 - of["score"], of["score"])
         level = ratings.score[labels[column] == who]
         assert np.bincount(level).tolist() == np.bincount(harm.astype(int)).tolist()
-    own = labels["own_family"] != ""
-    assert set(labels["judge"][own]) == set(labels["model"][own]) == {"gpt4"}
+    own_family = labels["own_family"] != ""
+    assert set(labels["judge"][own_family]) == set(labels["model"][own_family]) == {"gpt4"}
 
 
 @pytest.mark.slow

@@ -55,9 +55,9 @@ def median_of_fit(results, name):
 def test_the_first_row_is_the_fit_itself(fitted):
     _, results = fitted
     refits = results["sensitivity"].to_dataset()
-    own = refits.sel(refit=BASELINE, weights="weights")
-    np.testing.assert_array_equal(own["cvar"], median_of_fit(results, "cvar"))
-    np.testing.assert_array_equal(own["prob_best"], results["decision"]["prob_best"])
+    baseline = refits.sel(refit=BASELINE, weights="weights")
+    np.testing.assert_array_equal(baseline["cvar"], median_of_fit(results, "cvar"))
+    np.testing.assert_array_equal(baseline["prob_best"], results["decision"]["prob_best"])
     assert (refits["cvar_shift"].sel(refit=BASELINE) == 0).all()
     assert refits["refit"].to_numpy().tolist() == [
         BASELINE,
@@ -77,8 +77,8 @@ def test_a_refit_without_a_judge_is_the_fit_of_the_other_judges(study, fitted):
     np.testing.assert_array_equal(refits["cvar"], median_of_fit(direct, "cvar"))
     np.testing.assert_array_equal(refits["expected_loss"], direct["decision"]["expected_loss"])
     assert int(refits["converged"]) == int(direct["diagnostics"]["converged"])
-    own = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="weights")
-    shift = (refits["cvar"] - own["cvar"]) / own["cvar_sd"]
+    baseline = results["sensitivity"].to_dataset().sel(refit=BASELINE, weights="weights")
+    shift = (refits["cvar"] - baseline["cvar"]) / baseline["cvar_sd"]
     np.testing.assert_allclose(refits["cvar_shift"], shift)
 
 
@@ -103,9 +103,9 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         put = staticmethod(kept.__setitem__)
 
     with cluster("local:2") as workers:
-        there = sensitivity(RunContext(files, Execution(workers.map, Kept())), groups)
+        on_cluster = sensitivity(RunContext(files, Execution(workers.map, Kept())), groups)
     xr.testing.assert_identical(
-        there.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
+        on_cluster.drop_attrs(), results["sensitivity"].to_dataset().drop_attrs()
     )
     assert len(kept) == 4
 
@@ -113,7 +113,7 @@ def test_refits_on_a_cluster_are_the_same_and_kept_ones_are_taken(fitted):
         raise AssertionError
 
     xr.testing.assert_identical(
-        there, sensitivity(RunContext(files, Execution(never, Kept())), groups)
+        on_cluster, sensitivity(RunContext(files, Execution(never, Kept())), groups)
     )
 
 
@@ -183,7 +183,7 @@ def test_every_prior_is_widened_and_correlations_are_not():
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "told"),
+    ("name", "asked", "message"),
     [
         ("quickstart_crowd", 'sensitivity.leave_out=["judge"]', "shared_error and missing need a"),
         ("quickstart_crowd", 'sensitivity.weights=["equal"]', "shared_error and missing need a"),
@@ -195,8 +195,8 @@ def test_every_prior_is_widened_and_correlations_are_not():
         ("quickstart", 'sensitivity.weights=["./no.toml"]', "no such file"),
     ],
 )
-def test_what_cannot_be_asked(name, asked, told):
-    with pytest.raises(SpecError, match=told):
+def test_what_cannot_be_asked(name, asked, message):
+    with pytest.raises(SpecError, match=message):
         load_study(name, overrides=(asked,))
 
 

@@ -163,14 +163,14 @@ def test_ratings_at_equal_numbers_have_no_slope_but_that_of_prompts(files, resul
     draws = ReplicateDraws(posterior, xr.Dataset(), design, 1)
     equal = equal_draws(draws)
     scale = design.scales[0]
-    found = latent_ratings(posterior, equal.design, scale).severity
+    severity = latent_ratings(posterior, equal.design, scale).severity
     expected = latent_ratings(posterior, design, scale).severity
     for term in design.terms_of("slope"):
         if term.column != "words":
             effects = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
             effects = effects.reshape(len(expected), -1)
             expected = expected - effects[:, term.index] * term.covariate
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(severity, expected, atol=1e-9)
 
 
 def test_the_order_of_models_changes_at_equal_length(results):
@@ -180,13 +180,13 @@ def test_the_order_of_models_changes_at_equal_length(results):
     }
     assert mean["posterior_profile_equal"].idxmin() == "a"
     assert mean["posterior_profile"].idxmin() != "a"
-    said = list(order_changes(results))
+    sentences = list(order_changes(results))
     start = "At equal length and day a has a lower tail risk than "
-    assert any(text.startswith(start) for text in said)
+    assert any(text.startswith(start) for text in sentences)
     fitted = results.copy()
     fitted["diagnostics"]["converged"] = 1
     fitted.attrs["status"] = "fitted"
-    assert set(said) <= set(panel_answer(View(fitted)))
+    assert set(sentences) <= set(panel_answer(View(fitted)))
     assert any(
         text.startswith("Less harm is seen where length is larger: ") for text in remarks(results)
     )

@@ -138,6 +138,6 @@ def test_kernel_has_the_density_of_the_graph(number):
         design = build_design(
             ratings,
             spec,
-            non_centring={prior_term.name: row["power"] for prior_term in design.terms},
+            non_centring={design_term.name: row["power"] for design_term in design.terms},
         )
     assert_same(design, seed=number)

@@ -164,15 +164,15 @@ def test_words_are_read_in_any_case_and_spacing(tmp_path):
     scales = {"severity": levels, "flag": {"kind": "boolean"}}
     plain = read_panel(panel(), write(tmp_path, WIDE))
     table = WIDE.assign(sev=WIDE["sev"].map(lambda score: words.get(score, "") + "\u00a0 "))
-    found = read_panel(panel(scales=scales), write(tmp_path, table))
-    assert (found.score == plain.score).all()
+    ratings = read_panel(panel(scales=scales), write(tmp_path, table))
+    assert (ratings.score == plain.score).all()
 
 
 def test_levels_that_differ_in_case_alone_are_told_apart(tmp_path):
     levels = {"kind": "categorical", "levels": ["a", "A", "b"]}
     table = WIDE.assign(sev=["a", "A", "b", "B", "a", "a", "a", "a"])
     scales = {"severity": levels, "flag": {"kind": "boolean"}}
-    found = read_panel(panel(scales=scales), write(tmp_path, table))
-    of_first = found.score[:, :, 0, 0].ravel().tolist()
+    ratings = read_panel(panel(scales=scales), write(tmp_path, table))
+    of_first = ratings.score[:, :, 0, 0].ravel().tolist()
     assert of_first == [0, 1, 2, 2]
     write(tmp_path, pd.DataFrame(WIDE).assign(sev=["á"] * 8))

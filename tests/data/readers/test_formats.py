@@ -17,8 +17,8 @@ def test_every_kind_of_file_is_the_same(tmp_path, name):
         sev=pd.to_numeric(WIDE["sev"]),
         good=WIDE["good"].str.lower().isin(["yes", "true", "1"]),
     )
-    found = read_panel(panel(data=name), write(tmp_path, native, name)).to_dataset()
-    xr.testing.assert_identical(found, expected)
+    scores = read_panel(panel(data=name), write(tmp_path, native, name)).to_dataset()
+    xr.testing.assert_identical(scores, expected)
 
 
 def test_files_that_a_pattern_matches_are_joined(tmp_path):

@@ -30,8 +30,8 @@ def expected(name):
     for sample, epoch, scorer, value, confidence in INSPECT[name]:
         values = value if isinstance(value, dict) else {"value": value}
         more = {} if confidence is None else {"metadata.confidence": confidence}
-        for indicator, each in (values | more).items():
-            cells[sample, str(epoch), scorer, indicator] = as_text(each)
+        for indicator, level in (values | more).items():
+            cells[sample, str(epoch), scorer, indicator] = as_text(level)
     return cells
 
 
@@ -39,9 +39,9 @@ def expected(name):
 def test_inspect_logs_hold_what_inspect_reads_in_them(name):
     table = read_table(LOGS, name, "inspect")
     keys = table[["prompt", "sample", "scorer", "indicator"]].itertuples(index=False, name=None)
-    found = dict(zip(keys, table["score"], strict=True))
-    assert len(found) == len(table)
-    assert {key: score for key, score in found.items() if score} == expected(name)
+    score_of = dict(zip(keys, table["score"], strict=True))
+    assert len(score_of) == len(table)
+    assert {key: score for key, score in score_of.items() if score} == expected(name)
 
 
 def panel(**more):
@@ -66,10 +66,10 @@ def test_many_logs_are_many_models_and_graders_are_judges():
     for file, model in (("probe_beta.eval", "beta"), ("probe_gamma.json", "gamma")):
         cells = expected(file)
         for judge, name in scorer.items():
-            held = levels["score"].sel(model=f"mockllm/{model}", judge=judge, indicator="value")
+            scores = levels["score"].sel(model=f"mockllm/{model}", judge=judge, indicator="value")
             for (prompt, epoch, of, _), grade in cells.items():
                 if of == name:
-                    assert int(held.sel(prompt=prompt, sample=epoch)) == "CPI".index(grade)
+                    assert int(scores.sel(prompt=prompt, sample=epoch)) == "CPI".index(grade)
 
 
 def test_a_sample_that_ended_in_an_error_is_missing_and_counted():
@@ -95,8 +95,8 @@ def test_scorers_can_be_indicators_of_one_judge():
     levels = read_panel(panel(roles=roles, **more), LOGS).to_dataset()
     assert levels["judge"].values.tolist() == ["probe"]
     cells = expected("probe_beta.eval")
-    held = levels["score"].sel(model="mockllm/beta", judge="probe", prompt="p4", sample="2")
-    assert held.values.tolist() == [
+    probed = levels["score"].sel(model="mockllm/beta", judge="probe", prompt="p4", sample="2")
+    assert probed.values.tolist() == [
         "CPI".index(cells["p4", "2", "match", "value"]),
         int(cells["p4", "2", "harm", "severity"]) - 1,
         int(cells["p4", "2", "harm", "metadata.confidence"]),
@@ -105,8 +105,8 @@ def test_scorers_can_be_indicators_of_one_judge():
 
 def log_of(folder, name="log.json", task="t", model="m", samples=(), **spec):
     spec = {"task": task, "model": model, **spec}
-    held = {"eval": spec, "samples": list(samples)}
-    (folder / name).write_text(json.dumps(held), encoding="utf-8")
+    log = {"eval": spec, "samples": list(samples)}
+    (folder / name).write_text(json.dumps(log), encoding="utf-8")
 
 
 def sample(name, epoch=1, **scores):
@@ -128,9 +128,9 @@ def test_graders_come_from_the_scorer_or_from_the_role_that_it_names(tmp_path):
         model_roles={"grader": {"model": "two"}},
     )
     table = read_table(tmp_path, "log.json", "inspect")
-    own = {"model_graded_qa": "model_graded_qa"}
+    judges_of_model = {"model_graded_qa": "model_graded_qa"}
     judges = dict(zip(table["scorer"], table["judge"], strict=True))
-    assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c", **own}
+    assert judges == {"a": "a by one", "a1": "two", "b": "b by one", "c": "c", **judges_of_model}
 
 
 def test_the_grader_of_a_run_is_the_judge():
@@ -204,12 +204,14 @@ def test_lm_eval_samples_have_the_means_that_lm_eval_found():
     means = json.loads((LOGS / "lm_eval" / "expected.json").read_text(encoding="utf-8"))
     table = read_table(LOGS, "lm_eval/*/samples_*.jsonl", "lm-eval")
     table["score"] = table["score"].astype(float)
-    found = table.groupby(["model", "task", "indicator", "judge"])["score"].agg(["mean", "size"])
-    assert len(found) == 8
-    assert (found["size"] == 6).all()
-    for (model, task, metric, rule), mean in found["mean"].items():
+    summary = table.groupby(["model", "task", "indicator", "judge"])["score"].agg(["mean", "size"])
+    assert len(summary) == 8
+    assert (summary["size"] == 6).all()
+    for (model, task, metric, rule), mean in summary["mean"].items():
         assert mean == pytest.approx(means[model][task][f"{metric},{rule}"])
-    assert set(table["prompt"]) == {f"{t}/{at}" for t in ("say", "choose") for at in range(6)}
+    assert set(table["prompt"]) == {
+        f"{t}/{question}" for t in ("say", "choose") for question in range(6)
+    }
 
 
 def test_lm_eval_is_a_panel_of_filters():
@@ -282,8 +284,8 @@ def test_texts_without_annotations_are_passed_over(tmp_path):
         "completed_by": person,
         "result": [{"from_name": "s", "value": {"choices": ["a", "b"]}}],
     }
-    held = [task, task | {"id": 2, "annotations": [rated]}]
-    (tmp_path / "x.json").write_text(json.dumps(held), encoding="utf-8")
+    tasks = [task, task | {"id": 2, "annotations": [rated]}]
+    (tmp_path / "x.json").write_text(json.dumps(tasks), encoding="utf-8")
     table = read_table(tmp_path, "x.json", "label-studio")
     assert table[["id", "annotator", "s"]].to_numpy().tolist() == [
         ["2", "a@example.org", '["a", "b"]']
@@ -338,8 +340,8 @@ def test_a_pattern_may_be_of_folders_beside_each_other(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.csv").touch()
-    found = find_files(tmp_path, "*/x.csv")
-    assert [path.parent.name for path in found] == ["a", "b"]
+    paths = find_files(tmp_path, "*/x.csv")
+    assert [path.parent.name for path in paths] == ["a", "b"]
     with pytest.raises(DataError, match=r"not '\*\*'"):
         find_files(tmp_path, "**/x.csv")
 
@@ -362,9 +364,9 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_something_else_is_refused_by_name(tmp_path, name):
-    layout, text, said = WRONG[name]
+    layout, text, message = WRONG[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
         read_table(tmp_path, name, layout)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert name in str(raised.value)

@@ -45,8 +45,8 @@ def test_a_panel_in_parquet_is_the_panel_in_csv(tmp_path, files):
     study = files_of(tmp_path, table, overrides=[f"panel.data={files}"]).study
     from_csv = files_of(tmp_path, table).study.spec.panel
     if "*" in files:
-        for at, rows in enumerate((slice(40), slice(40, None))):
-            table.iloc[rows].to_parquet(tmp_path / f"part{at}.parquet")
+        for part, rows in enumerate((slice(40), slice(40, None))):
+            table.iloc[rows].to_parquet(tmp_path / f"part{part}.parquet")
     else:
         table.to_parquet(tmp_path / "data.parquet")
     one, other = (

@@ -58,12 +58,12 @@ def assert_same(one, two):
 @pytest.mark.parametrize("duplicates", ["first", "last"])
 def test_parquet_in_batches_is_csv(tmp_path, monkeypatch, duplicates, categories):
     monkeypatch.setattr(parquet, "BATCH", 37)
-    made = pd.concat([table(), table().iloc[5:25].assign(score=1)], ignore_index=True)
-    made.to_csv(tmp_path / "r.csv", index=False)
+    ratings = pd.concat([table(), table().iloc[5:25].assign(score=1)], ignore_index=True)
+    ratings.to_csv(tmp_path / "r.csv", index=False)
     if categories:
-        made["rater"] = pd.Categorical(made["rater"], [*"xyz", *(f"r{r}" for r in range(12))])
-    made.iloc[:150].to_parquet(tmp_path / "r1.parquet", row_group_size=61)
-    made.iloc[150:].to_parquet(tmp_path / "r2.parquet")
+        ratings["rater"] = pd.Categorical(ratings["rater"], [*"xyz", *(f"r{r}" for r in range(12))])
+    ratings.iloc[:150].to_parquet(tmp_path / "r1.parquet", row_group_size=61)
+    ratings.iloc[150:].to_parquet(tmp_path / "r2.parquet")
     one = read_crowd(spec("r.csv", duplicates=duplicates), tmp_path)
     two = read_crowd(spec("r*.parquet", duplicates=duplicates), tmp_path)
     assert one.counts["repeated"] == 20
@@ -72,12 +72,14 @@ def test_parquet_in_batches_is_csv(tmp_path, monkeypatch, duplicates, categories
 
 def test_many_labels_outgrow_small_codes(tmp_path):
     rows = 40_000
-    made = pd.DataFrame({"item": np.arange(rows)[::-1], "rater": 0, "score": np.arange(rows) % 5})
-    made.to_parquet(tmp_path / "r.parquet")
+    ratings = pd.DataFrame(
+        {"item": np.arange(rows)[::-1], "rater": 0, "score": np.arange(rows) % 5}
+    )
+    ratings.to_parquet(tmp_path / "r.parquet")
     roles = {"item": "item", "rater": "rater", "score": "score"}
-    found = read_crowd(spec("r.parquet", roles=roles, groups=[], by=[]), tmp_path)
-    assert found.item.labels == tuple(str(i) for i in range(rows))
-    assert found.score.tolist() == made["score"].tolist()[::-1]
+    crowd = read_crowd(spec("r.parquet", roles=roles, groups=[], by=[]), tmp_path)
+    assert crowd.item.labels == tuple(str(i) for i in range(rows))
+    assert crowd.score.tolist() == ratings["score"].tolist()[::-1]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -92,19 +94,19 @@ def test_columns_of_groups_are_spread_over_ratings(tmp_path):
     table().to_csv(tmp_path / "r.csv", index=False)
     crowd = spec("r.csv")
     data = read_crowd(crowd, tmp_path)
-    held = melt_crowd(data, crowd).factors["group:gender"]
+    gender = melt_crowd(data, crowd).factors["group:gender"]
     expected = [data.rater_columns["gender"][r] for r in data.rater.codes]
-    assert [held.labels[code] for code in held.codes] == expected
+    assert [gender.labels[code] for code in gender.codes] == expected
 
 
 def test_faults_are_those_of_csv(tmp_path):
-    made = table()
-    made.loc[7, "score"] = 9
-    made = pd.concat([made, made.iloc[:3]], ignore_index=True)
+    ratings = table()
+    ratings.loc[7, "score"] = 9
+    ratings = pd.concat([ratings, ratings.iloc[:3]], ignore_index=True)
     # Rows of CSV are counted with the line of the names.
     for ending, first in (("csv", 2), ("parquet", 1)):
         path = tmp_path / f"r.{ending}"
-        (made.to_csv if ending == "csv" else made.to_parquet)(path, index=False)
+        (ratings.to_csv if ending == "csv" else ratings.to_parquet)(path, index=False)
         with pytest.raises(DataError) as caught:
             read_crowd(spec(path.name), tmp_path)
         bad, repeated = 7 + first, ", ".join(str(300 + first + n) for n in range(3))

@@ -57,5 +57,5 @@ def test_init_and_check_say_it_too(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     done = CliRunner().invoke(app, ["init", "t.csv"])
-    said = f"t.csv: is a PNG picture, whatever its ending says; {NO_RATINGS}\n"
-    assert (done.exit_code, done.stderr) == (3, said)
+    message = f"t.csv: is a PNG picture, whatever its ending says; {NO_RATINGS}\n"
+    assert (done.exit_code, done.stderr) == (3, message)

@@ -58,9 +58,9 @@ def test_boxes_are_the_quartiles_of_the_results(results):
     panel = results["panel"].to_dataset()
     metrics = {"cumulative log-risk": panel["log_risk"].dropna("model")}
     axes = distributions(metrics, kind="box").axes[0]
-    for at, model in enumerate(metrics["cumulative log-risk"]["model"].values):
+    for position, model in enumerate(metrics["cumulative log-risk"]["model"].values):
         values = panel["log_risk"].sel(model=model).values
-        low, high = axes.patches[at].get_extents().get_points()[:, 0]
+        low, high = axes.patches[position].get_extents().get_points()[:, 0]
         shown = axes.transData.inverted().transform([[low, 0], [high, 0]])[:, 0]
         np.testing.assert_allclose(shown, np.quantile(values, [0.25, 0.75]), rtol=1e-6)
 

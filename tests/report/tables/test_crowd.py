@@ -21,32 +21,32 @@ def results():
 
 
 @pytest.fixture(scope="module")
-def made(results):
+def tables(results):
     return {table.title: table for table in report_tables(results)}
 
 
-def test_rows_are_as_long_as_the_header(results, made):
+def test_rows_are_as_long_as_the_header(results, tables):
     after_run = tables_after_run(results)
     assert 1 <= len(after_run) <= 3
-    assert all(made[table.title] == table for table in after_run)
-    for table in made.values():
+    assert all(tables[table.title] == table for table in after_run)
+    for table in tables.values():
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}
 
 
-def test_numbers_are_those_of_the_results(results, made):
+def test_numbers_are_those_of_the_results(results, tables):
     cell = results["cohesion"].to_dataset().sel(group="gender=Man")
-    row = next(r for r in made["Group cohesion"].rows if r[0] == "gender=Man")
+    row = next(r for r in tables["Group cohesion"].rows if r[0] == "gender=Man")
     stars = "*" * sum(float(cell[f"irr_{end}"]) < 0.05 for end in ("p", "p_adjusted"))
     assert row[1] == f"{float(cell['irr']):.3f}{stars}"
-    first = made["Items by harm as seen by responsive groups"].rows[0]
+    first = tables["Items by harm as seen by responsive groups"].rows[0]
     best = float(results["items"]["priority"].max())
     assert first[2] == f"{best:.3f}"
     assert float(results["items"]["priority"].sel(item=first[0])) == best
 
 
-def test_pairs_come_by_p(results, made):
-    table = made["Differences of responsiveness between groups of one grouping"]
+def test_pairs_come_by_p(results, tables):
+    table = tables["Differences of responsiveness between groups of one grouping"]
     p = [float(row[4]) for row in table.rows]
     assert p == sorted(p)
     lowest = float(results["responsiveness_difference"]["hm_p"].sel(by="all").min())
@@ -55,12 +55,12 @@ def test_pairs_come_by_p(results, made):
     assert all(re.fullmatch(r"\d+ and \d+", row[1]) for row in table.rows)
 
 
-def test_small_strata_show_no_number_and_say_why(results, made):
+def test_small_strata_show_no_number_and_say_why(results, tables):
     items = results["responsiveness"]["items"].sel(group="all")
     small = items["by"].values[(items < 27).values]
     assert len(small) == 1
-    assert f"Responsiveness to severity by rater group, items: {small[0]}" not in made
-    note = made["Responsiveness to severity by rater group, items: all"].note
+    assert f"Responsiveness to severity by rater group, items: {small[0]}" not in tables
+    note = tables["Responsiveness to severity by rater group, items: all"].note
     assert note.endswith(f"No group can be measured on {small[0]}.")
 
 
@@ -80,10 +80,10 @@ def test_a_group_without_numbers_has_its_reason_below(results):
     assert f"age=GenZ: {few}." in table.note
 
 
-def test_an_item_contested_items_counts_every_rater(results, made):
+def test_an_item_contested_items_counts_every_rater(results, tables):
     apart = results["contested_items"].to_dataset()
     item = apart["item"].values[0]
-    table = made[f"Scores of item {item}"]
+    table = tables[f"Scores of item {item}"]
     scores = apart["score"].sel(item=item).values
     expected = [str(int((scores == level).sum())) for level in range(4, -1, -1)]
     assert [row[1] for row in table.rows] == expected
@@ -91,14 +91,14 @@ def test_an_item_contested_items_counts_every_rater(results, made):
     assert np.isin(scores, np.arange(-1, 5)).all()
 
 
-def test_group_sizes_stand_beside_the_numbers_of_groups(results, made):
+def test_group_sizes_stand_beside_the_numbers_of_groups(results, tables):
     raters = results["responsiveness"]["raters"]
     for title in (
         "Responsiveness to severity by rater group, items: all",
         "Every metric by rater group",
         "Use of the scale by rater group",
     ):
-        table = made[title]
+        table = tables[title]
         assert table.header[1] == "raters"
         assert {row[0]: row[1] for row in table.rows} == {
             str(group): str(int(number))
@@ -106,8 +106,8 @@ def test_group_sizes_stand_beside_the_numbers_of_groups(results, made):
         }
 
 
-def test_harshness_is_a_table_of_pairs(results, made):
-    table = made["Which group scores higher: differences of mean scores"]
+def test_harshness_is_a_table_of_pairs(results, tables):
+    table = tables["Which group scores higher: differences of mean scores"]
     assert table.header == ("pair", "raters", "points", "interval", "p (Holm)")
     row = next(row for row in table.rows if row[0] == "gender=Man \u2212 gender=Woman")
     data = results["harshness_difference"].to_dataset()

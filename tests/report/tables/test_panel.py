@@ -95,8 +95,8 @@ def tables(results):
 
 
 def table_of(tables, start):
-    [found] = [table for title, table in tables.items() if title.startswith(start)]
-    return found
+    [matching] = [table for title, table in tables.items() if title.startswith(start)]
+    return matching
 
 
 def value_of(text):
@@ -232,10 +232,10 @@ def test_extremes_are_the_ends_of_each_order(results, tables):
     cvar = results["validation"]["temperature_cvar"]
     rows = table_of(tables, "Table 10").rows
     assert len(rows) == 2 * 3 * 5
-    for at in (0.15, 0.2, 0.25):
-        order = [f"m{i}" for i in cvar.sel(temperature=at).values.argsort()]
+    for temperature in (0.15, 0.2, 0.25):
+        order = [f"m{i}" for i in cvar.sel(temperature=temperature).values.argsort()]
         shown = {
-            end: [row[2] for row in rows if row[0] == end and float(row[1]) == at]
+            end: [row[2] for row in rows if row[0] == end and float(row[1]) == temperature]
             for end in ("safest", "riskiest")
         }
         assert shown == {"safest": order[:5], "riskiest": order[-5:]}
@@ -294,10 +294,10 @@ def test_thin_panels_have_tables_too(tmp_path, options):
 def test_a_model_without_any_answer_is_shown_as_missing(tmp_path):
     table = frame().assign(refused=0)
     table.loc[table["model"] == "m1", "refused"] = 1
-    made = report_tables(
+    tables_shown = report_tables(
         measured(tmp_path, table, indicators='refused = { scale = "flag", refusal = true }\n')
     )
-    [row] = [row for row in made[-1].rows if row[0] == "m1"]
+    [row] = [row for row in tables_shown[-1].rows if row[0] == "m1"]
     assert (row[1], row[2], row[4], row[5], row[7]) == ("1.000", "0", "-", "-", "-")
 
 

@@ -80,11 +80,11 @@ def test_a_selection_and_a_verdict_that_move_are_said():
 
 
 def test_orders_and_tiers_that_move_are_said():
-    at = {"prior": "all priors", "power": 0.5, "model": "a"}
+    where = {"prior": "all priors", "power": 0.5, "model": "a"}
     tree = results(
-        order_moves=({**at, "other": "b"}, True),
-        tier_moves=(at, True),
-        prob_tier=(at, [0.2, 0.8]),
+        order_moves=({**where, "other": "b"}, True),
+        tier_moves=(where, True),
+        prob_tier=(where, [0.2, 0.8]),
     )
     assert sentences(tree) == [
         "The answer depends on a prior: all priors, counted half, changes the order of a and b and "
@@ -102,9 +102,9 @@ def test_all_priors_together_are_not_said_where_a_single_one_moves_something():
 
 
 def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
-    at = {"prior": "sd_prompt", "power": 0.5}
-    assert sentences(results(pareto_k=(at, 0.9))) == []
-    tree = results(pareto_k=(at, 0.9), sensitivity=({"prior": "sd_prompt", "model": "a"}, 0.2))
+    where = {"prior": "sd_prompt", "power": 0.5}
+    assert sentences(results(pareto_k=(where, 0.9))) == []
+    tree = results(pareto_k=(where, 0.9), sensitivity=({"prior": "sd_prompt", "model": "a"}, 0.2))
     assert sentences(tree) == [
         "Whether the prior of sd_prompt moves the answer, weights of draws do not tell (Pareto k "
         "above 0.63): fit again with `[sensitivity] priors = [0.5, 2.0]`."
@@ -112,16 +112,16 @@ def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
 
 
 def test_of_few_draws_nothing_is_said():
-    at = {"prior": "sd_judge", "power": 2.0}
-    tree = results(selection_moves=(at, True))
+    where = {"prior": "sd_judge", "power": 2.0}
+    tree = results(selection_moves=(where, True))
     assert len(sentences(tree)) == 1
     tree["prior_sensitivity"].attrs["draws"] = 99
     assert sentences(tree) == []
 
 
 def test_the_table_has_a_row_for_each_prior():
-    at = {"prior": "sd_prompt", "power": 0.5}
-    tree = results(pareto_k=(at, 0.9), tier_moves=({**at, "model": "c"}, True))
+    where = {"prior": "sd_prompt", "power": 0.5}
+    tree = results(pareto_k=(where, 0.9), tier_moves=({**where, "model": "c"}, True))
     [table] = build_tables(TABLES, tree)
     assert table.title == "Sensitivity to each prior, without refits"
     assert table.header == (

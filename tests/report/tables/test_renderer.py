@@ -18,8 +18,10 @@ from sharpbayes.report.tables.table import Table
 
 WIDE = Table(
     "Wide",
-    ("model", *(f"column_{at}" for at in range(12))),
-    tuple((f"m{row}", *(interval([-at - 0.5, row]) for at in range(12))) for row in range(3)),
+    ("model", *(f"column_{column}" for column in range(12))),
+    tuple(
+        (f"m{row}", *(interval([-column - 0.5, row]) for column in range(12))) for row in range(3)
+    ),
     "A note.",
 )
 LONG = "discrimination[education=Graduate or professional degree (MA, MS, MBA, PhD)]"
