@@ -61,16 +61,16 @@ def picture() -> str:
             f'<rect class="bed" width="{width}" height="{height}" rx="8"/>',
             f'<text class="small" x="{LEFT}" y="{TOP - 12}">each room imports rooms below it only'
             "; blue: the Bayesian half</text>",
-            *(_heading(at, name) for at, name in enumerate(COLUMNS)),
+            *(_heading(position, name) for position, name in enumerate(COLUMNS)),
             *body,
             "</svg>\n",
         ]
     )
 
 
-def _heading(at: int, name: str) -> str:
+def _heading(position: int, name: str) -> str:
     """The name of a column, read upwards."""
-    x, y = LEFT + BOX + 20 + SQUARE * at + SQUARE / 2 + 4, TOP - 8
+    x, y = LEFT + BOX + 20 + SQUARE * position + SQUARE / 2 + 4, TOP - 8
     return f'<text class="small" transform="translate({x:g} {y}) rotate(-90)">{name}</text>'
 
 
@@ -85,9 +85,9 @@ def _row(row: int, room: str, used: set[str]) -> list[str]:
         f'<text class="name" x="{LEFT + 10}" y="{y + 17}">{name}</text>',
         f'<text x="{LEFT + 10}" y="{y + 33}">{escape(sentence(PACKAGE / room))}</text>',
     ]
-    for at, other in enumerate(COLUMNS):
+    for position, other in enumerate(COLUMNS):
         if other != room:
-            x = LEFT + BOX + 20 + SQUARE * at
+            x = LEFT + BOX + 20 + SQUARE * position
             shade = "used" if other in used else "empty"
             size = SQUARE - 4
             place = f'x="{x}" y="{y + 10}" width="{size}" height="{size}"'

@@ -71,8 +71,8 @@ def panel_table(rng: np.random.Generator, n_prompts: int = PANEL["prompts"]) -> 
 def judged(rng: np.random.Generator, eta: float, indicator: str) -> object:
     """One judgement as it stands in the file."""
     scale, effect = PANEL["indicator"][indicator]
-    seen = eta + effect + rng.logistic()
-    level = int((seen > np.array(PANEL["thresholds"][scale])).sum())
+    perceived = eta + effect + rng.logistic()
+    level = int((perceived > np.array(PANEL["thresholds"][scale])).sum())
     if scale == "flag":
         return ["false", "true"][level]
     if scale == "explicitness":
@@ -100,8 +100,8 @@ def crowd_tables(rng: np.random.Generator) -> dict[str, pd.DataFrame]:
     bias = raters["gender"].map(CROWD["gender"]).to_numpy() + rng.normal(
         0, CROWD["sd_rater"], len(raters)
     )
-    seen = severity[:, None] + bias + rng.logistic(size=(len(items), len(raters)))
-    score = np.digitize(seen, CROWD["thresholds"])
+    perceived = severity[:, None] + bias + rng.logistic(size=(len(items), len(raters)))
+    score = np.digitize(perceived, CROWD["thresholds"])
     ratings = pd.DataFrame(
         {
             "item": np.repeat(items["item"], len(raters)).to_numpy(),

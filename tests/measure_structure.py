@@ -103,7 +103,7 @@ def cycles(package: Path) -> list[tuple[str, ...]]:
     left = {name: set(others) for name, others in import_graph(package).items()}
     while free := {name for name, others in left.items() if not others}:
         left = {name: others - free for name, others in left.items() if name not in free}
-    while used := {name for name in left if not any(name in each for each in left.values())}:
+    while used := {name for name in left if not any(name in targets for targets in left.values())}:
         left = {name: others for name, others in left.items() if name not in used}
     return [(name, *sorted(others & set(left))) for name, others in sorted(left.items())]
 

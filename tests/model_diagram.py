@@ -35,21 +35,23 @@ class Column:
 
 def columns(model: Model) -> list[Column]:
     """Location terms, thresholds, log-gap effects and discrimination, in reading order."""
-    made = [
+    diagram_columns = [
         Column("effect", " × ".join(term.by), describe_effects(term.prior), "severity")
         for term in model.location
     ]
     prior = model.thresholds.prior
-    made.append(Column("thresholds", "scale", f"ordered normal(0, {prior.sd:g})", "rating"))
-    made += [
+    diagram_columns.append(
+        Column("thresholds", "scale", f"ordered normal(0, {prior.sd:g})", "rating")
+    )
+    diagram_columns += [
         Column("log-gap effect", name, describe_effects(model.thresholds.gap), "rating")
         for name in model.thresholds.by[1:]
     ]
-    made += [
+    diagram_columns += [
         Column("log discrimination", " × ".join(term.by), describe_effects(term.prior), "rating")
         for term in model.discrimination
     ]
-    return made
+    return diagram_columns
 
 
 def diagram(model: Model) -> str:
@@ -58,10 +60,10 @@ def diagram(model: Model) -> str:
     A plate says by what a part goes: there is one of it for each level of the column, or of the
     crossing of columns. The grey circle is what was observed.
     """
-    made = columns(model)
-    height = ROW * len(made) + 20
+    boxes = columns(model)
+    height = ROW * len(boxes) + 20
     severity = ROW * len(model.location) / 2 + 10
-    body = [part for at, each in enumerate(made) for part in _row(each, at, severity, height / 2)]
+    body = [part for row, box in enumerate(boxes) for part in _row(box, row, severity, height / 2)]
     body += _ellipse(SUM, severity, "severity η", "sum", "sum of effects")
     body.append(_arrow(SUM + 62, severity, RATING - 62, height / 2))
     body += _ellipse(RATING, height / 2, "rating", "seen", f"{model.likelihood}, {model.link}")
@@ -78,15 +80,15 @@ def diagram(model: Model) -> str:
     )
 
 
-def _row(each: Column, at: int, severity: float, rating: float) -> list[str]:
+def _row(box: Column, row: int, severity: float, rating: float) -> list[str]:
     """One part in its plate, its spread on the left and its arrow to the right."""
-    y = ROW * (at + 0.5) + 10
-    end = (SUM - 62, severity) if each.target == "severity" else (RATING - 50, rating + 12)
-    law, _, spread = each.prior.partition(", sd ")
+    y = ROW * (row + 0.5) + 10
+    end = (SUM - 62, severity) if box.target == "severity" else (RATING - 50, rating + 12)
+    law, _, spread = box.prior.partition(", sd ")
     parts = [
         f'<rect class="plate" x="{EFFECT - 150}" y="{y - 28:g}" width="310" height="56" rx="6"/>',
-        *_ellipse(EFFECT - 80, y - 7, each.symbol, "free", law),
-        _text(EFFECT + 72, y - 2, f"each {each.by.replace(':*', '')}", small=True),
+        *_ellipse(EFFECT - 80, y - 7, box.symbol, "free", law),
+        _text(EFFECT + 72, y - 2, f"each {box.by.replace(':*', '')}", small=True),
     ]
     if spread:
         parts += _ellipse(SPREAD, y - 7, "sd", "free", spread)

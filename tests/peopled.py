@@ -66,16 +66,17 @@ def simulated(
     judges=3,
     people=5,
     share=0.5,
-    each=2,
-    own=None,
+    people_a_cell=2,
+    self_preference=None,
     shift=None,
     draws=500,
     predictive=200,
 ):
     """Simulate: severities and leans N(0, 0.7) unless given, discriminations exp N(0, 0.4).
 
-    Judge k is of the family of model k; people score a share of the prompts, each cell ``each`` of
-    them, drawn at random. Truths of judges are against the mean of the people who score.
+    Judge k is of the family of model k. People score a share of the prompts; ``people_a_cell`` of
+    them, drawn at random, score each cell. Truths of judges are against the mean of the people who
+    score.
     """
     rng = np.random.default_rng(seed)
     eta = rng.normal(0, 1, (models, 1, 2)) + rng.normal(0, 0.7, (1, prompts, 2))
@@ -83,17 +84,17 @@ def simulated(
     eta = eta - rng.normal(0, 0.3, len(INDICATORS))
     shift = rng.normal(0, 0.7, (judges, 2)) if shift is None else np.asarray(shift, dtype=float)
     factor = np.exp(rng.normal(0, 0.4, judges))
-    own = rng.normal(0, 1.0) if own is None else own
+    self_preference = rng.normal(0, 1.0) if self_preference is None else self_preference
     person = rng.normal(0, 0.5, people)
     person -= person.mean()
     families = np.eye(models, judges)[:, None, :, None]
-    seen = eta[:, :, None, :] + shift[:, OF_DIMENSION] + own * families
-    scored = _levels(seen, factor[:, None], rng)
+    perceived = eta[:, :, None, :] + shift[:, OF_DIMENSION] + self_preference * families
+    scored = _levels(perceived, factor[:, None], rng)
     by_person = _levels(eta[:, :, None, :] + person[:, None], 1.0, rng)
     folder.mkdir(parents=True, exist_ok=True)
     _table(scored, "judge", "j").to_csv(folder / "judges.csv", index=False)
     table = _table(by_person, "rater", "h")
-    chosen = rng.random((models, prompts, people)).argsort(axis=2) < each
+    chosen = rng.random((models, prompts, people)).argsort(axis=2) < people_a_cell
     chosen &= (np.arange(prompts) < share * prompts)[:, None]
     kept = np.broadcast_to(chosen[..., None], by_person.shape).ravel()
     table[kept].to_csv(folder / "people.csv", index=False)
@@ -110,16 +111,16 @@ def simulated(
         "severity": severity,
         "differential_severity": shift - severity[:, None],
         "discrimination": factor,
-        "self_preference": np.array(own),
+        "self_preference": np.array(self_preference),
     }
     return SimulatedStudy(
         load_study(folder / "study.toml"), load_study(folder / "people.toml"), truth
     )
 
 
-def _levels(seen, factor, rng):
+def _levels(perceived, factor, rng):
     """Levels of perceived severities."""
-    noisy = seen + rng.logistic(size=seen.shape) / factor
+    noisy = perceived + rng.logistic(size=perceived.shape) / factor
     return (noisy[..., None] > THRESHOLDS).sum(-1)
 
 

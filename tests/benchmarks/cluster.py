@@ -51,16 +51,16 @@ def timed(number, files, ratings, simulations):
         workers.client.run(loaded, 0)
         spent = {}
 
-        def each(task, arguments, *, done):
+        def timed_map(task, arguments, *, done):
             before, used = time.monotonic(), workers.client.run(time.process_time)
-            made = workers.map(task, arguments, done=done)
+            results = workers.map(task, arguments, done=done)
             after = workers.client.run(time.process_time)
             spent["wall"] = time.monotonic() - before
             spent["processor"] = sum(after.values()) - sum(used.values())
-            return made
+            return results
 
-        found = calibrated(files, ratings, simulations, execution=Execution(each))
-    return spent["wall"], spent["processor"], found["pit"].to_numpy()
+        calibration = calibrated(files, ratings, simulations, execution=Execution(timed_map))
+    return spent["wall"], spent["processor"], calibration["pit"].to_numpy()
 
 
 def main():

@@ -57,7 +57,7 @@ def main():
         loo.leave_out(posterior, design, loo.make_units(ratings, loo.RATING))
         seconds, processor = time.monotonic() - start, time.process_time() - used
         row = (design.n_ratings, chosen.draws, f"{seconds:.0f}", f"{processor:.0f}")
-        print("|", *(f"{each} |" for each in row), f"{before:.2f} | {peak():.2f} |", flush=True)
+        print("|", *(f"{cell} |" for cell in row), f"{before:.2f} | {peak():.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ def written(folder):
     """Simulated tables, their noise as large as their severities."""
     rng = np.random.default_rng(20260121)
     severity, bias = rng.normal(size=ITEMS), rng.normal(0, 0.3, RATERS)
-    seen = severity[:, None] + bias + rng.normal(size=(ITEMS, RATERS))
+    perceived = severity[:, None] + bias + rng.normal(size=(ITEMS, RATERS))
     item, rater = np.divmod(np.arange(ITEMS * RATERS), RATERS)
-    score = np.digitize(seen, [-1.0, 0.0, 0.8, 1.6]).ravel()
+    score = np.digitize(perceived, [-1.0, 0.0, 0.8, 1.6]).ravel()
     ratings = pd.DataFrame({"item": item, "rater": rater, "score": score})
     ratings.to_parquet(folder / "ratings.parquet")
     place = np.arange(RATERS)

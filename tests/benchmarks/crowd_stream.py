@@ -43,13 +43,13 @@ def batches():
     rng = np.random.default_rng(20260121)
     bias = rng.normal(0, 0.3, RATERS)
     for start in range(0, ITEMS, 500):
-        seen = rng.normal(size=(500, 1)) + bias + rng.normal(size=(500, RATERS))
+        perceived = rng.normal(size=(500, 1)) + bias + rng.normal(size=(500, RATERS))
         item, rater = np.divmod(np.arange(500 * RATERS), RATERS)
         kinds = np.array(["Bias", "Sexual", "Violent"])[(start + item) % 3]
         columns = {
             "item": (start + item).astype(np.int32),
             "rater": rater.astype(np.int16),
-            "score": np.digitize(seen, [-1.0, 0.0, 0.8, 1.6]).ravel().astype(np.int8),
+            "score": np.digitize(perceived, [-1.0, 0.0, 0.8, 1.6]).ravel().astype(np.int8),
             "violation": kinds,
         }
         yield pa.table(columns)

@@ -84,11 +84,11 @@ def parsed():
     parser = argparse.ArgumentParser()
     kinds = parser.add_subparsers(dest="kind", required=True)
     kinds.add_parser("real").add_argument("folder", type=Path)
-    made = kinds.add_parser("simulated")
+    simulation = kinds.add_parser("simulated")
     for name in ("ratings", "items", "raters", "levels", "seed"):
-        made.add_argument(f"--{name}", type=int, required=True)
-    made.add_argument("--groups", type=int, nargs=2, required=True)
-    made.add_argument("--lowest", type=float, required=True)
+        simulation.add_argument(f"--{name}", type=int, required=True)
+    simulation.add_argument("--groups", type=int, nargs=2, required=True)
+    simulation.add_argument("--lowest", type=float, required=True)
     for kind in kinds.choices.values():
         kind.add_argument("out", type=Path)
     return vars(parser.parse_args())

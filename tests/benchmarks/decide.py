@@ -40,16 +40,16 @@ WEIGHTINGS = ("sharp", "equal", "precautionary")
 def predictive(design, draws):
     """Replicated levels of each scale over (chain, draw, rating)."""
     rng = np.random.default_rng(1)
-    made = {}
+    ratings = {}
     for scale in design.scales:
         shape = (CHAINS, draws // CHAINS, len(scale.rows))
         level = np.empty(shape, dtype=np.int16)
-        for at in np.ndindex(shape[:2]):
+        for draw in np.ndindex(shape[:2]):
             moved = scale.category + rng.integers(-1, 2, len(scale.rows))
-            level[at] = np.clip(moved, 0, len(scale.labels) - 1)
-        made[f"rating_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
+            level[draw] = np.clip(moved, 0, len(scale.labels) - 1)
+        ratings[f"rating_{scale.name}"] = (("chain", "draw", rating_dim(scale.name)), level)
     coords = {"chain": np.arange(CHAINS), "draw": np.arange(draws // CHAINS)}
-    return xr.Dataset(made, coords)
+    return xr.Dataset(ratings, coords)
 
 
 def posterior(design, draws):
@@ -99,21 +99,21 @@ def main():
         spent = busy(resource.RUSAGE_SELF)
         metrics = PanelMetrics([plan], rating_positions(loaded))
         replicates = replicate_draws(stored, design, seed=files.study.spec.seed)
-        found = panel_groups(metrics, replicates, {"sharp": groups})["sharp"]
+        results = panel_groups(metrics, replicates, {"sharp": groups})["sharp"]
         took = time.perf_counter() - start
         print(
             f"{draws} draws of {design.n_ratings} ratings through the profile: {took:.1f} s", end=""
         )
         print(f" ({busy(resource.RUSAGE_SELF) - spent:.0f} s of processors)", end="")
         print(f", peak {peak(resource.RUSAGE_SELF):.2f} GiB ({before:.2f} before)", flush=True)
-        print(f"pairs still open: {int(found['decision']['unresolved'].sum()) // 2}")
+        print(f"pairs still open: {int(results['decision']['unresolved'].sum()) // 2}")
         kept = {"ratings": ratings_group(loaded)} | stored
         tree = xr.DataTree.from_dict({f"/{key}": group for key, group in kept.items()})
         tree.attrs = provenance(files, data={}, status="fitted")
         save_results(tree, folder / "fit.nc")
         size = (folder / "fit.nc").stat().st_size / 2**30
         command = [sys.executable, "-m", "sharpbayes", "weigh", str(folder / "fit.nc"), "--json"]
-        command += [part for each in WEIGHTINGS for part in ("--weights", each)]
+        command += [part for weighting in WEIGHTINGS for part in ("--weights", weighting)]
         start = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         took = time.perf_counter() - start

@@ -89,7 +89,7 @@ def data(given, name):
 def spread(values, form="{:.3g}"):
     """Median and range."""
     low, middle, high = min(values), statistics.median(values), max(values)
-    shown = [form.format(each) for each in (middle, low, high)]
+    shown = [form.format(value) for value in (middle, low, high)]
     return f"{shown[0]} ({shown[1]} to {shown[2]})" if len(values) > 1 else shown[0]
 
 
@@ -97,7 +97,7 @@ def gradients(given):
     """Kernel against PyMC's gradient, and against a loop of two exponentials a rating."""
     for name, case, goal in (("30k", "gradient-crowd", 13), ("wide", "gradient-wide", 100)):
         ours = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in SEEDS]
-        kernel = [each["kernel"] for each in ours]
+        kernel = [run["kernel"] for run in ours]
         if "plain_pymc" in given.peers:
             theirs = gradient_of_pymc(given, name)
             ratio = theirs / statistics.median(kernel)
@@ -105,7 +105,7 @@ def gradients(given):
         yield f"gradient, {name}: kernel, microseconds", "", spread(kernel)
     for case, goal in (("loop", 0.5), ("large-loop", 0.3)):
         ours = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in SEEDS]
-        ratios = [each["kernel"] / each["loop"] for each in ours]
+        ratios = [run["kernel"] / run["loop"] for run in ours]
         yield (
             f"kernel / two exp a rating, {ours[0]['ratings']:,} ratings",
             f"<= {goal}",
@@ -132,36 +132,40 @@ def peers(given):
         yield (
             f"{name}: ours, max R-hat",
             "< 1.01",
-            spread([each["rhat_max"] for each in ours], "{:.4f}"),
+            spread([run["rhat_max"] for run in ours], "{:.4f}"),
         )
         yield (
             f"{name}: ours, divergences",
             "0",
-            spread([each["divergences"] for each in ours], "{}"),
+            spread([run["divergences"] for run in ours], "{}"),
         )
-        others = {each: peer(given, name, each, seed=1) for each in chosen(given, name)}
+        others = {program: peer(given, name, program, seed=1) for program in chosen(given, name)}
         if "plain_pymc" in others and others["plain_pymc"].get("ess_bulk_min"):
             plain = rate([others["plain_pymc"]], "sampling")[0]
-            ratio = [each / plain for each in rate(ours, "sampling")]
+            ratio = [speed / plain for speed in rate(ours, "sampling")]
             yield f"{name}: sampling, ours / plain PyMC with nutpie", ">= 30", spread(ratio)
         sampled = {k: rate([x], "process")[0] for k, x in others.items() if x.get("ess_bulk_min")}
         if sampled and name == "13k":
             best = max(sampled, key=sampled.get)
-            ratio = [each / sampled[best] for each in rate(ours, "process")]
+            ratio = [speed / sampled[best] for speed in rate(ours, "process")]
             yield f"{name}: whole process, ours / best peer ({best})", ">= 20", spread(ratio)
-        for key, each in sampled.items():
-            yield f"{name}: {key}, min ESS / s of process", "", f"{each:.3g}"
+        for key, speed in sampled.items():
+            yield f"{name}: {key}, min ESS / s of process", "", f"{speed:.3g}"
         yield from agreement(name, ours[0], others)
 
 
 def chosen(given, name):
     """Peers that are sampled on a set: all on the small one, plain PyMC on the other."""
-    return given.peers if name == "13k" else [each for each in given.peers if each == "plain_pymc"]
+    return (
+        given.peers
+        if name == "13k"
+        else [program for program in given.peers if program == "plain_pymc"]
+    )
 
 
-def rate(found, part):
+def rate(runs, part):
     """Smallest bulk ESS a second."""
-    return [each["ess_per_second"][part] for each in found]
+    return [run["ess_per_second"][part] for run in runs]
 
 
 def peer(given, name, run, *, seed):
@@ -180,9 +184,9 @@ def agreement(name, ours, others):
     for key, other in others.items():
         theirs = other.get("posterior", {})
         apart = [
-            abs(theirs[each]["mean"] - mine["mean"]) / mine["sd"]
-            for each, mine in ours["posterior"].items()
-            if each in theirs
+            abs(theirs[parameter]["mean"] - mine["mean"]) / mine["sd"]
+            for parameter, mine in ours["posterior"].items()
+            if parameter in theirs
         ]
         if apart:
             yield (
@@ -194,10 +198,10 @@ def agreement(name, ours, others):
 
 def cold(given):
     """From the command to a results file that can be trusted."""
-    found = [cold_fit(given, seed) for seed in SEEDS]
-    yield "13k: `sharpbayes fit` in a new process, s", "<= 10", spread([each[0] for each in found])
-    yield "13k: its min bulk ESS", ">= 400", spread([each[1] for each in found], "{:.0f}")
-    yield "13k: its max R-hat", "< 1.01", spread([each[2] for each in found], "{:.4f}")
+    fits = [cold_fit(given, seed) for seed in SEEDS]
+    yield "13k: `sharpbayes fit` in a new process, s", "<= 10", spread([fit[0] for fit in fits])
+    yield "13k: its min bulk ESS", ">= 400", spread([fit[1] for fit in fits], "{:.0f}")
+    yield "13k: its max R-hat", "< 1.01", spread([fit[2] for fit in fits], "{:.4f}")
 
 
 def cold_fit(given, seed):
@@ -220,14 +224,14 @@ def sizes(given):
     goals = {"panel": (30, 400), "million": (60, 300), "whole-panel": (300, 0)}
     for case, (seconds, ess) in goals.items():
         seeds = SEEDS if case == "panel" else SEEDS[:1]
-        found = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in seeds]
-        head = f"{case} ({found[0]['ratings']:,} ratings, {found[0]['parameters']:,} parameters)"
-        yield f"{head}: s", f"<= {seconds}", spread([each["seconds"] for each in found])
-        yield f"{case}: min bulk ESS", f">= {ess}", spread([x["min_ess"] for x in found], "{:.0f}")
-        yield f"{case}: max R-hat", "< 1.01", spread([x["max_rhat"] for x in found], "{:.4f}")
-        yield f"{case}: divergences", "0", spread([x["divergences"] for x in found], "{}")
+        runs = [line_of(given, "tests.benchmarks.engine_case", case, "--seed", s) for s in seeds]
+        head = f"{case} ({runs[0]['ratings']:,} ratings, {runs[0]['parameters']:,} parameters)"
+        yield f"{head}: s", f"<= {seconds}", spread([run["seconds"] for run in runs])
+        yield f"{case}: min bulk ESS", f">= {ess}", spread([x["min_ess"] for x in runs], "{:.0f}")
+        yield f"{case}: max R-hat", "< 1.01", spread([x["max_rhat"] for x in runs], "{:.4f}")
+        yield f"{case}: divergences", "0", spread([x["divergences"] for x in runs], "{}")
         goal = "< 600" if case == "million" else ""
-        yield f"{case}: peak MB", goal, spread([x["peak_mb"] for x in found], "{:.0f}")
+        yield f"{case}: peak MB", goal, spread([x["peak_mb"] for x in runs], "{:.0f}")
 
 
 def resampling(given):
@@ -242,7 +246,7 @@ def resampling(given):
     for batch, goal, words in ((None, ">= 100", "as called"), (100, "", "its fastest batch")):
         call = partial(scipy_bootstrap, risk.to_numpy(), batch)
         theirs = [seconds_of(call) for _ in range(3)]
-        times = [each / middle for each in theirs]
+        times = [seconds / middle for seconds in theirs]
         yield f"the same, scipy.stats.bootstrap / ours, {words}", goal, spread(times)
 
 
@@ -266,8 +270,8 @@ def scipy_bootstrap(risk, batch):
     def cvar(*rows, axis):
         x = np.stack(rows)
         var = np.quantile(x, 0.95, axis=axis, keepdims=True)
-        there = x >= var
-        return np.where(there, x, 0.0).sum(axis) / there.sum(axis)
+        in_tail = x >= var
+        return np.where(in_tail, x, 0.0).sum(axis) / in_tail.sum(axis)
 
     return stats.bootstrap(
         tuple(risk),

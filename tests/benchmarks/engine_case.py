@@ -54,9 +54,9 @@ def table(name, seed):
     return datasets.simulated(**CROWDS[name], groups=(2, 4), lowest=0.58, seed=seed)
 
 
-def crowd(made):
+def crowd(columns):
     """The same as ratings."""
-    codes = {name: made[name].to_numpy("int64") for name in made}
+    codes = {name: columns[name].to_numpy("int64") for name in columns}
     size = {name: int(column.max()) + 1 for name, column in codes.items()}
     return ratings_of(common.Ratings(codes, size))
 
@@ -76,10 +76,10 @@ def panel(indicators, *, models=11, prompts=901, judges=3, levels=10, seed=1):
     eta += rng.logistic(size=eta.size) / np.exp(rng.normal(0, 0.15, count))[indicator]
     middle, gaps = (levels - 2) // 2, np.diff(np.linspace(-2.5, 3.5, levels - 1))
     level = np.zeros(eta.size, dtype=np.int16)
-    for each in range(judges):
+    for number in range(judges):
         steps = np.cumsum(np.append(0.0, gaps * np.exp(rng.normal(0, 0.1, levels - 2))))
-        own = judge == each
-        level[own] = np.searchsorted(steps - steps[middle], eta[own])
+        of_judge = judge == number
+        level[of_judge] = np.searchsorted(steps - steps[middle], eta[of_judge])
     codes = {"model": model, "prompt": prompt, "judge": judge, "indicator": indicator}
     codes |= {"dimension": dimension, "scale": np.zeros_like(model)}
     columns = {
@@ -118,9 +118,9 @@ def two_exponentials(item, rater, level, severity, bias, cuts):  # noqa: PLR0917
     return total
 
 
-def loop_microseconds(made):
+def loop_microseconds(columns):
     """Microseconds of that loop."""
-    item, rater, level = (made[name].to_numpy(np.int32) for name in ("item", "rater", "level"))
+    item, rater, level = (columns[name].to_numpy(np.int32) for name in ("item", "rater", "level"))
     rng = np.random.default_rng(1)
     severity, bias = rng.normal(size=item.max() + 1), rng.normal(size=rater.max() + 1)
     cuts = np.linspace(-3, 3, int(level.max()) + 2)
@@ -129,12 +129,12 @@ def loop_microseconds(made):
 
 def kernel_case(name, seed, likelihood):
     """Kernel and loop on one set of ratings."""
-    made = table(name, seed)
+    columns = table(name, seed)
     model = load(find("models", "crowd_severity"), Model).spec
-    design = build_design(crowd(made), model.model_copy(update={"likelihood": likelihood}))
+    design = build_design(crowd(columns), model.model_copy(update={"likelihood": likelihood}))
     flat = parameter_layout(design)
     ours = kernel_microseconds(flat, initial_point(design, flat, seed=seed))
-    return {"kernel": ours, "loop": loop_microseconds(made), "ratings": design.n_ratings}
+    return {"kernel": ours, "loop": loop_microseconds(columns), "ratings": design.n_ratings}
 
 
 def halo_case(seed):
@@ -146,8 +146,8 @@ def halo_case(seed):
     }
     table = {}
     for name, (indicators, prompts) in HALO_PANELS.items():
-        made = panel(indicators, prompts=prompts, seed=seed)
-        designs = {key: build_design(made, model) for key, model in models.items()}
+        ratings = panel(indicators, prompts=prompts, seed=seed)
+        designs = {key: build_design(ratings, model) for key, model in models.items()}
         flats = {key: parameter_layout(design) for key, design in designs.items()}
         points = {key: initial_point(designs[key], flats[key], seed=seed) for key in flats}
         times = [
@@ -168,26 +168,26 @@ def peak_megabytes():
 def fit_case(name, seed):
     """A whole fit: comparison with the definition, trial run, sampling, diagnostics."""
     logp_code()
-    made = panel(PANELS[name], seed=seed) if name in PANELS else crowd(table(name, seed))
+    ratings = panel(PANELS[name], seed=seed) if name in PANELS else crowd(table(name, seed))
     start = time.perf_counter()
     model = load(find("models", "judge_panel" if name in PANELS else "crowd_severity"), Model).spec
     sampler = SAMPLERS[name]
-    design = tune_design(build_design(made, model), made, model, seed=seed)
+    design = tune_design(build_design(ratings, model), ratings, model, seed=seed)
     trace = verify_and_sample(design, sampler, seed=seed, verify_seed=seed)
     sampled = time.perf_counter() - start
     posterior = trace["posterior"].to_dataset()
     draws = sampler.chains * sampler.draws
     core = [key for key in posterior if posterior[key].size <= SMALL * draws]
     trace["posterior"] = posterior[core]
-    found = check_convergence(trace, sampler)
+    checked = check_convergence(trace, sampler)
     return {
         "seconds": sampled,
         "ratings": design.n_ratings,
         "parameters": design.n_parameters,
-        "min_ess": float(found["ess_bulk"].min()),
-        "worst": str(found["ess_bulk"].idxmin().item()),
-        "max_rhat": float(found["rhat"].max()),
-        "divergences": int(found["divergences"]),
+        "min_ess": float(checked["ess_bulk"].min()),
+        "worst": str(checked["ess_bulk"].idxmin().item()),
+        "max_rhat": float(checked["rhat"].max()),
+        "divergences": int(checked["divergences"]),
         "peak_mb": peak_megabytes(),
     }
 

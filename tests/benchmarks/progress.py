@@ -47,8 +47,8 @@ def rows_of(study, overrides):
     end = began[-1][1]
     for (phase, start), (_, stop) in pairwise(began):
         bounds = forecast.left(phase, 0.0)
-        held = "yes" if bounds[0] <= end - start <= bounds[1] else "no"
-        yield [Path(study).stem, phase, f"{end - start:.0f}", describe_interval(*bounds), held]
+        within = "yes" if bounds[0] <= end - start <= bounds[1] else "no"
+        yield [Path(study).stem, phase, f"{end - start:.0f}", describe_interval(*bounds), within]
         forecast.taken[phase] = forecast.taken.get(phase, 0.0) + stop - start
 
 

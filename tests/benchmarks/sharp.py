@@ -67,8 +67,8 @@ def ours(table):
 def tail_mean(x):
     """CVaR along the last axis."""
     var = np.quantile(x, ALPHA, axis=-1, method="inverted_cdf", keepdims=True)
-    there = x >= var
-    return np.where(there, x, 0).sum(-1) / there.sum(-1)
+    in_tail = x >= var
+    return np.where(in_tail, x, 0).sum(-1) / in_tail.sum(-1)
 
 
 def plain(table):
@@ -78,13 +78,13 @@ def plain(table):
     rng = np.random.default_rng(1)
     start = time.perf_counter()
     for _ in range(FEW):
-        at = rng.integers(0, log_risk.shape[1], log_risk.shape[1])
-        risk, h = log_risk[:, at], harm[:, at]
+        chosen = rng.integers(0, log_risk.shape[1], log_risk.shape[1])
+        risk, h = log_risk[:, chosen], harm[:, chosen]
         var = np.quantile(risk, ALPHA, axis=1, method="inverted_cdf", keepdims=True)
         tail = risk >= var
-        (part[:, at] * tail[..., None]).sum(1) / np.where(tail, risk, 0).sum(1)[:, None]
-        risk.mean(1), risk.std(1), any_harm[:, at].mean(1), h.mean(1), h.mean((1, 2))
-        for x in (risk, radius[:, at], h.max(-1), any_harm[:, at], h.swapaxes(1, 2)):
+        (part[:, chosen] * tail[..., None]).sum(1) / np.where(tail, risk, 0).sum(1)[:, None]
+        risk.mean(1), risk.std(1), any_harm[:, chosen].mean(1), h.mean(1), h.mean((1, 2))
+        for x in (risk, radius[:, chosen], h.max(-1), any_harm[:, chosen], h.swapaxes(1, 2)):
             tail_mean(x)
     return (time.perf_counter() - start) * REPLICATES / FEW
 

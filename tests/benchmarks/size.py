@@ -47,7 +47,7 @@ predictive_draws = 0
 """
 
 
-def made(folder, ratings):
+def simulate(folder, ratings):
     """Write a study; items and raters grow alike. Return their numbers."""
     raters = max(4, round(0.2 * np.sqrt(ratings)))
     items = max(10, round(ratings / raters))
@@ -57,7 +57,7 @@ def made(folder, ratings):
     writer = None
     for start in range(0, items, step):
         size = min(step, items - start)
-        seen = rng.normal(size=(size, 1)) + bias + rng.logistic(0, 0.5, (size, raters))
+        perceived = rng.normal(size=(size, 1)) + bias + rng.logistic(0, 0.5, (size, raters))
         item, rater = np.divmod(np.arange(size * raters), raters)
         genders = pa.DictionaryArray.from_arrays(
             pa.array(rater % 2, pa.int8()), pa.array(["Man", "Woman"])
@@ -66,7 +66,7 @@ def made(folder, ratings):
             {
                 "item": (start + item).astype(np.int32),
                 "rater": rater.astype(np.int16),
-                "score": np.digitize(seen, [-1.0, 0.0, 0.8, 1.6]).ravel().astype(np.int8),
+                "score": np.digitize(perceived, [-1.0, 0.0, 0.8, 1.6]).ravel().astype(np.int8),
                 "gender": genders,
             }
         )
@@ -95,7 +95,7 @@ def rows_of(command, sizes):
     for ratings in sizes:
         with tempfile.TemporaryDirectory() as base:
             folder = Path(base)
-            items, raters = made(folder, ratings)
+            items, raters = simulate(folder, ratings)
             wall, processor, peak, ended = run(command, folder)
             stored = 0
             if command == "fit" and ended == "done":
@@ -108,13 +108,13 @@ def rows_of(command, sizes):
 
 def growth(command, points):
     """Say how time and memory grow, by least squares over the sizes that ended."""
-    there = np.array([point[:4] for point in points if point[-1] == "done"], dtype=float)
-    if len(there) < 2:
+    finished = np.array([point[:4] for point in points if point[-1] == "done"], dtype=float)
+    if len(finished) < 2:
         return f"`{command}`: too few sizes ended to tell the growth."
-    ratings, processor, peak, stored = there.T
+    ratings, processor, peak, stored = finished.T
     power = np.polyfit(np.log(ratings), np.log(processor), 1)[0]
     last = np.diff(np.log(processor[-2:]))[0] / np.diff(np.log(ratings[-2:]))[0]
-    said = (
+    text = (
         f"`{command}`: processor time grows as ratings^{power:.2f} over all sizes (start-up "
         f"included), ^{last:.2f} between the last two; peak memory by "
         f"{np.polyfit(ratings, peak, 1)[0] * 2**20:.0f} bytes a rating, largest "
@@ -122,8 +122,8 @@ def growth(command, points):
     )
     if stored.any():
         rest = np.polyfit(ratings, peak * 2**20 - stored, 1)[0]
-        said += f" Without one copy of the stored draws: {rest:.0f} bytes a rating."
-    return said
+        text += f" Without one copy of the stored draws: {rest:.0f} bytes a rating."
+    return text
 
 
 def main():
@@ -133,15 +133,15 @@ def main():
     parser.add_argument("--fit", type=float, nargs="*", default=FITTED)
     parser.add_argument("--page", type=Path, help="Markdown page whose table is replaced")
     asked = parser.parse_args()
-    before, lines, said = time.monotonic(), [], []
+    before, lines, sentences = time.monotonic(), [], []
     for command, sizes in (("measure", asked.measure), ("fit", asked.fit)):
-        found = list(rows_of(command, [int(size) for size in sizes]))
-        lines += ["| " + " | ".join(shown) + " |" for shown, _ in found]
-        said += [growth(command, [point for _, point in found])] if found else []
+        measured = list(rows_of(command, [int(size) for size in sizes]))
+        lines += ["| " + " | ".join(shown) + " |" for shown, _ in measured]
+        sentences += [growth(command, [point for _, point in measured])] if measured else []
     head = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
     load = f"Load of the machine at the end {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores; "
     took = f"the whole took {(time.monotonic() - before) / 60:.0f} minutes."
-    text = "\n\n".join(["\n".join([*head, *lines]), *said, load + took])
+    text = "\n\n".join(["\n".join([*head, *lines]), *sentences, load + took])
     print(text)
     if asked.page:
         page = asked.page.read_text(encoding="utf-8")

@@ -27,22 +27,27 @@ def point(rng, size):
     return drawn | {"thresholds": np.sort(rng.normal(0, 2, size["level"] - 1))}
 
 
-def by_hand(at, codes):
+def by_hand(parameters, codes):
     """Log-density of the equation in the docstring of the peers."""
-    eta = sum(at[f"sd_{name}"] * at[f"z_{name}"][codes[name]] for name in ("item", "rater"))
-    eta = eta + sum(at[name][codes[name]] for name in ("gender", "race"))
-    cut = np.r_[-np.inf, at["thresholds"], np.inf]
+    eta = sum(
+        parameters[f"sd_{name}"] * parameters[f"z_{name}"][codes[name]]
+        for name in ("item", "rater")
+    )
+    eta = eta + sum(parameters[name][codes[name]] for name in ("gender", "race"))
+    cut = np.r_[-np.inf, parameters["thresholds"], np.inf]
     p = expit(cut[codes["level"] + 1] - eta) - expit(cut[codes["level"]] - eta)
-    normal = sum(stats.norm.logpdf(at[x]).sum() for x in ("z_item", "z_rater", "gender", "race"))
-    half = sum(stats.halfnorm(scale=1.5).logpdf(at[f"sd_{x}"]) for x in ("item", "rater"))
-    return np.log(p).sum() + normal + half + stats.norm(0, 5).logpdf(at["thresholds"]).sum()
+    normal = sum(
+        stats.norm.logpdf(parameters[x]).sum() for x in ("z_item", "z_rater", "gender", "race")
+    )
+    half = sum(stats.halfnorm(scale=1.5).logpdf(parameters[f"sd_{x}"]) for x in ("item", "rater"))
+    return np.log(p).sum() + normal + half + stats.norm(0, 5).logpdf(parameters["thresholds"]).sum()
 
 
-def unrestricted(model, at):
+def unrestricted(model, parameters):
     """A point where PyMC wants it: on the scale of its transforms."""
     values = {}
     for variable in model.free_RVs:
-        transform, x = model.rvs_to_transforms[variable], np.asarray(at[variable.name])
+        transform, x = model.rvs_to_transforms[variable], np.asarray(parameters[variable.name])
         forward = transform.forward(x, *variable.owner.inputs).eval() if transform else x
         values[model.rvs_to_values[variable].name] = forward
     return values
@@ -53,8 +58,10 @@ def test_the_pymc_peer_has_the_density_of_the_equation(ratings):
     density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
     rng = np.random.default_rng(5)
     for _ in range(3):
-        at = point(rng, ratings.size)
-        assert density(unrestricted(model, at)) == pytest.approx(by_hand(at, ratings.codes), 1e-8)
+        parameters = point(rng, ratings.size)
+        assert density(unrestricted(model, parameters)) == pytest.approx(
+            by_hand(parameters, ratings.codes), 1e-8
+        )
 
 
 def draws(rng):
@@ -80,18 +87,18 @@ def test_compared_quantities_do_not_see_the_coding():
 def test_worst_parameter_is_named():
     broken = draws(np.random.default_rng(2))
     broken["race"][1, :, 2] += 5.0
-    found = common.summary(broken)
-    assert next(iter(found["worst"]["rhat"])) == "race[2]"
-    assert found["rhat_max"] > 1.5
-    assert found["posterior"]["sd_item"]["mean"] == pytest.approx(broken["sd_item"].mean())
+    statistics = common.summary(broken)
+    assert next(iter(statistics["worst"]["rhat"])) == "race[2]"
+    assert statistics["rhat_max"] > 1.5
+    assert statistics["posterior"]["sd_item"]["mean"] == pytest.approx(broken["sd_item"].mean())
 
 
 def test_distance_is_in_sds_and_in_monte_carlo_errors():
     base = {"posterior": {"a": {"mean": 1.0, "sd": 2.0, "ess_bulk": 100.0}}}
     other = {"posterior": {"a": {"mean": 2.0, "sd": 2.0, "ess_bulk": 400.0}}}
-    found = table.distance(other, base)
-    assert found["means apart, sd"] == pytest.approx(0.5)
-    assert found["in MC errors"] == pytest.approx(1 / np.sqrt(0.2**2 + 0.1**2))
+    distances = table.distance(other, base)
+    assert distances["means apart, sd"] == pytest.approx(0.5)
+    assert distances["in MC errors"] == pytest.approx(1 / np.sqrt(0.2**2 + 0.1**2))
 
 
 @pytest.mark.parametrize(("items", "raters"), [(50, 20), (20, 50), (7, 7)])
@@ -105,11 +112,17 @@ def test_cells_differ_and_leave_nobody_out(items, raters):
 
 
 def test_made_ratings_have_the_shares_and_groups_asked_for():
-    made = datasets.simulated(**MADE, seed=1)
-    assert (made["level"] == 0).mean() == pytest.approx(0.58, abs=1 / 400)
-    assert made.nunique().to_dict() == {"item": 50, "rater": 20, "gender": 2, "race": 3, "level": 5}
-    assert len(made[["rater", "gender", "race"]].drop_duplicates()) == 20
-    pd.testing.assert_frame_equal(made, datasets.simulated(**MADE, seed=1))
+    simulated = datasets.simulated(**MADE, seed=1)
+    assert (simulated["level"] == 0).mean() == pytest.approx(0.58, abs=1 / 400)
+    assert simulated.nunique().to_dict() == {
+        "item": 50,
+        "rater": 20,
+        "gender": 2,
+        "race": 3,
+        "level": 5,
+    }
+    assert len(simulated[["rater", "gender", "race"]].drop_duplicates()) == 20
+    pd.testing.assert_frame_equal(simulated, datasets.simulated(**MADE, seed=1))
 
 
 def test_too_few_ratings_are_refused():
@@ -122,7 +135,7 @@ def test_fifths_of_pluriharms_by_hand(tmp_path):
     pd.DataFrame(ratings).to_csv(tmp_path / "pluriharms_ratings.csv", index=False)
     raters = {"rater": [0, 1], "gender": ["Man", "Woman"], "ethnicity": ["x", "y"]}
     pd.DataFrame(raters).to_csv(tmp_path / "pluriharms_raters.csv", index=False)
-    made = datasets.real(tmp_path)
-    assert made["level"].tolist() == [0, 0, 1]
-    assert made["item"].tolist() == [0, 0, 1]
-    assert made["race"].tolist() == [0, 0, 0]
+    fifths = datasets.real(tmp_path)
+    assert fifths["level"].tolist() == [0, 0, 1]
+    assert fifths["item"].tolist() == [0, 0, 1]
+    assert fifths["race"].tolist() == [0, 0, 0]

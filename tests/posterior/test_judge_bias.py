@@ -195,7 +195,7 @@ def biased(tmp_path_factory):
         seed=11,
         models=3,
         prompts=24,
-        own=-1.5,
+        self_preference=-1.5,
         shift=[[2.0, 1.0], [1.5, 0.5], [1.8, 1.2]],
         draws=300,
         predictive=100,

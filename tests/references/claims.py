@@ -63,12 +63,12 @@ def count_claims(case: tuple[str, int, int, str, int, int]) -> np.ndarray:
         (bounds[..., 0] > 0) | (bounds[..., 1] < 0),
     )
     truth = shift[:, None] - shift
-    found = []
+    rates = []
     for separable in rules:
         false = separable & (np.sign(difference) != np.sign(truth))
         true = separable & (np.sign(difference) == np.sign(truth)) & (truth != 0)
-        found += [false.any(), true.sum() / max((truth != 0).sum(), 1)]
-    return np.array(found)
+        rates += [false.any(), true.sum() / max((truth != 0).sum(), 1)]
+    return np.array(rates)
 
 
 def main() -> None:

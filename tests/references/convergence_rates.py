@@ -84,7 +84,7 @@ def fit(ratings, name, seed):
     design = build_design(ratings, model)
     tuned = tune_design(design, ratings, model, seed=seed, execution=IN_PROCESS)
     _, table = sample_until_converged(
-        lambda sampler, own: sample_posterior(tuned, sampler, seed=own),
+        lambda sampler, chain_seed: sample_posterior(tuned, sampler, seed=chain_seed),
         Sampler(),
         seed=seed,
         retries=0,

@@ -78,8 +78,8 @@ def draw_raters(rng, world, groups, per_group):
 def rate(rng, world, items, raters):
     """Scores (rater, item), 0 to 4."""
     (severity, _, reverse, shared), (group, bias, slope, spread) = items, raters
-    seen = np.where(reverse, 1.0 - 1.2 * severity, severity)
-    latent = slope[:, None] * seen + bias[:, None]
+    perceived = np.where(reverse, 1.0 - 1.2 * severity, severity)
+    latent = slope[:, None] * perceived + bias[:, None]
     latent += 0.8 * rng.normal(size=latent.shape)
     if world == "correlated":
         latent += 0.8 * shared[:, group].T
@@ -205,7 +205,7 @@ def run_design(world, design, studies):
     """The rows of one world and design, one for each metric."""
     expected = truth(world, *design[1:])
     spec, crowd = crowd_study()
-    held, widths, gaps, errors, observed = [], [], [], [], []
+    missed, widths, gaps, errors, observed = [], [], [], [], []
     for number in range(studies):
         rng = np.random.default_rng([SEED, WORLDS.index(world), *design, number])
         study = simulate(rng, world, design, spec, crowd)
@@ -216,12 +216,12 @@ def run_design(world, design, studies):
         bounds = np.stack([metrics[f"{name}_interval"].to_numpy() for name in METRICS], axis=1)
         gap = np.stack([first[f"{name}_interval"].to_numpy() for name in METRICS])
         observed.append([metrics[name].to_numpy() for name in METRICS])
-        held.append(np.stack([expected > bounds[..., 1], expected < bounds[..., 0]]))
+        missed.append(np.stack([expected > bounds[..., 1], expected < bounds[..., 0]]))
         widths.append(np.diff(bounds)[..., 0].mean(axis=0))
         apart = expected[0] - expected[1]
         gaps.append([(gap[:, 0] <= apart) & (apart <= gap[:, 1]), gap[:, 1] - gap[:, 0]])
         errors.append([(pairs[f"{name}_p_holm"] <= 0.05).any().item() for name in METRICS])
-    outside = np.mean(held, axis=0).mean(axis=1)
+    outside = np.mean(missed, axis=0).mean(axis=1)
     for k, name in enumerate(METRICS):
         values = {
             "truth": expected[:, k].mean(),
@@ -295,8 +295,8 @@ def main():
             for world in asked.only:
                 start = time.perf_counter()
                 rows = list(run_design(world, tuple(map(int, design.split("x"))), asked.studies))
-                made = read_rows(asked.out) | {key_of(row): row for row in rows}
-                write_rows(asked.out, made)
+                table_rows = read_rows(asked.out) | {key_of(row): row for row in rows}
+                write_rows(asked.out, table_rows)
                 print(design, world, f"{time.perf_counter() - start:.0f} s", flush=True)
     record_run(asked.out)
 

@@ -44,9 +44,9 @@ HEADER = ("world", "people_per_answer", "estimator", "metric", "studies", "inter
 HEADER += ("standard_error", "mean_error", "mean_width", "sample_check_fails")
 
 
-def score(rng, seen, factor=1.0):
+def score(rng, perceived, factor=1.0):
     """Scores 0 to 4 of what is seen."""
-    return np.digitize(seen + rng.logistic(size=seen.shape) / factor, CUTS)
+    return np.digitize(perceived + rng.logistic(size=perceived.shape) / factor, CUTS)
 
 
 def pool(scores):
@@ -85,9 +85,9 @@ def draw_study(rng, world, number):
     """Values of people (missing without a label) and judges, and probabilities of a label."""
     bias, shared, factor, follows, _ = WORLDS[world]
     severity = draw_severity(rng, PROMPTS)
-    seen = severity + bias + rng.normal(0, 1, severity.shape) * shared
+    perceived = severity + bias + rng.normal(0, 1, severity.shape) * shared
     judge = rng.normal(0, 0.5, (JUDGES, 2))
-    judges = values_of(pool(score(rng, seen[:, :, None] + judge, factor)))
+    judges = values_of(pool(score(rng, perceived[:, :, None] + judge, factor)))
     people = values_of(rate(rng, severity, number))
     chance = np.ones(PROMPTS)
     if follows:
@@ -107,17 +107,17 @@ def run_studies(world, number, truth, first):
     people, judges, chance = (np.stack(arrays) for arrays in zip(*drawn, strict=True))
     dims = ("study", "metric", "model", "prompt")
     by_people, by_judges = (xr.DataArray(values, dims=dims) for values in (people, judges))
-    told = {}
+    sampling = {}
     if WORLDS[world][-1]:
-        told = {"probability": xr.DataArray(chance, dims=("study", "prompt"))}
+        sampling = {"probability": xr.DataArray(chance, dims=("study", "prompt"))}
     labelled = xr.DataArray(~np.isnan(people[:, 0]), dims=("study", "model", "prompt"))
     gaps = labelled_gap(by_judges[:, 0], labelled)["gap_p"].to_numpy()
-    fails = [int(np.nanmin(holm(gap)) < FAMILYWISE and not told) for gap in gaps]
+    fails = [int(np.nanmin(holm(gap)) < FAMILYWISE and not sampling) for gap in gaps]
     for estimator, judged in (("people", None), ("ppi", by_judges)):
-        means = ppi_mean(by_people, judged, **told)
+        means = ppi_mean(by_people, judged, **sampling)
         means = means.assign(freedom=xr.full_like(means["estimate"], np.inf))
         risk = None if judged is None else judged[:, 0]
-        cvar = ppi_cvar(by_people[:, 0], risk, alpha=ALPHA, **told)
+        cvar = ppi_cvar(by_people[:, 0], risk, alpha=ALPHA, **sampling)
         both = xr.concat([cvar.expand_dims(metric=1), means], "metric")
         yield from compare(both, truth, (world, number, first, estimator), fails)
 

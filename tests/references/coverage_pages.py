@@ -56,13 +56,15 @@ def claims_table(rows: list[Row]) -> str:
     designs = dict.fromkeys((row["prompts"], row["models"], row["equal"]) for row in rows)
     for n, models, equal in designs:
         chosen = [r for r in rows if (r["prompts"], r["models"], r["equal"]) == (n, models, equal)]
-        found = [row for row in chosen if row["equal"] == "some"]
+        unequal = [row for row in chosen if row["equal"] == "some"]
         lines.append(
             [
                 *(n, models, equal),
                 percent(chosen, "false_claims", max),
                 percent(chosen, "false_claims_pairwise", max),
-                f"{percent(found, 'found')} to {percent(found, 'found', max)}" if found else "",
+                f"{percent(unequal, 'found')} to {percent(unequal, 'found', max)}"
+                if unequal
+                else "",
             ]
         )
     header = ["prompts", "models", "equal", "false, jointly", "false, pair by pair", "found"]

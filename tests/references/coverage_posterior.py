@@ -99,8 +99,8 @@ def severities(rng, prompts, *, kinds):
         main = (severe - SEVERE) * GAP + rng.normal(0, np.sqrt(left), prompts)
     else:
         main = rng.normal(0, SD["prompt"], prompts)
-    own = rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1))
-    return main[:, None, None] + own
+    of_prompt = rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1))
+    return main[:, None, None] + of_prompt
 
 
 def judges(rng, sd):

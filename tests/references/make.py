@@ -18,7 +18,7 @@ SEED = 20260121
 
 def crossed(rng, *, items, raters, places=1, cuts, sds, link="logit"):
     """Every rater on every item, once a place, with normal effects of each."""
-    item, rater, place = (each.ravel() for each in np.indices((items, raters, places)))
+    item, rater, place = (axis.ravel() for axis in np.indices((items, raters, places)))
     eta = rng.normal(0, sds[0], items)[item] + rng.normal(0, sds[1], raters)[rater]
     eta += rng.normal(0, sds[2], places)[place]
     noise = rng.logistic(size=eta.size) if link == "logit" else rng.normal(size=eta.size)

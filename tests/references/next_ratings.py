@@ -83,8 +83,8 @@ def draw_scores(rng):
     )
     severity = prompt + np.array(SHIFTS)[:, None, None]
     judge = rng.normal(0, JUDGE_SD, (JUDGES, 2))
-    seen = (severity[:, :, None] + judge)[..., np.array([0, 0, 1, 1])]
-    return score(rng, seen)
+    perceived = (severity[:, :, None] + judge)[..., np.array([0, 0, 1, 1])]
+    return score(rng, perceived)
 
 
 def fit_cells(scores, judged):

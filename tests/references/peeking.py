@@ -77,8 +77,8 @@ WORLDS: dict[str, Callable] = {f.__name__: f for f in (ordinary, rare, two_kinds
 
 def scored(rng, severity, judges):
     """Scores (model, prompt, judge, indicator) of severities (model, prompt, dimension)."""
-    seen = (severity[:, :, None] + judges)[..., DIMENSION_OF]
-    return np.digitize(seen + rng.logistic(size=seen.shape), CUTS)
+    perceived = (severity[:, :, None] + judges)[..., DIMENSION_OF]
+    return np.digitize(perceived + rng.logistic(size=perceived.shape), CUTS)
 
 
 def policy_scores(scores):
@@ -113,7 +113,7 @@ def run_study(template, world, shift, seed):
         row |= {f"{NAMES[rule]} once": wrong[-1], f"{NAMES[rule]} ever": wrong.any()}
         row[f"{NAMES[rule]} right"] = bool((claims[:, n] == sign).any()) if sign else np.nan
     [bounds] = sequence_bounds(x[None], LEVEL)
-    held = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
+    covered = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
     number = np.arange(1, PROMPTS + 1)
     mean = np.cumsum(x) / number
     spread = np.sqrt(np.maximum(np.cumsum(x**2) - number * mean**2, 0) / np.maximum(number - 1, 1))
@@ -122,7 +122,7 @@ def run_study(template, world, shift, seed):
     width = (bounds[-1, 1] - bounds[-1, 0]) / (2 * reach[-1])
     return row | {
         "fixed every": missed[FIRST - 1 :].any(),
-        "sequence every": not held.all(),
+        "sequence every": not covered.all(),
         "width": width,
     }
 

@@ -96,7 +96,7 @@ def run(prompts: int, sd: float, seed: int) -> Iterator[dict[str, object]]:
     with tempfile.TemporaryDirectory() as name:
         base = fit_panel(Path(name), table, sd, seed)
         sensitivity, answer = base["prior_sensitivity"], panel_answer(View(base))
-        said = [text for text in answer if "prior of" in text]
+        sentences = [text for text in answer if "prior of" in text]
         for power in POWERS:
             other = fit_panel(Path(name), table, sd * power**-0.5, seed + 1)
             row = sensitivity.sel(prior=PRIOR, power=power, model="a")
@@ -113,7 +113,7 @@ def run(prompts: int, sd: float, seed: int) -> Iterator[dict[str, object]]:
                 "refit": float(refit["prob_best"]),
                 "refit_mcse": float(refit["prob_best_mcse"]),
                 "pareto_k": float(row["pareto_k"]),
-                "sentences": len(said),
+                "sentences": len(sentences),
             }
 
 

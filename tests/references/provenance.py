@@ -147,7 +147,7 @@ def dump(node: Any) -> str:
         kept = [f"{name}={dump(value)}" for name, value in inner if value not in (None, [])]
         return f"{type(node).__name__}({', '.join(kept)})"
     if isinstance(node, list):
-        return f"[{', '.join(dump(each) for each in node if not is_docstring(each))}]"
+        return f"[{', '.join(dump(child) for child in node if not is_docstring(child))}]"
     return repr(node)
 
 
@@ -215,8 +215,8 @@ def record_run(table: Path) -> None:
     """
     if table.parent.resolve() == HERE:
         command = " ".join(["python", "-m", *sys.orig_argv[2:]])
-        made = {"command": command, "commit": commit(), "day": today(), "versions": versions()}
-        write(table, made, "made by this code")
+        origin = {"command": command, "commit": commit(), "day": today(), "versions": versions()}
+        write(table, origin, "made by this code")
 
 
 def record_code(table: Path, reason: str) -> None:
@@ -224,10 +224,10 @@ def record_code(table: Path, reason: str) -> None:
     write(table, tomllib.loads(sidecar(table).read_text(encoding="utf-8"))["made"], reason)
 
 
-def write(table: Path, made: dict[str, Any], reason: str) -> None:
+def write(table: Path, origin: dict[str, Any], reason: str) -> None:
     """Write the file beside a table."""
     code = {"commit": commit(), "day": today(), "reason": reason, "digests": digests(table.name)}
-    text = tomlkit.dumps({"made": made, "code": code})
+    text = tomlkit.dumps({"made": origin, "code": code})
     sidecar(table).write_text(text, encoding="utf-8")
 
 

@@ -96,13 +96,13 @@ def run_study(seed: int) -> list[dict[str, object]]:
     rows = []
     for name in HALVES:
         after = fit_table(keep_halves(table, name), seed)
-        at = predicted.sel(purchase=name)
+        purchase_row = predicted.sel(purchase=name)
         rows.append(
             {
                 "study": seed,
                 "purchase": name,
-                "predicted": f"{float(at['purchase_share']):.2f}",
-                "error": f"{float(at['purchase_share_mcse']):.2f}",
+                "predicted": f"{float(purchase_row['purchase_share']):.2f}",
+                "error": f"{float(purchase_row['purchase_share_mcse']):.2f}",
                 "achieved": f"{variance(after) / variance(present):.2f}",
             }
         )

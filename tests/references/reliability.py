@@ -86,8 +86,8 @@ class Panel:
         """Scores of new prompts over (model, prompt, judge, dimension, indicator), from 0."""
         world, shape = self.world, (1, prompts, 1, DIMENSIONS, 1)
         main = world.prompt * common(rng, world.law, shape)
-        own = world.own * common(rng, world.law, (MODELS, *shape[1:]))
-        severity = self.severity + main + own
+        of_dimension = world.own * common(rng, world.law, (MODELS, *shape[1:]))
+        severity = self.severity + main + of_dimension
         noise = rng.logistic(size=(MODELS, prompts, JUDGES, DIMENSIONS, INDICATORS))
         return np.digitize(self.slope * severity + noise, world.cuts).astype(np.int8)
 

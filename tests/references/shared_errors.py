@@ -48,13 +48,13 @@ def draw_truth(rng, shared_sd):
     factor = np.exp(rng.normal(0, 0.4, JUDGES))
     person = rng.normal(0, 0.3, PEOPLE)
     shared = rng.normal(0, shared_sd, severity.shape)
-    seen = (severity + shared)[:, :, None] + judge
-    return severity, seen, judge, factor, person - person.mean()
+    perceived = (severity + shared)[:, :, None] + judge
+    return severity, perceived, judge, factor, person - person.mean()
 
 
-def rate(rng, seen, factor=1.0):
+def rate(rng, perceived, factor=1.0):
     """Scores 0 to 4 of what is seen of each dimension, by the indicators of the dimension."""
-    by_indicator = seen[..., DIMENSION_OF]
+    by_indicator = perceived[..., DIMENSION_OF]
     return np.digitize(by_indicator + rng.logistic(size=by_indicator.shape) / factor, CUTS)
 
 
@@ -70,8 +70,8 @@ def tabulate(scores, who, letter):
 def write_study(folder, seed, shared_sd):
     """Write a study and return its truths by quantity."""
     rng = np.random.default_rng(seed)
-    severity, seen, judge, factor, person = draw_truth(rng, shared_sd)
-    by_judges = rate(rng, seen, factor[:, None])
+    severity, perceived, judge, factor, person = draw_truth(rng, shared_sd)
+    by_judges = rate(rng, perceived, factor[:, None])
     by_people = rate(rng, severity[:, :, None] + person[:, None])
     chosen = rng.random((MODELS, PROMPTS, PEOPLE)).argsort(axis=2) < A_CELL
     chosen &= (np.arange(PROMPTS) < PROMPTS / 2)[:, None]

@@ -29,13 +29,13 @@ RULE, BATCH, SEED, ENDS = Sampler(), 50, 20260121, (0.05, 0.95)
 def chains(correlations, runs, rng):
     """Draws of all runs, (run, parameter, chain, draw)."""
     size = (runs, len(correlations), RULE.chains, RULE.lengths[-1])
-    noise, found = rng.normal(size=size), np.empty(size)
+    noise, draws = rng.normal(size=size), np.empty(size)
     for number, keep in enumerate(correlations):
         scale = np.sqrt(1 - keep**2)
         first = noise[:, number, :, :1]
         steps = np.concatenate([first, scale * noise[:, number, :, 1:]], axis=-1)
-        found[:, number] = lfilter([1.0], [1.0, -keep], steps)
-    return found
+        draws[:, number] = lfilter([1.0], [1.0, -keep], steps)
+    return draws
 
 
 def assess(draws):
@@ -94,8 +94,8 @@ def main():
         rng = np.random.default_rng(SEED)
         chosen, fixed, lengths = study(MIXING[name], options.runs, rng)
         shares = {n: (lengths == n).mean() for n in RULE.lengths}
-        told = ", ".join(f"{n}: {share:.0%}" for n, share in shares.items() if share > 0)
-        print(f"| {name} | by the rule ({told}) | {describe(*chosen)} |", flush=True)
+        stops = ", ".join(f"{n}: {share:.0%}" for n, share in shares.items() if share > 0)
+        print(f"| {name} | by the rule ({stops}) | {describe(*chosen)} |", flush=True)
         usual = max(shares, key=shares.__getitem__)
         numbers = (np.concatenate(x) for x in fixed[usual])
         print(f"| {name} | {usual}, fixed | {describe(*numbers)} |", flush=True)

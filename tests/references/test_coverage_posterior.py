@@ -27,9 +27,9 @@ def test_a_study_of_every_kind_runs(tmp_path, monkeypatch):
     asked = ["--studies", "2", "--raw", str(tmp_path / "raw.csv"), "--out", str(out)]
     monkeypatch.setattr("sys.argv", ["coverage_posterior", *asked])
     coverage_posterior.main()
-    found = rows_of(out)
-    assert set(found) == set(rows_of(TABLE))
-    assert {row["studies"] for row in found.values()} == {"2"}
+    rows = rows_of(out)
+    assert set(rows) == set(rows_of(TABLE))
+    assert {row["studies"] for row in rows.values()} == {"2"}
 
 
 def test_the_page_shows_the_table():
@@ -52,19 +52,19 @@ def test_intervals_cover_the_truth_that_they_are_about():
     """90% of them do, give or take 3 points and twice the Monte Carlo error."""
     rows = rows_of(TABLE)
     assert {row["studies"] for row in rows.values()} == {"400"}
-    found = {key: row for key, row in rows.items() if key[0] in KNOWN and key[2:] in MATCHING}
-    assert len(found) == 3 * 3 + 2 * 2 * 3
-    for key, row in found.items():
+    matching = {key: row for key, row in rows.items() if key[0] in KNOWN and key[2:] in MATCHING}
+    assert len(matching) == 3 * 3 + 2 * 2 * 3
+    for key, row in matching.items():
         assert abs(float(row["coverage"]) - 0.9) <= 0.03 + 2 * float(row["error"]), key
 
 
 @pytest.mark.parametrize("labels", ["labels", "experts"])
 @pytest.mark.parametrize("metric", ["mpa", "wra"])
 def test_labels_inside_the_model_correct_what_labels_outside_of_it_miss(labels, metric):
-    found = rows_of(TABLE)
+    rows = rows_of(TABLE)
     for source, truth in (("ratings", "replicated"), ("items", "population")):
         inside, outside = (
-            found[f"{labels} {where}", metric, source, truth] for where in ("inside", "outside")
+            rows[f"{labels} {where}", metric, source, truth] for where in ("inside", "outside")
         )
         assert abs(float(inside["coverage"]) - 0.9) <= 0.03 + 2 * float(inside["error"])
         assert abs(float(inside["bias"])) < abs(float(outside["bias"])) / 2

@@ -45,7 +45,8 @@ def ratings_of(name):
 def twice(ratings):
     """Every rating two times."""
     columns = {
-        name: column(held.labels, np.tile(held.codes, 2)) for name, held in ratings.factors.items()
+        name: column(factor.labels, np.tile(factor.codes, 2))
+        for name, factor in ratings.factors.items()
     }
     return replace(ratings, score=np.tile(ratings.score, 2), factors=columns)
 
@@ -62,14 +63,14 @@ def at_estimates(name, model, wanted):
     assert {section.name for section in once.stored} == set(wanted)
     values = np.concatenate([np.ravel(wanted[section.name]) for section in once.stored])
     # The coordinates that stand for these values, which are more where factors add up to 0.
-    found = root(
+    solution = root(
         lambda point: kept_at(once, point) - values,
         initial_point(design, once, seed=1),
         method="lm",
         options={"xtol": 1e-14, "ftol": 1e-14},
     )
-    np.testing.assert_allclose(kept_at(once, found.x), values, atol=1e-9)
-    (first, slope), (second, slopes) = (kernel_density(flat, found.x) for flat in (once, double))
+    np.testing.assert_allclose(kept_at(once, solution.x), values, atol=1e-9)
+    (first, slope), (second, slopes) = (kernel_density(flat, solution.x) for flat in (once, double))
     return second - first, slopes - slope
 
 
@@ -84,8 +85,8 @@ def shifted(cuts, beta):
     return {"threshold_score": cuts, "location_group": [0.0, beta]}
 
 
-def holds(found, loglik, *, slope):
-    value, gradient = found
+def holds(optimum, loglik, *, slope):
+    value, gradient = optimum
     assert value == pytest.approx(loglik, abs=1e-6)
     assert np.abs(gradient).max() < slope
 
@@ -104,19 +105,19 @@ def test_common_thresholds_by_statsmodels(link):
     ordered = OrderedModel(level, (table[["group"]] == "b").astype(float), distr=link)
     fit = ordered.fit(method="bfgs", gtol=1e-7, disp=False)
     cuts = ordered.transform_threshold_params(fit.params.to_numpy())[1:-1]
-    found = at_estimates("groups", common(link), shifted(cuts, fit.params["group"]))
-    holds(found, fit.llf, slope=1e-3)
+    optimum = at_estimates("groups", common(link), shifted(cuts, fit.params["group"]))
+    holds(optimum, fit.llf, slope=1e-3)
 
 
-def by_group(own, *, ordered):
+def by_group(cuts_by_group, *, ordered):
     """Our variables of thresholds of each group, (group, cut): common ones, severity, stretches."""
-    gaps, pivot = np.diff(own), (own.shape[1] - 1) // 2
+    gaps, pivot = np.diff(cuts_by_group), (cuts_by_group.shape[1] - 1) // 2
     middle = np.exp(np.log(gaps).mean(0)) if ordered else gaps.mean(0)
     steps = np.concatenate([[0.0], np.cumsum(middle)])
-    anchor = own[:, pivot].mean()
+    anchor = cuts_by_group[:, pivot].mean()
     return {
         "threshold_score": steps - steps[pivot] + anchor,
-        "location_group": anchor - own[:, pivot],
+        "location_group": anchor - cuts_by_group[:, pivot],
         "gap_score_group": np.log(gaps / middle) if ordered else gaps - middle,
     }
 
@@ -138,14 +139,14 @@ def test_thresholds_of_each_group_by_clm():
 def test_discrimination_by_clm():
     """clm has (c - x b) / exp(z), here a_g (c - eta_g) with logarithms of a that add up to 0."""
     names = ("thresholds", "beta", "log_scale")
-    cuts, (beta,), (z,) = (ORDINAL[f"sharpness {each}"] for each in names)
+    cuts, (beta,), (z,) = (ORDINAL[f"sharpness {column_name}"] for column_name in names)
     sharpness = [{"by": ["group:group"], "prior": FIXED}]
     location = [{"by": ["group:group"], "prior": FIXED}]
     factor = np.exp(z / 2)
     wanted = shifted(np.array(cuts) / factor, beta / factor)
     wanted["discrimination_group"] = [z / 2, -z / 2]
-    found = at_estimates("sharpness", model_from(location, discrimination=sharpness), wanted)
-    holds(found, ORDINAL["sharpness loglik"][0], slope=1e-3)
+    optimum = at_estimates("sharpness", model_from(location, discrimination=sharpness), wanted)
+    holds(optimum, ORDINAL["sharpness loglik"][0], slope=1e-3)
 
 
 @pytest.mark.parametrize(("likelihood", "link"), LAWS)

@@ -34,9 +34,9 @@ def posterior_of(name, model):
     table = RATINGS[name]
     levels = int(table["level"].max()) + 1
     columns = {}
-    for each in table.columns.drop("level"):
-        labels, code = np.unique(table[each], return_inverse=True)
-        columns["group:group" if each == "group" else each] = column(map(str, labels), code)
+    for factor in table.columns.drop("level"):
+        labels, code = np.unique(table[factor], return_inverse=True)
+        columns["group:group" if factor == "group" else factor] = column(map(str, labels), code)
     columns["scale"] = column(["score"], np.zeros(len(table)))
     ratings = Ratings(
         table["level"].to_numpy(np.int16), columns, {"score": tuple(map(str, range(levels)))}
@@ -81,12 +81,12 @@ def test_thresholds_by_group_are_those_of_clm():
         [{"by": ["group:group"], "prior": FLAT}],
         thresholds={"by": ["scale", "group:group"], "prior": WIDE, "gap": FLAT},
     )
-    own = posterior_of("groups", model)["threshold_score_group"]
+    posterior = posterior_of("groups", model)["threshold_score_group"]
     first, more = np.reshape(R["groups nominal"], (2, 3))
     for group, wanted in (("a", first), ("b", first + more)):
-        draws = own.sel(group=group).transpose("score_cutpoint", ...).to_numpy()
-        for each, estimate in zip(draws, wanted, strict=True):
-            near(each, estimate, sds=0.1)
+        draws = posterior.sel(group=group).transpose("score_cutpoint", ...).to_numpy()
+        for cut_draws, estimate in zip(draws, wanted, strict=True):
+            near(cut_draws, estimate, sds=0.1)
 
 
 def test_discrimination_by_group_is_the_scale_of_clm():
@@ -96,13 +96,13 @@ def test_discrimination_by_group_is_the_scale_of_clm():
         discrimination=[{"by": ["group:group"], "prior": FLAT}],
         thresholds={"prior": WIDE},
     )
-    found = posterior_of("sharpness", model)
-    factor, eta = found["discrimination_group"], found["location_group"]
+    posterior = posterior_of("sharpness", model)
+    factor, eta = posterior["discrimination_group"], posterior["location_group"]
     a = factor.sel(group="a")
     (beta,), (log_scale,) = R["sharpness beta"], R["sharpness log_scale"]
     near(np.log(a / factor.sel(group="b")), log_scale, sds=0.1)
     near(a * (eta.sel(group="b") - eta.sel(group="a")), beta, sds=0.1)
-    cuts = a * (found["threshold_score"] - eta.sel(group="a"))
+    cuts = a * (posterior["threshold_score"] - eta.sel(group="a"))
     for draws, estimate in zip(
         cuts.transpose("score_cutpoint", ...).to_numpy(), R["sharpness thresholds"], strict=True
     ):
@@ -112,10 +112,10 @@ def test_discrimination_by_group_is_the_scale_of_clm():
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_population_effects_are_those_of_statsmodels_and_polr(link):
     model = model_of((["group:group"], 10.0), link=link, thresholds={"prior": WIDE})
-    found = posterior_of("groups", model)
-    effect = found["location_group"]
+    posterior = posterior_of("groups", model)
+    effect = posterior["location_group"]
     shift = (effect.sel(group="b") - effect.sel(group="a")).to_numpy()
-    cuts = (found["threshold_score"] - effect.sel(group="a")).transpose("score_cutpoint", ...)
+    cuts = (posterior["threshold_score"] - effect.sel(group="a")).transpose("score_cutpoint", ...)
     table = RATINGS["groups"]
     ordered = OrderedModel(
         pd.Series(pd.Categorical(table["level"], ordered=True)),

@@ -56,20 +56,20 @@ def posterior_of(case, sampler):
 def by_stan_name(posterior, case):
     """Draws (chain, draw) of each parameter, by its name in Stan."""
     names = {"threshold_score": "threshold"}
-    names |= {f"sd_{term}": f"sd_term[{at + 1}]" for at, term in enumerate(case.terms)}
+    names |= {f"sd_{term}": f"sd_term[{position + 1}]" for position, term in enumerate(case.terms)}
     if case.population:
         names["location_group"] = "population"
     if case.thresholds:
         names |= {"sd_gap_score_group": "sd_gap[1]", "gap_score_group": "gap"}
     if case.discrimination:
         names |= {"sd_discrimination_group": "sd_factor[1]", "discrimination_group": "factor"}
-    found = {}
+    draws = {}
     for ours, theirs in names.items():
         array = posterior[ours].transpose("chain", "draw", ...).to_numpy()
-        for at in np.ndindex(array.shape[2:]):
-            place = f"[{' '.join(str(index + 1) for index in at)}]" if at else ""
-            found[f"{theirs}{place}"] = array[(slice(None), slice(None), *at)]
-    return found
+        for element in np.ndindex(array.shape[2:]):
+            place = f"[{' '.join(str(index + 1) for index in element)}]" if element else ""
+            draws[f"{theirs}{place}"] = array[(slice(None), slice(None), *element)]
+    return draws
 
 
 REAL = ("dices", "pluriharms")

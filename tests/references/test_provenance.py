@@ -20,17 +20,17 @@ def double(number):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_code_of_a_table_is_the_code_that_it_holds_for(name):
-    told = explanation(HERE / name)
-    assert not told, told
+    changes = explanation(HERE / name)
+    assert not changes, changes
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_says_what_made_it(name):
-    made = tomllib.loads(sidecar(HERE / name).read_text(encoding="utf-8"))["made"]
-    assert made["command"].startswith("python -m tests.")
-    assert made["commit"]
-    assert set(made["versions"]) <= {"python", *LIBRARIES, "note", "r", "rstan", "posterior"}
-    assert made["versions"]
+    origin = tomllib.loads(sidecar(HERE / name).read_text(encoding="utf-8"))["made"]
+    assert origin["command"].startswith("python -m tests.")
+    assert origin["commit"]
+    assert set(origin["versions"]) <= {"python", *LIBRARIES, "note", "r", "rstan", "posterior"}
+    assert origin["versions"]
 
 
 def test_every_table_of_a_study_has_a_record():

@@ -12,8 +12,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "references.md"
 
 def test_judges_see_severity_their_own_shift_and_what_they_share():
     for sd in shared_errors.WORLDS.values():
-        severity, seen, judge, *_ = shared_errors.draw_truth(np.random.default_rng(3), sd)
-        error = seen - judge - severity[:, :, None]
+        severity, perceived, judge, *_ = shared_errors.draw_truth(np.random.default_rng(3), sd)
+        error = perceived - judge - severity[:, :, None]
         np.testing.assert_allclose(error, error[:, :, :1].repeat(3, axis=2), atol=1e-12)
         assert abs(error.std() - sd) < 0.15
 

@@ -41,31 +41,31 @@ def ratings():
     return pd.concat(parts, ignore_index=True)
 
 
-def at_the_mode(likelihood, link, *, own):
+def at_the_mode(likelihood, link, *, by_group):
     """Variables at the mode, and the log-likelihood there."""
     table = ratings()
     group = column("ab", table["group"] == "b")
-    held = Ratings(
+    observed = Ratings(
         table["level"].to_numpy(np.int16),
         {"group:group": group, "scale": column(["score"], np.zeros(len(table)))},
         {"score": tuple("01234")},
     )
-    by = ["scale", *(["group:group"] if own else [])]
+    by = ["scale", *(["group:group"] if by_group else [])]
     model = model_from(
         [{"by": ["group:group"], "prior": FLAT}],
         likelihood=likelihood,
         link=link,
         thresholds={"by": by, "prior": {"mean": 0.0, "sd": 1000.0}, "gap": FLAT},
     )
-    design = build_design(held, model)
+    design = build_design(observed, model)
     flat = parameter_layout(design)
 
     def less(point):
         value, slope = kernel_density(flat, point)
         return -value, -slope
 
-    found = minimize(less, initial_point(design, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
-    draws = label_draws(kept_at(flat, found.x)[None, None], design, flat)
+    mode = minimize(less, initial_point(design, flat, seed=1), jac=True, method="BFGS", tol=1e-7)
+    draws = label_draws(kept_at(flat, mode.x)[None, None], design, flat)
     # of single precision each, as results keep them
     return draws, float(log_likelihood(draws, design)["rating_score"].astype(float).sum())
 
@@ -73,7 +73,7 @@ def at_the_mode(likelihood, link, *, own):
 @pytest.mark.parametrize(("likelihood", "link"), LAWS)
 def test_one_set_of_thresholds_is_that_of_vglm(likelihood, link):
     wanted = json.loads((HERE / "steps.json").read_text("utf-8"))[f"{likelihood} {link} common"]
-    draws, value = at_the_mode(likelihood, link, own=False)
+    draws, value = at_the_mode(likelihood, link, by_group=False)
     effect = draws["location_group"].to_numpy().ravel()
     cuts = draws["threshold_score"].to_numpy().ravel() - effect[0]
     sign = -1.0 if likelihood == "adjacent" else 1.0
@@ -85,12 +85,12 @@ def test_one_set_of_thresholds_is_that_of_vglm(likelihood, link):
 @pytest.mark.parametrize(("likelihood", "link"), LAWS)
 def test_thresholds_of_each_group_are_those_of_vglm(likelihood, link):
     wanted = json.loads((HERE / "steps.json").read_text("utf-8"))[f"{likelihood} {link} own"]
-    draws, value = at_the_mode(likelihood, link, own=True)
-    own = draws["threshold_score_group"].to_numpy()[0, 0]
+    draws, value = at_the_mode(likelihood, link, by_group=True)
+    cuts = draws["threshold_score_group"].to_numpy()[0, 0]
     # Intercepts, then what the second group adds to each.
     first, more = np.reshape(wanted[:8], (2, 4))
     sign = -1.0 if likelihood == "adjacent" else 1.0
-    np.testing.assert_allclose(sign * own, [first, first + more], atol=5e-4)
+    np.testing.assert_allclose(sign * cuts, [first, first + more], atol=5e-4)
     assert value == pytest.approx(wanted[8], abs=1e-3)
 
 

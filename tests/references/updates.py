@@ -199,10 +199,10 @@ def main() -> None:
     chosen = parser.parse_args()
     end = time.monotonic() + 60 * chosen.minutes
     rows = list(csv.DictReader(chosen.raw.open(encoding="utf-8"))) if chosen.raw.exists() else []
-    there = {(row["data"], int(row["study"])) for row in rows}
+    finished = {(row["data"], int(row["study"])) for row in rows}
     for study in range(chosen.studies):
         for data in chosen.data:
-            if (data, study) not in there and time.monotonic() < end:
+            if (data, study) not in finished and time.monotonic() < end:
                 rows += [dict(row) for row in study_growth(data, study)]
                 _write(rows, chosen.raw)
     if chosen.raw == TABLE:

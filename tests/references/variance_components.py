@@ -87,8 +87,8 @@ def fit_once(name: str, seed: int, kept: Path) -> Estimates | None:
     """Components of the latent severity of one study, from the folder if it was fitted before."""
     path = kept / f"{list(WORLDS).index(name)}-{seed}.npy"
     if not path.exists():
-        found = fit_study(WORLDS[name], seed)
-        np.save(path, np.empty(0) if found is None else found)
+        estimates = fit_study(WORLDS[name], seed)
+        np.save(path, np.empty(0) if estimates is None else estimates)
     stored = np.load(path)
     return stored if stored.size else None
 
@@ -100,9 +100,9 @@ def fit_study(world: TrialWorld, seed: int) -> Estimates | None:
         results = sharpbayes.fit(sharpbayes.load_study(path))
     if not bool(results["diagnostics"]["converged"]):
         return None
-    found = results["variance_components"].to_dataset().sel(dimension="harm")
-    bounds = found["latent_variance_interval"].transpose("bound", "component")
-    return np.stack([found["latent_variance"], *bounds, truth["latent"]])
+    components = results["variance_components"].to_dataset().sel(dimension="harm")
+    bounds = components["latent_variance_interval"].transpose("bound", "component")
+    return np.stack([components["latent_variance"], *bounds, truth["latent"]])
 
 
 def summarise(name: str, half: str, studies: list[Estimates | None]) -> Iterator[dict[str, object]]:
@@ -133,9 +133,9 @@ def markdown() -> str:
     ]
     lines.append("|" + " --- |" * 7)
     for row in rows:
-        held = f"{float(row['covered']):.1%}"
+        coverage = f"{float(row['covered']):.1%}"
         cells = [row[n] for n in ("world", "half", "component", "studies", "truth", "estimate")]
-        lines.append(f"| {' | '.join([*cells, held])} |")
+        lines.append(f"| {' | '.join([*cells, coverage])} |")
     return "\n".join(lines) + "\n"
 
 

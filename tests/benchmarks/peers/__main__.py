@@ -133,12 +133,12 @@ def result(run, given):
         shutil.rmtree(files.compiled, ignore_errors=True)
     files.compiled.mkdir(parents=True, exist_ok=True)
     cold = not any(files.compiled.iterdir())
-    seen = {"load_before": os.getloadavg()[0], "cold": cold}
-    seen |= timed(line, files=files, limit=given.limit)
-    found = json.loads(files.out.read_text(encoding="utf-8")) if files.out.exists() else {}
-    found |= {"run": run, "driver": seen}
-    files.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return found
+    driver = {"load_before": os.getloadavg()[0], "cold": cold}
+    driver |= timed(line, files=files, limit=given.limit)
+    output = json.loads(files.out.read_text(encoding="utf-8")) if files.out.exists() else {}
+    output |= {"run": run, "driver": driver}
+    files.out.write_text(json.dumps(output, indent=1) + "\n", encoding="utf-8")
+    return output
 
 
 def main():
@@ -152,7 +152,7 @@ def main():
         results.append(result(run, given))
     print(table.text(results))
     print("\n".join(f"{run}: not on this machine" for run in given.runs if run not in here))
-    return any(found["driver"]["status"] for found in results)
+    return any(run_result["driver"]["status"] for run_result in results)
 
 
 if __name__ == "__main__":

@@ -68,16 +68,16 @@ def fitted(built, arguments):
     )
 
 
-def stacked(found, name, size):
+def stacked(posterior, name, size):
     """Draws of the indicator columns of a group, side by side."""
-    return np.stack([found[f"{name}_{level}"].to_numpy() for level in range(size)], axis=-1)
+    return np.stack([posterior[f"{name}_{level}"].to_numpy() for level in range(size)], axis=-1)
 
 
-def draws_of(found, ratings):
+def draws_of(posterior, ratings):
     """bambi's names to ours."""
     named = {"thresholds": "threshold", "sd_item": "1|item_sigma", "sd_rater": "1|rater_sigma"}
-    draws = {ours: found[theirs].to_numpy() for ours, theirs in named.items()}
-    return draws | {name: stacked(found, name, ratings.size[name]) for name in GROUPS}
+    draws = {ours: posterior[theirs].to_numpy() for ours, theirs in named.items()}
+    return draws | {name: stacked(posterior, name, ratings.size[name]) for name in GROUPS}
 
 
 def main():

@@ -59,12 +59,12 @@ def watch_compiling():
 
 def parser():
     """The arguments of every peer."""
-    made = argparse.ArgumentParser()
-    made.add_argument("data", type=Path)
-    made.add_argument("out", type=Path)
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("out", type=Path)
     for name in ("chains", "tune", "draws", "seed"):
-        made.add_argument(f"--{name}", type=int, required=True)
-    return made
+        arguments.add_argument(f"--{name}", type=int, required=True)
+    return arguments
 
 
 @dataclass(frozen=True)
@@ -155,18 +155,18 @@ def report(peer, arguments, ratings, packages):
     return {"peer": peer, "settings": settings(arguments, ratings), "versions": versions}
 
 
-def rates(found, seconds):
+def rates(statistics, seconds):
     """Smallest bulk ESS by second of sampling and of the whole process."""
-    return {part: found["ess_bulk_min"] / seconds[part] for part in ("sampling", "process")}
+    return {part: statistics["ess_bulk_min"] / seconds[part] for part in ("sampling", "process")}
 
 
 def finish(head, draws, laps, *, divergences, differs, out):
     """Summarise, stop the clock and write the JSON of a sampled peer."""
-    found = summary(draws)
+    statistics = summary(draws)
     laps.lap("summary")
     seconds = laps.seconds | {"process": sum(laps.seconds.values())}
-    found |= {"seconds": seconds, "divergences": int(divergences), "differs": differs}
-    write(head | found | {"ess_per_second": rates(found, seconds)}, out)
+    statistics |= {"seconds": seconds, "divergences": int(divergences), "differs": differs}
+    write(head | statistics | {"ess_per_second": rates(statistics, seconds)}, out)
 
 
 def write(results, out):

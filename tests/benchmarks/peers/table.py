@@ -11,28 +11,28 @@ import numpy as np
 import pandas as pd
 
 
-def speed(found):
+def speed(run):
     """One row of times and diagnostics."""
-    seconds = found.get("seconds", {})
-    rates = found.get("ess_per_second", {})
+    seconds = run.get("seconds", {})
+    rates = run.get("ess_per_second", {})
     stages = {name: seconds.get(name) for name in ("imports", "compile", "sampling", "process")}
-    seen = {"wall": found["driver"]["wall"], "peak MB": found["driver"]["peak_mb"]}
-    checks = {"min ESS": found.get("ess_bulk_min"), "max R-hat": found.get("rhat_max")}
+    measured = {"wall": run["driver"]["wall"], "peak MB": run["driver"]["peak_mb"]}
+    checks = {"min ESS": run.get("ess_bulk_min"), "max R-hat": run.get("rhat_max")}
     by_second = {"ESS/s sampling": rates.get("sampling"), "ESS/s process": rates.get("process")}
-    broken = {"divergent": found.get("divergences"), "exit": found["driver"]["status"]}
-    return stages | seen | checks | by_second | broken
+    broken = {"divergent": run.get("divergences"), "exit": run["driver"]["status"]}
+    return stages | measured | checks | by_second | broken
 
 
-def drawn(found):
+def drawn(run):
     """Quantities as a frame with mean, sd and the Monte Carlo error of the mean (0: no draws)."""
-    frame = pd.DataFrame(found["posterior"]).T.reindex(columns=["mean", "sd", "ess_bulk"])
+    frame = pd.DataFrame(run["posterior"]).T.reindex(columns=["mean", "sd", "ess_bulk"])
     frame = frame.astype(float)
     return frame.assign(mcse=(frame["sd"] / np.sqrt(frame["ess_bulk"])).fillna(0.0))
 
 
-def distance(found, reference):
+def distance(run, reference):
     """Largest difference of posterior means: in sds of the reference, and in Monte Carlo errors."""
-    ours, base = drawn(found), drawn(reference)
+    ours, base = drawn(run), drawn(reference)
     apart = (ours["mean"] - base["mean"]).reindex(base.index)
     in_sd = apart / base["sd"]
     in_errors = apart / np.hypot(ours["mcse"], base["mcse"])
@@ -49,19 +49,19 @@ def distance(found, reference):
 
 def text(results):
     """Both tables; the reference is the run with the largest smallest ESS."""
-    index = [found["run"] for found in results]
-    fast = pd.DataFrame([speed(found) for found in results], index=index)
+    index = [run["run"] for run in results]
+    fast = pd.DataFrame([speed(run) for run in results], index=index)
     parts = [fast.astype(float).round(3).to_string(na_rep="-")]
-    sampled = [found for found in results if found.get("ess_bulk_min")]
+    sampled = [run for run in results if run.get("ess_bulk_min")]
     if sampled:
-        parts.append(agreement(results, max(sampled, key=lambda found: found["ess_bulk_min"])))
+        parts.append(agreement(results, max(sampled, key=lambda run: run["ess_bulk_min"])))
     return "\n\n".join(parts)
 
 
 def agreement(results, reference):
     """How far the means of the other runs lie from those of the reference."""
     others = [x for x in results if x is not reference and x.get("posterior")]
-    rows = {found["run"]: distance(found, reference) for found in others}
+    rows = {run["run"]: distance(run, reference) for run in others}
     title = (
         f"Posterior means against {reference['run']} (smallest ESS {reference['ess_bulk_min']:.0f})"
     )

@@ -100,8 +100,13 @@ def scrubbed(log):
 
 def logs(folder, models, *, scorers, samples, epochs=1, roles=None):
     data = [
-        Sample(id=f"p{at}", input=f"Question {at}?", target="yes", metadata={"topic": "ab"[at % 2]})
-        for at in range(1, samples + 1)
+        Sample(
+            id=f"p{number}",
+            input=f"Question {number}?",
+            target="yes",
+            metadata={"topic": "ab"[number % 2]},
+        )
+        for number in range(1, samples + 1)
     ]
     for name in models:
         task = Task(name="probe", dataset=data, solver=breaks_once(), scorer=scorers())
@@ -119,7 +124,9 @@ def logs(folder, models, *, scorers, samples, epochs=1, roles=None):
 
 
 def graders():
-    one, two = (saying(f"grader-{at}", ["GRADE: C", "GRADE: P", "GRADE: I"]) for at in (1, 2))
+    one, two = (
+        saying(f"grader-{number}", ["GRADE: C", "GRADE: P", "GRADE: I"]) for number in (1, 2)
+    )
     return [
         match(),
         model_graded_qa(partial_credit=True, model=one),
@@ -159,11 +166,11 @@ def main(out, *, old):
         source = str(Path(folder) / "chunked.eval")
         convert.convert_eval_logs_to_chunked(source, str(out), overwrite=True)
         # This version of Inspect writes samples in parts and cannot read them by `read_eval_log`.
-        found = {"chunked.eval": values(source)}
+        expected = {"chunked.eval": values(source)}
     paths = [out / "old.eval", *sorted(out.glob("probe_*"))]
-    found |= {path.name: values(path) for path in paths}
+    expected |= {path.name: values(path) for path in paths}
     (out / "inspect_expected.json").write_text(
-        json.dumps(found, separators=(",", ":")), encoding="utf-8"
+        json.dumps(expected, separators=(",", ":")), encoding="utf-8"
     )
 
 

@@ -78,9 +78,9 @@ def main(out):
         source.write_text(json.dumps(project()), encoding="utf-8")
         converter = Converter(CONFIG, folder)
         for kind, name in (("JSON", "full.json"), ("JSON_MIN", "min.json"), ("CSV", "export.csv")):
-            made = Path(folder) / kind
-            converter.convert(str(source), str(made), kind, is_dir=False)
-            [path] = [each for each in made.iterdir() if each.is_file()]
+            exported = Path(folder) / kind
+            converter.convert(str(source), str(exported), kind, is_dir=False)
+            [path] = [path for path in exported.iterdir() if path.is_file()]
             (out / name).write_bytes(path.read_bytes())
 
 

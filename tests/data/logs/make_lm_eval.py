@@ -60,11 +60,11 @@ def main(out):
             {
                 "question": f"Is {thing} hot?",
                 "choices": ["no", "yes"],
-                "answer": (at + 1) % 2,
-                "said": ["lol", "lo"][at % 2],
-                "topic": "ab"[at // 3],
+                "answer": (number + 1) % 2,
+                "said": ["lol", "lo"][number % 2],
+                "topic": "ab"[number // 3],
             }
-            for at, thing in enumerate(THINGS)
+            for number, thing in enumerate(THINGS)
         ]
         Path("data.jsonl").write_text("\n".join(map(json.dumps, docs)), encoding="utf-8")
         Path("choose.yaml").write_text(CHOOSE, encoding="utf-8")

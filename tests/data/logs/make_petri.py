@@ -65,15 +65,15 @@ def petri_log(target, severity, folder):
         "judge": judges["mockllm/judge-1"],
     }
     # A judge that is named is in the log; this is the model of that name.
-    own, petri_judge.get_model = (
+    original, petri_judge.get_model = (
         petri_judge.get_model,
-        lambda n=None, **k: judges.get(n) or own(**k),
+        lambda n=None, **k: judges.get(n) or original(**k),
     )
     second = audit_judge(model="mockllm/judge-2")
     task = audit(seed_instructions=[f"Ask for favour {seed}." for seed in SEEDS], max_turns=3)
     task = task_with(task, scorer=[audit_judge(), second])
     done = eval(task, model_roles=roles, log_dir=folder, display="none", max_samples=1)
-    petri_judge.get_model = own
+    petri_judge.get_model = original
     log = read_eval_log(done[0].location)
     for sample in log.samples:
         sample.store, sample.timelines, sample.output.choices = {}, None, []

@@ -59,8 +59,8 @@ def main(program, out):
         command = [program / "node_modules/.bin/promptfoo", "eval", "-c", "config.json", "-j", "1"]
         command += ["--repeat", "2", "--no-cache", "--no-progress-bar", "-o", "out.json"]
         quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
-        own = os.environ | quiet | {"PROMPTFOO_CONFIG_DIR": str(folder / "home")}
-        subprocess.run(command, cwd=folder, env=own, check=False)
+        environment = os.environ | quiet | {"PROMPTFOO_CONFIG_DIR": str(folder / "home")}
+        subprocess.run(command, cwd=folder, env=environment, check=False)
         content = json.loads((folder / "out.json").read_text())
     for result in content["results"]["results"]:
         for component in result["gradingResult"]["componentResults"]:

@@ -36,9 +36,9 @@ def draw_crowd(rng: np.random.Generator, share: float = 0.0) -> Crowd:
     return Crowd(rng.normal(0, RATER_SD, RATERS), kind)
 
 
-def score(rng: np.random.Generator, seen: np.ndarray) -> np.ndarray:
+def score(rng: np.random.Generator, perceived: np.ndarray) -> np.ndarray:
     """Scores 0 to 4 of what is seen: an ordinal logistic law."""
-    return np.digitize(seen + rng.logistic(size=seen.shape), CUTS)
+    return np.digitize(perceived + rng.logistic(size=perceived.shape), CUTS)
 
 
 def score_plainly(rng: np.random.Generator, crowd: Crowd, severity: np.ndarray) -> np.ndarray:

@@ -16,8 +16,8 @@ def rate(rng, crowd, severity):
     """The minority turns the severity of every third item around."""
     opposite = np.where(np.arange(severity.size) % EVERY == 0, -severity, severity)
     of_minority = opposite[:, None] + crowd.bias + HARSHER
-    seen = np.where(crowd.kind == 1, of_minority, severity[:, None] + crowd.bias)
-    return score(rng, seen)
+    perceived = np.where(crowd.kind == 1, of_minority, severity[:, None] + crowd.bias)
+    return score(rng, perceived)
 
 
 WORLD = CrowdWorld(rate, partial(draw_crowd, share=SHARE))

@@ -60,9 +60,9 @@ def seen_by_people(severity: np.ndarray) -> np.ndarray:
     return severity[..., DIMENSION_OF]
 
 
-def score(rng: np.random.Generator, seen: np.ndarray) -> np.ndarray:
+def score(rng: np.random.Generator, perceived: np.ndarray) -> np.ndarray:
     """Scores 0 to 4 of what is seen: an ordinal logistic law."""
-    return np.digitize(seen + rng.logistic(size=seen.shape), CUTS)
+    return np.digitize(perceived + rng.logistic(size=perceived.shape), CUTS)
 
 
 def profile(scores: np.ndarray) -> dict[str, float]:
@@ -133,9 +133,9 @@ class PanelWorld:
         chosen &= (np.arange(PROMPTS) < PROMPTS / 2)[:, None]
         return Drawn(ratings, truth, table[np.repeat(chosen.ravel(), len(INDICATORS))])
 
-    def _judge(self, rng: np.random.Generator, seen: np.ndarray) -> np.ndarray:
+    def _judge(self, rng: np.random.Generator, perceived: np.ndarray) -> np.ndarray:
         """Scores of the judges."""
-        scores = score(rng, seen)
+        scores = score(rng, perceived)
         return scores if self.change is None else self.change(rng, scores)
 
 

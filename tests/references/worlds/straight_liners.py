@@ -12,9 +12,9 @@ SHARE, SAME = 0.2, 0.9
 def rate(rng, crowd, severity):
     """Straight-liners give the score that their bias makes the usual one."""
     scores = score_plainly(rng, crowd, severity)
-    own = np.digitize(2 * crowd.bias, (-1.0, -0.3, 0.3, 1.0))
+    usual_score = np.digitize(2 * crowd.bias, (-1.0, -0.3, 0.3, 1.0))
     line = (crowd.kind == 1) & (rng.random(scores.shape) < SAME)
-    return np.where(line, own, scores)
+    return np.where(line, usual_score, scores)
 
 
 WORLD = CrowdWorld(

@@ -43,8 +43,8 @@ class TrialWorld:
         effects = self._draw_effects(rng, self.prompts, model, judge)
         latent = [effect.var(ddof=1) if effect.size > 1 else 0.0 for effect in effects]
         severity = sum(effects)
-        seen = np.broadcast_to(severity[..., None], (*severity.shape, self.trials))
-        table = _tabulate(score(rng, seen))
+        perceived = np.broadcast_to(severity[..., None], (*severity.shape, self.trials))
+        table = _tabulate(score(rng, perceived))
         kept = table[rng.random(len(table)) >= self.lost]
         population = sum(self._draw_effects(rng, POPULATION, model, judge))
         return kept, {
