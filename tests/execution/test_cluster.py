@@ -141,7 +141,7 @@ def test_workers_that_come_late_are_taken():
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "complaint"),
     [
         (computation() | {"code_sha256": "x"}, "computes by another state of the code"),
         (
