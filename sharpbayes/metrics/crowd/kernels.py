@@ -9,6 +9,8 @@ Codes = NDArray[np.int32]
 Index = NDArray[np.int64]
 Groups = NDArray[np.uint32]
 Scores = NDArray[np.int16]
+Counts = NDArray[np.int32]
+Members = NDArray[np.bool_]
 
 
 @njit(cache=True, nogil=True)
@@ -169,6 +171,32 @@ def count_raters(  # noqa: PLR0917
     for r in range(score.size):
         counts[rater[r], score[r]] += 1.0
         rated[rater[r]] += 1.0 if others[item[r]] > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_classes(by_class: Counts, member: Members, counts: Counts) -> None:
+    """Add the counts of each class (class, item, score) to those of its groups (group, ...).
+
+    ``member`` (class, group) says which groups a class belongs to.
+    """
+    for c in range(by_class.shape[0]):
+        for g in range(counts.shape[0]):
+            if member[c, g]:
+                counts[g] += by_class[c]
+
+
+@njit(cache=True, nogil=True)
+def find_modes(counts: Counts, modes: Scores) -> None:
+    """Fill in the score with the largest count of each row (row, score), the highest of a tie.
+
+    It is -1 where every count is 0.
+    """
+    for row in range(counts.shape[0]):
+        mode, largest = -1, 0
+        for score in range(counts.shape[1]):
+            if counts[row, score] > 0 and counts[row, score] >= largest:
+                mode, largest = score, counts[row, score]
+        modes[row] = mode
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.kernels import count_scores
+from sharpbayes.metrics.crowd.kernels import add_classes, count_scores, find_modes
 
 MISSING = -1
 
@@ -53,18 +53,21 @@ def score_counts(
     )
     codes = (item.astype(np.int32, copy=False), rater.astype(np.int32, copy=False))
     rater_class = rater_class.reshape(-1).astype(np.int64)
-    sizes = {"class": len(classes), "item": n_items, "score": n_scores}
+    sizes = {"group": classes.shape[1], "item": n_items, "score": n_scores}
 
     def count(scores: NDArray[np.integer]) -> NDArray[np.int32]:
         """Count each row of (..., rating) by itself: memory grows with the counts alone."""
         _require_range("score", scores, below=n_scores, missing=True)
         counts = np.zeros((*scores.shape[:-1], *sizes.values()), dtype=np.int32)
+        by_class = np.empty((len(classes), n_items, n_scores), dtype=np.int32)
         for row in np.ndindex(scores.shape[:-1]):
             row_scores = np.ascontiguousarray(scores[row], dtype=np.int16)
-            count_scores(*codes, row_scores, rater_class, counts[row])
+            by_class[:] = 0
+            count_scores(*codes, row_scores, rater_class, by_class)
+            add_classes(by_class, classes, counts[row])
         return counts
 
-    by_class: xr.DataArray = xr.apply_ufunc(
+    counts: xr.DataArray = xr.apply_ufunc(
         count,
         score.drop_vars("rating", errors="ignore"),
         input_core_dims=[["rating"]],
@@ -72,11 +75,10 @@ def score_counts(
         dask="parallelized",
         dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
         output_dtypes=[np.int32],
-    ).assign_coords(score=np.arange(n_scores))
-    groups = xr.DataArray(classes.astype(float), dims=("class", "group"))
-    groups = groups.assign_coords(membership.isel(rater=0, drop=True).coords)
-    counts: xr.DataArray = xr.dot(groups, by_class.astype(float), dim="class", optimize=True)
-    return counts.astype(np.int32).transpose(..., "group", "item", "score")
+    )
+    return counts.assign_coords(membership.isel(rater=0, drop=True).coords).assign_coords(
+        score=np.arange(n_scores)
+    )
 
 
 def plurality(counts: xr.DataArray) -> xr.DataArray:
@@ -93,10 +95,22 @@ def plurality(counts: xr.DataArray) -> xr.DataArray:
     >>> plurality(xr.DataArray(counts, dims=("item", "score"))).values.tolist()
     [2, -1, 0]
     """
-    highest = counts.sizes["score"] - 1
-    # argmax takes the first of equals, which from the top down is the most unsafe.
-    mode = highest - counts.isel(score=slice(None, None, -1)).argmax("score")
-    return mode.where(counts.sum("score") > 0, MISSING).astype(np.int16)
+    mode: xr.DataArray = xr.apply_ufunc(
+        _find_modes,
+        counts.drop_vars("score", errors="ignore"),
+        input_core_dims=[["score"]],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[np.int16],
+    )
+    return mode
+
+
+def _find_modes(counts: NDArray[np.number]) -> NDArray[np.int16]:
+    """Position of the last of the largest counts along the last axis, -1 where all are 0."""
+    modes = np.empty(counts.shape[:-1], dtype=np.int16)
+    find_modes(np.ascontiguousarray(counts).reshape(modes.size, -1), modes.reshape(-1))
+    return modes
 
 
 def expert_label_counts(
