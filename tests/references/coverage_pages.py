@@ -93,6 +93,23 @@ def updates_table(rows: list[Row]) -> str:
     return markdown(columns, ([row[name] or "-" for name in columns.values()] for row in rows))
 
 
+def preview_table(rows: list[Row]) -> str:
+    """Previews against fits, a line for each headline metric."""
+    columns = {
+        "data": "data",
+        "metric": "metric",
+        "units": "units",
+        "means, rms": "mean_rms",
+        "largest": "mean_max",
+        "smallest ratio of sds": "sd_ratio_low",
+        "largest ratio": "sd_ratio_high",
+        "k": "pareto_k",
+        "fit, s": "fit_seconds",
+        "preview, s": "preview_seconds",
+    }
+    return markdown(columns, ([row[name] for name in columns.values()] for row in rows))
+
+
 def gate_table(rows: list[Row]) -> str:
     """What the gate and its rivals say of pairs of releases."""
     columns = {
@@ -160,6 +177,7 @@ def main() -> None:
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
     write("gate.md", {"gate": gate_table(read_rows("gate.csv"))})
     write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
+    write("preview.md", {"preview": preview_table(read_rows("preview.csv"))})
 
 
 if __name__ == "__main__":

@@ -64,6 +64,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *(*SAMPLING, "sharpbayes/bayes/predict", "sharpbayes/bayes/update.py"),
         *("sharpbayes/data/growth.py", "models", f"{OWN}/updates.py"),
     ),
+    "preview.csv": (
+        *(*POSTERIOR, "models", "sharpbayes/bayes/preview.py", "sharpbayes/bayes/laplace.py"),
+        *("sharpbayes/bayes/batch.py", f"{OWN}/preview.py"),
+    ),
     "gate.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
