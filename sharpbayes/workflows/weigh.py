@@ -6,8 +6,9 @@ from dataclasses import replace
 import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
+from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.panel import profile_panel
-from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.analysis.target_population import population_group
@@ -32,6 +33,10 @@ DESCRIPTIONS = (
     *("title", "rationale", "source"),
     *("approved_by", "approved_on", "jurisdiction", "valid_until"),
 )
+NO_MISSING = (
+    "what missing scores could change is left out: these results do not keep which scores were "
+    "asked for; `sharpbayes measure` with these weights gives it"
+)
 NO_DRAWS = (
     "these results have no replicated ratings: probabilities, expected losses and posterior "
     "intervals are left out; `sharpbayes fit` gives them"
@@ -47,7 +52,8 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
 
     Returns:
         A child for each name: of a panel ``profile``, its intervals, ``posterior_profile`` for each
-        list of sources of uncertainty, ``decision`` and ``joint``; of a crowd
+        list of sources of uncertainty, ``decision``, ``prior_sensitivity``, ``missing`` and
+        ``joint``; of a crowd
         ``responsiveness_population`` and its posterior. They equal bit for bit those of a new run
         with these weights. Results without replicated ratings, as those of a measurement, have no
         posterior and no decision, and the root attribute ``left_out`` says so. Other root
@@ -66,14 +72,17 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
     study = stored_study(files, results["ratings"].to_dataset().load())
     draws = read_draws(results, files, study)
     if isinstance(study, PanelStudy):
-        groups = _weigh_panel(study, draws, weights)
+        groups = _weigh_panel(study, draws, weights, results)
     else:
         groups = _weigh_crowd(study, files, draws, weights)
     tree = xr.DataTree.from_dict(
         {f"/{name}/{group}": data for name in weights for group, data in groups[name].items()}
     )
     tree.attrs = {k: v for k, v in results.attrs.items() if not str(k).startswith("weights")}
-    tree.attrs |= {"left_out": NO_DRAWS} if draws is None else {}
+    left_out = [NO_DRAWS] if draws is None else []
+    if "missing" in results and not any("missing" in group for group in groups.values()):
+        left_out.append(NO_MISSING)
+    tree.attrs |= {"left_out": "; ".join(left_out)} if left_out else {}
     for name, file in weights.items():
         about = {key: str(getattr(file.spec, key) or "") for key in DESCRIPTIONS}
         text = {"": file.text, "_sha256": file.sha256, "_path": str(file.path)}
@@ -115,19 +124,57 @@ def profile_draws(study: PanelStudy, draws: ReplicateDraws) -> xr.Dataset:
 
 
 def _weigh_panel(
-    study: PanelStudy, draws: ReplicateDraws | None, weights: Mapping[str, SpecFile[Weights]]
+    study: PanelStudy,
+    draws: ReplicateDraws | None,
+    weights: Mapping[str, SpecFile[Weights]],
+    results: xr.DataTree,
 ) -> dict[str, Groups]:
     """Return profiles, their posterior and the decision under each weights file."""
     plans, groups = [], {}
     for name, file in weights.items():
         spec = study.spec.model_copy(update={"weights": name})
         plan, groups[name] = profile_panel(replace(study, spec=spec, weights=file))
+        groups[name] |= _weigh_missing(plan, results)
         plans.append(plan)
-    if draws is not None:
-        posterior = panel_groups(PanelMetrics(plans, rating_positions(study)), draws, groups)
-        groups = {name: groups[name] | posterior[name] for name in weights}
     level = study.spec.bootstrap.level
+    if draws is not None:
+        positions = rating_positions(study)
+        posterior = panel_groups(PanelMetrics(plans, positions), draws, groups)
+        groups = {name: groups[name] | posterior[name] for name in weights}
+        for name, plan in zip(weights, plans, strict=True):
+            metrics = PanelMetrics([plan], positions)
+            groups[name] |= _weigh_priors(metrics, groups[name], draws, results)
     return {name: x | {"joint": joint_table(x, level=level)} for name, x in groups.items()}
+
+
+def _weigh_missing(plan: ProfilePlan, results: xr.DataTree) -> Groups:
+    """Return ``missing`` under other weights, where every score was asked for.
+
+    Stored ratings do not tell a score that is missing from one that nobody asked for.
+    """
+    if "missing" not in results:
+        return {}
+    stored = results["missing"].to_dataset().load()
+    if int(stored["asked"].sum()) < plan.table["sub_index"].size:
+        return {}
+    groups = missing_group(plan)
+    # Reasons follow from the data and not from weights.
+    reasons = {name: stored[name] for name in ("reason_count",) if name in stored}
+    return {name: table.assign(reasons) for name, table in groups.items()}
+
+
+def _weigh_priors(
+    metrics: PanelMetrics, groups: Groups, draws: ReplicateDraws, results: xr.DataTree
+) -> Groups:
+    """Return ``prior_sensitivity`` under other weights, where the fit has it."""
+    if "prior_sensitivity" not in results:
+        return {}
+    from sharpbayes.posterior.prior_sensitivity import prior_sensitivity  # noqa: PLC0415 - loads ArviZ
+
+    if "log_likelihood" in results:
+        groups = groups | {"log_likelihood": results["log_likelihood"].to_dataset()}
+    level = metrics.plans[0].study.spec.bootstrap.level
+    return {"prior_sensitivity": prior_sensitivity(metrics, groups, draws, level=level)}
 
 
 def _weigh_crowd(

@@ -1,7 +1,10 @@
 """Other weights over the results of a measurement, which has no draws."""
 
 import json
+import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from typer.testing import CliRunner
@@ -154,3 +157,48 @@ def test_every_item_of_a_measured_crowd_can_be_shown(crowd):
     other = next(str(x) for x in results["items"]["item"].to_numpy() if str(x) not in contested)
     chosen = choose_items(results, [other])["contested_items"].to_dataset()
     assert int((chosen["score"] >= 0).sum()) == 40
+
+
+@pytest.fixture(scope="module")
+def gappy(tmp_path_factory):
+    """A measured panel of which some scores are missing that were asked for."""
+    folder = tmp_path_factory.mktemp("gappy")
+    source = load_study("quickstart").study.path
+    table = pd.read_csv(source.with_suffix(".csv"))
+    scores = [name for name in table if table[name].dtype.kind in "if"]
+    table.loc[::17, scores] = np.nan
+    table.to_csv(folder / "quickstart.csv", index=False)
+    shutil.copy(source, folder / "quickstart.toml")
+    save_results(measure(load_study(folder / "quickstart.toml", overrides=QUICK)), folder / "r.nc")
+    return folder
+
+
+def test_missing_scores_are_weighed_as_by_a_fresh_measurement(gappy):
+    results = open_results(gappy / "r.nc")
+    [node] = weigh(results, named_weights(["equal"])).children.values()
+    fresh = measure(load_study(gappy / "quickstart.toml", overrides=(*QUICK, 'weights="equal"')))
+    assert int(fresh["missing"]["missing"].sum()) > 0
+    xr.testing.assert_identical(node["missing"].to_dataset(), fresh["missing"].to_dataset())
+    titles = [table.title for table in report_tables(weigh(results, named_weights(["equal"])))]
+    assert "Missing scores: what they could change: equal" in titles
+
+
+def test_weigh_says_where_it_cannot_tell_what_missing_scores_could_change(gappy):
+    results = open_results(gappy / "r.nc")
+    results["missing"]["asked"][0, 0, 0] -= 1
+    weighed = weigh(results, named_weights(["equal"]))
+    assert "missing" not in weighed["equal"].children
+    assert weighed.attrs["left_out"] == (
+        f"{LEFT_OUT}; what missing scores could change is left out: these results do not keep "
+        "which scores were asked for; `sharpbayes measure` with these weights gives it"
+    )
+
+
+def test_priors_are_weighed_too(shared_results):
+    results = open_results(shared_results("fitted_panel"))
+    weighed = weigh(results, named_weights(["sharp", "precautionary"]))
+    own, other = (weighed[name]["prior_sensitivity"].to_dataset() for name in weighed.children)
+    xr.testing.assert_allclose(own, results["prior_sensitivity"].to_dataset())
+    assert not own["expected_loss"].equals(other["expected_loss"])
+    titles = [table.title for table in report_tables(weighed)]
+    assert "Sensitivity to each prior, without refits: precautionary" in titles

@@ -102,6 +102,12 @@ TABLES: tuple[TableSpec, ...] = (
     *section(Chapter.FIT, *fit.MANY_FITS_TABLES),
     *section(Chapter.DECISION, *peeking.TABLES),
 )
+# Shown for each weights file of a comparison.
+OF_EACH_WEIGHTS = (
+    *section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES),
+    *section(Chapter.PROFILE, missing.TABLES[0]),
+    *section(Chapter.FIT, prior_sensitivity.TABLES[0]),
+)
 NOT_CONVERGED = "NOT CONVERGED"
 
 
@@ -133,7 +139,7 @@ def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
         tables += [
             replace(table, title=f"{table.title}: {weights}")
             for weights, node in results.children.items()
-            for table in build_tables(section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES), node)
+            for table in build_tables(OF_EACH_WEIGHTS, node)
         ]
     if results.attrs.get("status") == APPROXIMATE:
         return [
