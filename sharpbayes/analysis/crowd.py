@@ -9,7 +9,7 @@ from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.crowd_intervals import measure_intervals
 from sharpbayes.analysis.evidence_limits import crowd_evidence
 from sharpbayes.analysis.study import CrowdStudy
-from sharpbayes.analysis.target_population import population_group
+from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
@@ -67,7 +67,7 @@ def measure_crowd(study: CrowdStudy) -> Groups:
             target_interval_width=study.crowd.target_interval_width,
         ).assign_attrs(interval_note=items_alone.attrs["interval_note"]),
     }
-    return label_scores(groups | population_group(study), study.data)
+    return label_scores(groups | population_group(study) | share_group(study), study.data)
 
 
 def _measure_scale_use(study: CrowdStudy) -> xr.Dataset:

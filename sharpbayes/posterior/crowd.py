@@ -16,9 +16,12 @@ from sharpbayes.analysis.crowd_counts import (
 )
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import (
+    measure_shares,
+    other_shares,
     population_counts,
     population_responsiveness,
     population_weights,
+    reweight_all,
 )
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE
@@ -219,31 +222,40 @@ def unknown_labels_note(crowd: Crowd, model: Model) -> str:
 
 
 def posterior_population(
-    study: CrowdStudy, draws: ReplicateDraws, model: Model
+    study: CrowdStudy, draws: ReplicateDraws, model: Model, *, shares: bool = False
 ) -> dict[str, xr.Dataset]:
-    """Return the posterior of ``responsiveness_population`` under the weights of a study."""
+    """Return the posterior of ``responsiveness_population`` under the weights of a study.
+
+    With ``shares`` that of ``responsiveness_shares`` too, from the same replicates.
+    """
     if study.weights is None:
         return {}
     data, sources = study.data, study.spec.uncertainties[0]
     rater = population_weights(data, study.weights)
+    around = other_shares(study) if shares else None
     items = study.score_counts.plurality["item"]
 
     def measure_block(block: Block) -> list[xr.Dataset]:
-        sample, target = population_counts(study, rater, replicate_scores(block, sources))
-        n_replicates = block.draws.n_replicates
-        pooled = pool_counts(sample, n_replicates), pool_counts(target, n_replicates)
+        scores, number = replicate_scores(block, sources), block.draws.n_replicates
+        sample, target = population_counts(study, rater, scores)
         weights = block.population_weights(items, "item", sources)
-        return [population_responsiveness(study, pooled, weights=weights)]
+        pooled = pool_counts(sample, number), pool_counts(target, number)
+        datasets = [population_responsiveness(study, pooled, weights=weights)]
+        if around is not None:
+            parts = reweight_all(data, sample, scores, around)
+            counts = (pool_counts(part, number) for part in parts)
+            datasets.append(measure_shares(study, around, counts, weights=weights))
+        return datasets
 
     copies = -(-len(data.item.labels) * len(data.score_labels) * 4 // len(data.score))
     draws = draws.replicated_for(sources, items.size)
-    [posterior] = measure_draws(draws, measure_block, copies=copies)
     level = study.spec.bootstrap.level
-    return {
-        "posterior_responsiveness_population": posterior.assign_attrs(
-            remark=unknown_labels_note(study.crowd, model),
-            interval_note=interval_note(sources, level=level),
-            sources=list(sources),
-            level=level,
-        ),
+    facts = {
+        "remark": unknown_labels_note(study.crowd, model),
+        "interval_note": interval_note(sources, level=level),
+        "sources": list(sources),
+        "level": level,
     }
+    names = [f"posterior_responsiveness_{kind}" for kind in ("population", "shares")]
+    measured = measure_draws(draws, measure_block, copies=copies)
+    return {name: data.assign_attrs(facts) for name, data in zip(names, measured, strict=False)}

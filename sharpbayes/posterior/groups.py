@@ -189,4 +189,5 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
     )
     groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
     groups |= careless_groups(study, draws, model)
-    return label_scores(groups | posterior_population(study, draws, model), study.data)
+    population = posterior_population(study, draws, model, shares=True)
+    return label_scores(groups | population, study.data)

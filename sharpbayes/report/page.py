@@ -16,6 +16,7 @@ from sharpbayes.report.chapters import build_chapters
 from sharpbayes.report.figures.catalogue import RESPONSIVENESS, TAIL_RISK, PageFigure, page_figures
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.lights import lights
+from sharpbayes.report.shares_by_hand import shares_by_hand
 from sharpbayes.report.terms import Definitions
 from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
@@ -53,13 +54,16 @@ def page_text(results: xr.DataTree, *, script: bool = True) -> str:
     terms = definitions.define(texts)
     chapters = build_chapters(results, figures, definitions)
     by_hand = weights_by_hand(results) if script else None
-    code = loader.get_source(pages, "weights_by_hand.js")[0] if by_hand else ""
+    crowd_by_hand = shares_by_hand(results) if script else None
+    name = "weights_by_hand.js" if by_hand else "shares_by_hand.js" if crowd_by_hand else ""
+    code = loader.get_source(pages, name)[0] if name else ""
     return pages.get_template("report.html.j2").render(
         style=style,
         style_digest=_digest(style),
         script=code,
         script_digest=_digest(code),
         by_hand=by_hand,
+        crowd_by_hand=crowd_by_hand,
         title="".join(mark_texts(results, [str(results.attrs["title"])])),
         status=results.attrs["status"],
         created=_name_time(results.attrs["created"]),

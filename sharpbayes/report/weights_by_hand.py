@@ -16,7 +16,7 @@ from sharpbayes.spec.consistency import policy_over
 from sharpbayes.spec.weights import Weights
 
 # Parts of a weights file that the reader sets, and those that describe the values of the study.
-SET_BY_HAND = {"policy", "tolerance", "tail", "decision"}
+SET_BY_HAND = frozenset({"policy", "tolerance", "tail", "decision"})
 # Nobody approved what a reader sets.
 DESCRIPTIONS = {"schema", "title", "rationale", "source", *FIELDS}
 # The study's shares of categories stand in the script's data where the page can move them.
@@ -147,17 +147,19 @@ def _settings(results: xr.DataTree) -> dict[str, Any]:
         "by": weights.decision.by,
         "confidence": weights.decision.confidence,
         "keys": [tomlkit.key(name).as_string() for name in dimensions],
-        "toml": _fixed_toml(results.attrs["title"], written, shares=_carried_shares(results)),
+        "toml": fixed_toml(results.attrs["title"], written, shares=_carried_shares(results)),
     }
 
 
-def _fixed_toml(title: str, weights: dict[str, Any], *, shares: bool) -> str:
+def fixed_toml(
+    title: str, weights: dict[str, Any], *, shares: bool, moved: frozenset[str] = SET_BY_HAND
+) -> str:
     """Return the part of a weights file that is not set by hand; shares may be."""
     about = {
         "schema": weights["schema"],
         "title": "Weights set by hand",
         "rationale": f"Set on the report page of {title!r}, from {weights['title']!r}.",
     }
-    replaced = SET_BY_HAND | DESCRIPTIONS | ({"population"} if shares else set())
+    replaced = moved | DESCRIPTIONS | ({"population"} if shares else set())
     fixed = {key: value for key, value in weights.items() if key not in replaced}
     return tomlkit.dumps(about | fixed)

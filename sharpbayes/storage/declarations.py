@@ -84,6 +84,8 @@ VARIABLES = """
 /posterior_share_levels
   chain, draw, moved_category, category_share, model: number: share_cvar share_worst_dimension
   chain, draw, moved_category, category_share, model, dimension: number: share_dimension_mean
+/posterior_responsiveness_shares
+  chain, draw, moved_label, moved_share: number: hm mpa wra
 /posterior_tail_levels
   chain, draw, alpha, model: number: alpha_cvar alpha_worst_dimension
 /prior_sensitivity
@@ -121,6 +123,9 @@ VARIABLES = """
   group, other, by: number: hm hm_p hm_p_holm kendall_tau kendall_tau_p kendall_tau_p_holm mpa
     mpa_p mpa_p_holm wra wra_p wra_p_holm
   group, other, by, bound: number: hm_interval kendall_tau_interval mpa_interval wra_interval
+/responsiveness_shares
+  moved_label, moved_share: number: hm mpa wra
+  moved_label, moved_share, share_label: number: population_share
 /sample_size
   design, other: number: difference_width difference_width_mcse prob_distinguishable
     prob_distinguishable_mcse

@@ -215,6 +215,45 @@ def test_the_section_with_shares_has_no_serious_fault(browser, populated, tmp_pa
         ]
 
 
+@pytest.fixture(scope="module")
+def populated_crowd():
+    """A small fit of a crowd under shares of two genders, as if it had converged."""
+    few = ("sampler.tune=60", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=40")
+    more = ("bootstrap.replicates=5", "crowd.permutations=0", 'weights="population_us"')
+    results = fit(load_study("quickstart_crowd", overrides=(*few, *more)))
+    results.attrs["status"] = "fitted"
+    return results
+
+
+@pytest.mark.parametrize("share", [None, "1", "4"])
+def test_shares_of_a_crowd_by_hand_are_what_weigh_says(browser, populated_crowd, share, tmp_path):
+    with open_by_hand(browser, populated_crowd, tmp_path) as page:
+        if share is not None:
+            set_by_hand(page, {"moved": "0", "share": share})
+        page.get_by_role("button", name="Copy as TOML").click()
+        page.get_by_text("Copied.").wait_for()
+        path = tmp_path / "by_hand.toml"
+        path.write_text(page.evaluate("navigator.clipboard.readText()"), encoding="utf-8")
+        shown = shown_table(page)
+        page.get_by_role("button", name="Reset to the shares of the study").click()
+        text = page.locator("#by-hand-share + output").inner_text()
+        assert text == "gender=Woman 50.9%, gender=Man 49.1%"
+        page.locator("#by-hand-moved").select_option("0")
+        found = Axe().run(page).response["violations"]
+        assert not [fault["id"] for fault in found if fault["impact"] in {"serious", "critical"}]
+    weighed = weigh(populated_crowd, named_weights([str(path)]))["by_hand"]
+    groups = [
+        weighed[f"{prefix}responsiveness_population"].to_dataset().sel(by="all")
+        for prefix in ("", "posterior_")
+    ]
+    for heading, name in (("MPA", "mpa"), ("WRA", "wra"), ("HM", "hm")):
+        expected = [
+            *(float(groups[0][name].sel(population=kind)) for kind in ("sample", "target")),
+            float(groups[1][name].sel(population="target").median()),
+        ]
+        assert shown[heading] == pytest.approx(expected, rel=1e-6)
+
+
 def assert_weigh_agrees(by_hand, results, tmp_path):
     """The numbers of the page are those of `weigh` under the weights that it copies."""
     by_hand.get_by_role("button", name="Copy as TOML").click()

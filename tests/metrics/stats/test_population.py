@@ -116,3 +116,9 @@ def test_raked_weights_hold_every_margin():
 def test_a_share_without_a_rater_cannot_be_held():
     with pytest.raises(ValueError, match="has no rater"):
         rater_weights({"g": np.array(["a", "a"])}, {"g": {"a": 0.5, "b": 0.5}})
+
+
+def test_columns_that_contradict_each_other_are_refused():
+    columns = {"g": np.array(["a", "a", "b"]), "h": np.array(["c", "c", "d"])}
+    with pytest.raises(ValueError, match="no weights of raters give every column its shares"):
+        rater_weights(columns, {"g": {"a": 0.6, "b": 0.4}, "h": {"c": 0.5, "d": 0.5}})
