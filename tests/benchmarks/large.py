@@ -29,6 +29,7 @@ from sharpbayes.execution.tasks import Execution
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import save_results
 from sharpbayes.workflows.context import RunContext
+from tests.study_texts import format_crowd
 
 SEED = 20260121
 CUTPOINTS = (-2.0, -0.7, 0.7, 2.0)
@@ -36,20 +37,6 @@ ITEM_SD, RATER_SD = 1.2, 0.8
 # Sd of the logarithm of the expected number of ratings of an item or a rater.
 UNEVEN = 1.5
 PIECE = 2_000_000
-STUDY = """schema = "sharpbayes/study/2"
-title = "{ratings:,} ratings"
-seed = 20260121
-[crowd]
-data = "ratings.parquet"
-roles = {{ item = "item", rater = "rater", score = "score" }}
-scale = {{ kind = "ordinal", min = 0, max = 4 }}
-groups = [["gender"]]
-labels = {{ from = "crowd", cut = 2 }}
-permutations = 0
-fit = "crowd_severity"
-[bootstrap]
-replicates = 100
-"""
 
 
 def even_pairs(rng, ratings, items, raters):
@@ -77,7 +64,8 @@ def simulate(folder, *, ratings, items, raters, uneven):
         writer = writer or pq.ParquetWriter(folder / "ratings.parquet", table.schema)
         writer.write_table(table)
     writer.close()
-    (folder / "study.toml").write_text(STUDY.format(ratings=len(item)), encoding="utf-8")
+    text = format_crowd(f"{len(item):,} ratings")
+    (folder / "study.toml").write_text(text, encoding="utf-8")
     return len(item)
 
 

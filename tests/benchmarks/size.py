@@ -21,28 +21,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sharpbayes.storage.results import open_results
+from tests.study_texts import format_crowd
 
 MEASURED, FITTED = [10**5, 10**6, 10**7, 10**8], [10**4, 10**5, 10**6]
-CHAINS, TUNE, DRAWS, REPLICATES = 2, 150, 150, 100
+CHAINS, TUNE, DRAWS = 2, 150, 150
 BEGIN, END = "<!-- size: begin -->", "<!-- size: end -->"
 HEADER = ["command", "ratings", "items", "raters", "wall, s", "processor, s", "peak, MiB", "ended"]
-STUDY = """schema = "sharpbayes/study/2"
-title = "{ratings} ratings"
-seed = 20260121
-[crowd]
-data = "ratings.parquet"
-roles = {{ item = "item", rater = "rater", score = "score" }}
-scale = {{ kind = "ordinal", min = 0, max = 4 }}
-groups = [["gender"]]
-labels = {{ from = "crowd", cut = 2 }}
-permutations = 0
-fit = "crowd_severity"
-[bootstrap]
-replicates = {replicates}
-[sampler]
-chains = {chains}
-tune = {tune}
-draws = {draws}
+SAMPLER = f"""[sampler]
+chains = {CHAINS}
+tune = {TUNE}
+draws = {DRAWS}
 predictive_draws = 0
 """
 
@@ -73,8 +61,8 @@ def simulate(folder, ratings):
         writer = writer or pq.ParquetWriter(folder / "ratings.parquet", table.schema)
         writer.write_table(table)
     writer.close()
-    settings = {"chains": CHAINS, "tune": TUNE, "draws": DRAWS, "replicates": REPLICATES}
-    (folder / "study.toml").write_text(STUDY.format(ratings=items * raters, **settings))
+    text = format_crowd(f"{items * raters} ratings") + SAMPLER
+    (folder / "study.toml").write_text(text)
     return items, raters
 
 

@@ -39,39 +39,11 @@ from tests.references.worlds.panel import (
     profile,
     score,
 )
+from tests.study_texts import format_panel
 
 TABLE = Path(__file__).with_name("gate.csv")
 POPULATION, MARGIN, DRIFT, CONFIDENCE = 20_000, 0.4, 0.5, 0.95
-STUDY = """schema = "sharpbayes/study/2"
-title = "Release"
-weights = "./weights.toml"
-seed = 1
-
-[panel]
-data = "ratings.csv"
-layout = "long"
-roles = { model = "model", prompt = "prompt", judge = "judge", indicator = "i", score = "score" }
-
-[panel.scales]
-severity = { kind = "ordinal", min = 0, max = 4 }
-
-[panel.indicators]
-bias_a = "severity"
-bias_b = "severity"
-fair_a = "severity"
-fair_b = "severity"
-
-[[panel.dimensions]]
-name = "bias"
-rms = ["bias_a", "bias_b"]
-
-[[panel.dimensions]]
-name = "fair"
-rms = ["fair_a", "fair_b"]
-
-[bootstrap]
-replicates = 500
-"""
+STUDY = format_panel("Release", replicates=500)
 WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "Gate"
 

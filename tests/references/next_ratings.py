@@ -27,42 +27,18 @@ from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.next import plan_next, read_fit, read_fit_files
 from tests.references.provenance import record_run
 from tests.references.worlds.panel import CELL_SD, INDICATORS, JUDGE_SD, PROMPT_SD, score
+from tests.study_texts import format_panel
 
 TABLE = Path(__file__).with_name("next_ratings.csv")
 SHIFTS, PROMPTS, JUDGES, BOUGHT, WORST = (0.0, 0.15, 1.2, 1.6), 30, 4, 40, 6
 LISTED = 250
-STUDY = """schema = "sharpbayes/study/2"
-title = "Growing"
-weights = "./weights.toml"
-seed = 1
-uncertainty = ["ratings"]
-
-[panel]
-data = "ratings.csv"
-layout = "long"
-roles = { model = "model", prompt = "prompt", judge = "judge", indicator = "i", score = "score" }
-fit = "judge_severity"
-
-[panel.scales]
-severity = { kind = "ordinal", min = 0, max = 4 }
-
-[panel.indicators]
-bias_a = "severity"
-bias_b = "severity"
-fair_a = "severity"
-fair_b = "severity"
-
-[[panel.dimensions]]
-name = "bias"
-rms = ["bias_a", "bias_b"]
-
-[[panel.dimensions]]
-name = "fair"
-rms = ["fair_a", "fair_b"]
-
-[bootstrap]
-replicates = 50
-
+STUDY = format_panel(
+    "Growing",
+    replicates=50,
+    uncertainty='uncertainty = ["ratings"]\n',
+    fit='fit = "judge_severity"\n',
+)
+STUDY += """
 [sampler]
 max_draws = 2000
 predictive_draws = 1000

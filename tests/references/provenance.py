@@ -72,13 +72,17 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/gate.py", "sharpbayes/analysis/gate_study.py"),
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
+        "tests/study_texts.py",
     ),
-    "next_ratings.csv": (*POSTERIOR, "models", f"{OWN}/next_ratings.py", f"{OWN}/worlds/panel.py"),
+    "next_ratings.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/next_ratings.py", f"{OWN}/worlds/panel.py"),
+        "tests/study_texts.py",
+    ),
     "peeking.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
         *("sharpbayes/analysis/peeking.py", "sharpbayes/analysis/profile_interval.py"),
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/peeking.py", f"{OWN}/gate.py"),
-        f"{OWN}/worlds/panel.py",
+        *(f"{OWN}/worlds/panel.py", "tests/study_texts.py"),
     ),
     "expected_coverage.csv": (
         *("sharpbayes/metrics/panel", "sharpbayes/metrics/stats"),
