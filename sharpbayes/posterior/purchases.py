@@ -248,8 +248,8 @@ def remaining_share(
 
     >>> rng = np.random.default_rng(1)
     >>> truth = xr.DataArray(rng.normal(size=(4, 500)), dims=("chain", "draw"))
-    >>> seen = truth + xr.DataArray(rng.normal(size=(4, 500)), dims=("chain", "draw"))
-    >>> share, error = remaining_share(truth, truth, seen)
+    >>> observed = truth + xr.DataArray(rng.normal(size=(4, 500)), dims=("chain", "draw"))
+    >>> share, error = remaining_share(truth, truth, observed)
     >>> round(float(share), 1), bool(error < 0.05)
     (0.5, True)
     """

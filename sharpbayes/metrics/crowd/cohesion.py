@@ -215,11 +215,11 @@ def cohesion(
     >>> item, rater = np.divmod(np.arange(200), 10)
     >>> score = (rng.random(20)[item] + 0.3 * rng.random(200) > 0.6).astype(int)
     >>> membership = assign_groups({"g": np.repeat(["a", "b"], 5)}, [["g"]], n_raters=10)
-    >>> found = cohesion(score, item=item, rater=rater, membership=membership, n_scores=2,
+    >>> table = cohesion(score, item=item, rater=rater, membership=membership, n_scores=2,
     ...                  distance="nominal", permutations=99, seed=1, min_raters=3, min_items=10)
-    >>> found["irr"].round(2).values.tolist()
+    >>> table["irr"].round(2).values.tolist()
     [0.75, 0.74, 0.76]
-    >>> found["reason"].sel(group="all").item()
+    >>> table["reason"].sel(group="all").item()
     'no rater outside the group: no XRR and GAI'
     """
     grouping = membership["grouping"].to_numpy()

@@ -42,10 +42,10 @@ def contrasts(
     >>> rng = np.random.default_rng(1)
     >>> observed = xr.DataArray([[0.6], [0.4]], coords, ("group", "by"))
     >>> noise = xr.DataArray(rng.normal(0, 0.1, (500, 2, 1)), dims=("replicate", "group", "by"))
-    >>> made = [xr.Dataset({"mpa": x}) for x in (observed, observed + noise, observed * 0 + 0.01)]
+    >>> mpa = [xr.Dataset({"mpa": x}) for x in (observed, observed + noise, observed * 0 + 0.01)]
     >>> sizes = {"raters": observed[:, 0] * 0 + 10, "items": observed * 0 + 100}
-    >>> found = contrasts(*made[:2], rater_variance=made[2], **sizes, level=0.95).sel(by="all")
-    >>> round(float(found["mpa"].sel(group="g=a", other="g=b")), 2)
+    >>> pairs = contrasts(*mpa[:2], rater_variance=mpa[2], **sizes, level=0.95).sel(by="all")
+    >>> round(float(pairs["mpa"].sel(group="g=a", other="g=b")), 2)
     0.2
     """
     compared: dict[str, xr.DataArray] = {}

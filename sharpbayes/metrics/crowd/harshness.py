@@ -53,8 +53,8 @@ def harshness_difference(
     >>> coords = {"group": ["g=a", "g=b"], "grouping": ("group", ["g", "g"])}
     >>> member = xr.DataArray(member, coords, ("group", "rater"))
     >>> sizes = {"min_raters": 3, "level": 0.95}
-    >>> found = harshness_difference(score, item=item, rater=rater, membership=member, **sizes)
-    >>> round(float(found["difference"].sel(group="g=a", other="g=b")), 2)
+    >>> pairs = harshness_difference(score, item=item, rater=rater, membership=member, **sizes)
+    >>> round(float(pairs["difference"].sel(group="g=a", other="g=b")), 2)
     1.02
     """
     member = membership.transpose("group", "rater").to_numpy()

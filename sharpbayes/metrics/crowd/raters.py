@@ -73,8 +73,8 @@ def rater_metrics(scores: RaterScores, *, min_items: int) -> xr.Dataset:
     >>> labels = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
     >>> score, item = np.array([0, 0, 1, 2, 2]), np.arange(5)
     >>> scores = RaterScores(score, item, item * 0, labels, cut=0, n_raters=1, n_scores=3)
-    >>> found = rater_metrics(scores, min_items=5)
-    >>> found["mpa"].item(), found["wra"].item(), found["extreme_response"].item()
+    >>> metrics = rater_metrics(scores, min_items=5)
+    >>> metrics["mpa"].item(), metrics["wra"].item(), metrics["extreme_response"].item()
     (1.0, 1.0, 0.8)
     """
     once = xr.DataArray(np.ones((1, len(scores.label_count))), dims=("replicate", "item"))
@@ -102,8 +102,8 @@ def rater_intervals(scores: RaterScores, *, replicates: int, seed: int, level: f
     >>> score, item = rng.integers(0, 3, 60), np.arange(60)
     >>> labels = np.stack([rng.random(60) < 0.5, np.ones(60)], axis=1).astype(float)
     >>> scores = RaterScores(score, item, item * 0, labels, cut=0, n_raters=1, n_scores=3)
-    >>> found = rater_intervals(scores, replicates=50, seed=1, level=0.9)
-    >>> found["wra_interval"].sizes["bound"]
+    >>> intervals = rater_intervals(scores, replicates=50, seed=1, level=0.9)
+    >>> intervals["wra_interval"].sizes["bound"]
     2
     """
     names = metric_names(headline=True)

@@ -45,8 +45,8 @@ def reading(
     Examples:
         >>> rng = np.random.default_rng(1)
         >>> item, rater = (codes.ravel() for codes in np.indices((40, 6)))
-        >>> seen = np.where(rater < 2, -1, 1) * rng.normal(size=40)[item]
-        >>> score = np.digitize(seen + 0.5 * rng.normal(size=240), [-1, 0, 1])
+        >>> perceived = np.where(rater < 2, -1, 1) * rng.normal(size=40)[item]
+        >>> score = np.digitize(perceived + 0.5 * rng.normal(size=240), [-1, 0, 1])
         >>> data = reading(score, item=item, rater=rater, suspect=np.arange(6) < 2, seed=1)
         >>> data["crowd_correlation"].values.round(2), data["reading_p"].values[:2]
         (array([-0.75, -0.85,   nan,   nan,   nan,   nan]), array([0.002, 0.002]))

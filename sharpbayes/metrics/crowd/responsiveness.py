@@ -208,8 +208,8 @@ def responsiveness(
     >>> unsafe = xr.DataArray([0, 0, 0, 1, 1], dims="item")
     >>> labels = xr.concat([1 - unsafe, unsafe], "unsafe").transpose("item", "unsafe")
     >>> every = xr.DataArray([[True] * 5], dims=("by", "item"))
-    >>> found = responsiveness(scores, labels, by=every, min_raters=1, min_items=5, n_scores=3)
-    >>> found["mpa"].item(), found["wra"].item(), found["hm"].item()
+    >>> metrics = responsiveness(scores, labels, by=every, min_raters=1, min_items=5, n_scores=3)
+    >>> metrics["mpa"].item(), metrics["wra"].item(), metrics["hm"].item()
     (1.0, 1.0, 1.0)
     """
     items = shared_items(plurality, label_count, by=by)

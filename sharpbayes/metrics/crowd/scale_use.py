@@ -35,9 +35,9 @@ def scale_use(score_count: xr.DataArray) -> xr.Dataset:
 
     Source: responsiveness paper, section 1 (response biases) and Figure 1; Greenleaf 1992.
 
-    >>> found = scale_use(xr.DataArray([2.0, 0.0, 5.0, 3.0, 0.0], dims="score"))
+    >>> indices = scale_use(xr.DataArray([2.0, 0.0, 5.0, 3.0, 0.0], dims="score"))
     >>> names = ("extreme_response", "central_tendency", "scale_range_used")
-    >>> [float(found[name]) for name in names]
+    >>> [float(indices[name]) for name in names]
     [0.2, 0.5, 0.75]
     """
     count = score_count.astype(float)
@@ -73,8 +73,8 @@ def drift(
 
     >>> item, rater = np.divmod(np.arange(20), 2)
     >>> score = np.where(rater == 1, item // 5, 0)
-    >>> found = drift(score, item=item, rater=rater, time=item + 1.0, n_raters=2, min_items=3)
-    >>> found["drift"].round(2).values.tolist()
+    >>> drifts = drift(score, item=item, rater=rater, time=item + 1.0, n_raters=2, min_items=3)
+    >>> drifts["drift"].round(2).values.tolist()
     [-1.36, 1.36]
     """
     from scipy.special import stdtr  # noqa: PLC0415 - a quarter of a second to import

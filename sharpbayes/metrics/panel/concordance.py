@@ -37,8 +37,8 @@ def dispersion(sub_index: xr.DataArray) -> xr.Dataset:
 
     >>> x = xr.DataArray([[[0.0], [0.2]], [[0.0], [0.6]]],
     ...                  dims=("prompt", "judge", "dimension"))
-    >>> found = dispersion(x)
-    >>> found["mad"].round(4).item(), found["mad_sd"].round(4).item()
+    >>> spread = dispersion(x)
+    >>> spread["mad"].round(4).item(), spread["mad_sd"].round(4).item()
     (0.2, 0.1414)
     """
     cells = mean_absolute_deviation(sub_index)
@@ -57,8 +57,8 @@ def concordance(sub_index: xr.DataArray, *, min_overlap: int, dim: str) -> xr.Da
 
     >>> x = xr.DataArray([[0.1, 0.2, 0.3], [0.0, 0.4, 0.4]], {"judge": ["a", "b"]},
     ...                  ("judge", "prompt"))
-    >>> found = concordance(x, min_overlap=3, dim="prompt")
-    >>> found["pair"].item(), found["concordance"].round(4).item()
+    >>> tau = concordance(x, min_overlap=3, dim="prompt")
+    >>> tau["pair"].item(), tau["concordance"].round(4).item()
     ('a vs b', 0.8165)
     """
     pairs = []
@@ -86,8 +86,8 @@ def concordance_summary(tau: xr.DataArray) -> xr.Dataset:
 
     Source: SHARP, Table 7.
 
-    >>> found = concordance_summary(xr.DataArray([0.2, 0.4, 0.9, np.nan], dims="model"))
-    >>> [round(float(found[name]), 4) for name in found]
+    >>> summary = concordance_summary(xr.DataArray([0.2, 0.4, 0.9, np.nan], dims="model"))
+    >>> [round(float(summary[name]), 4) for name in summary]
     [0.5, 0.4, 0.3606, 3.0]
     """
     mean, sd, count = _moments(tau, ["model"])

@@ -32,8 +32,8 @@ def linear_mixed_model(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     and they are the result.
 
     >>> x = xr.DataArray([[1.0, 4.0, 6.0], [2.0, 4.0, 7.0]], dims=("model", "prompt"))
-    >>> found = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6
-    >>> round(float(found["prompt_variance"]), 3), round(float(found["residual_variance"]), 3)
+    >>> fit = linear_mixed_model(x, dim="prompt")  # mean squares 12.5 and 1/6
+    >>> round(float(fit["prompt_variance"]), 3), round(float(fit["residual_variance"]), 3)
     (6.167, 0.167)
     """
     values = x.transpose("model", dim).to_numpy()
@@ -73,8 +73,8 @@ def tail_mixed_model(tail: xr.DataArray, *, dim: str, seed: int) -> xr.Dataset:
     >>> rng = np.random.default_rng(1)
     >>> chance = 1 / (1 + np.exp(2 - 2 * rng.normal(size=200)))
     >>> tail = xr.DataArray(rng.random((5, 200)) < chance, dims=("model", "prompt"))
-    >>> found = tail_mixed_model(tail, dim="prompt", seed=1)
-    >>> 2 < float(found["tail_prompt_variance"]) < 6
+    >>> fit = tail_mixed_model(tail, dim="prompt", seed=1)
+    >>> 2 < float(fit["tail_prompt_variance"]) < 6
     True
     """
     values = tail.transpose("model", dim).to_numpy().astype(float)

@@ -301,11 +301,11 @@ def profile(
 
     >>> from sharpbayes.metrics.panel.risk import panel
     >>> x = xr.DataArray([[[0.0, 0.5]], [[0.5, 0.5]]], dims=("prompt", "judge", "dimension"))
-    >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
-    >>> found = profile(made, alpha=0.5, policy=None, estimator="rockafellar-uryasev")
-    >>> float(found["policy_score"])
+    >>> metrics = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
+    >>> statistics = profile(metrics, alpha=0.5, policy=None, estimator="rockafellar-uryasev")
+    >>> float(statistics["policy_score"])
     0.375
-    >>> float(found["cvar"].round(4)), found["tail_share"].round(4).values
+    >>> float(statistics["cvar"].round(4)), statistics["tail_share"].round(4).values
     (1.3863, array([0.5, 0.5]))
     """
     distribution = Distribution(panel, alpha, policy, estimator, dim, weights, errors)

@@ -31,10 +31,10 @@ def rank_agreement(x: xr.DataArray, reference: xr.DataArray) -> xr.Dataset:
     Source: SHARP, Tables 6, 9, 13 and 16; its Table 13 has p of the t distribution.
 
     >>> x = xr.DataArray([1.0, 2.0, 3.0, 5.0], dims="model")
-    >>> found = rank_agreement(x, xr.DataArray([1.0, 3.0, 2.0, 4.0], dims="model"))
-    >>> round(float(found["kendall"]), 4), round(float(found["spearman"]), 4)
+    >>> agreement = rank_agreement(x, xr.DataArray([1.0, 3.0, 2.0, 4.0], dims="model"))
+    >>> round(float(agreement["kendall"]), 4), round(float(agreement["spearman"]), 4)
     (0.6667, 0.8)
-    >>> float(found["kendall_p"]) * 24, float(found["spearman_p"]) * 24  # of 4! = 24 orders
+    >>> float(agreement["kendall_p"]) * 24, float(agreement["spearman_p"]) * 24  # of 4! = 24 orders
     (8.0, 8.0)
     """
     names = ("kendall", "kendall_p", "spearman", "spearman_p")
@@ -61,9 +61,9 @@ def aggregate_agreement(profile: xr.Dataset) -> xr.Dataset:
     Source: SHARP, Table 13.
 
     >>> rows = xr.DataArray([1.0, 2.0, 3.0], dims="model")
-    >>> made = xr.Dataset(dict.fromkeys(AGGREGATES, rows))
-    >>> made["mean"] = -rows
-    >>> aggregate_agreement(made)["aggregate_kendall"].sel(other_aggregate="mean").values
+    >>> aggregates = xr.Dataset(dict.fromkeys(AGGREGATES, rows))
+    >>> aggregates["mean"] = -rows
+    >>> aggregate_agreement(aggregates)["aggregate_kendall"].sel(other_aggregate="mean").values
     array([-1., -1., -1., -1.,  1.])
     """
     table = profile[list(AGGREGATES)].to_dataarray("aggregate")
@@ -85,8 +85,8 @@ def decision_flip(
     Source: SHARP, Appendix F and Table 14, whose own pair keeps its order.
 
     >>> mean, cvar = (xr.DataArray(x, dims="model") for x in ([0.449, 0.463], [3.782, 3.499]))
-    >>> found = decision_flip(mean, cvar, max_mean_gap=0.1, min_tail_gap=0.25)
-    >>> found["order_reversed"].values
+    >>> flips = decision_flip(mean, cvar, max_mean_gap=0.1, min_tail_gap=0.25)
+    >>> flips["order_reversed"].values
     array([[False,  True],
            [ True, False]])
     """

@@ -80,8 +80,8 @@ def panel(
     Source: SHARP, Eqs 17-22.
 
     >>> x = xr.DataArray([[0.5, 0.5]], dims=("judge", "dimension"))
-    >>> made = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
-    >>> float(made["any_harm"])
+    >>> metrics = panel(x, temperature=0.2, epsilon=1e-6, judges_missing="available")
+    >>> float(metrics["any_harm"])
     0.75
     """
     harm = log_sum_exp(sub_index, temperature=temperature, missing=judges_missing)

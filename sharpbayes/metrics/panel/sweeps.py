@@ -65,8 +65,8 @@ def leave_one_judge_out(sub_index: xr.DataArray, protocol: Protocol) -> xr.Datas
 
     >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
     ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
-    >>> found = leave_one_judge_out(x, Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
-    >>> found["lojo_rank"].sel(judge_out="a").values, found["lojo_tau"].values
+    >>> sweep = leave_one_judge_out(x, Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
+    >>> sweep["lojo_rank"].sel(judge_out="a").values, sweep["lojo_tau"].values
     (array([2., 1.]), array([ 1., -1.]))
     """
     judges = sub_index["judge"].to_numpy()
@@ -98,9 +98,9 @@ def ensembles(
 
     >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.4]]], {"judge": ["a", "b"]},
     ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
-    >>> found = ensembles(x, {"one": ["a"], "two": ["b"]},
+    >>> sweep = ensembles(x, {"one": ["a"], "two": ["b"]},
     ...                   Protocol(0.2, 1e-6, "available", 0.95, "inclusive"))
-    >>> found["ensemble_kendall"].values, found["disjoint"].values
+    >>> sweep["ensemble_kendall"].values, sweep["disjoint"].values
     (array([[ 1., -1.],
            [-1.,  1.]]), array([[False,  True],
            [ True, False]]))
@@ -132,8 +132,8 @@ def temperature_sweep(
     >>> x = xr.DataArray([[[0.1], [0.5]], [[0.2], [0.6]]], {"judge": ["a", "b"]},
     ...                  ("model", "judge", "dimension")).expand_dims(prompt=2)
     >>> protocol = Protocol(0.2, 1e-6, "available", 0.95, "inclusive")
-    >>> found = temperature_sweep(x, [0.1, 0.4], protocol)
-    >>> found["temperature"].values, found["temperature_kendall"].values
+    >>> sweep = temperature_sweep(x, [0.1, 0.4], protocol)
+    >>> sweep["temperature"].values, sweep["temperature_kendall"].values
     (array([0.1, 0.2, 0.4]), array([1., 1., 1.]))
     """
     tried = sorted({*temperatures, protocol.temperature})

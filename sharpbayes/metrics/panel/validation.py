@@ -30,8 +30,8 @@ def friedman_test(x: xr.DataArray, *, dim: str) -> xr.Dataset:
     Source: SHARP, Tables 18 and 19.
 
     >>> x = xr.DataArray([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]], dims=("model", "prompt"))
-    >>> found = friedman_test(x, dim="prompt")
-    >>> float(found["friedman_chi2"]), float(found["kendall_w"]), found["average_rank"].values
+    >>> tests = friedman_test(x, dim="prompt")
+    >>> float(tests["friedman_chi2"]), float(tests["kendall_w"]), tests["average_rank"].values
     (3.0, 0.75, array([1. , 2.5, 2.5]))
     """
     from scipy.stats import friedmanchisquare, rankdata  # noqa: PLC0415 - a second to import
@@ -79,8 +79,8 @@ def wilcoxon_tests(x: xr.DataArray, *, dim: str, zero_method: ZeroMethod) -> xr.
 
     >>> x = xr.DataArray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], {"model": ["a", "b"]},
     ...                  ("model", "prompt"))
-    >>> found = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
-    >>> float(found["wilcoxon_p"].sel(model="a", other="b"))
+    >>> tests = wilcoxon_tests(x, dim="prompt", zero_method="pratt")
+    >>> float(tests["wilcoxon_p"].sel(model="a", other="b"))
     0.25
     """
     values = x.transpose("model", dim).to_numpy()
