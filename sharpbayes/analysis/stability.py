@@ -37,8 +37,8 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     for kind, (group, variable, dim) in SETTINGS.items():
         if group in groups and variable in groups[group]:
             swept = groups[group][variable].transpose(dim, "model")
-            own = groups[group].attrs.get(dim)
-            parts.append(_settings(swept.sel({dim: swept[dim] != own}), kind))
+            of_study = groups[group].attrs.get(dim)
+            parts.append(_settings(swept.sel({dim: swept[dim] != of_study}), kind))
     if not parts:
         return xr.Dataset()
     table = _compare(xr.concat(parts, "setting"), groups["profile"]["cvar"], lower_is_better=True)

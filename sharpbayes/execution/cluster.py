@@ -102,11 +102,11 @@ class Cluster:
 
         Whoever is waited for is told before the run gives up: an answer may take all of the time.
         """
-        end, told = time.monotonic() + WAIT_SECONDS, set()
+        end, announced = time.monotonic() + WAIT_SECONDS, set()
         while not (workers := self._workers()):
             awaited = "the scheduler" if workers is None else "a worker"
-            if awaited not in told:
-                told.add(awaited)
+            if awaited not in announced:
+                announced.add(awaited)
                 self.progress(f"{self.address}: waiting for {awaited}, {WAIT_SECONDS} s at most")
             if time.monotonic() > end:
                 lost = "scheduler does not answer" if workers is None else "no worker"
@@ -141,12 +141,12 @@ class Cluster:
         """Compare what workers compute with: a number must not depend on who computes it."""
         here = computation()
         answers = self.client.run(computation, workers=workers, on_error="return")
-        for worker, there in answers.items():
-            if isinstance(there, (OSError, TimeoutError)):  # it has died meanwhile
+        for worker, answer in answers.items():
+            if isinstance(answer, (OSError, TimeoutError)):  # it has died meanwhile
                 continue
-            if isinstance(there, Exception):
-                raise self._error(f"worker {worker} has no such sharpbayes: {first_line(there)}")
-            if named := describe_differences(there, here):
+            if isinstance(answer, Exception):
+                raise self._error(f"worker {worker} has no such sharpbayes: {first_line(answer)}")
+            if named := describe_differences(answer, here):
                 raise self._error(f"worker {worker} computes by another {named}")
             self._checked.add(worker)
 

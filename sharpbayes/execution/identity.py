@@ -74,12 +74,12 @@ def computation() -> dict[str, str]:
     return dict(zip(COMPUTATION, values, strict=True))
 
 
-def describe_differences(there: Mapping[Any, object], here: Mapping[Any, object]) -> str:
+def describe_differences(recorded: Mapping[Any, object], current: Mapping[Any, object]) -> str:
     """Return in words how two computations differ; empty where they do not.
 
     >>> one = dict.fromkeys(COMPUTATION, "1")
     >>> describe_differences(one, one | {"algorithm": "2"})
     'algorithm'
     """
-    differ = (name for name in COMPUTATION if there.get(name) != here.get(name))
+    differ = (name for name in COMPUTATION if recorded.get(name) != current.get(name))
     return format_list(COMPUTATION[name] for name in differ)

@@ -68,8 +68,10 @@ def _replace_careless(
     is_careless = flatten_draws(draws[CLASS], "rater")[:, cells.rater]
     share = draws[SCORE_SHARE].transpose("chain", "draw", "rater", ...).to_numpy()
     share = share.reshape(len(is_careless), -1, share.shape[-1])[:, cells.rater]
-    own = (share @ values, share @ values**2)
-    return tuple(np.where(is_careless, x, m) for x, m in zip(own, moments, strict=True))
+    careless_moments = (share @ values, share @ values**2)
+    return tuple(
+        np.where(is_careless, x, m) for x, m in zip(careless_moments, moments, strict=True)
+    )
 
 
 def index_ratings(design: Design, ratings: Ratings, cells: RaterItems) -> Design:

@@ -155,10 +155,12 @@ def unit_share(bought: Floats | float, units: Floats | float) -> Floats:
 
 def _update(d: Floats, h: Floats, bought: int, variance: float) -> tuple[Floats, Floats]:
     """Draws as they are after a judgement, with their means left where they are."""
-    seen = h[:, bought].copy()
-    total = float((seen**2).mean() + variance)
+    column = h[:, bought].copy()
+    total = float((column**2).mean() + variance)
     shrink = 1.0 / (1.0 + np.sqrt(variance / total))
-    first, second = (x - shrink * np.outer(seen, seen @ x / len(seen) / total) for x in (d, h))
+    first, second = (
+        x - shrink * np.outer(column, column @ x / len(column) / total) for x in (d, h)
+    )
     return first, second
 
 

@@ -102,8 +102,8 @@ def assume_correlation(
     posterior, design = draws.posterior, draws.design
     rng = np.random.default_rng([draws.seed, ERROR_STREAM])
     covariance = error_covariance(posterior, design, ratings)
-    own = covariance.where(covariance["judge"] == covariance["other_judge"]).sum("other_judge")
-    shared = own.mean("judge") * correlation / (1.0 - correlation)
+    variance = covariance.where(covariance["judge"] == covariance["other_judge"]).sum("other_judge")
+    shared = variance.mean("judge") * correlation / (1.0 - correlation)
     terms = [term for term in design.terms_of("location") if _of_answers(term)]
     share = (shared / sum(_mean_variance(posterior, term) for term in terms)).clip(max=1.0)
     severities = {}

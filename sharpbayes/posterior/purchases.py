@@ -182,8 +182,8 @@ def enlarged_criteria(
         parts = []
         for copy in range(times):
             drawn = judges | (columns if copy else {})
-            own = replace(block, draws=replace(block.draws, member_columns=drawn))
-            parts.append(own.ratings(["ratings", *drawn], copy=copy, n_replicates=number))
+            drawn_block = replace(block, draws=replace(block.draws, member_columns=drawn))
+            parts.append(drawn_block.ratings(["ratings", *drawn], copy=copy, n_replicates=number))
         scores = _join_scores([metrics.positions.fill(part) for part in parts], name)
         tables = tabulate_replicates(metrics.plans, scores)
         weights = block.population_weights(metrics.unit_labels, "prompt", sources)

@@ -50,16 +50,16 @@ def latent_variances(
     """
     labels = list(ratings.factors["dimension"].labels)
     draws = (posterior.sizes["chain"] * posterior.sizes["draw"], len(labels))
-    found: dict[str, Floats] = {}
+    variances: dict[str, Floats] = {}
     for term in design.terms_of("location"):
         name = _component(term)
-        found[name] = found.get(name, 0.0) + np.broadcast_to(
+        variances[name] = variances.get(name, 0.0) + np.broadcast_to(
             _variance_of_effects(posterior, term, labels), draws
         )
     if design.likelihood == "cumulative":
-        found["trial"] = np.stack([*_rating_noise(posterior, design, ratings)], axis=1)
-    names = [*COMPONENTS, *(name for name in found if name not in COMPONENTS)]
-    values = np.stack([found.get(name, np.full(draws, np.nan)) for name in names], axis=-1)
+        variances["trial"] = np.stack([*_rating_noise(posterior, design, ratings)], axis=1)
+    names = [*COMPONENTS, *(name for name in variances if name not in COMPONENTS)]
+    values = np.stack([variances.get(name, np.full(draws, np.nan)) for name in names], axis=-1)
     coords = {"dimension": labels, "component": names}
     variance = xr.DataArray(values, coords, ("replicate", "dimension", "component"))
     table = {}

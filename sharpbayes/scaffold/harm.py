@@ -14,11 +14,11 @@ def find_shipped_panel(layout: str, indicators: Iterable[str]) -> tuple[str, dic
     >>> find_shipped_panel("inspect", ["value"]) is None
     True
     """
-    there = set(indicators)
+    present = set(indicators)
     for name in library.names("studies"):
         text = library.find("studies", name).read_text(encoding="utf-8")
         panel = tomllib.loads(text).get("panel", {})
-        if panel.get("layout") == layout and set(panel["indicators"]) <= there:
+        if panel.get("layout") == layout and set(panel["indicators"]) <= present:
             return name, {key: panel[key] for key in ("scales", "indicators", "dimensions")}
     return None
 

@@ -54,8 +54,8 @@ def mixed_logp(
 ) -> Tensor:
     """Log-probability of all ratings on a scale, from that of each under the ordinal model."""
     eta, cutpoints, share, offsets = inputs
-    each, rated = ordinal(category, eta, cutpoints), rater >= 0
-    own = pt.inc_subtensor(pt.zeros(careless.n_raters)[rater[rated]], each[rated])
+    log_prob, rated = ordinal(category, eta, cutpoints), rater >= 0
+    by_rater = pt.inc_subtensor(pt.zeros(careless.n_raters)[rater[rated]], log_prob[rated])
     n_categories = cutpoints.shape[-1] + 1
     is_category = pt.eq(category[:, None], pt.arange(n_categories)).astype("float64")
     counts = pt.inc_subtensor(
@@ -64,10 +64,10 @@ def mixed_logp(
     prior, c = careless.concentration * n_categories, np.float64(careless.concentration)
     parts = (pt.gammaln(c + counts) - pt.gammaln(c)).sum(axis=1)
     other = pt.gammaln(prior) - pt.gammaln(prior + counts.sum(axis=1)) + parts
-    mixed = pt.logaddexp(pt.log1p(-share) + own, pt.log(share) + other + offsets)  # type: ignore[attr-defined]
+    mixed = pt.logaddexp(pt.log1p(-share) + by_rater, pt.log(share) + other + offsets)  # type: ignore[attr-defined]
     # A rater without ratings has no class.
     mixed = mixed[np.unique(rater[rated])]
-    return mixed.sum() + each[~rated].sum()
+    return mixed.sum() + log_prob[~rated].sum()
 
 
 def draw_mixed(

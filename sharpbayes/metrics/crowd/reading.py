@@ -61,8 +61,8 @@ def reading(
         pairs = []
         for group in (suspect, ~suspect):
             others = np.flatnonzero(group[rater] & (rater != who))
-            seen = _means_of(deviation[others], item[others], item[mine])
-            pairs.append(_shuffled_correlation(values[mine], seen, rng))
+            means_of_others = _means_of(deviation[others], item[others], item[mine])
+            pairs.append(_shuffled_correlation(values[mine], means_of_others, rng))
         table[:2, who] = [correlation for correlation, _ in pairs]
         table[2, who] = np.minimum(1.0, 2.0 * np.fmin(pairs[0][1], pairs[1][1]))
     names = ("peer_correlation", "crowd_correlation", "reading_p")
@@ -79,11 +79,11 @@ def _means_of(deviation: Floats, item: Codes, wanted: Codes) -> Floats:
 
 
 def _shuffled_correlation(
-    values: Floats, seen: Floats, rng: np.random.Generator
+    values: Floats, reference: Floats, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the correlation of values with what others see, and its p; NaN where there is none."""
-    known = np.isfinite(seen)
-    centred, other = (x[known] - x[known].mean() if known.any() else x for x in (values, seen))
+    known = np.isfinite(reference)
+    centred, other = (x[known] - x[known].mean() if known.any() else x for x in (values, reference))
     spread = np.sqrt((centred**2).sum() * (other**2).sum()) if known.any() else 0.0
     if known.sum() < MIN_SHARED or not spread > 0.0:
         return np.nan, np.nan

@@ -101,8 +101,8 @@ def count_independent(covariance: xr.DataArray) -> xr.DataArray:
     1.3333
     """
     dims = ("judge", "other_judge")
-    own = xr.DataArray(np.eye(covariance.sizes["judge"]), dims=dims)
-    spread = (covariance * own).sum(dims, skipna=False)
+    identity = xr.DataArray(np.eye(covariance.sizes["judge"]), dims=dims)
+    spread = (covariance * identity).sum(dims, skipna=False)
     return covariance.sizes["judge"] * spread / covariance.sum(dims, skipna=False)
 
 

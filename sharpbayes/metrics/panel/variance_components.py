@@ -60,20 +60,22 @@ def variance_components(x: xr.DataArray, *, weights: xr.DataArray | None = None)
     covariance = _covariances(x, weights)
     cell, answer, pair = (covariance.get(name) for name in ("cell", "answer", "pair"))
     nothing = xr.full_like(covariance["variance"], np.nan)
-    found = dict.fromkeys(COMPONENTS, nothing)
+    by_component = dict.fromkeys(COMPONENTS, nothing)
     rest = covariance["variance"]
     if cell is not None:
-        found["trial"], rest = rest - cell, cell
+        by_component["trial"], rest = rest - cell, cell
     if answer is not None:
-        found["judge"] = covariance["judge"]
-        found["judge x answer"], rest = rest - answer - covariance["judge"], answer
+        by_component["judge"] = covariance["judge"]
+        by_component["judge x answer"], rest = rest - answer - covariance["judge"], answer
     if pair is not None:
-        found["generation"], rest = rest - pair, pair
-    found["prompt"] = covariance.get("prompt", rest)
+        by_component["generation"], rest = rest - pair, pair
+    by_component["prompt"] = covariance.get("prompt", rest)
     if "model" in covariance:
-        found["model"] = covariance["model"]
-        found["model x prompt"] = rest - covariance["model"] - found["prompt"]
-    components = xr.concat(list(found.values()), "component", coords="minimal", compat="override")
+        by_component["model"] = covariance["model"]
+        by_component["model x prompt"] = rest - covariance["model"] - by_component["prompt"]
+    components = xr.concat(
+        list(by_component.values()), "component", coords="minimal", compat="override"
+    )
     return components.assign_coords(component=list(COMPONENTS)).transpose(..., "component")
 
 

@@ -120,8 +120,8 @@ def cohesion(results: xr.DataTree) -> "Figure | None":
     for flag, style, label in kinds:
         if not flag.any():
             continue
-        at = shown.isel(group=flag)
-        axes.hlines(place[flag], at["xrr"], at["irr"], label=label, **style)
+        points = shown.isel(group=flag)
+        axes.hlines(place[flag], points["xrr"], points["irr"], label=label, **style)
     mark: Style = {"color": LINES[0]["color"], "markersize": 6}
     axes.plot(shown["irr"], place, "o", label="IRR, inside the group", **mark)
     axes.plot(shown["xrr"], place, "o", mfc="white", label="XRR, with all others", **mark)
@@ -291,8 +291,8 @@ def _item(axes: "Axes", score: xr.DataArray, plurality: xr.DataArray, scores: np
     for position, count in enumerate(counts.tolist()):
         groups = [_short(group) for group in labels_where(plurality == position)]
         text = wrap_name(", ".join(groups), 34)
-        at: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(text, (count, position), fontsize=SMALL, **at)
+        placement: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(text, (count, position), fontsize=SMALL, **placement)
     axes.set_yticks(np.arange(len(scores)), [wrap_name(label, 14) for label in scores])
     axes.set(ylabel="score", xlim=(0, 2.6 * max(1, int(counts.max()))))
     axes.locator_params(axis="x", integer=True)

@@ -50,7 +50,9 @@ class View:
         if not variable:
             return xr.DataArray(self.labels[group])
         array = self.group(group)[variable]
-        selected = array.sel({dim: at for dim, at in self.labels.items() if dim in array.dims})
+        selected = array.sel(
+            {dim: label for dim, label in self.labels.items() if dim in array.dims}
+        )
         return selected.assign_attrs(self.group(group).attrs)
 
     def select(self, labels: Labels) -> "View":

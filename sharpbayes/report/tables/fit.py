@@ -101,13 +101,13 @@ def category_shares(view: View) -> Iterator[Labels]:
         labels = category_labels(view, str(scale))
         size = len(labels) or int(max(categories.max(), draws.max())) + 1
         shares = np.array([np.bincount(row, minlength=size) for row in draws]) / categories.size
-        seen = np.bincount(categories.to_numpy(), minlength=size) / categories.size
+        frequency = np.bincount(categories.to_numpy(), minlength=size) / categories.size
         for category in range(size):
             bounds = central_interval(xr.DataArray(shares[:, category]), level).to_numpy()
             yield {
                 "scale": str(scale),
                 "category": labels[category] if labels else category,
-                "observed": seen[category],
+                "observed": frequency[category],
                 "replicated": np.median(shares[:, category]),
                 "lower": bounds[0],
                 "upper": bounds[1],

@@ -26,8 +26,8 @@ def _pairs(view: View) -> list[Labels]:
     candidates = weight.where(unresolved).where(share["model"] < share["other"])
     if not bool(candidates.notnull().any()):
         return []
-    at = candidates.argmax(["model", "other"])
-    model, other = (str(share[dim][int(at[dim])].item()) for dim in ("model", "other"))
+    position = candidates.argmax(["model", "other"])
+    model, other = (str(share[dim][int(position[dim])].item()) for dim in ("model", "other"))
     return [{"model": model, "other": other, "pair": f"{model} \u2212 {other}"}]
 
 
