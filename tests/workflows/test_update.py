@@ -14,9 +14,11 @@ from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.update import start_from, weight_draws
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
+from sharpbayes.execution.tasks import Execution, NoStore
 from sharpbayes.report.document import document
 from sharpbayes.report.summary import answer
 from sharpbayes.spec.load import load_study
+from sharpbayes.storage.checkpoint import checkpoint
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.fit import fit
@@ -202,3 +204,47 @@ def test_more_draws_than_the_earlier_fit_has_are_sampled(old, folder):
     )
     with pytest.raises(ValueError, match="more draws"):
         _ = update.trace
+
+
+class KilledAfterOne:
+    """A store that keeps one chain, and then ends the run."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def get(self, name):
+        return self.store.get(name)
+
+    def put(self, name, part):
+        self.store.put(name, part)
+        raise SystemExit
+
+
+def test_a_killed_update_goes_on_to_the_draws_of_one_run(old, grown, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "has_passed", lambda _: True)
+    earlier = read_earlier_fit(old, grown)
+
+    def sample(store, cores):
+        groups = fitting.fit_ratings(
+            grown.design,
+            grown.study.ratings,
+            grown.model.spec,
+            grown.study.spec.sampler.model_copy(update={"predictive_draws": 0}),
+            seed=1,
+            earlier=earlier,
+            execution=Execution(store=store, cores=cores),
+        )
+        return groups["posterior"]
+
+    before = earlier.posterior.copy(deep=True)
+    whole = sample(NoStore(), 1)
+    xr.testing.assert_identical(earlier.posterior, before)
+    assert whole.sizes["chain"] == 2
+    target, run = tmp_path / "new.nc", {"data": "same"}
+    with pytest.raises(SystemExit), checkpoint(target, run=run, resume=False) as store:
+        sample(KilledAfterOne(store), 1)
+    with checkpoint(target, run=run, resume=True) as store:
+        kept = [path.stem for path in store.folder.glob("chain-*.npz")]
+        resumed = sample(store, 3)
+    assert len(kept) == 1
+    xr.testing.assert_identical(resumed, whole)

@@ -110,7 +110,8 @@ def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> f
     if term.kind == "slope":  # The common slope and the mean of its deviations.
         groups = np.zeros_like(groups)
     values = posterior[term.name].transpose("chain", "draw", *term.dims).to_numpy()
-    flat = term.to_effects(values).reshape(-1, term.size)
+    # The draws of an earlier fit are needed as they are: chains begin at some of them.
+    flat = term.to_effects(values).reshape(-1, term.size).copy()
     # Gap effects of a level without ratings on the scale are missing.
     present = ~np.isnan(flat).any(axis=0)
     for group in np.unique(groups[present & (groups >= 0)]):
