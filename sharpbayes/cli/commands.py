@@ -43,7 +43,7 @@ from sharpbayes.cli.options import (
 from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.cli.shipped import shipped_text
-from sharpbayes.cli.targets import refuse_inputs
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
@@ -51,6 +51,9 @@ from sharpbayes.execution.progress import Phase
 MAX_RETRIES = 3
 # New objects until the next search for garbage; a short run gains from few searches.
 GARBAGE_THRESHOLD = 50_000
+
+# What a page starts with; a file that starts otherwise is never replaced.
+PAGE_STARTS = ("<!doctype html>",)
 
 # Names of commands that Python has for something else.
 NAMES = {"next_ratings": "next"}
@@ -175,6 +178,10 @@ def fit(
     ) as context:
         context.require_model()
         console.expect_phases(context, fitted=True)
+        if earlier is not None:  # refused, if at all, before anything is computed
+            from sharpbayes.workflows.update import read_earlier_fit  # noqa: PLC0415 - start-up
+
+            read_earlier_fit(earlier, context)
         measured = sharpbayes.measure(context)
         try:
             results = sharpbayes.fit(
@@ -312,6 +319,7 @@ def report(
 
             page = out or page_path(results)
             refuse_inputs(page, results)
+            refuse_other_text(page, PAGE_STARTS)
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:

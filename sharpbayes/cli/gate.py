@@ -9,10 +9,13 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, write_text
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, write_text
+from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
 FIRST_TABLES = 3
+# What a file of each option starts with; a file that starts otherwise is never replaced.
+STARTS = {"--markdown": ("### ",), "--junit": ("<?xml",)}
 # Exit statuses by verdict.
 STATUSES = {"at least as safe": 0, "not as safe": 6, "not decided": 7}
 
@@ -46,9 +49,12 @@ def gate(
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
-    for path in (markdown, junit):
+    for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
-            refuse_inputs(path, [candidate, *([against] if against is not None else [])])
+            refuse_inputs(path, [candidate, *([against] if against is not None else [])], option)
+            refuse_other_text(path, STARTS[option], option)
+    if junit is not None and junit == markdown:
+        raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
     chosen = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(candidate, whole=False)
     reference = sharpbayes.open_results(against, whole=False) if against is not None else None

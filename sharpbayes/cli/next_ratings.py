@@ -9,10 +9,13 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, write_text
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, write_text
 from sharpbayes.errors import SpecError
 
 ENDINGS = (".csv", ".jsonl")
+# What a list starts with, in either; a file that starts otherwise is never replaced. A column of
+# the user may have the first name.
+STARTS = ("rank,", "next_rank,", '{"rank": ', '{"next_rank": ')
 # Exit status where the verdict is open.
 UNDECIDED = 7
 
@@ -47,6 +50,7 @@ def next_ratings(
         if out.suffix not in ENDINGS:
             raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
         refuse_inputs(out, [results])
+        refuse_other_text(out, STARTS)
     chosen = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
@@ -64,13 +68,15 @@ def next_ratings(
 
 def _read_prices(texts: list[str]) -> dict[str, float]:
     """Read prices that are written as name=price."""
+    from sharpbayes.data.columns import parse_number  # noqa: PLC0415 - start-up
+
     prices = {}
     for text in texts:
         name, sign, value = text.partition("=")
-        try:
-            prices[name.strip()] = float(value)
-        except ValueError:
+        price = parse_number(value)
+        if price is None:
             what = f"no number {value!r}" if sign else "no price"
             message = f"{what}, must be name=price, such as judge=0.05"
-            raise SpecError.at("--cost", message, key=name) from None
+            raise SpecError.at("--cost", message, key=name)
+        prices[name.strip()] = price
     return prices

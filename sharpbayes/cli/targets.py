@@ -7,7 +7,10 @@ from sharpbayes.cli.progress import say
 from sharpbayes.errors import StorageError
 from sharpbayes.storage.checksums import has_mark
 
-ANOTHER = "name another file with --out"
+
+def name_another(option: str = "--out") -> str:
+    """Return what to do where a file must not be written."""
+    return f"name another file with {option}"
 
 
 def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:
@@ -20,26 +23,52 @@ def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:
     if not target.exists():
         return
     if not target.is_file():
-        raise StorageError(f"{target}: cannot write results: not a plain file; {ANOTHER}")
+        raise StorageError(f"{target}: cannot write results: not a plain file; {name_another()}")
     try:
         is_other = bool(target.stat().st_size) and not has_mark(target)
     except OSError:
         is_other = True
     if is_other:
-        raise StorageError(f"{target}: holds something else than results; {ANOTHER}")
+        raise StorageError(f"{target}: holds something else than results; {name_another()}")
 
 
-def refuse_inputs(target: Path, inputs: Iterable[Path]) -> None:
+def refuse_inputs(target: Path, inputs: Iterable[Path], option: str = "--out") -> None:
     """Refuse to write over a file that the command reads."""
     for path in inputs:
         if target.exists() and path.exists() and target.samefile(path):
-            raise StorageError(f"{target}: is read by this command; {ANOTHER}")
+            raise StorageError(f"{target}: is read by this command; {name_another(option)}")
+
+
+def refuse_other_text(target: Path, starts: tuple[str, ...], option: str = "--out") -> None:
+    """Refuse to write a text over a file that does not start as what the command writes there.
+
+    Raises:
+        StorageError: The file holds something else, or is a folder.
+    """
+    if target.is_dir():
+        raise StorageError(f"{target}: is a folder; name a file with {option}")
+    if not target.is_file():
+        return
+    try:
+        with target.open("rb") as file:
+            start = file.read(max(map(len, starts)))
+    except OSError as error:
+        raise StorageError(f"{target}: cannot be read: {error.strerror or error}") from None
+    if start and not start.startswith(tuple(text.encode() for text in starts)):
+        message = "holds something else than what this command writes"
+        raise StorageError(f"{target}: {message}; {name_another(option)}")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file and say so."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    """Write a text file and say so; a run that is killed leaves an older file as it was."""
+    from sharpbayes.storage.results import replace_file  # noqa: PLC0415 - start-up
+
+    if path.exists() and not path.is_file():  # a pipe, or a device such as /dev/stdout
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    else:
+        with replace_file(path, f"{path}: cannot be written") as temporary:
+            temporary.write_text(text, encoding="utf-8")
     say(f"written to {path}")

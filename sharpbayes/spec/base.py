@@ -72,11 +72,11 @@ AnyNames = Annotated[tuple[Name, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=1, lt=2**63)]
 Repeats = Annotated[int, Field(ge=0, le=10_000_000)]
 Size = Annotated[int, Field(ge=1, le=10_000_000)]
-Number = Annotated[float, Field(strict=False)]
-Positive = Annotated[float, Field(gt=0, strict=False)]
-NonNegative = Annotated[float, Field(ge=0, strict=False)]
-Share = Annotated[float, Field(ge=0, le=1, strict=False)]
-InnerShare = Annotated[float, Field(gt=0, lt=1, strict=False)]
+Number = float
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+InnerShare = Annotated[float, Field(gt=0, lt=1)]
 Shares = Annotated[dict[Name, Share], Field(min_length=1), AfterValidator(_sums_to_one)]
 Increasing = Annotated[
     tuple[Number, ...], Field(min_length=1, strict=False), AfterValidator(increases)

@@ -1,10 +1,13 @@
 """What more data cost: prices of the things that a larger study buys."""
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from sharpbayes.spec.base import NonNegative, Spec
+from sharpbayes.spec.base import Spec
+
+# With larger prices sums of them are no longer finite.
+Price = Annotated[float, Field(ge=0, le=1e15)]
 
 # Names of prices by the table of a study.
 PRICES = {
@@ -20,21 +23,21 @@ class Costs(Spec):
     of its own.
     """
 
-    prompt: NonNegative | None = None
+    prompt: Price | None = None
     """One more prompt, without its answers."""
-    generation: NonNegative | None = None
+    generation: Price | None = None
     """One more answer of a model to a prompt, without its judgements."""
-    judge: NonNegative | None = None
+    judge: Price | None = None
     """A first judgement of an answer by a judge, all indicators together."""
-    trial: NonNegative | None = None
+    trial: Price | None = None
     """A further judgement of the same answer by the same judge. Default: that of `judge`."""
-    person: NonNegative | None = None
+    person: Price | None = None
     """One rating of an answer by a person."""
-    rating: NonNegative | None = None
+    rating: Price | None = None
     """Of a crowd: one rating of an item by a rater."""
-    rater: NonNegative | None = None
+    rater: Price | None = None
     """Of a crowd: one more rater, without ratings."""
-    item: NonNegative | None = None
+    item: Price | None = None
     """Of a crowd: one more item with its labels, without ratings."""
 
     @model_validator(mode="after")

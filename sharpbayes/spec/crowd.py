@@ -10,7 +10,7 @@ from sharpbayes.spec.roles import CROWD_LOGS, CrowdRoles, ExpertRoles, RatingTab
 from sharpbayes.spec.scales import Scale
 
 Distance = Literal["nominal", "ordinal", "interval"]
-Percentile = Annotated[float, Field(gt=0, lt=100, strict=False)]
+Percentile = Annotated[float, Field(gt=0, lt=100)]
 Percentiles = Annotated[
     tuple[Percentile, ...],
     Field(min_length=2, max_length=2, strict=False),

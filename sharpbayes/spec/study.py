@@ -69,12 +69,16 @@ class Sampler(base.Spec):
         return tuple(lengths)
 
 
+# Beyond these a prior is as good as none, or leaves no room.
+Factor = Annotated[float, Field(ge=1e-6, le=1e6)]
+
+
 class Sensitivity(base.Spec):
     """Fits alongside the study's own, to see what the answer depends on."""
 
     leave_out: Annotated[tuple[Literal["judge"], ...], Field(max_length=1, strict=False)] = ()
     """`["judge"]`: a fit without each of the pooled judges. Default: none."""
-    priors: Annotated[tuple[base.Positive, ...], Field(strict=False)] = ()
+    priors: Annotated[tuple[Factor, ...], Field(strict=False)] = ()
     """A fit for each factor, with all priors wider by that factor. Default: none."""
     weights: base.AnyNames = ()
     """Weights files to apply to each of these fits, alongside the study's own. Default: none."""

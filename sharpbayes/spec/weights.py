@@ -16,7 +16,7 @@ from sharpbayes.spec.base import (
     Spec,
 )
 
-Confidence = Annotated[float, Field(gt=0.5, lt=1, strict=False)]
+Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 
 
 class JudgeWeights(Spec):

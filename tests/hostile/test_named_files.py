@@ -6,6 +6,8 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
+from sharpbayes.errors import DataError
+from tests.panels import frame, measured
 
 STUDY = """schema = "sharpbayes/study/2"
 title = "T"
@@ -75,3 +77,27 @@ def test_netcdf_of_another_program(tmp_path):
         done = CliRunner().invoke(app, [command[0], str(tmp_path / "r.nc"), *command[1:]])
         assert done.exit_code == 5
         assert done.stderr.startswith(f"{tmp_path / 'r.nc'}: not a results file of sharpbayes")
+
+
+ADVICE = (
+    "so that none has a log-risk; add the scores, or leave such indicators out of the dimensions "
+    "of the study"
+)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ({"truth": slice(None)}, "no score of truth"),
+        ({"truth": slice(None), "bias_a": slice(None)}, "no score of bias_a, truth"),
+        ({"truth": slice(0, 18), "bias_a": slice(18, None)}, "no score of some indicator"),
+    ],
+)
+def test_indicators_that_nobody_scored(tmp_path, missing, said):
+    table = frame(models=2, prompts=6).sort_values(["prompt", "model"], ignore_index=True)
+    for name, rows in missing.items():
+        table[name] = table[name].astype("Int64")
+        table.loc[table.index[rows], name] = pd.NA
+    with pytest.raises(DataError) as raised:
+        measured(tmp_path, table)
+    assert str(raised.value) == f"{tmp_path / 'data.csv'}: every answer has {said}, {ADVICE}"

@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
+from sharpbayes.cli.targets import write_text
+from sharpbayes.errors import StorageError
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import save_results
@@ -16,6 +18,7 @@ from sharpbayes.workflows.measure import measure
 ANOTHER = "name another file with --out\n"
 OTHER = f"holds something else than results; {ANOTHER}"
 READ = f"is read by this command; {ANOTHER}"
+TEXT = "holds something else than what this command writes; name another file with {}\n"
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +32,7 @@ def files(tmp_path_factory):
     (base / "empty.nc").touch()
     (base / "page.html").write_bytes((base / "r.nc").read_bytes())
     (base / "link.nc").symlink_to("r.nc")
+    (base / "folder.csv").mkdir()
     os.mkfifo(base / "pipe")
     return base
 
@@ -50,6 +54,22 @@ REFUSED = {
     "study of data": (
         ["init", "quickstart.csv", "--out", "quickstart.csv"],
         "already there; name another with --out\n",
+    ),
+    "page over data": (["report", "r.nc", "--out", "quickstart.csv"], TEXT.format("--out")),
+    "page over a study": (["report", "r.nc", "--out", "quickstart.toml"], TEXT.format("--out")),
+    "list over data": (["next", "r.nc", "--out", "quickstart.csv"], TEXT.format("--out")),
+    "list over a folder": (
+        ["next", "r.nc", "--out", "folder.csv"],
+        "folder.csv: is a folder; name a file with --out\n",
+    ),
+    "answer over data": (
+        ["gate", "r.nc", "--markdown", "quickstart.csv"],
+        TEXT.format("--markdown"),
+    ),
+    "answer over a study": (["gate", "r.nc", "--junit", "quickstart.toml"], TEXT.format("--junit")),
+    "answer over results": (
+        ["gate", "r.nc", "--junit", "link.nc"],
+        "is read by this command; name another file with --junit\n",
     ),
     "pipe": (
         ["measure", "quickstart.toml", "--out", "pipe"],
@@ -80,3 +100,28 @@ def test_an_empty_file_and_earlier_results_are_replaced(files, monkeypatch):
         command = ["weigh", "r.nc", "--weights", "equal", "--quiet", "--out", name]
         assert CliRunner().invoke(app, command).exit_code == 0
     assert (files / "empty.nc").stat().st_size
+
+
+def test_two_answers_need_two_files(files, monkeypatch):
+    monkeypatch.chdir(files)
+    done = CliRunner().invoke(app, ["gate", "r.nc", "--markdown", "x", "--junit", "x"])
+    said = "--junit: x: is the file of --markdown; name another\n"
+    assert (done.exit_code, done.stderr) == (2, said)
+    assert not (files / "x").exists()
+
+
+def test_what_a_command_wrote_is_replaced(files, monkeypatch):
+    monkeypatch.chdir(files)
+    pages = [CliRunner().invoke(app, ["report", "r.nc", "--out", "p.html"]) for _ in range(2)]
+    assert [page.exit_code for page in pages] == [0, 0]
+
+
+def test_a_text_that_cannot_be_written_leaves_the_older_one(tmp_path):
+    (tmp_path / "gate.md").write_text("### old")
+    with pytest.raises(StorageError) as raised:
+        write_text(tmp_path / "none" / "gate.md", "### new")
+    said = f"{tmp_path}/none/gate.md: cannot be written: No such file or directory"
+    assert str(raised.value) == said
+    write_text(tmp_path / "gate.md", "### new")
+    assert [path.name for path in tmp_path.iterdir()] == ["gate.md"]
+    assert (tmp_path / "gate.md").read_text() == "### new"

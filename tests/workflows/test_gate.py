@@ -264,7 +264,7 @@ def test_a_report_never_replaces_what_is_compared(store, old, tmp_path):
     done = CliRunner().invoke(app, asked)
     assert (done.exit_code, done.stderr) == (
         5,
-        f"{path}: is read by this command; name another file with --out\n",
+        f"{path}: is read by this command; name another file with --markdown\n",
     )
 
 

@@ -248,3 +248,43 @@ def test_a_killed_update_goes_on_to_the_draws_of_one_run(old, grown, tmp_path, m
         resumed = sample(store, 3)
     assert len(kept) == 1
     xr.testing.assert_identical(resumed, whole)
+
+
+def spoil_posterior(tree):
+    """Draws that are no numbers."""
+    posterior = tree["posterior"].to_dataset()
+    name = next(name for name, array in posterior.data_vars.items() if array.dtype.kind == "f")
+    tree["posterior"] = posterior.assign({name: posterior[name] * np.nan})
+
+
+def drop_parameter(tree):
+    """Draws without thresholds."""
+    posterior = tree["posterior"].to_dataset()
+    names = [name for name in posterior.data_vars if str(name).startswith("threshold")]
+    tree["posterior"] = posterior.drop_vars(names)
+
+
+def drop_density(tree):
+    """No log density of draws."""
+    tree["sample_stats"] = tree["sample_stats"].to_dataset().drop_vars("logp")
+
+
+def drop_scores(tree):
+    """Ratings without their scores."""
+    tree["ratings"] = tree["ratings"].to_dataset().drop_vars("score")
+
+
+@pytest.mark.parametrize("spoil", [spoil_posterior, drop_parameter, drop_density, drop_scores])
+def test_results_that_lack_what_an_update_needs_are_refused_before_anything_is_computed(
+    folder, old, tmp_path, monkeypatch, spoil
+):
+    spoiled = old.copy()
+    spoil(spoiled)
+    save_results(spoiled, tmp_path / "spoiled.nc")
+    monkeypatch.setattr("sharpbayes.measure", None)
+    out = str(tmp_path / "new.nc")
+    call = ["fit", str(folder / "study.toml"), "--update", str(tmp_path / "spoiled.nc")]
+    done = CliRunner().invoke(app, [*call, "--out", out])
+    assert done.exit_code == 5, done.stderr
+    assert "results of 'A world of raters': a part is missing or has another form" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["spoiled.nc"]
