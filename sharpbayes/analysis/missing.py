@@ -39,7 +39,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
     the smallest tilt found at which another model is lowest than at 0.
     """
     sub_index = plan.table["sub_index"]
-    asked = _asked(plan)
+    asked = asked_scores(plan)
     missing = asked & sub_index.isnull()
     if not bool(missing.any()):
         return {}
@@ -67,7 +67,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
     return {"missing": table.assign_attrs(level=level)}
 
 
-def _asked(plan: ProfilePlan) -> xr.DataArray:
+def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     """Return which sub-indices were asked for: those with a row in the data."""
     sub_index, unasked = plan.table["sub_index"], plan.study.data.unasked
     if unasked is None:

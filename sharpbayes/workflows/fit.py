@@ -3,12 +3,14 @@
 import xarray as xr
 
 from sharpbayes.analysis.joint import joint_table
+from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.execution.progress import Phase
 from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.posterior.groups import posterior_groups
 from sharpbayes.posterior.judge_bias import judge_bias
 from sharpbayes.posterior.judge_errors import judge_errors
+from sharpbayes.posterior.missing import fitted_missingness
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.slopes import slopes_table
 from sharpbayes.spec.files import StudyFiles
@@ -98,6 +100,10 @@ def groups_after_fit(context: RunContext, groups: Groups) -> Groups:
         level = study.spec.bootstrap.level
         table = judge_errors(groups["posterior"], context.design, study.ratings, level=level)
         derived |= {"judge_errors": table} if table.data_vars else {}
+    if isinstance(study, PanelStudy) and "missing" in groups:
+        level, plan = study.spec.bootstrap.level, build_profile_plan(study)
+        fitted = fitted_missingness(plan, groups["posterior"], context.design, level=level)
+        derived["missing"] = groups["missing"].assign(fitted)
     if "posterior_predictive" in groups:
         context.execution.progress(Phase.REPLICATED_METRICS)
         draws = replicate_draws(groups, context.design, seed=study.spec.seed)

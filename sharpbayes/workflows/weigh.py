@@ -158,9 +158,9 @@ def _weigh_missing(plan: ProfilePlan, results: xr.DataTree) -> Groups:
     if int(stored["asked"].sum()) < plan.table["sub_index"].size:
         return {}
     groups = missing_group(plan)
-    # Reasons follow from the data and not from weights.
-    reasons = {name: stored[name] for name in ("reason_count",) if name in stored}
-    return {name: table.assign(reasons) for name, table in groups.items()}
+    # Reasons and the fitted severity follow from the data and not from weights.
+    names = [n for n in map(str, stored) if n == "reason_count" or n.startswith("fitted_slope")]
+    return {name: table.assign(stored[names].data_vars) for name, table in groups.items()}
 
 
 def _weigh_priors(

@@ -8,7 +8,7 @@ from sharpbayes.data.missing_reasons import NO_REASON
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
-from sharpbayes.report.wording import join_names
+from sharpbayes.report.wording import is_fitted, join_names
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5
@@ -38,6 +38,16 @@ def _slope(view: View) -> str:
     )
 
 
+def _fitted_slope(view: View) -> Iterator[str]:
+    """How missing scores go with the severity that a model fitted, where one was."""
+    if "missing/fitted_slope" not in view or not is_fitted(view):
+        return
+    if np.isfinite(float(view["missing/fitted_slope"])):
+        value = estimate(view["missing/fitted_slope"], view["missing/fitted_slope_interval"])
+        p = p_value(view["missing/fitted_slope_p"])
+        yield f"They grow by {value} per sd of the fitted severity (p = {p})."
+
+
 def _note(view: View) -> str:
     """What the bounds are."""
     parts = [
@@ -46,6 +56,7 @@ def _note(view: View) -> str:
             "Bounds: every missing score is 0, or 1. They assume nothing."
         ),
         _slope(view),
+        *_fitted_slope(view),
     ]
     if bool((view["missing/unscored"] > 0).any()):
         parts.append("Unscored: answers that no judge scored; the profile leaves them out.")

@@ -1,0 +1,99 @@
+"""Missing scores against fitted severity: known, uncertain, and where there is none."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sharpbayes.analysis.missing import asked_scores
+from sharpbayes.analysis.panel import measure_panel
+from sharpbayes.analysis.profile_plan import build_profile_plan
+from sharpbayes.analysis.study import read_study
+from sharpbayes.metrics.panel.missingness import missing_slope
+from sharpbayes.posterior.missing import IMPUTATIONS, answer_severity, fitted_missingness
+from sharpbayes.report.tables.declaration import build_tables
+from sharpbayes.report.tables.missing import TABLES
+from tests.analysis.test_missing import PROMPTS, planted
+
+TERMS = tuple(
+    SimpleNamespace(name=f"location_{'_'.join(dims)}", dims=dims)
+    for dims in (("model",), ("model", "prompt"), ("judge",))
+)
+DESIGN = SimpleNamespace(severity_terms=TERMS)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    study, _ = planted(tmp_path_factory.mktemp("planted"))
+    return build_profile_plan(read_study(study))
+
+
+def draws(plan, *, noise):
+    """A posterior of the severities that were planted, less the mean of a model, with noise."""
+    rng = np.random.default_rng(3)
+    sub_index = plan.table["sub_index"]
+    severity = np.stack([np.where(np.arange(PROMPTS) < 24, 9.0, 2.0), np.full(PROMPTS, 5.0)])
+    effects = severity - severity.mean(axis=1, keepdims=True)
+    effects = effects + noise * rng.normal(size=(2, 50, *effects.shape))
+    coords = {"model": ["calm", "steady"], "prompt": np.arange(PROMPTS).astype(str)}
+    assert set(map(str, sub_index["prompt"].values)) == set(coords["prompt"])
+    means = np.broadcast_to(severity.mean(axis=1), (2, 50, 2))
+    sample = ("chain", "draw")
+    return xr.Dataset(
+        {
+            "location_model": ((*sample, "model"), means),
+            "location_model_prompt": ((*sample, "model", "prompt"), effects),
+            "location_judge": ((*sample, "judge"), np.full((2, 50, 3), 100.0)),
+        },
+        coords,
+    )
+
+
+def test_severity_is_that_of_answers_and_not_of_judges(plan):
+    severity = answer_severity(draws(plan, noise=0.0), DESIGN)
+    assert set(severity.dims) == {"sample", "model", "prompt"}
+    assert severity.sel(model="calm", prompt="0").values == pytest.approx(9.0)
+    assert severity.sel(model="steady").values == pytest.approx(5.0)
+
+
+def test_certain_severities_give_the_slope_of_one_regression(plan):
+    fitted = fitted_missingness(plan, draws(plan, noise=0.0), DESIGN, level=0.95)
+    severity = answer_severity(draws(plan, noise=0.0), DESIGN).isel(sample=0, drop=True)
+    asked = asked_scores(plan)
+    gone = (asked & plan.table["sub_index"].isnull()).where(asked).fillna(0) > 0
+    one = missing_slope(gone, (severity / severity.std()).where(asked), level=0.95)
+    for name in ("slope", "slope_error", "slope_interval"):
+        np.testing.assert_allclose(fitted[f"fitted_{name}"], one[name])
+    assert float(fitted["fitted_slope"]) > 1.0
+    assert float(fitted["fitted_slope_p"]) < 1e-6
+
+
+def test_uncertain_severities_widen_the_interval(plan):
+    certain, uncertain = (
+        fitted_missingness(plan, draws(plan, noise=noise), DESIGN, level=0.95)
+        for noise in (0.0, 1.5)
+    )
+    assert IMPUTATIONS == 20
+    share = float(uncertain["fitted_slope_error"]) / float(uncertain["fitted_slope"])
+    assert share > float(certain["fitted_slope_error"]) / float(certain["fitted_slope"])
+
+
+def test_a_model_without_effects_of_answers_has_no_such_slope(plan):
+    design = SimpleNamespace(severity_terms=(TERMS[0], TERMS[2]))
+    assert fitted_missingness(plan, draws(plan, noise=0.0), design, level=0.95) == {}
+
+
+def test_the_table_of_a_fit_has_both_slopes(plan):
+    groups = measure_panel(plan.study)
+    fitted = fitted_missingness(plan, draws(plan, noise=0.0), DESIGN, level=0.95)
+    groups["missing"] = groups["missing"].assign(fitted)
+    groups["joint"] = xr.Dataset({"posterior_median": 0.0})
+    tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    tree.attrs["status"] = "fitted"
+    [first, *_] = build_tables([TABLES[0]], tree)
+    assert "They grow by " in first.note
+    assert " per sd of the fitted severity (p = " in first.note
+    tree.attrs["status"] = "not converged"
+    [first, *_] = build_tables([TABLES[0]], tree)
+    assert "fitted severity" not in first.note
