@@ -59,10 +59,10 @@ class Normal:
         t, x = points[:, :1], points[:, 1:]
         residual = OBSERVED - x
         precision = np.exp(-2.0 * t)
-        each = -0.5 * residual**2 - 0.5 * x**2 * precision - t
+        log_terms = -0.5 * residual**2 - 0.5 * x**2 * precision - t
         by_t = (x**2 * precision - 1.0).sum(axis=1) - t[:, 0]
         gradient = np.column_stack([by_t, residual - x * precision])
-        return each.sum(axis=1) - 0.5 * t[:, 0] ** 2, gradient
+        return log_terms.sum(axis=1) - 0.5 * t[:, 0] ** 2, gradient
 
 
 def log_marginal(t):
@@ -79,24 +79,26 @@ def written_out(kernel, monkeypatch):
 def test_the_marginal_of_normal_effects_is_exact(monkeypatch):
     named = written_out(Normal, monkeypatch)
     starts = np.zeros((2, 1 + len(OBSERVED)))
-    found = laplace.approximate(named, starts)
+    approximation = laplace.approximate(named, starts)
     t = minimize_scalar(lambda t: -log_marginal(t), bounds=(-3, 3), method="bounded").x
     step = 1e-3
     curve = log_marginal(t + step) - 2.0 * log_marginal(t) + log_marginal(t - step)
-    assert found.mode.point[0] == pytest.approx(t, abs=0.01)
-    assert found.precision[0, 0] == pytest.approx(-curve / step**2, rel=0.1)
-    shrinkage = 1.0 / (1.0 + np.exp(-2.0 * found.mode.point[0]))
-    assert found.mode.point[1:] == pytest.approx(OBSERVED * shrinkage, abs=1e-3)
+    assert approximation.mode.point[0] == pytest.approx(t, abs=0.01)
+    assert approximation.precision[0, 0] == pytest.approx(-curve / step**2, rel=0.1)
+    shrinkage = 1.0 / (1.0 + np.exp(-2.0 * approximation.mode.point[0]))
+    assert approximation.mode.point[1:] == pytest.approx(OBSERVED * shrinkage, abs=1e-3)
 
 
 def test_draws_have_the_precision_of_the_approximation(monkeypatch):
-    found = laplace.approximate(written_out(Normal, monkeypatch), np.zeros((2, 1 + len(OBSERVED))))
-    points, log_density = found.draw(40_000, seed=3)
-    top = points[:, 0] - found.mode.point[0]
-    assert top.std() * found.precision[0, 0] ** 0.5 == pytest.approx(1.0, abs=0.02)
-    conditional = 1.0 / np.sqrt(1.0 + np.exp(-2.0 * found.mode.point[0]))
+    approximation = laplace.approximate(
+        written_out(Normal, monkeypatch), np.zeros((2, 1 + len(OBSERVED)))
+    )
+    points, log_density = approximation.draw(40_000, seed=3)
+    top = points[:, 0] - approximation.mode.point[0]
+    assert top.std() * approximation.precision[0, 0] ** 0.5 == pytest.approx(1.0, abs=0.02)
+    conditional = 1.0 / np.sqrt(1.0 + np.exp(-2.0 * approximation.mode.point[0]))
     slope = (points[:, 1] * top).mean() / (top**2).mean()
-    rest = points[:, 1] - found.mode.point[1] - slope * top
+    rest = points[:, 1] - approximation.mode.point[1] - slope * top
     assert rest.std() == pytest.approx(conditional, rel=0.02)
     moved = 2.0 * OBSERVED[0] * conditional**2 * (1.0 - conditional**2)
     assert slope == pytest.approx(moved, abs=0.05)
@@ -136,12 +138,12 @@ def test_the_approximation_of_a_crowd_is_at_a_mode_of_its_effects(layout):
     model = Model.model_validate(MODEL)
     ratings = crowd_ratings(np.random.default_rng(1), items=12, raters=6)
     start = initial_point(build_design(ratings, model, path="m.toml"), layout, seed=0)
-    found = laplace.approximate(layout, np.stack([start, start + 0.1]))
-    _, gradient = kernel_density(layout, found.mode.point)
-    steps = np.abs(gradient[found.rest]) / np.diag(found.mode.factor)
+    approximation = laplace.approximate(layout, np.stack([start, start + 0.1]))
+    _, gradient = kernel_density(layout, approximation.mode.point)
+    steps = np.abs(gradient[approximation.rest]) / np.diag(approximation.mode.factor)
     assert steps.max() < 1e-3
-    assert len(found.top) == 2
-    assert np.linalg.eigvalsh(found.precision).min() > 0.0
+    assert len(approximation.top) == 2
+    assert np.linalg.eigvalsh(approximation.precision).min() > 0.0
 
 
 def test_weights_that_cannot_be_computed_count_for_nothing():

@@ -169,9 +169,9 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     if path.exists():
         rows = [dict(row) for row in csv.DictReader(path.open(encoding="utf-8"))]
-    there = {row["data"] for row in rows}
+    finished = {row["data"] for row in rows}
     for data in chosen.data:
-        if data not in there and time.monotonic() < end:
+        if data not in finished and time.monotonic() < end:
             rows += make(data)
             _write(rows, path, header)
     if path == table:

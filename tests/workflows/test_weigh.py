@@ -197,8 +197,8 @@ def test_weigh_says_where_it_cannot_tell_what_missing_scores_could_change(gappy)
 def test_priors_are_weighed_too(shared_results):
     results = open_results(shared_results("fitted_panel"))
     weighed = weigh(results, named_weights(["sharp", "precautionary"]))
-    own, other = (weighed[name]["prior_sensitivity"].to_dataset() for name in weighed.children)
-    xr.testing.assert_allclose(own, results["prior_sensitivity"].to_dataset())
-    assert not own["expected_loss"].equals(other["expected_loss"])
+    sharp, other = (weighed[name]["prior_sensitivity"].to_dataset() for name in weighed.children)
+    xr.testing.assert_allclose(sharp, results["prior_sensitivity"].to_dataset())
+    assert not sharp["expected_loss"].equals(other["expected_loss"])
     titles = [table.title for table in report_tables(weighed)]
     assert "Sensitivity to each prior, without refits: precautionary" in titles

@@ -166,9 +166,9 @@ def test_one_judge_against_people_has_the_density_of_the_graph(people, rng):
     ratings = with_people(panel_ratings(rng, judges=1), rng, people=people, share=0.7)
     design = build_design(ratings, spec)
     assert_same(design, seed=5)
-    found = {term.name: term.shape for term in design.terms}
-    assert found["location_own_family"] == found["discrimination_judge"] == (1,)
-    assert found["gap_ten_judge"] == (1, 8)
+    shapes = {term.name: term.shape for term in design.terms}
+    assert shapes["location_own_family"] == shapes["discrimination_judge"] == (1,)
+    assert shapes["gap_ten_judge"] == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -179,11 +179,13 @@ def test_gradient_is_the_limit_of_differences(case, rng):
     _, slope = kernel_density(flat, point)
     chosen = rng.permutation(flat.size)[:60]
     ends = [section.start for section in flat.coordinates]
-    for at in {*chosen.tolist(), *ends}:
-        step = 1e-5 * np.eye(flat.size)[at]
+    for coordinate in {*chosen.tolist(), *ends}:
+        step = 1e-5 * np.eye(flat.size)[coordinate]
         upper, lower = (kernel_density(flat, point + sign * step)[0] for sign in (1, -1))
         # a difference of two values of size v is known to about v * 1e-16 / 1e-5
-        assert slope[at] == pytest.approx((upper - lower) / 2e-5, rel=1e-5, abs=2e-6), at
+        assert slope[coordinate] == pytest.approx((upper - lower) / 2e-5, rel=1e-5, abs=2e-6), (
+            coordinate
+        )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -193,10 +195,10 @@ def test_kept_values_are_the_variables_of_the_graph(case, rng):
     point = initial_point(design, flat, seed=8)
     kept = label_draws(kept_at(flat, point)[None, None], design, flat)
     for name, wanted in graph_values(model, flat, point, list(kept)).items():
-        found = kept[name].to_numpy()[0, 0]
-        there = ~np.isnan(found)  # levels without a rating on a scale have no thresholds there
+        values = kept[name].to_numpy()[0, 0]
+        present = ~np.isnan(values)  # levels without a rating on a scale have no thresholds there
         np.testing.assert_allclose(
-            found[there], wanted[there], rtol=1e-10, atol=1e-10, err_msg=name
+            values[present], wanted[present], rtol=1e-10, atol=1e-10, err_msg=name
         )
 
 
@@ -207,13 +209,15 @@ def kept_at(flat, point):
 
 def graph_values(model, flat, point, names):
     """Variables of the graph at a point, without compiling."""
-    held = {section.name: section for section in flat.coordinates}
+    sections = {section.name: section for section in flat.coordinates}
     # PyMC renames a coordinate that equals its variable once variables are replaced.
-    inputs = [held[variable.name] for variable in model.value_vars]
+    inputs = [sections[variable.name] for variable in model.value_vars]
     outputs = model.replace_rvs_by_values([model[name] for name in names])
     mode = Mode(linker="py", optimizer=None)
     function = pytensor.function(model.value_vars, outputs, mode=mode, on_unused_input="ignore")
-    values = function(*[point[each.start : each.stop].reshape(each.shape) for each in inputs])
+    values = function(
+        *[point[section.start : section.stop].reshape(section.shape) for section in inputs]
+    )
     return dict(zip(names, values, strict=True))
 
 
@@ -273,8 +277,8 @@ def test_extreme_points_keep_their_digits(link, effect, gap):
     prior += -2.5 * np.log(2 * np.pi) - 3 * np.log(5.0) + np.log(6.0) + 2 * np.log(gap)
     value, slope = kernel_density(flat, point)
     # thresholds 0.2 and 0.2 + gap are stored with 16 digits, their gap is known to all of its own
-    at = design.scales[0].median_cutpoint
-    wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - at) for k in range(3)]
+    middle = design.scales[0].median_cutpoint
+    wide = [mpmath.mpf("0.2") + mpmath.mpf(gap) * (k - middle) for k in range(3)]
     wanted = exact(levels, effects, wide, link)
     assert value - prior == pytest.approx(float(wanted), rel=1e-9)
     assert np.isfinite(slope).all()
@@ -319,10 +323,10 @@ def test_a_plan_of_other_sources_is_refused(rng):
     user, point = pack(flat.kernel_data), np.zeros(flat.size)
     user[0] += 1
     call, slope, value = logp_code().ctypes, np.empty(flat.size), np.empty(1)
-    held = [
+    plan_arguments = [
         array.ctypes.data_as(call.argtypes[n]) for n, array in enumerate((point, slope, value), 1)
     ]
-    assert call(flat.size, *held, user.ctypes.data) == OTHER_SOURCES
+    assert call(flat.size, *plan_arguments, user.ctypes.data) == OTHER_SOURCES
 
 
 @pytest.mark.slow
