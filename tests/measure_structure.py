@@ -100,12 +100,14 @@ def import_graph(package: Path) -> dict[str, set[str]]:
 
 def cycles(package: Path) -> list[tuple[str, ...]]:
     """Modules that import one another, local imports counted."""
-    left = {name: set(others) for name, others in import_graph(package).items()}
-    while free := {name for name, others in left.items() if not others}:
-        left = {name: others - free for name, others in left.items() if name not in free}
-    while used := {name for name in left if not any(name in targets for targets in left.values())}:
-        left = {name: others for name, others in left.items() if name not in used}
-    return [(name, *sorted(others & set(left))) for name, others in sorted(left.items())]
+    imports = {name: set(others) for name, others in import_graph(package).items()}
+    while free := {name for name, others in imports.items() if not others}:
+        imports = {name: others - free for name, others in imports.items() if name not in free}
+    while used := {
+        name for name in imports if not any(name in targets for targets in imports.values())
+    }:
+        imports = {name: others for name, others in imports.items() if name not in used}
+    return [(name, *sorted(others & set(imports))) for name, others in sorted(imports.items())]
 
 
 def asserts(path: Path) -> list[int]:

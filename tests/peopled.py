@@ -98,8 +98,8 @@ def simulated(
     chosen &= (np.arange(prompts) < share * prompts)[:, None]
     kept = np.broadcast_to(chosen[..., None], by_person.shape).ravel()
     table[kept].to_csv(folder / "people.csv", index=False)
-    whole = table[table["rater"].isin([f"h{n}" for n in rng.permutation(people)[:judges]])]
-    whole.rename(columns={"rater": "judge"}).to_csv(folder / "whole.csv", index=False)
+    complete = table[table["rater"].isin([f"h{n}" for n in rng.permutation(people)[:judges]])]
+    complete.rename(columns={"rater": "judge"}).to_csv(folder / "whole.csv", index=False)
     names = [f'f{k} = {{ models = ["m{k}"], judges = ["j{k}"] }}\n' for k in range(judges)]
     text = STUDY.format(seed=seed, families="".join(names), draws=draws, predictive=predictive)
     (folder / "study.toml").write_text(text, encoding="utf-8")

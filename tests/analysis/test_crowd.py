@@ -123,12 +123,12 @@ def test_priority_uses_the_finest_grouping(measured_study):
     items = results["items"].to_dataset()
     assert items.attrs["grouping"] == "gender,age"
     metrics = results["responsiveness"].to_dataset().sel(by="all")
-    here = items["grouping"].values == "gender,age"
-    weight = metrics["hm"].values[here]
-    plural = items["plurality"].values[:, here]
+    finest = items["grouping"].values == "gender,age"
+    weight = metrics["hm"].values[finest]
+    plural = items["plurality"].values[:, finest]
     raters = metrics["raters"].values
-    here_names = items["group"].values[here & (raters >= 3)].tolist()
-    assert len(here_names) < here.sum()
+    here_names = items["group"].values[finest & (raters >= 3)].tolist()
+    assert len(here_names) < finest.sum()
     apart = items["plurality"].sel(group=here_names)
     assert (
         items["disagreement"].values.tolist()
@@ -138,7 +138,7 @@ def test_priority_uses_the_finest_grouping(measured_study):
     assert items["in_priority_grouping"].values.tolist() == [
         g in here_names for g in items["group"].values.tolist()
     ]
-    assert items["weight"].values[here] == pytest.approx(weight, nan_ok=True)
+    assert items["weight"].values[finest] == pytest.approx(weight, nan_ok=True)
     expected = plural[:, known] @ weight[known] / weight[known].sum() / 4
     assert items["priority"].values == pytest.approx(expected)
 

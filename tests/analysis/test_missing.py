@@ -117,12 +117,12 @@ def test_true_values_lie_within_the_bounds(studies, groups):
 def test_counts_and_shares(studies, groups):
     table = pd.read_csv(studies[0].study.path.parent / "scores.csv")
     missing = groups["missing"]
-    gone = table["score"].isna()
-    share = gone.groupby(table["judge"]).mean()
+    unscored = table["score"].isna()
+    share = unscored.groupby(table["judge"]).mean()
     np.testing.assert_allclose(missing["judge_share"], share)
-    np.testing.assert_allclose(missing["model_share"], gone.groupby(table["model"]).mean())
+    np.testing.assert_allclose(missing["model_share"], unscored.groupby(table["model"]).mean())
     assert int(missing["asked"].sum()) == 1200
-    assert int(missing["missing"].sum()) == int(gone.sum())
+    assert int(missing["missing"].sum()) == int(unscored.sum())
 
 
 def test_a_tolerance_has_bounds_too(studies, groups):
@@ -198,8 +198,8 @@ def test_the_answer_names_the_reason_of_most_missing_scores(tmp_path):
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('score = "score" }', 'score = "score", reason = "why" }'))
     missing = missing_group(build_profile_plan(read_study(load_study(path))))["missing"]
-    gone = table["score"] == ""
-    counts = {"refusal": int((gone & calm).sum()), "not given": int((gone & ~calm).sum())}
+    unscored = table["score"] == ""
+    counts = {"refusal": int((unscored & calm).sum()), "not given": int((unscored & ~calm).sum())}
     for (reason, number), model in zip(counts.items(), ("calm", "steady"), strict=True):
         assert int(missing["reason_count"].sel(reason=reason, model=model)) == number
         assert int(missing["reason_count"].sel(reason=reason).sum()) == number

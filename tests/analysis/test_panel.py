@@ -242,13 +242,13 @@ def finite_profile(results):
 
 def test_a_missing_judge_is_left_out_and_refused_where_asked(tmp_path):
     table = frame()
-    gone = (table["judge"] == "bob") & (table["prompt"] == "p03")
-    results = measured(tmp_path / "one", table[~gone])
+    unscored = (table["judge"] == "bob") & (table["prompt"] == "p03")
+    results = measured(tmp_path / "one", table[~unscored])
     finite_profile(results)
     assert results["judges"]["mad_n"].values.tolist() == [36, 36]
     assert results["judges"]["overlap"].values.min() == 11
     with pytest.raises(DataError, match=r"judges\.missing"):
-        measured(tmp_path / "two", table[~gone], weights='[judges]\nmissing = "error"\n')
+        measured(tmp_path / "two", table[~unscored], weights='[judges]\nmissing = "error"\n')
 
 
 def test_a_missing_indicator_makes_its_sub_index_missing_or_not_as_asked(tmp_path):

@@ -18,8 +18,8 @@ TRIAL = ', trial = "trial"'
 
 @pytest.fixture(scope="module")
 def table():
-    once = [frame(prompts=6, seed=seed).assign(trial=f"t{seed}") for seed in range(3)]
-    return pd.concat(once)
+    trials = [frame(prompts=6, seed=seed).assign(trial=f"t{seed}") for seed in range(3)]
+    return pd.concat(trials)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +37,10 @@ def test_the_profile_is_that_of_the_mean_over_trials(tmp_path, table, results):
     # trials that are all alike change nothing
     one = table[table["trial"] == "t0"]
     alike = pd.concat([one, one.assign(trial="t1")])
-    once = measured(tmp_path / "once", one.drop(columns="trial"))
+    averaged = measured(tmp_path / "once", one.drop(columns="trial"))
     twice = measured(tmp_path / "twice", alike, roles=TRIAL)
-    xr.testing.assert_allclose(once["profile"].to_dataset(), twice["profile"].to_dataset())
-    assert "variance_components" not in once
+    xr.testing.assert_allclose(averaged["profile"].to_dataset(), twice["profile"].to_dataset())
+    assert "variance_components" not in averaged
 
 
 def test_the_group_is_the_metric_of_single_trials(tmp_path, table, results):

@@ -80,7 +80,9 @@ def run_rounds(checkouts, repeats):
 def tabulate(taken, checkouts):
     """Return the lines of a Markdown table, checkouts beside each other."""
     names = ["before", "now"][-len(checkouts) :]
-    columns = [f"{name}, {what}" for name in names for what in ("wall, s", "processor, s", "MB")]
+    columns = [
+        f"{name}, {measure}" for name in names for measure in ("wall, s", "processor, s", "MB")
+    ]
     lines = [
         "| " + " | ".join(["command", *columns, "goal, s"]) + " |",
         "| " + " | ".join(["---"] * (len(columns) + 2)) + " |",

@@ -74,13 +74,13 @@ def tables(rng, item, rater, *, sizes):
     severity, bias = rng.normal(0, ITEM_SD, sizes[0]), rng.normal(0, RATER_SD, sizes[1])
     genders = pa.array(["Man", "Woman"])
     for start in range(0, len(item), PIECE):
-        who, what = rater[start : start + PIECE], item[start : start + PIECE]
-        latent = severity[what] + bias[who] + rng.logistic(size=len(what))
+        raters, items = rater[start : start + PIECE], item[start : start + PIECE]
+        latent = severity[items] + bias[raters] + rng.logistic(size=len(items))
         columns = {
-            "item": what.astype(np.int32),
-            "rater": who.astype(np.int32),
+            "item": items.astype(np.int32),
+            "rater": raters.astype(np.int32),
             "score": np.digitize(latent, CUTPOINTS).astype(np.int8),
-            "gender": pa.DictionaryArray.from_arrays(pa.array(who % 2, pa.int8()), genders),
+            "gender": pa.DictionaryArray.from_arrays(pa.array(raters % 2, pa.int8()), genders),
         }
         yield pa.table(columns)
 

@@ -347,7 +347,7 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     monkeypatch.setattr(
         "sharpbayes.cli.console.show_progress", lambda *_, **__: nullcontext(CtrlC())
     )
-    whole = measured_panel.read_bytes()
+    content = measured_panel.read_bytes()
     done = run("fit", "quickstart", *FEW, "--set", "sampler.tune=1000000", "--out", "r.nc")
     assert done.exit_code == 130, done.stderr
     *_, written, stays, kept, last = done.stderr.splitlines()
@@ -355,7 +355,7 @@ def test_ctrl_c_while_chains_tune_keeps_the_measured_half(run, measured_panel, m
     assert [written, last] == [message, "interrupted"]
     assert stays == "r.nc stays as it was: it holds earlier results"
     assert kept.endswith(KEPT.format("r.nc"))
-    assert measured_panel.read_bytes() == whole
+    assert measured_panel.read_bytes() == content
     results = open_results("r.interrupted.nc")
     assert results.attrs["status"] == "interrupted"
     assert np.isfinite(results["profile"]["cvar"]).all()

@@ -69,13 +69,13 @@ def test_tables_are_whole(path):
 
 
 def test_a_broken_table_is_seen():
-    whole = "| group | holds |\n| --- | --- |\n| `/a`, `/b` | x \\| y |\n"
-    assert not broken(whole)
-    assert not repeated(whole)
-    assert broken(f"{whole}\n| `/c` | z |\n") == ["| `/c` | z |"]
-    assert broken(f"{whole}| `/c` |\n") == ["| group | holds |"]
+    table = "| group | holds |\n| --- | --- |\n| `/a`, `/b` | x \\| y |\n"
+    assert not broken(table)
+    assert not repeated(table)
+    assert broken(f"{table}\n| `/c` | z |\n") == ["| `/c` | z |"]
+    assert broken(f"{table}| `/c` |\n") == ["| group | holds |"]
     assert not broken("```text\n| no table\n```\n")
-    assert repeated(f"{whole}| `/b` | z |\n") == {"`/b`"}
+    assert repeated(f"{table}| `/b` | z |\n") == {"`/b`"}
 
 
 NAMED_FILE = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`")

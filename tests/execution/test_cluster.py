@@ -54,10 +54,10 @@ def test_two_runs_of_one_machine_do_not_see_each_other(workers):
 
 
 def test_a_worker_that_dies_is_survived(workers, tmp_path):
-    marker, here = tmp_path / "died", os.getpid()
+    marker, main_process = tmp_path / "died", os.getpid()
 
     def task(number):
-        assert os.getpid() != here
+        assert os.getpid() != main_process
         if number == 2 and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -275,17 +275,17 @@ def test_twenty_tasks_end_the_same_though_workers_are_killed_every_few_seconds()
         killer.over.set()
         killer.join()
     assert killer.kills >= 3
-    here = calibrate(design, ratings, model, sampler, fit=sample, **how)
-    xr.testing.assert_identical(on_cluster, here)
+    in_process = calibrate(design, ratings, model, sampler, fit=sample, **how)
+    xr.testing.assert_identical(on_cluster, in_process)
 
 
 @pytest.mark.slow
 def test_a_task_that_kills_every_worker_ends_the_run(monkeypatch):
     monkeypatch.setattr(module, "MAX_LOSSES", 1)
-    here = os.getpid()
+    main_process = os.getpid()
 
     def task(number):
-        assert os.getpid() != here
+        assert os.getpid() != main_process
         os.kill(os.getpid(), signal.SIGKILL)
 
     message = "workers were lost 1 times and no task ended; they may lack memory"
@@ -300,21 +300,25 @@ def test_resamples_are_the_same_bytes(workers):
         return xr.Dataset({"mean": (weights * x).sum("prompt") / weights.sum("prompt")})
 
     how = {"replicates": 900, "seed": 3, "dim": "prompt", "block": 200}
-    here = bootstrap(mean, x, **how)
+    in_process = bootstrap(mean, x, **how)
     with use_map(workers.map):
-        xr.testing.assert_identical(bootstrap(mean, x, **how), here)
+        xr.testing.assert_identical(bootstrap(mean, x, **how), in_process)
 
 
 @pytest.mark.slow
 def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
     ratings = crowd_ratings(np.random.default_rng(5), items=8, raters=6)
-    sampler, marker, here = Sampler(chains=2, tune=100, draws=100), tmp_path / "died", os.getpid()
+    sampler, marker, main_process = (
+        Sampler(chains=2, tune=100, draws=100),
+        tmp_path / "died",
+        os.getpid(),
+    )
 
     model = model_of(("item",), (["rater"], 1.0))
     sample = sampling_fit(ratings, model, sampler, execution=Execution(cores=1))
 
     def fit(design, seed):
-        if os.getpid() != here and not marker.exists():
+        if os.getpid() != main_process and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return sample(design, seed)
@@ -330,11 +334,11 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
 def test_replications_are_the_same_bytes(workers):
     few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
     files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
-    here = fit(files)
+    in_process = fit(files)
     with use_map(workers.map), pytest.MonkeyPatch.context() as patched:
         patched.setattr(replicates, "BLOCK_RATINGS", 20_000)
         on_cluster = fit(files)
-    for name in here.children:
+    for name in in_process.children:
         xr.testing.assert_identical(
-            here[name].to_dataset().drop_attrs(), on_cluster[name].to_dataset().drop_attrs()
+            in_process[name].to_dataset().drop_attrs(), on_cluster[name].to_dataset().drop_attrs()
         )

@@ -22,18 +22,18 @@ FEW_CASES, MANY_CASES = 6, 250
 
 
 @pytest.fixture(scope="module", params=["measured_panel", "measured_crowd"])
-def whole(request, shared_results):
+def original(request, shared_results):
     """Results of a panel and of a crowd."""
     return open_results(shared_results(request.param))
 
 
-def try_cases(whole, folder, monkeypatch, cases):
+def try_cases(original, folder, monkeypatch, cases):
     """Give changed results to the commands; return how many ended in which status."""
     monkeypatch.chdir(folder)
     statuses = Counter()
     for case in cases:
         path = folder / f"r{case}.nc"
-        descriptions = save_changed(whole, path, np.random.default_rng(case))
+        descriptions = save_changed(original, path, np.random.default_rng(case))
         if not descriptions:
             statuses["not written"] += 1
             continue
@@ -50,24 +50,24 @@ def try_cases(whole, folder, monkeypatch, cases):
     return statuses
 
 
-def test_changed_results_are_refused_in_a_sentence(whole, tmp_path, monkeypatch):
-    assert try_cases(whole, tmp_path, monkeypatch, range(FEW_CASES)).total() == FEW_CASES
+def test_changed_results_are_refused_in_a_sentence(original, tmp_path, monkeypatch):
+    assert try_cases(original, tmp_path, monkeypatch, range(FEW_CASES)).total() == FEW_CASES
 
 
 @pytest.mark.slow
-def test_many_changed_results_are_refused_in_a_sentence(whole, tmp_path, monkeypatch):
-    statuses = try_cases(whole, tmp_path, monkeypatch, range(MANY_CASES))
+def test_many_changed_results_are_refused_in_a_sentence(original, tmp_path, monkeypatch):
+    statuses = try_cases(original, tmp_path, monkeypatch, range(MANY_CASES))
     assert statuses.total() == MANY_CASES
     assert statuses[0]
     assert statuses[5]
 
 
-def test_each_fault_has_a_line_with_its_place(whole, tmp_path):
-    group = "profile" if "profile" in whole else "responsiveness"
-    data = whole[group].to_dataset()
+def test_each_fault_has_a_line_with_its_place(original, tmp_path):
+    group = "profile" if "profile" in original else "responsiveness"
+    data = original[group].to_dataset()
     name = next(name for name in data.data_vars if (group, name) in declared_variables())
     [dim, *_] = data[name].dims
-    broken = whole.copy()
+    broken = original.copy()
     broken[group] = data.rename({dim: f"{dim}_"})
     broken.attrs["created"] = "yesterday"
     save_results(broken, tmp_path / "r.nc")

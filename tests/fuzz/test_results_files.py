@@ -14,7 +14,7 @@ from tests.fuzz.outcomes import fuzzed, outcome
 
 
 @pytest.fixture(scope="module")
-def whole(shared_results):
+def original(shared_results):
     """The bytes of a results file."""
     return shared_results("measured_crowd").read_bytes()
 
@@ -30,21 +30,21 @@ def open_and_report(path):
 
 @fuzzed
 @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 7)), min_size=1))
-def test_flipped_bits(whole, tmp_path, flips):
-    content = bytearray(whole)
+def test_flipped_bits(original, tmp_path, flips):
+    content = bytearray(original)
     for where, bit in flips:
         content[int(where * len(content))] ^= 1 << bit
     (tmp_path / "r.nc").write_bytes(content)
-    assert (open_and_report(tmp_path / "r.nc") is None) == (bytes(content) != whole)
+    assert (open_and_report(tmp_path / "r.nc") is None) == (bytes(content) != original)
 
 
 @fuzzed
 @given(keep=st.floats(0, 1, exclude_max=True), more=st.binary(max_size=8))
-def test_truncated_files(whole, tmp_path, keep, more):
-    content = whole[: int(keep * len(whole))] + more
+def test_truncated_files(original, tmp_path, keep, more):
+    content = original[: int(keep * len(original))] + more
     (tmp_path / "r.nc").write_bytes(content)
     # What follows may be what was cut off.
-    assert (open_and_report(tmp_path / "r.nc") is None) == (content != whole)
+    assert (open_and_report(tmp_path / "r.nc") is None) == (content != original)
 
 
 @fuzzed

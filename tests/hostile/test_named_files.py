@@ -44,8 +44,8 @@ def test_nested_parquet_columns(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
 def test_truncated_parquet(tmp_path, share):
     ROWS.to_parquet(tmp_path / "t.parquet")
-    whole = (tmp_path / "t.parquet").read_bytes()
-    (tmp_path / "t.parquet").write_bytes(whole[: int(share * len(whole))])
+    content = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(content[: int(share * len(content))])
     status, message = checked(tmp_path, "t.parquet")
     assert status == 3
     assert message.startswith(f"{tmp_path / 't.parquet'}: cannot be read: ")

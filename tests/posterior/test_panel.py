@@ -110,10 +110,10 @@ def test_a_replicate_is_measured_as_the_formulas_say(small):
 def test_results_do_not_depend_on_the_size_of_blocks(small, monkeypatch):
     study, positions, draws = parts(small)
     plan, sources = build_profile_plan(study), ["ratings", "prompts"]
-    [whole] = PanelMetrics([plan], positions).measure(draws, sources)
+    [one_block] = PanelMetrics([plan], positions).measure(draws, sources)
     monkeypatch.setattr("sharpbayes.posterior.replicates.BLOCK_RATINGS", 1)
     [single] = PanelMetrics([plan], positions).measure(draws, sources)
-    xr.testing.assert_identical(whole, single)
+    xr.testing.assert_identical(one_block, single)
 
 
 def test_weights_that_share_nothing_are_measured_as_by_themselves(small):

@@ -85,8 +85,8 @@ def test_shares_stay_in_bounds():
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    once = frame(prompts=8)
-    table = pd.concat([once.assign(trial="1"), once.assign(trial="2")])
+    scores = frame(prompts=8)
+    table = pd.concat([scores.assign(trial="1"), scores.assign(trial="2")])
     folder = tmp_path_factory.mktemp("purchases") / "s"
     files = files_of(folder, table, roles=', trial = "trial"', tables=COSTS)
     files = replace(files, model=load_study("quickstart").model)

@@ -118,10 +118,10 @@ def quick_metrics(rows, names=METRICS):
     highest = np.fmax.accumulate(precision, axis=-1)
     area, used, passed = (np.zeros(table.shape[:-2]) for _ in range(3))
     for s in range(table.shape[-2]):
-        here = total[..., s] > 0
-        area += np.where(here, used * np.nan_to_num(precision[..., s]) - passed, 0.0)
-        used += here
-        passed += np.where(here, np.nan_to_num(highest[..., s]), 0.0)
+        occurs = total[..., s] > 0
+        area += np.where(occurs, used * np.nan_to_num(precision[..., s]) - passed, 0.0)
+        used += occurs
+        passed += np.where(occurs, np.nan_to_num(highest[..., s]), 0.0)
     mpa = np.where(np.isnan(wra), np.nan, np.maximum(area, 0.0) / 6.0)
     both = mpa + wra
     hm = np.where(both > 0, 2 * mpa * wra / np.where(both > 0, both, 1.0), both)

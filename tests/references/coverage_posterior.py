@@ -95,8 +95,8 @@ def severities(rng, prompts, *, kinds):
     """Effects of prompts, and of prompts on models; over (model, prompt, judge, indicator)."""
     if kinds:  # of the same mean and sd
         severe = rng.random(prompts) < SEVERE
-        left = SD["prompt"] ** 2 - SEVERE * (1 - SEVERE) * GAP**2
-        main = (severe - SEVERE) * GAP + rng.normal(0, np.sqrt(left), prompts)
+        remaining_variance = SD["prompt"] ** 2 - SEVERE * (1 - SEVERE) * GAP**2
+        main = (severe - SEVERE) * GAP + rng.normal(0, np.sqrt(remaining_variance), prompts)
     else:
         main = rng.normal(0, SD["prompt"], prompts)
     of_prompt = rng.normal(0, SD["model:prompt"], (MODELS, prompts, 1, 1))

@@ -133,28 +133,28 @@ def run_pair(
     judges = rng.normal(0, JUDGE_SD, (JUDGES, 2))
     margins = true_difference(judges, MARGIN, seed)
     severity = draw_answers(rng, prompts, np.array(scenario.shift))
-    then = judged(rng, severity[:1], judges)[0]
-    now = judged(rng, severity[1:], judges + scenario.drift)[0]
+    old_scores = judged(rng, severity[:1], judges)[0]
+    new_scores = judged(rng, severity[1:], judges + scenario.drift)[0]
     labels = [f"p{n}" for n in range(prompts)]
     replaced = int(prompts * scenario.replaced)
     if replaced:
         other = draw_answers(rng, replaced, np.array(scenario.shift))
-        now[:replaced] = judged(rng, other[1:], judges + scenario.drift)[0]
+        new_scores[:replaced] = judged(rng, other[1:], judges + scenario.drift)[0]
     new = [f"new{n}" for n in range(replaced)] + labels[replaced:]
-    scores = {"new": now}
+    scores = {"new": new_scores}
     if scenario.anchors:
         again = judged(rng, severity[:1], judges + scenario.drift)[0]
         again[int(prompts * scenario.anchors) :] = -1
         scores["old"] = again
     candidate = study_of(template, scores, new)
-    reference = study_of(template, {"old": then}, labels)
+    reference = study_of(template, {"old": old_scores}, labels)
     spec = template.weights.spec.model_copy(update={"gate": Gate(confidence=CONFIDENCE, **margins)})
     sides = Side(candidate, "new", "candidate"), Side(reference, "old", "reference")
     joined = join_sides(*sides, replace(template.weights, spec=spec))
     # Without the differences that leave out a judge, which decide nothing and take half the time.
     group = measure_gate(replace(joined, judges=()))
     state = group["state"].to_series()
-    risks = log_risk(now), log_risk(then)
+    risks = log_risk(new_scores), log_risk(old_scores)
     return {
         "verdict": group.attrs["verdict"],
         "mean alone": state["mean"],

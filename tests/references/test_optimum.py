@@ -56,21 +56,23 @@ def at_estimates(name, model, wanted):
     ratings = ratings_of(name)
     design = build_design(ratings, model)
     powers = {term.name: term.non_centring for term in design.terms}
-    once, double = (
+    single, double = (
         parameter_layout(design),
         parameter_layout(build_design(twice(ratings), model, non_centring=powers)),
     )
-    assert {section.name for section in once.stored} == set(wanted)
-    values = np.concatenate([np.ravel(wanted[section.name]) for section in once.stored])
+    assert {section.name for section in single.stored} == set(wanted)
+    values = np.concatenate([np.ravel(wanted[section.name]) for section in single.stored])
     # The coordinates that stand for these values, which are more where factors add up to 0.
     solution = root(
-        lambda point: kept_at(once, point) - values,
-        initial_point(design, once, seed=1),
+        lambda point: kept_at(single, point) - values,
+        initial_point(design, single, seed=1),
         method="lm",
         options={"xtol": 1e-14, "ftol": 1e-14},
     )
-    np.testing.assert_allclose(kept_at(once, solution.x), values, atol=1e-9)
-    (first, slope), (second, slopes) = (kernel_density(flat, solution.x) for flat in (once, double))
+    np.testing.assert_allclose(kept_at(single, solution.x), values, atol=1e-9)
+    (first, slope), (second, slopes) = (
+        kernel_density(flat, solution.x) for flat in (single, double)
+    )
     return second - first, slopes - slope
 
 

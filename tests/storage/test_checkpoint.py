@@ -183,12 +183,12 @@ def test_a_full_disk_is_told_and_damages_nothing(tmp_path, monkeypatch):
 def test_a_damaged_part_counts_as_not_there(tmp_path, keep):
     store = Checkpoint(tmp_path)
     store.put("a", {"x": np.arange(500.0)})
-    whole = (tmp_path / "a.npz").read_bytes()
-    (tmp_path / "a.npz").write_bytes(whole[: int(keep * len(whole)) if 0 < keep < 1 else keep])
+    content = (tmp_path / "a.npz").read_bytes()
+    (tmp_path / "a.npz").write_bytes(content[: int(keep * len(content)) if 0 < keep < 1 else keep])
     assert store.get("a") is None
-    (tmp_path / "a.npz").write_bytes(whole[:900] + b"\xff" + whole[901:])
+    (tmp_path / "a.npz").write_bytes(content[:900] + b"\xff" + content[901:])
     assert store.get("a") is None
-    (tmp_path / "a.npz").write_bytes(whole)
+    (tmp_path / "a.npz").write_bytes(content)
     assert store.get("a")["x"].tolist() == list(range(500))
 
 

@@ -26,8 +26,8 @@ def test_what_is_saved_is_opened(results, tmp_path):
 def test_a_truncated_file_is_refused_in_one_sentence(results, tmp_path, keep):
     path = tmp_path / "r.nc"
     save_results(results, path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(keep * len(whole)) if keep < 1 else keep])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep * len(content)) if keep < 1 else keep])
     with pytest.raises(
         StorageError, match=r"r\.nc: not a results file of .* or damaged: "
     ) as caught:

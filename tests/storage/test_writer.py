@@ -29,8 +29,10 @@ def test_what_is_written_is_what_xarray_writes(results, tmp_path):
     assert (written["zlib"], written["dtype"], written["scale_factor"]) == (True, np.int16, 0.5)
 
 
-@pytest.mark.parametrize(("most", "left"), [(1 << 26, 3), (1000, 2)])
-def test_values_wait_for_declarations_up_to_a_bound(results, tmp_path, monkeypatch, most, left):
+@pytest.mark.parametrize(("most", "n_waiting"), [(1 << 26, 3), (1000, 2)])
+def test_values_wait_for_declarations_up_to_a_bound(
+    results, tmp_path, monkeypatch, most, n_waiting
+):
     waiting = []
 
     class Watched(writer._ValueWriter):
@@ -41,6 +43,6 @@ def test_values_wait_for_declarations_up_to_a_bound(results, tmp_path, monkeypat
     monkeypatch.setattr(writer, "WAITING_BYTES", most)
     monkeypatch.setattr(writer, "_ValueWriter", Watched)
     writer.write_tree(results, tmp_path / "r.nc", {})
-    assert waiting[-1] == left
+    assert waiting[-1] == n_waiting
     opened = xr.open_datatree(tmp_path / "r.nc", engine="netcdf4").load()
     xr.testing.assert_identical(opened, results)

@@ -18,14 +18,14 @@ K = [0.1, 0.9, 0.3, np.nan, 0.8, 0.69]
 def left_out(monkeypatch):
     """Units with good and bad k, and exact refits with known answers."""
     ratings = crowd_ratings(np.random.default_rng(1), items=6, raters=2)
-    left = loo.make_units(ratings, "item")
+    items = loo.make_units(ratings, "item")
     table = xr.Dataset(
         {
             "elpd": ("unit", np.full(6, -3.0)),
             "p": ("unit", np.full(6, 0.5)),
             "pareto_k": ("unit", np.array(K)),
         },
-        {"unit": list(left.labels)},
+        {"unit": list(items.labels)},
         {"good_k": 0.7},
     )
     asked = []
@@ -43,7 +43,7 @@ def left_out(monkeypatch):
     messages = []
 
     def of(refits):
-        scores = compare._leave_out(fitted, left, refits=refits, progress=messages.append)
+        scores = compare._leave_out(fitted, items, refits=refits, progress=messages.append)
         return scores, asked, messages
 
     return of

@@ -87,8 +87,8 @@ def exact_levels(likelihood, link, past):
     past = [mpmath.mpf(x) for x in past]
     if likelihood == "adjacent":
         weight = [mpmath.fsum(past[:k]) for k in range(len(past) + 1)]
-        whole = mpmath.log(mpmath.fsum(mpmath.exp(x) for x in weight))
-        return [x - whole for x in weight]
+        log_total = mpmath.log(mpmath.fsum(mpmath.exp(x) for x in weight))
+        return [x - log_total for x in weight]
     if likelihood == "continuation":
         passed = [mpmath.fsum(mpmath.log(above(x)) for x in past[:k]) for k in range(10)]
         return [

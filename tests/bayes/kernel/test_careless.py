@@ -27,8 +27,8 @@ def with_clickers(rng, *, items, raters, clickers=3):
     ratings = crowd_ratings(rng, items=items, raters=raters)
     careless = ratings.factors["rater"].codes < clickers
     score = np.where(careless, rng.integers(0, 5, len(ratings.score)), ratings.score)
-    whole = Ratings(score.astype(np.int16), ratings.factors, ratings.scales)
-    return whole.of(np.sort(rng.permutation(len(score))[: int(0.9 * len(score))]))
+    complete = Ratings(score.astype(np.int16), ratings.factors, ratings.scales)
+    return complete.of(np.sort(rng.permutation(len(score))[: int(0.9 * len(score))]))
 
 
 CASES = {

@@ -260,16 +260,16 @@ def test_simulations_that_are_kept_are_not_fitted_again(rng):
 
     how = {"simulations": 4, "seed": 3, "fit": fit}
     design = build_design(ratings, MODEL)
-    whole = calibrate(design, ratings, MODEL, QUICK, **how)
+    complete = calibrate(design, ratings, MODEL, QUICK, **how)
     for lost in ("simulation-0", "simulation-2"):
         xr.testing.assert_identical(
             calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how),
-            whole,
+            complete,
         )
         del kept[lost]
     calls.clear()
     xr.testing.assert_identical(
-        calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), whole
+        calibrate(design, ratings, MODEL, QUICK, execution=Execution(store=Kept()), **how), complete
     )
     assert len(calls) == 1
 

@@ -82,9 +82,9 @@ def test_the_likelihood_of_a_rating_is_given_the_others_of_its_rater(crowd):
     for draw, row in itertools.product(range(2), range(design.n_ratings)):
         rater = design.careless.index[row]
         rows = rows_of(design, rater)
-        whole = sum(likelihood_of(posterior, design, draw, rater, rows))
+        likelihood = sum(likelihood_of(posterior, design, draw, rater, rows))
         others = sum(likelihood_of(posterior, design, draw, rater, rows[rows != row]))
-        assert loglik[draw, row] == pytest.approx(np.log(whole / others), rel=1e-5, abs=1e-5)
+        assert loglik[draw, row] == pytest.approx(np.log(likelihood / others), rel=1e-5, abs=1e-5)
 
 
 def test_experts_have_no_class_and_their_labels_the_ordinal_likelihood(rng):
@@ -113,9 +113,9 @@ def elpd_by_hand(posterior, design, code):
             rows = rows_of(design, rater)
             kept = rows[code[rows] != unit]
             if len(kept) < len(rows):
-                whole = sum(likelihood_of(posterior, design, draw, rater, rows))
+                likelihood = sum(likelihood_of(posterior, design, draw, rater, rows))
                 others = sum(likelihood_of(posterior, design, draw, rater, kept))
-                values[draw, unit] += np.log(whole / others)
+                values[draw, unit] += np.log(likelihood / others)
     return values
 
 
@@ -163,11 +163,11 @@ def test_an_own_effect_is_integrated_given_the_other_ratings(rng):
             float(wide["careless_share"].isel(chain=0, draw=0)),
             design.scales[0].category,
         )
-        whole = share * urn(scores[[*kept, row]], 5, 0.7)
+        by_clicking = share * urn(scores[[*kept, row]], 5, 0.7)
         eta = grid + float(wide["location_rater"].isel(chain=0, draw=0)[rater])
         cuts = np.concatenate([[-np.inf], wide["threshold_score"].isel(chain=0, draw=0), [np.inf]])
         by_model = expit(cuts[scores[row] + 1] - eta) - expit(cuts[scores[row]] - eta)
-        total += np.log((others * by_model + whole) / (others + clicking))
+        total += np.log((others * by_model + by_clicking) / (others + clicking))
     expected = logsumexp(total) + np.log(grid[1] - grid[0])
     assert loglik[0, 0] == pytest.approx(expected, abs=0.02)
 

@@ -38,7 +38,7 @@ def left_out(ratings, model, by, **more):
     return loo.leave_out(posterior, design, loo.make_units(ratings, by))
 
 
-def whole(posterior, design, code):
+def loo_by_arviz(posterior, design, code):
     """ArviZ's own numbers from the log-likelihood of all ratings at once, summed by unit."""
     loglik = log_likelihood(posterior, design)
     by_rating = np.empty((*loglik["rating_score"].shape[:2], design.n_ratings))
@@ -67,9 +67,9 @@ def test_numbers_are_those_of_arviz(labelled, monkeypatch, by, cells):
     """Two scales, in one block and in many; experts have no gender and stay in."""
     monkeypatch.setattr(loo, "BLOCK_VALUES", cells)
     ratings, posterior, design = labelled
-    left = loo.make_units(ratings, by)
-    table = loo.leave_out(posterior, design, left)
-    wanted = whole(posterior, design, left.code)
+    units = loo.make_units(ratings, by)
+    table = loo.leave_out(posterior, design, units)
+    wanted = loo_by_arviz(posterior, design, units.code)
     assert table.attrs["integrated"] == ""
     assert table["elpd"].to_numpy() == pytest.approx(wanted.elpd_i.to_numpy(), rel=1e-4)
     assert table["pareto_k"].to_numpy() == pytest.approx(wanted.pareto_k.to_numpy(), abs=1e-3)
@@ -82,10 +82,10 @@ def test_quadrature_is_the_integral(rng):
     """One draw, one item: its ratings under a new effect, integrated by SciPy."""
     ratings = crowd_ratings(rng, items=5, raters=7)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
-    left = loo.make_units(ratings, "item")
-    own_term = loo.find_own_term(design, left)
+    units = loo.make_units(ratings, "item")
+    own_term = loo.find_own_term(design, units)
     assert own_term.name == "location_item"
-    ordered = loo._order_ratings(design, left)
+    ordered = loo._order_ratings(design, units)
     sums = rater_log_likelihood(posterior, design)
     loglik = loo._log_likelihood(
         posterior, design, ordered, range(5), own_term=own_term, rater_sums=sums
@@ -109,14 +109,14 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(rng, by):
     ratings = crowd_ratings(rng, items=15, raters=12)
     sampler = Sampler(chains=2, tune=500, draws=2000)
     posterior, design = fitted(ratings, ITEM_AND_RATER, sampler=sampler)
-    left = loo.make_units(ratings, by)
-    table = loo.leave_out(posterior, design, left)
+    units = loo.make_units(ratings, by)
+    table = loo.leave_out(posterior, design, units)
     assert table.attrs["integrated"] == f"location_{by}"
     good = np.flatnonzero(table["pareto_k"] < table.attrs["good_k"])
     assert len(good) >= 1
     for unit in good[:2]:
         exact = refit.refit_without_unit(
-            design, ratings, ITEM_AND_RATER, sampler, units=left, unit=int(unit), seed=7
+            design, ratings, ITEM_AND_RATER, sampler, units=units, unit=int(unit), seed=7
         )
         assert float(table["elpd"][unit]) == pytest.approx(exact, abs=0.3)
 
@@ -125,21 +125,21 @@ def test_a_rater_with_thresholds_of_its_own_is_drawn_anew(rng):
     """Several effects a rater: nothing is integrated, and a refit draws all of them."""
     model = model_of(("item",), ("rater",), thresholds={"by": ["scale", "rater"]})
     ratings = crowd_ratings(rng, items=15, raters=6)
-    left = loo.make_units(ratings, "rater")
+    units = loo.make_units(ratings, "rater")
     design = build_design(ratings, model)
-    assert loo.find_own_term(design, left) is None
-    exact = refit.refit_without_unit(design, ratings, model, SAMPLER, units=left, unit=2, seed=1)
+    assert loo.find_own_term(design, units) is None
+    exact = refit.refit_without_unit(design, ratings, model, SAMPLER, units=units, unit=2, seed=1)
     assert -60.0 < exact < -15.0  # 15 ratings on five levels: log(1/5) each is -24
 
 
 def test_a_unit_that_holds_a_scale_cannot_be_fitted_without(rng):
     ratings = panel_ratings(rng, models=2, prompts=4, judges=2)
-    left = loo.make_units(ratings, "indicator")
-    last = left.labels.index("z")
+    units = loo.make_units(ratings, "indicator")
+    last = units.labels.index("z")
     model = model_of(("prompt",))
     design = build_design(ratings, model)
     assert np.isnan(
-        refit.refit_without_unit(design, ratings, model, SAMPLER, units=left, unit=last, seed=1)
+        refit.refit_without_unit(design, ratings, model, SAMPLER, units=units, unit=last, seed=1)
     )
 
 
@@ -186,10 +186,10 @@ def test_a_term_of_pure_noise_is_no_gain(rng):
 def test_exact_density_is_the_mean_over_draws(rng):
     ratings = crowd_ratings(rng, items=6, raters=4)
     posterior, design = fitted(ratings, ITEM_AND_RATER)
-    left = loo.make_units(ratings, "rating")
+    units = loo.make_units(ratings, "rating")
     loglik = log_likelihood(posterior, design)["rating_score"].to_numpy().reshape(1000, -1)
     wanted = logsumexp(loglik[:, 5]) - np.log(1000)
-    assert loo.predict_unit(posterior, design, left, 5) == pytest.approx(wanted, rel=1e-5)
+    assert loo.predict_unit(posterior, design, units, 5) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_columns_that_are_spread_when_asked_for_are_left_out_too(rng):

@@ -68,11 +68,11 @@ def test_priors_are_those_of_the_graph(case, rng):
             # What effects of one draw share, such as their sd or a sum of 0, is in their spread.
             pairs.append(("spread", one.std(axis=1)[:, None], other.std(axis=1)[:, None]))
             pairs.append(("mean", one.mean(axis=1)[:, None], other.mean(axis=1)[:, None]))
-            for what, x, y in pairs:
+            for comparison, x, y in pairs:
                 for column in range(x.shape[1]):
                     a, b = (np.round(v[:, column], 10) for v in (x, y))
                     if np.ptp(a) or np.ptp(b):
-                        p_values[name, what, column] = ks_2samp(a, b, method="asymp").pvalue
+                        p_values[name, comparison, column] = ks_2samp(a, b, method="asymp").pvalue
     worst = min(p_values, key=p_values.__getitem__)
     assert p_values[worst] > 0.001 / len(p_values), worst
 

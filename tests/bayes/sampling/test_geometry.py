@@ -102,8 +102,10 @@ def test_of_many_ratings_a_trial_run_of_some_tells_what_all_of_them_would(design
 def test_some_ratings_of_a_design_have_their_own_levels_and_categories(design):
     rows = np.arange(0, design.n_ratings, 3)
     part = design.of(rows)
-    for scale, whole in zip(part.scales, design.scales, strict=True):
-        position = {int(row): n for n, row in enumerate(whole.rows)}
-        assert [whole.category[position[int(r)]] for r in rows[scale.rows]] == list(scale.category)
-    for term, whole in zip(part.terms, design.terms, strict=True):
-        np.testing.assert_array_equal(term.index, whole.index[rows])
+    for scale, of_design in zip(part.scales, design.scales, strict=True):
+        position = {int(row): n for n, row in enumerate(of_design.rows)}
+        assert [of_design.category[position[int(r)]] for r in rows[scale.rows]] == list(
+            scale.category
+        )
+    for term, of_design in zip(part.terms, design.terms, strict=True):
+        np.testing.assert_array_equal(term.index, of_design.index[rows])

@@ -145,13 +145,15 @@ def main():
     """Run, print as they come, then the table."""
     given = parsed()
     given.out.mkdir(parents=True, exist_ok=True)
-    here = [run for run in given.runs if available(run)]
+    available_runs = [run for run in given.runs if available(run)]
     results = []
-    for run in here:
+    for run in available_runs:
         print(f"{run} ...", file=sys.stderr, flush=True)
         results.append(result(run, given))
     print(table.text(results))
-    print("\n".join(f"{run}: not on this machine" for run in given.runs if run not in here))
+    print(
+        "\n".join(f"{run}: not on this machine" for run in given.runs if run not in available_runs)
+    )
     return any(run_result["driver"]["status"] for run_result in results)
 
 

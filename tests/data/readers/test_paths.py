@@ -13,7 +13,7 @@ from tests.data.readers.test_parquet_batches import assert_same, spec, table
 
 
 @pytest.fixture
-def whole(tmp_path):
+def original(tmp_path):
     """A table, in one file and by partition."""
     rows = table().fillna({"kind": "", "score": 1})
     rows["gender"] = rows["gender"].replace({"W": "W/ö =1"})
@@ -23,7 +23,7 @@ def whole(tmp_path):
     return rows
 
 
-def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, whole, monkeypatch):
+def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, original, monkeypatch):
     monkeypatch.setattr(parquet, "BATCH", 37)
     one = read_crowd(spec("one.parquet", duplicates="first"), tmp_path)
     for name in ("parts", "parts/"):
@@ -31,7 +31,7 @@ def test_a_crowd_by_partition_is_that_of_one_file(tmp_path, whole, monkeypatch):
 
 
 @pytest.mark.parametrize("compact", [False, True])
-def test_a_table_by_partition_is_that_of_one_file(tmp_path, whole, compact):
+def test_a_table_by_partition_is_that_of_one_file(tmp_path, original, compact):
     (tmp_path / "parts" / "_SUCCESS").write_text("not a table")
     (tmp_path / "parts" / ".hidden.parquet").write_text("not a table")
     one = read_table(tmp_path, "one.parquet", compact=compact)
@@ -41,14 +41,14 @@ def test_a_table_by_partition_is_that_of_one_file(tmp_path, whole, compact):
     assert not compact or all(str(kind) == "category" for kind in parts.dtypes)
 
 
-def test_other_folders_and_a_column_twice_are_refused(tmp_path, whole):
+def test_other_folders_and_a_column_twice_are_refused(tmp_path, original):
     (tmp_path / "parts" / "gender=W").mkdir()
-    whole.to_parquet(tmp_path / "parts" / "gender=W" / "x.parquet")
+    original.to_parquet(tmp_path / "parts" / "gender=W" / "x.parquet")
     with pytest.raises(DataError, match="repeated column names: gender"):
         read_table(tmp_path, "parts")
     other = tmp_path / "other" / "women"
     other.mkdir(parents=True)
-    whole.to_parquet(other / "x.parquet")
+    original.to_parquet(other / "x.parquet")
     for read in (
         lambda: read_table(tmp_path, "other"),
         lambda: read_crowd(spec("other"), tmp_path),

@@ -36,12 +36,12 @@ def test_slope_and_clustered_error_are_those_of_statsmodels():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(2, 3, 80))
     chance = 1 / (1 + np.exp(1 - 0.8 * x - np.array([0.0, 0.5, -0.5])[:, None]))
-    gone = rng.random(x.shape) < chance
+    unscored = rng.random(x.shape) < chance
     dims = ("model", "judge", "prompt")
-    table = missing_slope(xr.DataArray(gone, dims=dims), xr.DataArray(x, dims=dims), level=0.95)
+    table = missing_slope(xr.DataArray(unscored, dims=dims), xr.DataArray(x, dims=dims), level=0.95)
     judge, prompt = (np.indices(x.shape)[axis].ravel() for axis in (1, 2))
     matrix = np.column_stack([np.eye(3)[judge], x.ravel()])
-    fitted = sm.Logit(gone.ravel().astype(float), matrix).fit(
+    fitted = sm.Logit(unscored.ravel().astype(float), matrix).fit(
         disp=0,
         cov_type="cluster",
         cov_kwds={"groups": prompt, "use_correction": False},
@@ -55,36 +55,38 @@ def test_slope_and_clustered_error_are_those_of_statsmodels():
 def test_slopes_that_nothing_shows_are_missing():
     x = xr.DataArray([[0.0, 1.0, 2.0, 3.0]], dims=("judge", "prompt"))
     apart = xr.DataArray([[False, False, True, True]], dims=("judge", "prompt"))
-    for gone, severity in ((apart, x), (apart, 0 * x), (apart & False, x), (apart, x * np.nan)):
-        assert bool(missing_slope(gone, severity, level=0.9)["slope"].isnull())
+    for unscored, severity in ((apart, x), (apart, 0 * x), (apart & False, x), (apart, x * np.nan)):
+        assert bool(missing_slope(unscored, severity, level=0.9)["slope"].isnull())
 
 
 def test_without_a_tilt_draws_follow_the_other_judges():
     rng = np.random.default_rng(4)
-    whole = panel(rng)
-    gone = xr.zeros_like(whole, dtype=bool)
-    gone[:, :60, 0] = True
-    filled = tilted_scores(whole.where(~gone), gone, tilts=np.array([0.0, 2.0]), draws=40, seed=1)
+    complete = panel(rng)
+    unscored = xr.zeros_like(complete, dtype=bool)
+    unscored[:, :60, 0] = True
+    filled = tilted_scores(
+        complete.where(~unscored), unscored, tilts=np.array([0.0, 2.0]), draws=40, seed=1
+    )
     assert filled.dims == ("tilt", "draw", *DIMS)
     xr.testing.assert_equal(
-        filled.isel(tilt=0, draw=0).where(~gone, drop=True).drop_vars("tilt"),
-        whole.where(~gone, drop=True),
+        filled.isel(tilt=0, draw=0).where(~unscored, drop=True).drop_vars("tilt"),
+        complete.where(~unscored, drop=True),
     )
-    errors = (filled.mean("draw") - whole).where(gone)
+    errors = (filled.mean("draw") - complete).where(unscored)
     assert abs(float(errors.isel(tilt=0).mean())) < 0.01
     # the shift is tilt times the residual variance over the sd of all
-    unit = float(whole.where(~gone).std())
+    unit = float(complete.where(~unscored).std())
     shift = float((errors.isel(tilt=1) - errors.isel(tilt=0)).mean())
     assert shift == pytest.approx(2 * 0.05**2 * 1.5 / unit, rel=0.15)
 
 
 def test_answers_that_nobody_scored_are_drawn_from_the_tilted_scores():
     values = np.array([0.1] * 6 + [0.9] * 2 + [0.5] * 4)
-    whole = xr.DataArray(np.repeat(values, 2).reshape(1, 12, 2, 1), dims=DIMS)
-    gone = xr.zeros_like(whole, dtype=bool)
-    gone[:, 8:] = True
-    known = whole.where(~gone)
-    filled = tilted_scores(known, gone, tilts=np.array([0.0, 1.0]), draws=500, seed=1)
+    complete = xr.DataArray(np.repeat(values, 2).reshape(1, 12, 2, 1), dims=DIMS)
+    unscored = xr.zeros_like(complete, dtype=bool)
+    unscored[:, 8:] = True
+    known = complete.where(~unscored)
+    filled = tilted_scores(known, unscored, tilts=np.array([0.0, 1.0]), draws=500, seed=1)
     drawn = filled.isel(prompt=slice(8, None))
     unit = float(known.std())
     odds = 2 * np.exp(0.8 / unit) / 6
@@ -96,16 +98,16 @@ def test_answers_that_nobody_scored_are_drawn_from_the_tilted_scores():
 
 def test_true_scores_are_found_under_their_own_tilt():
     rng = np.random.default_rng(6)
-    whole = panel(rng, prompts=4000, judges=1, noise=0.0)
-    unit = float(whole.std())
-    chance = 1 / (1 + np.exp(2.0 - 1.0 * (whole - 0.5) / unit))
-    gone = whole.copy(data=rng.random(whole.shape) < chance.to_numpy())
-    gone = gone.astype(bool)
-    known = whole.where(~gone)
+    complete = panel(rng, prompts=4000, judges=1, noise=0.0)
+    unit = float(complete.std())
+    chance = 1 / (1 + np.exp(2.0 - 1.0 * (complete - 0.5) / unit))
+    unscored = complete.copy(data=rng.random(complete.shape) < chance.to_numpy())
+    unscored = unscored.astype(bool)
+    known = complete.where(~unscored)
     # the unit is that of the scores that are there
     tilt = float(known.std()) / unit
-    filled = tilted_scores(known, gone, tilts=np.array([0.0, tilt]), draws=20, seed=2)
-    means = filled.where(gone).mean([*DIMS, "draw"])
-    truth = float(whole.where(gone).mean())
+    filled = tilted_scores(known, unscored, tilts=np.array([0.0, tilt]), draws=20, seed=2)
+    means = filled.where(unscored).mean([*DIMS, "draw"])
+    truth = float(complete.where(unscored).mean())
     assert float(means[0]) < truth - 0.02
     assert float(means[1]) == pytest.approx(truth, abs=0.01)

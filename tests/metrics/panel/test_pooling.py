@@ -91,11 +91,11 @@ def test_the_order_in_memory_changes_nothing(lying):
         xr.DataArray(array, {"model": list("abcde")}, ("model", "judge", "p"))
         for array in (values, relaid)
     )
-    whole = log_sum_exp(x, temperature=0.2, missing="available")
-    assert whole.dims == ("model", "p")
-    xr.testing.assert_identical(log_sum_exp(same, temperature=0.2, missing="available"), whole)
+    pooled_x = log_sum_exp(x, temperature=0.2, missing="available")
+    assert pooled_x.dims == ("model", "p")
+    xr.testing.assert_identical(log_sum_exp(same, temperature=0.2, missing="available"), pooled_x)
     reference = 0.2 * (logsumexp(values / 0.2, axis=1) - np.log(4))
-    np.testing.assert_allclose(whole, reference, atol=1e-12)
+    np.testing.assert_allclose(pooled_x, reference, atol=1e-12)
 
 
 def test_trials_are_averaged_over_those_that_are_present():

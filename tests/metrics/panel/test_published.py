@@ -152,10 +152,15 @@ def test_table_20s_shares_do_not_leave_prompts_without_variance():
     """A complete table with the published shares has a positive variance of prompts."""
     rng = np.random.default_rng(2)
     model, prompt = rng.normal(size=11), rng.normal(size=901)
-    left = rng.normal(size=(11, 901))
-    left -= left.mean(axis=0) + (left - left.mean(axis=0)).mean(axis=1, keepdims=True)
-    parts = [np.broadcast_to((model - model.mean())[:, None], left.shape), prompt - prompt.mean()]
-    parts = [np.broadcast_to(part, left.shape) for part in (*parts, left)]
+    residuals = rng.normal(size=(11, 901))
+    residuals -= residuals.mean(axis=0) + (residuals - residuals.mean(axis=0)).mean(
+        axis=1, keepdims=True
+    )
+    parts = [
+        np.broadcast_to((model - model.mean())[:, None], residuals.shape),
+        prompt - prompt.mean(),
+    ]
+    parts = [np.broadcast_to(part, residuals.shape) for part in (*parts, residuals)]
     scaled = [
         part * np.sqrt(share / (part**2).sum())
         for part, share in zip(parts, (0.1390, 0.2583, 0.6027), strict=True)

@@ -256,7 +256,7 @@ def test_a_resample_has_the_error_of_its_repeated_values():
 def test_equal_answers_to_a_prompt_leave_its_error_as_it_is():
     x = xr.DataArray(np.random.default_rng(6).gamma(2.0, 1.0, 60), dims="prompt")
     options = {"alpha": 0.8, "estimator": "inclusive", "errors": True}
-    once = upper_tail(x, **options).error
+    single = upper_tail(x, **options).error
     repeated = xr.concat([x, x, x], "sample").transpose("prompt", "sample")
     three = upper_tail(repeated, dim=("prompt", "sample"), **options).error
-    np.testing.assert_allclose(three, once, rtol=1e-12)
+    np.testing.assert_allclose(three, single, rtol=1e-12)

@@ -67,11 +67,11 @@ def test_all_components_of_unequal_numbers_are_unbiased():
 
 def test_a_constant_and_leading_dimensions_change_nothing():
     x = draw(np.random.default_rng(4), 3, 6, 2, 2, 2)
-    once = variance_components(x)
+    components = variance_components(x)
     both = variance_components(xr.concat([x, 2 * x + 7], "dimension"))
     assert both.dims == ("dimension", "component")
-    np.testing.assert_allclose(both[0], once)
-    np.testing.assert_allclose(both[1], 4 * once)
+    np.testing.assert_allclose(both[0], components)
+    np.testing.assert_allclose(both[1], 4 * components)
     assert both["component"].to_numpy().tolist() == list(COMPONENTS)
 
 

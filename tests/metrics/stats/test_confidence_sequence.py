@@ -32,9 +32,9 @@ def test_the_bounds_enclose_what_a_gambler_has_not_refuted():
     lower, upper = sequence(values)[-1].values
     step = 1 / (GRID_POINTS - 1)
     grid = np.linspace(0, 1, GRID_POINTS)[1:-1]
-    left = [m for m in grid if capital(values, m, 0.1) < 10]
-    assert lower == pytest.approx(left[0] - step)
-    assert upper == pytest.approx(left[-1] + step)
+    unrefuted = [m for m in grid if capital(values, m, 0.1) < 10]
+    assert lower == pytest.approx(unrefuted[0] - step)
+    assert upper == pytest.approx(unrefuted[-1] + step)
 
 
 @pytest.mark.parametrize("law", ["ordinal", "rare", "constant"])

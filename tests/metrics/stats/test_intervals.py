@@ -91,9 +91,9 @@ def test_streams_of_generations_do_not_depend_on_blocks():
     units = xr.DataArray(np.arange(4), dims="prompt")
     samples = xr.DataArray(np.arange(3), dims="sample")
     counts = resampling.bootstrap_counts(units, replicates=9, seed=1, dim="prompt")
-    whole = nested_bootstrap_counts(counts, samples, seed=1)
+    all_counts = nested_bootstrap_counts(counts, samples, seed=1)
     rest = nested_bootstrap_counts(counts.isel(replicate=slice(4, None)), samples, seed=1)
-    xr.testing.assert_identical(whole.isel(replicate=slice(4, None)), rest)
+    xr.testing.assert_identical(all_counts.isel(replicate=slice(4, None)), rest)
 
 
 def bootstrap_of_a_mean(x, replicates=2000, seed=5):

@@ -45,8 +45,8 @@ def test_of_two_categories_the_first_is_moved():
 
 
 def test_others_without_any_share_get_what_is_left_alike():
-    whole = xr.DataArray([1.0, 0.0, 0.0], {"category": ["age", "race", "law"]}, "category")
-    moved = shares_around(whole).sel(moved_category="age", category_share=0.5)
+    one_category = xr.DataArray([1.0, 0.0, 0.0], {"category": ["age", "race", "law"]}, "category")
+    moved = shares_around(one_category).sel(moved_category="age", category_share=0.5)
     assert moved.values.tolist() == [0.5, 0.25, 0.25]
 
 

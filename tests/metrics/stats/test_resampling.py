@@ -31,10 +31,10 @@ def test_every_resample_draws_as_many_units_as_there_are():
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 39))
 def test_blocks_are_pieces_of_the_whole(seed, cut):
-    whole = bootstrap_counts(UNITS, replicates=40, seed=seed, dim="prompt")
+    all_counts = bootstrap_counts(UNITS, replicates=40, seed=seed, dim="prompt")
     first = bootstrap_counts(UNITS, replicates=cut, seed=seed, dim="prompt")
     rest = bootstrap_counts(UNITS, replicates=40 - cut, seed=seed, dim="prompt", start=cut)
-    xr.testing.assert_identical(xr.concat([first, rest], "replicate"), whole)
+    xr.testing.assert_identical(xr.concat([first, rest], "replicate"), all_counts)
 
 
 def test_another_seed_gives_other_resamples():
