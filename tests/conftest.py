@@ -46,6 +46,17 @@ def is_compiled():
     return min(cached) > newest
 
 
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Give the program as a function of its arguments, in an empty folder."""
+    from typer.testing import CliRunner  # noqa: PLC0415 - slow to load
+
+    from sharpbayes.cli.commands import app  # noqa: PLC0415 - slow to load
+
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
 @pytest.fixture(scope="session")
 def shared_results(tmp_path_factory):
     """Give the file of results that many tests read, by its name in ``tests.shared_results``."""

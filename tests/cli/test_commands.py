@@ -26,6 +26,7 @@ from sharpbayes.report.page import page_text
 from sharpbayes.report.summary import summary
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.storage.results import SCHEMA, open_results, save_results
+from tests.cli.interrupts import heed_ctrl_c
 
 FEW = ["--set", "bootstrap.replicates=50"]
 WHERE = """\
@@ -33,12 +34,6 @@ measured; results written to quickstart.results.nc
 page:        sharpbayes report quickstart.results.nc
 all tables:  sharpbayes report quickstart.results.nc --text
 """
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -295,11 +290,6 @@ def test_show_lists_prints_and_gives_schemas(run):
     assert done.stderr.endswith("did you mean 'sharp'?\n")
 
 
-def heeding_ctrl_c():
-    """A shell's background jobs ignore Ctrl-C, and hand that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart", *FEW]
     command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
@@ -308,7 +298,7 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heeding_ctrl_c,  # noqa: PLW1509 - no thread here
+        preexec_fn=heed_ctrl_c,  # noqa: PLW1509 - no thread here
     ) as started:
         for line in started.stderr:
             # More than 4 x 150 steps in all: some chain is a hundred draws past its tuning.

@@ -15,6 +15,7 @@ from sharpbayes.cli import progress
 from sharpbayes.cli.progress import STOPPING, show_progress
 from sharpbayes.execution.progress import ChainStatus, Phase
 from sharpbayes.execution.threads import thread_map
+from tests.cli.interrupts import heed_ctrl_c
 
 HALF = [ChainStatus(100, 200), ChainStatus(100, 200, divergences=3)]
 
@@ -168,11 +169,6 @@ with show_progress():
 """
 
 
-def heeding_ctrl_c():
-    """A shell's background jobs ignore Ctrl-C, and hand that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def start_interrupted(*, after):
     """A script that has heard a Ctrl-C, and tidies up for some seconds."""
     command = [sys.executable, "-c", INTERRUPTED.format(after=after)]
@@ -181,7 +177,7 @@ def start_interrupted(*, after):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heeding_ctrl_c,  # noqa: PLW1509 - no thread here
+        preexec_fn=heed_ctrl_c,  # noqa: PLW1509 - no thread here
     )
     assert started.stdout.readline() == "ready\n"
     os.kill(started.pid, signal.SIGINT)

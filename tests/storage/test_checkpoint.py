@@ -14,10 +14,8 @@ import zipfile
 import numpy as np
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 from sharpbayes.bayes.sampling import chains, retries
-from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
 from sharpbayes.execution.threads import thread_map, use_map
 from sharpbayes.library import folder
@@ -27,12 +25,6 @@ from sharpbayes.storage.checksums import MARK, append_checksum
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
 from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")

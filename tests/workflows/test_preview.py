@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import sharpbayes
-from sharpbayes.cli.commands import app
 from sharpbayes.errors import NoModeError, SpecError
 from sharpbayes.report.figures.catalogue import FIGURES, draw_figures, page_figures
 from sharpbayes.report.lights import lights
@@ -24,12 +22,6 @@ from tests.shared_results import PERMUTATIONS, SMALL
 MARK = "Approximate (Laplace; not an answer): "
 DECIDES_NOTHING = f"these results are {APPROXIMATION} and decide nothing; fit without --preview"
 SETTINGS = [f"--set={text}" for text in (*SMALL, PERMUTATIONS.format(9))]
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
