@@ -33,9 +33,12 @@ from sharpbayes.spec.costs import Costs
 
 # Draws that are used, the fewest of them, and ratings that are replicated for them.
 DRAWS, LEAST_DRAWS, MAX_RATINGS = 1000, 200, 50_000_000
-# Draws by which further units are judged, and times that each is measured.
-UNIT_DRAWS, MEASURES = 150, 4
-MAX_CELLS = 1000
+# Draws by which further units are judged, the fewest of them, and times that each is measured.
+UNIT_DRAWS, LEAST_UNIT_DRAWS, MEASURES = 150, 40, 4
+# Ratings that are replicated for them: each measurement has three studies, one of twice the size.
+UNIT_RATINGS, STUDIES = 100_000_000, 4
+# Ratings that are looked at, and the most cells that are all drawn from.
+MAX_CELLS, ALL_CELLS = 1000, 2_000_000
 # Numbers of the random streams of ratings that are looked at, of other raters and other items.
 STREAM, RATER_STREAM, ITEM_STREAM = 0x4E48, 0x4E50, 0x4E60
 RATING, NEW_RATER, NEW_ITEM = "rating", "new rater", "new item"
@@ -216,7 +219,7 @@ def _unrated(metrics: CrowdMetrics) -> tuple[RaterItems, int]:
     rng = np.random.default_rng([metrics.study.spec.seed, STREAM])
     rated = np.unique(data.item.codes.astype(np.int64) * raters + data.rater.codes)
     # Of many cells a sample is drawn, of which the rated ones are left out.
-    drawn = rng.permutation(size) if size <= MAX_RATINGS else rng.integers(size, size=MAX_CELLS * 4)
+    drawn = rng.permutation(size) if size <= ALL_CELLS else rng.integers(size, size=MAX_CELLS * 100)
     cells = drawn[~np.isin(drawn, rated)][:MAX_CELLS]
     cells = np.unique(cells)
     return RaterItems(cells // raters, cells % raters), size - len(rated) - len(cells)
@@ -250,7 +253,9 @@ def _unit_variances(
     items add is explained by items alone.
     """
     sources, seed = metrics.study.spec.uncertainties[0], metrics.study.spec.seed
-    kept, predictive = (thin(x, draws=UNIT_DRAWS) for x in (draws.posterior, draws.predictive))
+    size = MEASURES * STUDIES * draws.design.n_ratings * draws.n_replicates
+    number = max(LEAST_UNIT_DRAWS, min(UNIT_DRAWS, UNIT_RATINGS // size))
+    kept, predictive = (thin(x, draws=number) for x in (draws.posterior, draws.predictive))
     used = replace(draws, posterior=kept, predictive=predictive)
     numbers = range(MEASURES)
     raters = [replace(used, stream=RATER_STREAM + number) for number in numbers]
