@@ -9,8 +9,8 @@ largest; the smallest and the largest ratio of sds; and k. Draws of the same pos
 by some 0.045 sds. Seconds are processor time of trial run and chains, and of trial run and
 approximation, without the comparison of the kernel with PyMC's graph.
 
-The rows ``chains`` tell whether chains that start from the approximation save time: gradients of
-their tuning and draws, and the smallest effective sample size, of both; ``--starts`` adds them.
+``--starts`` tells whether chains that start from the approximation need less tuning: gradients of
+their draws and the smallest effective sample size, after usual tuning and after little, of both.
 """
 
 import argparse
