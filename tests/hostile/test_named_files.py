@@ -86,18 +86,18 @@ ADVICE = (
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         ({"truth": slice(None)}, "no score of truth"),
         ({"truth": slice(None), "bias_a": slice(None)}, "no score of bias_a, truth"),
         ({"truth": slice(0, 18), "bias_a": slice(18, None)}, "no score of some indicator"),
     ],
 )
-def test_indicators_that_nobody_scored(tmp_path, missing, said):
+def test_indicators_that_nobody_scored(tmp_path, missing, message):
     table = frame(models=2, prompts=6).sort_values(["prompt", "model"], ignore_index=True)
     for name, rows in missing.items():
         table[name] = table[name].astype("Int64")
         table.loc[table.index[rows], name] = pd.NA
     with pytest.raises(DataError) as raised:
         measured(tmp_path, table)
-    assert str(raised.value) == f"{tmp_path / 'data.csv'}: every answer has {said}, {ADVICE}"
+    assert str(raised.value) == f"{tmp_path / 'data.csv'}: every answer has {message}, {ADVICE}"

@@ -105,8 +105,8 @@ def test_an_empty_file_and_earlier_results_are_replaced(files, monkeypatch):
 def test_two_answers_need_two_files(files, monkeypatch):
     monkeypatch.chdir(files)
     done = CliRunner().invoke(app, ["gate", "r.nc", "--markdown", "x", "--junit", "x"])
-    said = "--junit: x: is the file of --markdown; name another\n"
-    assert (done.exit_code, done.stderr) == (2, said)
+    message = "--junit: x: is the file of --markdown; name another\n"
+    assert (done.exit_code, done.stderr) == (2, message)
     assert not (files / "x").exists()
 
 
@@ -120,8 +120,8 @@ def test_a_text_that_cannot_be_written_leaves_the_older_one(tmp_path):
     (tmp_path / "gate.md").write_text("### old")
     with pytest.raises(StorageError) as raised:
         write_text(tmp_path / "none" / "gate.md", "### new")
-    said = f"{tmp_path}/none/gate.md: cannot be written: No such file or directory"
-    assert str(raised.value) == said
+    message = f"{tmp_path}/none/gate.md: cannot be written: No such file or directory"
+    assert str(raised.value) == message
     write_text(tmp_path / "gate.md", "### new")
     assert [path.name for path in tmp_path.iterdir()] == ["gate.md"]
     assert (tmp_path / "gate.md").read_text() == "### new"

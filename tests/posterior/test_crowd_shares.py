@@ -43,8 +43,8 @@ def weighed(fitted, tmp_path_factory):
     """The study of a fit under shares, and its draws and model."""
     files = read_fit_files(fitted, None)
     study, draws = read_fit(fitted, files)
-    own = written(tmp_path_factory.mktemp("own"), "own")
-    return replace(study, weights=own), draws, files.model.spec
+    own_weights = written(tmp_path_factory.mktemp("own"), "own")
+    return replace(study, weights=own_weights), draws, files.model.spec
 
 
 def test_labels_are_moved_one_at_a_time_and_others_keep_their_proportions(weighed):
@@ -78,10 +78,10 @@ def test_other_shares_are_what_weigh_says(request, tmp_path, label, share, share
     fitted = request.getfixturevalue("fitted")
     study, draws, model = request.getfixturevalue("weighed")
     groups = share_group(study) | posterior_population(study, draws, model, shares=True)
-    told = weigh(fitted, {"by_hand": written(tmp_path, "by_hand", **shares)})["by_hand"]
+    weighed_by_hand = weigh(fitted, {"by_hand": written(tmp_path, "by_hand", **shares)})["by_hand"]
     for prefix in ("", "posterior_"):
         ours = groups[f"{prefix}responsiveness_shares"].sel(moved_label=label, moved_share=share)
-        theirs = told[f"{prefix}responsiveness_population"].to_dataset()
+        theirs = weighed_by_hand[f"{prefix}responsiveness_population"].to_dataset()
         theirs = theirs.sel(by="all", population="target")
         for name in ("mpa", "wra", "hm"):
             np.testing.assert_array_equal(ours[name], theirs[name], f"{prefix}{name}")

@@ -61,8 +61,8 @@ def test_certain_severities_give_the_slope_of_one_regression(plan):
     fitted = fitted_missingness(plan, draws(plan, noise=0.0), DESIGN, level=0.95)
     severity = answer_severity(draws(plan, noise=0.0), DESIGN).isel(sample=0, drop=True)
     asked = asked_scores(plan)
-    gone = (asked & plan.table["sub_index"].isnull()).where(asked).fillna(0) > 0
-    one = missing_slope(gone, (severity / severity.std()).where(asked), level=0.95)
+    unscored = (asked & plan.table["sub_index"].isnull()).where(asked).fillna(0) > 0
+    one = missing_slope(unscored, (severity / severity.std()).where(asked), level=0.95)
     for name in ("slope", "slope_error", "slope_interval"):
         np.testing.assert_allclose(fitted[f"fitted_{name}"], one[name])
     assert float(fitted["fitted_slope"]) > 1.0

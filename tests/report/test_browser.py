@@ -239,8 +239,10 @@ def test_shares_of_a_crowd_by_hand_are_what_weigh_says(browser, populated_crowd,
         text = page.locator("#by-hand-share + output").inner_text()
         assert text == "gender=Woman 50.9%, gender=Man 49.1%"
         page.locator("#by-hand-moved").select_option("0")
-        found = Axe().run(page).response["violations"]
-        assert not [fault["id"] for fault in found if fault["impact"] in {"serious", "critical"}]
+        violations = Axe().run(page).response["violations"]
+        assert not [
+            fault["id"] for fault in violations if fault["impact"] in {"serious", "critical"}
+        ]
     weighed = weigh(populated_crowd, named_weights([str(path)]))["by_hand"]
     groups = [
         weighed[f"{prefix}responsiveness_population"].to_dataset().sel(by="all")

@@ -237,9 +237,9 @@ def test_a_killed_update_goes_on_to_the_draws_of_one_run(old, grown, tmp_path, m
         return groups["posterior"]
 
     before = earlier.posterior.copy(deep=True)
-    whole = sample(NoStore(), 1)
+    complete = sample(NoStore(), 1)
     xr.testing.assert_identical(earlier.posterior, before)
-    assert whole.sizes["chain"] == 2
+    assert complete.sizes["chain"] == 2
     target, run = tmp_path / "new.nc", {"data": "same"}
     with pytest.raises(SystemExit), checkpoint(target, run=run, resume=False) as store:
         sample(KilledAfterOne(store), 1)
@@ -247,7 +247,7 @@ def test_a_killed_update_goes_on_to_the_draws_of_one_run(old, grown, tmp_path, m
         kept = [path.stem for path in store.folder.glob("chain-*.npz")]
         resumed = sample(store, 3)
     assert len(kept) == 1
-    xr.testing.assert_identical(resumed, whole)
+    xr.testing.assert_identical(resumed, complete)
 
 
 def spoil_posterior(tree):
