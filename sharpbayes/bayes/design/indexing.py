@@ -381,12 +381,17 @@ def _group_within(term: Term, holder: Term, ratings: Ratings) -> Term:
 
 
 def _add_children(terms: list[Term]) -> Iterator[Term]:
-    """Add to each term the smallest finer, centred term that is nested in it."""
+    """Add to each term the smallest finer, centred term that is nested in it.
+
+    A term that holds means has none: those terms would be centred at it, and it at them.
+    """
+    holders = {term.mean_holder for term in terms}
     for term in terms:
         finer = [
             other
             for other in terms
-            if other.centred
+            if term.name not in holders
+            and other.centred
             and not other.zero_sum
             and other.size > term.size
             and parent_of(other.index, term.index, size=other.size) is not None

@@ -138,6 +138,27 @@ def test_blocks_of_cells_with_one_rating_have_the_density_of_the_graph(likelihoo
     assert_same(design, seed=5)
 
 
+@pytest.mark.parametrize("judges", [1, 3])
+def test_one_indicator_a_dimension_is_sampled(judges, rng):
+    """It holds the means of terms by dimension, and is no centre of theirs: a fit never began."""
+    ratings = panel_ratings(rng, judges=judges)
+    kept = np.isin(ratings.factors["indicator"].codes, (0, 3))
+    columns = {
+        name: column(factor.labels, factor.codes[kept] // (3 if name == "indicator" else 1))
+        for name, factor in ratings.factors.items()
+    }
+    columns["indicator"] = column("ux", columns["indicator"].codes)
+    ratings = Ratings(ratings.score[kept], columns, ratings.scales)
+    model = load(find("models", "judge_panel"), Model).spec
+    directly = dict.fromkeys([term.name for term in build_design(ratings, model).terms], 0.0)
+    design = build_design(ratings, model, non_centring=directly)
+    holder = next(term for term in design.terms if term.name == "location_indicator")
+    assert holder.child_term is None
+    assert {term.mean_holder for term in design.terms} == {None, holder.name}
+    assert len(design.parents_first) == len(design.terms)
+    assert_same(design, seed=4)
+
+
 def test_a_model_of_many_parts_has_the_density_of_its_graph(rng):
     """PyTensor adds at most 32 terms at once where nothing is compiled."""
     columns = {f"n{number}": ("item", "rater") for number in range(11)}
