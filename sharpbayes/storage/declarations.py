@@ -111,6 +111,8 @@ VARIABLES = """
   rater, bound: number: hm_interval mpa_interval wra_interval
   rater, metric: number: additional_ratings
   rater, score: number: score_count score_share
+/ratings
+  rating: number: item_code rater_code
 /responsiveness
   group: number: raters
   group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra

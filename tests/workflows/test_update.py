@@ -274,7 +274,15 @@ def drop_scores(tree):
     tree["ratings"] = tree["ratings"].to_dataset().drop_vars("score")
 
 
-@pytest.mark.parametrize("spoil", [spoil_posterior, drop_parameter, drop_density, drop_scores])
+def change_scores(tree):
+    """Scores that no scale has."""
+    ratings = tree["ratings"].to_dataset()
+    tree["ratings"] = ratings.assign(score=ratings["score"] * 0 + 7)
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_posterior, drop_parameter, drop_density, drop_scores, change_scores]
+)
 def test_results_that_lack_what_an_update_needs_are_refused_before_anything_is_computed(
     folder, old, tmp_path, monkeypatch, spoil
 ):
