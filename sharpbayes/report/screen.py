@@ -15,18 +15,19 @@ from sharpbayes.report.tables.renderer import tables_as_text
 from sharpbayes.report.tables.table import MARGIN, Table
 from sharpbayes.report.wording import is_approximate
 from sharpbayes.spec.files import describe_open_checks
-from sharpbayes.storage.schema import APPROXIMATION
 
 # Lines of a screen in all, and rows that a table is cut to; for the first table one is enough.
 MOST_LINES, FEWEST_ROWS = 40, 3
 NOT_SHOWN = "not shown:   "
+# First line of an approximate answer; each line of it begins with "approximate".
+PREVIEW = "Laplace's method, not an answer."
 
 
 def answer_text(results: xr.DataTree, *, width: int) -> str:
     """Return the answer, whether to trust it and what was not confirmed, wrapped at words."""
     checks = list_open_checks(results)
     unconfirmed = [describe_open_checks(checks)] if checks else []
-    head = [APPROXIMATION] if is_approximate(results) else []
+    head = [PREVIEW] if is_approximate(results) else []
     texts = [*head, *plain_answer(results), plain_verdict(results), *unconfirmed]
     return mark_lines(wrap_texts(texts, width - len(_margin(results))), results)
 

@@ -166,7 +166,7 @@ def test_a_preview_replaces_a_preview_and_nothing_else(run, file, shared_results
     done = run("fit", "quickstart_crowd", "--preview", *SETTINGS)
     assert done.exit_code == 0
     lines = [line for line in done.stdout.splitlines() if line.strip()]
-    assert lines[0] == "approximate: approximate (Laplace; not an answer)"
+    assert lines[0] == "approximate: Laplace's method, not an answer."
     assert all(line.startswith("approximate: ") for line in lines)
     assert "results written to quickstart_crowd.preview.results.nc" in done.stdout
     status = open_results(answer_file).attrs["status"]
