@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from scipy.linalg import eigh
 
-from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, Term
+from sharpbayes.bayes.design.design import CENTRED_BELOW, Design, Floats, Term
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling.nuts import sample_kernel
 from sharpbayes.bayes.sampling.start import add_reference
@@ -21,6 +22,8 @@ TRIAL = Sampler(chains=2, tune=100, draws=50, max_depth=5)
 WEIGHT_PER_SHARE = 1.4
 # A low quantile of the sd: where it may be near 0, centred effects get stuck in a funnel.
 LOW_QUANTILE = 0.05
+# Keeps a matrix of correlations that are nearly 1 positive definite.
+ROUNDING = 1e-6
 # Ratings of the trial run; of more some are taken at random, and of each scale so many.
 MOST_TRIAL_RATINGS, LEAST_OF_SCALE = 1_000_000, 1_000
 
@@ -70,7 +73,8 @@ def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -
     s = mean_i Var(effect_i | ratings) / q(sd | ratings)^2,
 
     where q is the 5% quantile. The mean of a group of effects that is only identified together
-    with another term is left out.
+    with another term is left out. Of correlated effects s is the share of the combination of
+    levels that keeps most, such as the difference of two levels that nearly always agree.
 
     Draws may be of a share f of the ratings, ``taken`` at random. n ratings with information I each
     leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave f s / (f s + 1 - s)
@@ -103,7 +107,8 @@ def take_ratings(design: Design, *, seed: int) -> Design:
 def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> float:
     """Return the mean share of their prior variance that effects keep, less the means of groups.
 
-    The mean of a group is identified only together with another term.
+    The mean of a group is identified only together with another term. Of correlated effects it is
+    the largest share that a combination of levels keeps.
     """
     parents = [parent.position for parent in design.parents(term) if parent.by_mean]
     groups = parents[0] if parents else term.mean_group
@@ -119,4 +124,27 @@ def prior_variance_share(posterior: xr.Dataset, design: Design, term: Term) -> f
         flat[:, members] -= flat[:, members].mean(axis=1, keepdims=True)
     rated = present & (np.isin(np.arange(term.size), term.index) | (term.kind == "gap"))
     sd = posterior[f"sd_{term.stem}"].quantile(LOW_QUANTILE, ("chain", "draw"))
+    complete_rows = rated.reshape(-1, term.shape[-1]).all(axis=1) if term.correlation else rated
+    if term.correlation and complete_rows.any():
+        rows = flat.reshape(len(flat), -1, sd.size)[:, complete_rows]
+        return _largest_share(rows, sd.to_numpy(), _mean_correlation(posterior, term))
     return float(flat[:, rated].var(axis=0).mean() / (sd**2).mean())
+
+
+def _mean_correlation(posterior: xr.Dataset, term: Term) -> Floats:
+    """Return the mean of a term's matrices of correlations."""
+    dim = term.dims[-1]
+    matrix = posterior[f"correlation_{term.stem}"].transpose(..., dim, f"{dim}_other")
+    return matrix.mean(("chain", "draw")).to_numpy()
+
+
+def _largest_share(rows: Floats, sd: Floats, correlation: Floats) -> float:
+    """Return the largest share of its prior variance that a combination of levels keeps.
+
+    It is the largest eigenvalue of the posterior covariance within rows, of effects over (sample,
+    row, level), relative to the covariance of the prior.
+    """
+    errors = (rows - rows.mean(axis=0)).reshape(-1, sd.size)
+    matrix = (1.0 - ROUNDING) * correlation + ROUNDING * np.eye(sd.size)
+    prior = matrix * np.outer(sd, sd)
+    return float(eigh(errors.T @ errors / len(errors), prior, eigvals_only=True)[-1])

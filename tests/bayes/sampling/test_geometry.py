@@ -43,6 +43,32 @@ def test_effects_that_ratings_tell_are_sampled_directly(design, rng, monkeypatch
     assert weights["location_model_dimension"] == pytest.approx(1.4 * 0.01 * 2 / 3, rel=0.05)
 
 
+@pytest.mark.parametrize("noise", [0.1, 0.9])
+def test_correlated_effects_are_judged_by_what_ratings_tell_least(rng, noise):
+    """Two levels agree to 0.98: their mean is told well, their difference well or hardly at all."""
+    design = build_design(
+        panel_ratings(rng),
+        model_from([{"by": ["prompt", "dimension"], "correlated_over": "dimension"}]),
+    )
+    [term] = [term for term in design.terms if term.correlation]
+    rows = (1, DRAWS, *term.shape[:-1])
+    mean, difference = 0.1 * rng.normal(size=rows), noise * np.sqrt(0.01) * rng.normal(size=rows)
+    draws = {
+        term.name: (
+            ("chain", "draw", *term.dims),
+            np.stack([mean + difference, mean - difference], -1),
+        ),
+        f"sd_{term.stem}": (("chain", "draw", "dimension"), np.ones((1, DRAWS, 2))),
+        f"correlation_{term.stem}": (
+            ("chain", "draw", "dimension", "dimension_other"),
+            np.broadcast_to([[1.0, 0.98], [0.98, 1.0]], (1, DRAWS, 2, 2)),
+        ),
+    }
+    share = geometry.prior_variance_share(xr.Dataset(draws), design, term)
+    # Of prior variances 0.99 of the mean and 0.01 of half the difference.
+    assert share == pytest.approx(max(0.01 / 0.99, noise**2), rel=0.05)
+
+
 def test_levels_without_ratings_on_a_scale_do_not_count(design, rng, monkeypatch):
     """Their stretches are missing; a power of 1 would follow from any missing number."""
     weights = powers(design, rng, monkeypatch, gap_four_indicator=0.5)
