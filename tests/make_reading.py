@@ -19,7 +19,7 @@ from tests.make_quickstart import FOLDER, SEED, panel_table
 PAGE = Path(__file__).parents[1] / "docs" / "reading.md"
 EXAMPLES = {"bad": 30, "good": 100}
 # More prompts take longer to converge.
-SAMPLER = ("sampler.tune=600", "sampler.draws=2000")
+SAMPLER = ("sampler.tune=600", "sampler.draws=4000")
 
 
 def fit_example(prompts: int, folder: Path) -> xr.DataTree:
