@@ -10,7 +10,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).parents[1] / "docs" / "notebooks"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "notebooks"
 # What a reader sees: no times of execution, no widths of this machine.
 KEPT = {
     "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
@@ -45,10 +46,11 @@ def executed(path: Path, folder: Path) -> Any:
 
 
 def main() -> None:
-    """Run every notebook and write its outputs."""
+    """Run every notebook and write its outputs, paths as from the repository."""
     for path in notebooks():
         with tempfile.TemporaryDirectory() as folder:
-            nbformat.write(executed(path, Path(folder)), path)
+            text = nbformat.writes(executed(path, Path(folder)))
+        path.write_text(text.replace(f"{ROOT}/", "") + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -172,6 +172,7 @@ def test_stored_values_have_the_share(rng):
     np.testing.assert_allclose(stored[probability.slice], by_prediction, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_likelihood_node_of_graphs_with_other_priors_has_the_share(rng):
     ratings, _ = CASES["plain"](rng)
     table = {"by": ["item"], "prior": {"kind": "student_t", "df": 4, "sd": 1.5}}

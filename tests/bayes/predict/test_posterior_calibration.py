@@ -47,11 +47,18 @@ def run(base, change=None):
     )
 
 
-def test_a_right_fit_passes(base):
-    table = run(base)
-    assert bool(table["calibrated"])
-    assert {"sd_item", "location_rater[r5]", "log-likelihood"} <= set(table["quantity"].to_numpy())
-    assert 0.35 < float(table["pit"].mean()) < 0.65
+@pytest.fixture(scope="module")
+def calibration(base):
+    """What calibration says of a right fit."""
+    return run(base)
+
+
+def test_a_right_fit_passes(calibration):
+    assert bool(calibration["calibrated"])
+    assert {"sd_item", "location_rater[r5]", "log-likelihood"} <= set(
+        calibration["quantity"].to_numpy()
+    )
+    assert 0.35 < float(calibration["pit"].mean()) < 0.65
 
 
 def test_a_flipped_sign_fails(base):
@@ -95,11 +102,10 @@ def test_joined_ratings_have_both_likelihoods(more, rng):
     )
 
 
-def test_the_note_says_where_truths_come_from(base):
-    table = run((*base[:2], base[2].isel(draw=slice(20))))
+def test_the_note_says_where_truths_come_from(calibration):
     for converged, text in ((1, "of the observed ratings; each"), (0, ", which has not converged")):
-        marked = table.assign_attrs(truths="posterior", base_converged=converged)
+        marked = calibration.assign_attrs(truths="posterior", base_converged=converged)
         (printed,) = report_tables(join_groups({"calibration": marked}, {}))
         assert text in printed.note
-    (printed,) = report_tables(xr.DataTree.from_dict({"calibration": table}))
+    (printed,) = report_tables(xr.DataTree.from_dict({"calibration": calibration}))
     assert "True values" not in printed.note
