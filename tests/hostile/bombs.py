@@ -146,8 +146,9 @@ def unpacked_members():
 
 def metrics_by_columns():
     """Documents of lm-eval with many metrics and many columns."""
-    document = {"doc": {f"k{key}": 1 for key in range(3000)}, "metrics": ["a"] * 20_000, "a": 1}
-    return b"\n".join(encode(document | {"doc_id": number}) for number in range(8))
+    columns = {f"k{key}": 1 for key in range(3000)}
+    document = {"metrics": ["a"] * 20_000, "doc": columns, "a": 1}
+    return b"\n".join(encode({"doc_id": number} | document) for number in range(8))
 
 
 def label_studio(data, tag):
