@@ -11,8 +11,7 @@ from sharpbayes.bayes.laplace import approximate
 from sharpbayes.bayes.predict.coordinates import to_coordinates
 from sharpbayes.bayes.predict.psis import largest_good_k
 from sharpbayes.bayes.sampling.draws import label_draws, redraw_careless
-from sharpbayes.bayes.sampling.geometry import TRIAL, find_weights, set_weights, take_ratings
-from sharpbayes.bayes.sampling.nuts import sample_kernel
+from sharpbayes.bayes.sampling.geometry import run_trial, set_weights
 from sharpbayes.bayes.sampling.start import add_reference
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError, format_list
@@ -78,10 +77,7 @@ def tune_by_trial(
     design: Design, ratings: Ratings, model: Model, *, seed: int, execution: Execution
 ) -> tuple[Design, Floats]:
     """Return a design in the coordinates of a fit, and where its trial run was, by coordinates."""
-    part = take_ratings(add_reference(design), seed=seed)
-    trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
-    trial = trace["posterior"].to_dataset()
-    weights = find_weights(trial, part, taken=part.n_ratings / design.n_ratings)
+    weights, trial = run_trial(add_reference(design), seed=seed, execution=execution)
     tuned = set_weights(design, ratings, model, weights)
     return tuned, to_coordinates(trial, tuned, parameter_layout(tuned))
 

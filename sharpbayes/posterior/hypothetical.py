@@ -14,7 +14,7 @@ from sharpbayes.data.panel import tabulate_normalised
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.hypothetical_ratings import (
     fill_effects,
-    index_term,
+    index_codes,
     look_up,
     rating_moments,
 )
@@ -108,16 +108,13 @@ def index_cells(design: Design, ratings: Ratings, cells: Cells, indicator: int) 
         replace(scale, rows=np.flatnonzero(on), category=np.zeros(on.sum(), dtype=np.int64))
         for scale, on in zip(design.scales, asked.values(), strict=True)
     )
-    names = {name.removeprefix("group:"): code for name, code in codes.items()}
-    terms = tuple(
-        replace(
-            term,
-            index=index_term(term, names, asked, design),
-            covariate=_numbers(term, rows, observed, codes),
-        )
-        for term in design.terms
+    return index_codes(
+        design,
+        codes,
+        scales,
+        asked,
+        numbers=lambda term: _numbers(term, rows, observed, codes),
     )
-    return replace(design, terms=terms, scales=scales, n_ratings=cells.size, careless=None)
 
 
 def _of_kind(ratings: Ratings, cells: Cells) -> Index:

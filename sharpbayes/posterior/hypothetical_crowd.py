@@ -16,7 +16,7 @@ from sharpbayes.data.ratings import Ratings
 from sharpbayes.posterior.hypothetical import Expected
 from sharpbayes.posterior.hypothetical_ratings import (
     fill_effects,
-    index_term,
+    index_codes,
     look_up,
     rating_moments,
 )
@@ -91,16 +91,13 @@ def index_ratings(design: Design, ratings: Ratings, cells: RaterItems) -> Design
         for positions in [np.arange(cells.size if scale.name == SCALE else 0)]
     )
     asked = {scale.name: np.full(cells.size, scale.name == SCALE) for scale in scales}
-    names = {name.removeprefix("group:"): code for name, code in codes.items()}
-    terms = tuple(
-        replace(
-            term,
-            index=index_term(term, names, asked, design),
-            covariate=_numbers(term, rows, observed, codes),
-        )
-        for term in design.terms
+    return index_codes(
+        design,
+        codes,
+        scales,
+        asked,
+        numbers=lambda term: _numbers(term, rows, observed, codes),
     )
-    return replace(design, terms=terms, scales=scales, n_ratings=cells.size, careless=None)
 
 
 def _numbers(

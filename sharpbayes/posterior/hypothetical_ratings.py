@@ -1,6 +1,6 @@
 """Ratings that nobody has given yet, under the model of a fit: their effects, their moments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,6 +49,24 @@ def _table_of(code: Index, key: list[Index]) -> tuple[Index, tuple[int, ...]] | 
     values = np.full(int(np.prod(shape)), -1, dtype=np.int64)
     values[flat] = code
     return (values, shape) if np.array_equal(values[flat], code) else None
+
+
+def index_codes(
+    design: Design,
+    codes: Mapping[str, Index],
+    scales: tuple[ScaleRatings, ...],
+    on_scale: Mapping[str, NDArray[np.bool_]],
+    *,
+    numbers: Callable[[Term], Floats | None],
+) -> Design:
+    """Return the design of new ratings with these codes; ``numbers`` are those of a slope's."""
+    names = {name.removeprefix("group:"): code for name, code in codes.items()}
+    terms = tuple(
+        replace(term, index=index_term(term, names, on_scale, design), covariate=numbers(term))
+        for term in design.terms
+    )
+    size = len(next(iter(on_scale.values())))
+    return replace(design, terms=terms, scales=scales, n_ratings=size, careless=None)
 
 
 def index_term(

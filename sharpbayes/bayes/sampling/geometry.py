@@ -58,10 +58,17 @@ def choose_weights(
     """Return what :func:`find_weights` chooses by a trial run of a million ratings at most."""
     if not any(term.n_sds for term in design.terms):
         return {}
+    return run_trial(design, seed=seed, execution=execution)[0]
+
+
+def run_trial(
+    design: Design, *, seed: int, execution: Execution
+) -> tuple[dict[str, float], xr.Dataset]:
+    """Return the weights that a trial run of a million ratings at most chooses, and its draws."""
     part = take_ratings(design, seed=seed)
     trace = sample_kernel(part, TRIAL, seed=seed, execution=Execution(cores=execution.cores))
-    taken = part.n_ratings / design.n_ratings
-    return find_weights(trace["posterior"].to_dataset(), part, taken=taken)
+    trial = trace["posterior"].to_dataset()
+    return find_weights(trial, part, taken=part.n_ratings / design.n_ratings), trial
 
 
 def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -> dict[str, float]:
