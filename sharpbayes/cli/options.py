@@ -9,9 +9,7 @@ STUDY = Argument(help="A study file (TOML), or the name of a shipped one.")
 Study = Annotated[Path, STUDY]
 ResultsFile = Annotated[Path, Argument(help="A results file written by fit or measure.")]
 Tables = Annotated[Path | None, Option(help="Folder for every table as CSV, Markdown and LaTeX.")]
-Figures = Annotated[
-    Path | None, Option(help="Folder for Figures 1 to 4 as PNG, SVG and PDF; a panel only.")
-]
+Figures = Annotated[Path | None, Option(help="Folder for every figure as PNG, SVG and PDF.")]
 Draws = Annotated[Path | None, Option(help="Folder for the draws as Parquet, for R.")]
 Records = Annotated[Path | None, Option(help="Folder for a record of Every Eval Ever by model.")]
 Items = Annotated[
