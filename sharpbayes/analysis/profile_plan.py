@@ -8,8 +8,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
-from sharpbayes.errors import DataError, Diagnostic, did_you_mean, format_list
+from sharpbayes.errors import DataError, Diagnostic
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
@@ -235,7 +236,7 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
     judge_sub_index = xr.concat(sub_index, "model")
     pooled = panel_data.list_pooled_judges(spec, list(scores["judge"].to_numpy()))
     policy = policy_for(study.spec, weights)
-    _check_tolerated(study)
+    check_weighted_labels(study)
     return ProfilePlan(
         table=_tabulate(judge_sub_index.sel(judge=pooled), study),
         judge_sub_index=judge_sub_index,
@@ -280,34 +281,11 @@ def tabulate_trials(plan: ProfilePlan) -> xr.DataArray:
 
 
 def _category_shares(study: PanelStudy) -> xr.DataArray | None:
-    """Shares of categories in the target population, every category of the data among them."""
+    """Shares of categories in the target population."""
     shares = study.weights.spec.population.get("category")
     if shares is None:
         return None
-    categories = {str(label) for label in study.scores["category"].to_numpy()}
-    unmatched = sorted(categories ^ set(shares))
-    if unmatched:
-        labels = format_list(unmatched)
-        message = f"categories in the shares or in the data, but not in both: {labels}"
-        raise DataError([Diagnostic(str(study.path), 0, "population.category", message)])
     return xr.DataArray(list(shares.values()), {"category": list(shares)}, "category")
-
-
-def _check_tolerated(study: PanelStudy) -> None:
-    """Refuse a limit of a category that no prompt has."""
-    tolerance = study.weights.spec.tolerance
-    if tolerance is None or not tolerance.category:
-        return
-    known = sorted({str(label) for label in study.scores["category"].to_numpy()})
-    DataError.raise_any(
-        study.weights.locate(
-            ("tolerance", "category", name),
-            f"no prompt has the category {name!r}, there are {format_list(known)}"
-            f"{did_you_mean(name, known)}",
-        )
-        for name in tolerance.category
-        if name not in known
-    )
 
 
 def normalise_scores(spec: Panel, scores: xr.Dataset) -> xr.DataArray:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.crowd_counts import CrowdCounts, count_crowd, measure_responsiveness
 from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.analysis.weighted_labels import check_rater_labels
 from sharpbayes.data.crowd import CrowdData
-from sharpbayes.errors import Diagnostic, SpecError, format_list
+from sharpbayes.errors import SpecError
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import (
     metric_names,
@@ -147,22 +148,15 @@ def population_weights(data: CrowdData, weights: SpecFile[Weights]) -> Floats:
     SpecError lists labels of raters without a share, shares without a rater, and shares that cannot
     all hold.
     """
-    population, path = weights.spec.population, str(weights.path)
+    population = weights.spec.population
     shares = {name: x for name, x in population.items() if name in data.rater_columns}
     if not shares:
         return np.ones(len(data.rater.labels))
-    problems = []
-    for name, by_label in shares.items():
-        odd = sorted(set(data.rater_columns[name].tolist()) ^ set(by_label))
-        if odd:
-            message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
-            problems.append(Diagnostic(path, 0, f"population.{name}", message))
-    if problems:
-        raise SpecError(problems)
+    check_rater_labels(data, weights)
     try:
         return rater_weights(data.rater_columns, shares)
     except ValueError as error:
-        raise SpecError.at(path, str(error), key="population") from None
+        raise SpecError.at(weights.path, str(error), key="population") from None
 
 
 def reweight_raters(

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, write_text
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, save_text
 from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
@@ -69,7 +69,7 @@ def gate(
         )
     for path, write in ((markdown, gate_markdown), (junit, gate_junit)):
         if path is not None:
-            write_text(path, write(results))
+            save_text(path, write(results))
     if as_json:
         console.print_json(gate_document(results))
     else:

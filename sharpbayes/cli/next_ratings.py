@@ -9,7 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, write_text
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, save_text
 from sharpbayes.errors import SpecError
 
 ENDINGS = (".csv", ".jsonl")
@@ -56,7 +56,7 @@ def next_ratings(
     with explain_missing(opened):
         plan = plan_next(opened, weights=chosen, costs=_read_prices(cost or []), number=count)
     if out is not None:
-        write_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
+        save_text(out, next_file(plan, as_csv=out.suffix == ".csv"))
     if as_json:
         console.print_json(next_document(plan) | {"files": [str(out)] if out else []})
     else:

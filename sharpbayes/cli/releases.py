@@ -26,10 +26,10 @@ def open_releases(paths: Sequence[Path], *, one_alone: Sequence[str] = ()) -> "x
     from sharpbayes.report.history import history  # noqa: PLC0415 - start-up
 
     opened = {name: sharpbayes.open_results(path, whole=False) for name, path in named.items()}
-    for results in opened.values():
+    for name, results in opened.items():
         with explain_missing(results):
             # What it needs is missing in this file, if in any.
-            history({"this": results})
+            history({str(named[name]): results})
     return history(opened)
 
 

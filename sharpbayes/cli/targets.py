@@ -59,16 +59,9 @@ def refuse_other_text(target: Path, starts: tuple[str, ...], option: str = "--ou
         raise StorageError(f"{target}: {message}; {name_another(option)}")
 
 
-def write_text(path: Path, text: str) -> None:
+def save_text(path: Path, text: str) -> None:
     """Write a text file and say so; a run that is killed leaves an older file as it was."""
-    from sharpbayes.storage.results import replace_file  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.results import write_text  # noqa: PLC0415 - start-up
 
-    if path.exists() and not path.is_file():  # a pipe, or a device such as /dev/stdout
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    else:
-        with replace_file(path, f"{path}: cannot be written") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    write_text(path, text, f"{path}: cannot be written")
     say(f"written to {path}")

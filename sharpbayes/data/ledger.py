@@ -28,7 +28,7 @@ def list_columns(
     if roles.get("trial") is True:  # rows are numbered, no column
         del roles["trial"]
     uses = _panel_uses(table) if isinstance(table, Panel) else _crowd_uses(table)
-    uses |= {column: role for role, names in roles.items() for column in list_names(names)}
+    uses |= _role_uses(roles)
     uses |= {name: ", ".join(filter(None, [uses.get(name), "slope"])) for name in numeric}
     for column in read_columns(base, table.data, table.layout, table.dialect):
         yield describe_file(table), column, uses.get(column, "")
@@ -90,6 +90,15 @@ def describe_file(file: DataFile) -> str:
     keys = file.dialect.model_dump(exclude_defaults=True)
     dialect = ", ".join(f"{key} {value!r}" for key, value in keys.items())
     return f"{file.data} ({dialect})" if dialect else file.data
+
+
+def _role_uses(roles: Mapping[str, str | Sequence[str]]) -> Uses:
+    """Roles of columns; the prompt that is its own text has two."""
+    uses: Uses = {}
+    for role, names in roles.items():
+        for column in list_names(names):
+            uses[column] = ", ".join(filter(None, [uses.get(column), role]))
+    return uses
 
 
 def _side_tables(table: Panel | Crowd) -> list[SideTable]:

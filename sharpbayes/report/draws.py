@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import DataError, SpecError, StorageError
+from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.results import make_folder, replace_file
 from sharpbayes.storage.schema import APPROXIMATION
 
 SAMPLE = ("chain", "draw")
@@ -37,12 +38,11 @@ def write_draws(results: xr.DataTree, folder: Path) -> list[Path]:
     if not groups:
         raise DataError.at("report --draws", "these results have no draws, which a fit makes")
     paths = {name: folder / f"{name}.parquet" for name in groups}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, path in paths.items():
-            pq.write_table(pa.table(dict(_list_columns(groups[name]))), path)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write draws: {error.strerror or error}") from error
+    failure = f"{folder}: cannot write draws"
+    make_folder(folder, failure)
+    for name, path in paths.items():
+        with replace_file(path, failure) as temporary:
+            pq.write_table(pa.table(dict(_list_columns(groups[name]))), temporary)
     return [*paths.values()]
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import xarray as xr
 
-from sharpbayes.errors import StorageError
 from sharpbayes.report import summary
 from sharpbayes.report.approval import approval
 from sharpbayes.report.chapters import build_chapters
@@ -22,17 +21,14 @@ from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.report.wording import mark_texts
 from sharpbayes.spec.weights import Tolerance
+from sharpbayes.storage.results import write_text
 
 FILES = ("study", "weights", "model")
 
 
 def write_html(results: xr.DataTree, path: Path, *, script: bool = True) -> Path:
     """Write results as one HTML file that needs nothing else; a file of this name is replaced."""
-    text = page_text(results, script=script)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot write report: {error.strerror or error}") from error
+    write_text(path, page_text(results, script=script), f"{path}: cannot write report")
     return path
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import DataError, SpecError, StorageError
+from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
+from sharpbayes.storage.results import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
 
 # The version of the schema that the records follow, and the metrics that they hold.
@@ -40,12 +41,10 @@ def write_records(results: xr.DataTree, folder: Path) -> list[Path]:
         )
         for number, (name, model) in enumerate(zip(names, models, strict=True), start=1)
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write records: {error.strerror or error}") from error
+    failure = f"{folder}: cannot write records"
+    make_folder(folder, failure)
+    for path, text in texts.items():
+        write_text(path, text, failure)
     return [*texts]
 
 

@@ -16,6 +16,7 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.raters import melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
+from sharpbayes.storage.results import write_text
 
 # Judges by these names are likely people; groups of them would be a crowd.
 PEOPLE = ("rater", "annotator")
@@ -35,17 +36,13 @@ def write_study(path: Path, out: Path, *, roles: Mapping[str, str] | None = None
     """
     copy = out.with_name(f"{out.stem}.data.csv")
     draft = draft_study(path, folder=out.parent, copy=copy.name, roles=roles or {})
-    texts = {out: draft.text}
-    if draft.added is not None:
-        texts[copy] = draft.added.to_csv(index=False)
+    texts = {} if draft.added is None else {copy: draft.added.to_csv(index=False)}
+    texts[out] = draft.text
     existing = [str(target) for target in texts if target.exists()]
     if existing:
         raise StorageError(f"{format_list(existing)}: already there; name another with --out")
-    try:
-        for target, text in texts.items():
-            target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{out}: cannot write study: {error.strerror or error}") from error
+    for target, text in texts.items():
+        write_text(target, text, f"{out}: cannot write study")
     return draft
 
 

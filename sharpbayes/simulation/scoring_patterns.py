@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sharpbayes.errors import SpecError, StorageError, did_you_mean
+from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.spec.crowd import Crowd, Simulation
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study_text import format_study
+from sharpbayes.storage.results import make_folder, write_text
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]
@@ -118,15 +119,12 @@ def score_severities(
 
 def save_simulation(simulated: SimulatedStudy, folder: Path) -> Path:
     """Write tables, truth and study into a folder, and return the path of the study."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, table in simulated.tables.items():
-            table.to_csv(folder / f"{name}.csv", index=False)
-        (folder / "truth.json").write_text(json.dumps(simulated.truth) + "\n", encoding="utf-8")
-        for name, text in {**simulated.files, "study.toml": simulated.study}.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write: {error.strerror or error}") from error
+    failure = f"{folder}: cannot write"
+    make_folder(folder, failure)
+    tables = {f"{name}.csv": table.to_csv(index=False) for name, table in simulated.tables.items()}
+    texts = {"truth.json": json.dumps(simulated.truth) + "\n", **simulated.files}
+    for name, text in {**tables, **texts, "study.toml": simulated.study}.items():
+        write_text(folder / name, text, failure)
     return folder / "study.toml"
 
 

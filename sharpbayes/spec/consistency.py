@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from sharpbayes.errors import SpecError, did_you_mean
+from sharpbayes.spec.base import Spec
 from sharpbayes.spec.crowd import Crowd, CrowdLabels, ExpertLabels, ItemLabels
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.lines import KeyPath
@@ -22,6 +23,17 @@ PANEL_COLUMNS = (
 JUDGES = {"judge", "machine", "family"}
 ANY_GROUP = "group:*"
 ITEM_LABEL = "item_label"
+# What results of every fit have under these names.
+NAMES_OF_RESULTS = {
+    "item": "items",
+    "rater": "raters",
+    "scale": "scales",
+    "chain": "chains",
+    "draw": "draws",
+}
+# Roles that may have the column of another one: a prompt that is its own text or its own category,
+# and items that are named by the order in which they were rated.
+SHARED = {"text": ("prompt", "item"), "category": ("prompt",), "time": ("item",)}
 # Columns that some studies have.
 HINTS = {
     "rater": "; people score where the study has [panel.people]",
@@ -102,6 +114,7 @@ def _people_errors(panel: Panel) -> Iterator[Located]:
     if panel.people is None:
         return
     roles, path = panel.people.roles, ("panel", "people", "roles")
+    yield from _repeated_columns(path, roles)
     if roles.indicator is None and len(panel.indicators) > 1:
         yield path, "ratings of several indicators need a role `indicator`"
     if roles.sample is None and panel.roles.sample is not None:
@@ -123,9 +136,21 @@ def _family_errors(panel: Panel) -> Iterator[Located]:
                     yield path, f"{name!r} is in the family {first[name]!r} already"
 
 
+def _repeated_columns(path: KeyPath, roles: Spec) -> Iterator[Located]:
+    """Roles that name a column of another role which cannot hold both."""
+    first: dict[str, str] = {}
+    for role, value in roles.model_dump(exclude_none=True).items():
+        # A role may be several columns, or `true` for rows that no column numbers.
+        for column in [value] if isinstance(value, str) else [] if value is True else value:
+            other = first.setdefault(column, role)
+            if other != role and other not in SHARED.get(role, ()):
+                yield (*path, role), f"the column {column!r} is that of the role `{other}` already"
+
+
 def _role_errors(panel: Panel) -> Iterator[Located]:
     """Roles that the layout needs, or does not use."""
     roles, path, layout = panel.roles, ("panel", "roles"), f'layout = "{panel.layout}"'
+    yield from _repeated_columns(path, roles)
     if panel.layout == "wide":
         for role in ("indicator", "score"):
             if getattr(roles, role) is not None:
@@ -140,6 +165,9 @@ def _role_errors(panel: Panel) -> Iterator[Located]:
 def _crowd_role_errors(crowd: Crowd) -> Iterator[Located]:
     """Roles that the layout needs, or does not use."""
     roles, path, layout = crowd.roles, ("crowd", "roles"), f'layout = "{crowd.layout}"'
+    yield from _repeated_columns(path, roles)
+    if isinstance(crowd.labels, ExpertLabels):
+        yield from _repeated_columns(("crowd", "labels", "roles"), crowd.labels.roles)
     if crowd.layout != "wide":
         if roles.score is None:
             yield path, f"{layout} needs a role `score`"
@@ -220,6 +248,23 @@ def _model_errors(study: Study, model: Model) -> Iterator[Located]:
         if column not in {*columns, ANY_GROUP}:
             message = f"no column {column!r} in this study, its columns are {', '.join(columns)}"
             yield path, message + HINTS.get(column, did_you_mean(column, columns))
+    yield from _name_clashes(model, columns)
+
+
+def _name_clashes(model: Model, columns: Sequence[str]) -> Iterator[Located]:
+    """Columns of which a model has terms, and whose name in its results something else has."""
+    taken = dict.fromkeys(NAMES_OF_RESULTS, "") | {
+        name: name for name in ("item", "rater", "scale")
+    }
+    groups = [column for column in columns if column.startswith("group:")]
+    for path, column in model.columns:
+        for name in groups if column == ANY_GROUP else [column]:
+            plain = name.removeprefix("group:")
+            other = taken.setdefault(plain, name)
+            if other != name:
+                what = NAMES_OF_RESULTS.get(plain, f"{other!r}")
+                message = f"the name {plain!r} is that of {what} in results of a fit"
+                yield path, f"{message}; give this column of the data another one"
 
 
 def _columns(study: Study) -> list[str]:

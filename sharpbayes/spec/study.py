@@ -71,6 +71,8 @@ class Sampler(base.Spec):
 
 # Beyond these a prior is as good as none, or leaves no room.
 Factor = Annotated[float, Field(ge=1e-6, le=1e6)]
+# Under a larger tilt every missing score is as good as the highest.
+Tilt = Annotated[float, Field(ge=0, le=20)]
 
 
 class Sensitivity(base.Spec):
@@ -86,7 +88,7 @@ class Sensitivity(base.Spec):
     """Correlations of judges' errors about an answer: for each the answer without the error that
     all judges share. Ratings by judges alone do not show it. Default: none."""
 
-    missing: Annotated[tuple[base.NonNegative, ...], Field(strict=False)] = ()
+    missing: Annotated[tuple[Tilt, ...], Field(strict=False)] = ()
     """Tilts: log odds of a missing score per unit of severity, the sd of sub-indices. For each the
     profile with missing scores drawn accordingly. No refit. Default: none."""
 

@@ -76,6 +76,29 @@ def replace_file(path: Path, failure: str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str, failure: str) -> None:
+    """Write a text file; a run that is killed leaves an older file as it was.
+
+    StorageError, with the message ``failure``, where it cannot be written.
+    """
+    if path.exists() and not path.is_file():  # a pipe, or a device such as /dev/stdout
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"{failure}: {error.strerror or error}") from None
+    else:
+        with replace_file(path, failure) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def make_folder(folder: Path, failure: str) -> None:
+    """Make a folder unless it is there; StorageError, with the message ``failure``, if not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{failure}: {error.strerror or error}") from error
+
+
 def temporary_files(path: Path) -> list[Path]:
     """Return the temporary files of these results, of killed runs and of running ones."""
     files = path.parent.glob(f"{TEMPORARY}{glob.escape(path.name)}.*")

@@ -1,6 +1,7 @@
 """Check: read a study and its data, and say what a fit would be, without computing."""
 
 from sharpbayes.analysis.study import CrowdStudy, StudySummary
+from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.size import (
     count_predictive_draws,
@@ -25,9 +26,10 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
 
     Raises:
         SpecError: The model file names a column that the study does not have.
-        DataError: Errors in the data.
+        DataError: Errors in the data, or weights that name labels which the data do not have.
     """
     context = open_context(study)
+    check_weighted_labels(context.study)
     ratings, sampler = context.study.ratings, context.files.study.spec.sampler
     columns = {name: column for name, column in ratings.factors.items() if name != "scale"}
     if isinstance(context.study, CrowdStudy):  # a model may take experts as raters

@@ -17,6 +17,7 @@ from sharpbayes.errors import SpecError
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Weights
+from sharpbayes.workflows.check import check
 
 
 @pytest.fixture
@@ -76,3 +77,16 @@ def test_shares_of_labels_that_are_not_there_are_refused(study):
     shares = {"Woman": 0.5, "Man": 0.4, "Other": 0.1}
     with pytest.raises(SpecError, match="not in both: Other"):
         population_weights(data, weights_of(gender=shares))
+
+
+def test_check_names_every_label_without_a_share(tmp_path):
+    path = tmp_path / "w.toml"
+    shares = "[population.gender]\nWoman = 1.0\n[population.age]\nGenZ = 0.5\nGenA = 0.5\n"
+    path.write_text(f'schema = "sharpbayes/weights/2"\ntitle = "t"\n{shares}', encoding="utf-8")
+    with pytest.raises(SpecError) as raised:
+        check(load_study("quickstart_crowd", overrides=(f"weights='{path}'",)))
+    odd = "labels in the shares or among raters, but not in both"
+    assert str(raised.value) == (
+        f"{path}:3: population.gender: {odd}: Man\n"
+        f"{path}:5: population.age: {odd}: GenA, GenX, Millennial"
+    )

@@ -12,6 +12,7 @@ from sharpbayes.report.summary import answer
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.spec.weights import Tolerance
+from sharpbayes.workflows.check import check
 from tests.panels import files_of, frame, measured
 
 KIND = ', category = "kind"'
@@ -131,9 +132,24 @@ def test_names_that_the_study_lacks_are_refused(tmp_path):
         f"{path}:5: tolerance.category: limits of prompt categories need a role `category` in the "
         "study"
     )
+    limits = "[tolerance.category]\nagee = 3.0\n"
     with pytest.raises(DataError) as missing:
-        measured(tmp_path, frame(), roles=KIND, weights="[tolerance.category]\nagee = 3.0\n")
+        check(files_of(tmp_path, frame(), roles=KIND, weights=limits))
+    with pytest.raises(DataError, match="no prompt has the category 'agee'"):
+        measured(tmp_path, frame(), roles=KIND, weights=limits)
     assert str(missing.value) == (
         f"{path}:4: tolerance.category.agee: no prompt has the category 'agee', there are age, "
         "race; did you mean 'age'?"
+    )
+
+
+def test_check_names_shares_and_limits_of_categories_that_are_not_there(tmp_path):
+    weights = "[population.category]\nage = 0.5\nlaw = 0.5\n[tolerance.category]\nlaw = 3.0\n"
+    path = tmp_path / "weights.toml"
+    with pytest.raises(DataError) as raised:
+        check(files_of(tmp_path, frame(), roles=KIND, weights=weights))
+    assert str(raised.value) == (
+        f"{path}:3: population.category: categories in the shares or in the data, but not in both: "
+        "law, race\n"
+        f"{path}:7: tolerance.category.law: no prompt has the category 'law', there are age, race"
     )

@@ -26,6 +26,12 @@ def test_every_file_of_a_crowd_is_listed():
     ]
 
 
+def test_a_column_of_two_roles_has_both():
+    study = load_study("quickstart_crowd", overrides=("crowd.roles.text='item'",)).study
+    columns = list_columns(study.spec.table, study.path.parent)
+    assert ("quickstart_crowd.csv", "item", "item, text") in columns
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_indicators_and_unused_columns_of_any_format(tmp_path, ending):
 

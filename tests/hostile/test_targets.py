@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
-from sharpbayes.cli.targets import write_text
+from sharpbayes.cli.targets import save_text
 from sharpbayes.errors import StorageError
 from sharpbayes.library import folder
 from sharpbayes.spec.load import load_study
@@ -116,12 +116,32 @@ def test_what_a_command_wrote_is_replaced(files, monkeypatch):
     assert [page.exit_code for page in pages] == [0, 0]
 
 
+@pytest.mark.parametrize("option", ["--out", "--tables", "--records", "--figures"])
+def test_an_output_that_cannot_be_finished_leaves_the_older_one(
+    files, tmp_path, monkeypatch, option
+):
+    page = tmp_path / "out"
+    if option == "--out":
+        page.write_text("<!doctype html>old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    done = CliRunner().invoke(app, ["report", str(files / "r.nc"), option, str(page)])
+    what = "report" if option == "--out" else option[2:]
+    assert done.stderr == f"{page}: cannot write {what}: No space left on device\n"
+    assert done.exit_code == 5
+    assert not [*tmp_path.glob("**/*.*")]  # nothing half written
+    assert option != "--out" or page.read_text() == "<!doctype html>old"
+
+
 def test_a_text_that_cannot_be_written_leaves_the_older_one(tmp_path):
     (tmp_path / "gate.md").write_text("### old")
     with pytest.raises(StorageError) as raised:
-        write_text(tmp_path / "none" / "gate.md", "### new")
+        save_text(tmp_path / "none" / "gate.md", "### new")
     message = f"{tmp_path}/none/gate.md: cannot be written: No such file or directory"
     assert str(raised.value) == message
-    write_text(tmp_path / "gate.md", "### new")
+    save_text(tmp_path / "gate.md", "### new")
     assert [path.name for path in tmp_path.iterdir()] == ["gate.md"]
     assert (tmp_path / "gate.md").read_text() == "### new"

@@ -123,3 +123,14 @@ def test_the_command_takes_several_files(releases, tmp_path):
     done = CliRunner().invoke(app, ["report", paths[0], paths[0]])
     assert done.exit_code == 2
     assert done.stderr == "report: results files need names of their own, they name the releases\n"
+
+
+def test_the_command_names_the_file_that_lacks_something(releases, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bare = releases["may"].copy()
+    del bare["joint"]
+    save_results(bare, "old.nc")
+    save_results(releases["june"], "new.nc")
+    done = CliRunner().invoke(app, ["report", "new.nc", "old.nc"])
+    message = "old.nc: no group /joint; run `sharpbayes measure` of the study again\n"
+    assert (done.exit_code, done.stderr) == (5, message)

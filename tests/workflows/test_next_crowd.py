@@ -52,6 +52,15 @@ def test_the_list_names_items_raters_and_groups_by_the_columns_of_the_user(plan)
     assert [json.loads(line) for line in next_file(plan, as_csv=False).splitlines()] == rows
 
 
+def test_a_column_of_raters_may_have_the_name_of_that_of_items(fitted):
+    results = fitted.copy()
+    study = results.attrs["study"].replace('roles = { item = "item"', 'roles = { item = "gender"')
+    results.attrs["study"] = study
+    rows = next_rows(plan_next(results, costs=PRICES, number=3))
+    assert list(rows[0])[2:6] == ["gender", "rater", "group:gender", "age"]
+    assert {row["group:gender"] for row in rows} & {"Woman", "Man"}
+
+
 def test_intervals_of_open_pairs_narrow(plan):
     group = plan["next"].to_dataset()
     assert group.sizes["pair"] == group.attrs["open_pairs"] <= group.attrs["pairs"] == 19

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from sharpbayes.errors import StorageError
 from sharpbayes.report.figures import (
     careless,
     crowd,
@@ -22,6 +21,7 @@ from sharpbayes.report.figures.style import STAMP, UNDATED, as_svg, drawing_styl
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
 from sharpbayes.report.wording import is_approximate, mark_texts
+from sharpbayes.storage.results import make_folder, replace_file
 from sharpbayes.storage.schema import APPROXIMATION
 
 if TYPE_CHECKING:
@@ -268,14 +268,12 @@ def write_figures(results: xr.DataTree, folder: Path) -> list[Path]:
     Figures 1 to 11 of the responsiveness paper, those of ``calibrate`` the ECDF differences.
     """
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for spec, figure in draw_figures(results, FIGURES):
-            for suffix, metadata in UNDATED.items():
-                path = folder / f"{spec.name}{suffix}"
-                with drawing_style():
-                    figure.savefig(path, dpi=150, metadata=metadata)
-                written.append(path)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write figures: {error.strerror or error}") from error
+    failure = f"{folder}: cannot write figures"
+    make_folder(folder, failure)
+    for spec, figure in draw_figures(results, FIGURES):
+        for suffix, metadata in UNDATED.items():
+            path = folder / f"{spec.name}{suffix}"
+            with replace_file(path, failure) as temporary, drawing_style():
+                figure.savefig(temporary, format=suffix[1:], dpi=150, metadata=metadata)
+            written.append(path)
     return written

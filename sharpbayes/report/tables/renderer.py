@@ -9,8 +9,9 @@ from pathlib import Path
 from textwrap import indent
 from typing import Literal
 
-from sharpbayes.errors import StorageError, printable
+from sharpbayes.errors import printable
 from sharpbayes.report.tables.table import MARGIN, MINUS, Table
+from sharpbayes.storage.results import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
 
 # Characters between two columns; texts of up to TEXT characters are not broken.
@@ -47,12 +48,10 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
         for name, table in zip(_file_names(tables), tables, strict=True)
         for suffix, render in formats.items()
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot write tables: {error.strerror or error}") from error
+    failure = f"{folder}: cannot write tables"
+    make_folder(folder, failure)
+    for path, text in texts.items():
+        write_text(path, text, failure)
     return list(texts)
 
 

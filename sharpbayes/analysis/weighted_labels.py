@@ -1,0 +1,51 @@
+"""Labels that weights name, compared with those of the data."""
+
+from collections.abc import Iterator
+
+from sharpbayes.analysis.study import CrowdStudy, PanelStudy
+from sharpbayes.data.crowd import CrowdData
+from sharpbayes.errors import DataError, Diagnostic, SpecError, did_you_mean, format_list
+from sharpbayes.spec.files import SpecFile
+from sharpbayes.spec.weights import Weights
+
+
+def check_weighted_labels(study: PanelStudy | CrowdStudy) -> None:
+    """Refuse weights that name labels which the data do not have, or leave out some of the data.
+
+    DataError for categories of prompts, SpecError for labels of raters; one line for each problem.
+    """
+    if isinstance(study, PanelStudy):
+        DataError.raise_any(_category_problems(study))
+    elif study.weights is not None:
+        check_rater_labels(study.data, study.weights)
+
+
+def _category_problems(study: PanelStudy) -> Iterator[Diagnostic]:
+    """Shares that do not cover the categories of the data, and limits of a category of no prompt.
+
+    That the study has a column of categories, where weights name any, the files have shown.
+    """
+    spec, shares = study.weights.spec, study.weights.spec.population.get("category")
+    limits = spec.tolerance.category if spec.tolerance is not None else {}
+    if shares is None and not limits:
+        return
+    known = sorted({str(label) for label in study.data.prompt_columns["category"]})
+    if unmatched := sorted({*known} ^ {*(known if shares is None else shares)}):
+        message = "categories in the shares or in the data, but not in both: "
+        yield study.weights.locate(("population", "category"), message + format_list(unmatched))
+    for name in limits:
+        if name not in known:
+            there = f"there are {format_list(known)}{did_you_mean(name, known)}"
+            message = f"no prompt has the category {name!r}, {there}"
+            yield study.weights.locate(("tolerance", "category", name), message)
+
+
+def check_rater_labels(data: CrowdData, weights: SpecFile[Weights]) -> None:
+    """Raise SpecError where labels of raters have no share, or shares no rater."""
+    problems = []
+    for name, shares in weights.spec.population.items():
+        labels = data.rater_columns.get(name)
+        if labels is not None and (odd := sorted({*labels.tolist()} ^ {*shares})):
+            message = f"labels in the shares or among raters, but not in both: {format_list(odd)}"
+            problems.append(weights.locate(("population", name), message))
+    SpecError.raise_any(problems)
