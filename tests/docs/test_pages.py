@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,41 @@ def test_the_citation_file_names_this_version_and_both_papers():
     titles = [paper["title"].split(":")[0] for paper in cited["references"]]
     assert titles == ["SHARP", "Nuanced Safety in Generative AI"]
     assert all(paper["authors"] for paper in cited["references"])
+
+
+# A name and a year that are no work: a conference, a month, the first word of a sentence.
+NO_WORKS = {"ICLR", "NAACL", "NeurIPS", "ICML", "ACL", "Linux", "May", "On", "Since", "Environment"}
+CITED = re.compile(
+    r"\b([A-Z][\w-]+(?:, [A-Z][\w-]+)*(?: and [A-Z][\w-]+| et al\.)?),? \(?((?:1[89]|20)\d\d)\b"
+)
+LISTED = re.compile(r"^(?:\| |- \*\*\w+\*\*: )([A-Z][\w-]+), .*?\((\d{4})\)", re.MULTILINE)
+
+
+def without_accents(text):
+    letters = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def unlisted(text, listed):
+    """Works that a text names by author and year and that are not in the list of sources."""
+    return {
+        f"{names} {year}"
+        for names, year in CITED.findall(without_accents(text))
+        if not {(name, year) for name in re.findall(r"[A-Z][\w-]+", names)} & listed
+        and names not in NO_WORKS
+    }
+
+
+def test_every_work_that_a_page_names_is_in_the_list_of_sources():
+    listed = set(LISTED.findall(without_accents((DOCS / "citing.md").read_text("utf-8"))))
+    assert len(listed) > 70
+    pages = set(PAGES) - {*RECORDS, DOCS / "changelog.md"}
+    models = sorted((ROOT / "models").glob("*.toml"))
+    unknown = {named(path): unlisted(path.read_text("utf-8"), listed) for path in [*pages, *models]}
+    assert not {page: works for page, works in unknown.items() if works}
+
+
+def test_a_work_that_is_not_listed_is_seen():
+    listed = {("Efron", "1979"), ("Angelopoulos", "2023")}
+    text = "As in Efron (1979), Angelopoulos, Duchi and Zrnic 2023, and Nobody et al. 1999."
+    assert unlisted(text, listed) == {"Nobody et al. 1999"}
