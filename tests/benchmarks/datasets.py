@@ -3,6 +3,9 @@
     uv run python -m tests.benchmarks.datasets real FOLDER OUT.parquet
     uv run python -m tests.benchmarks.datasets simulated OUT.parquet --ratings 13036 --items 1500 \
         --raters 262 --levels 5 --groups 2 4 --lowest 0.58 --seed 1
+    uv run python -m tests.benchmarks.datasets insteval INSTEVAL.csv OUT.parquet [--ratings 2000]
+
+InstEval is in R's lme4, and as ``demos/data/insteval.csv`` in github.com/timsf/crossed-effects.
 """
 
 import argparse
@@ -79,11 +82,26 @@ def real(folder):
     return pd.DataFrame(codes | {"level": np.searchsorted(fifths, table["rating"])})
 
 
+def insteval(path, ratings):
+    """Students' ratings of lecturers, 73,421 in five levels, or some of them; no populations.
+
+    Lecturers are the items and students the raters.
+    """
+    table = pd.read_csv(path)
+    if ratings:
+        table = table.sample(ratings, random_state=1)
+    named = {"item": "d", "rater": "s", "level": "y"}
+    return pd.DataFrame({ours: pd.factorize(table[x], sort=True)[0] for ours, x in named.items()})
+
+
 def parsed():
     """The arguments."""
     parser = argparse.ArgumentParser()
     kinds = parser.add_subparsers(dest="kind", required=True)
     kinds.add_parser("real").add_argument("folder", type=Path)
+    public = kinds.add_parser("insteval")
+    public.add_argument("path", type=Path)
+    public.add_argument("--ratings", type=int, help="so many at random")
     simulation = kinds.add_parser("simulated")
     for name in ("ratings", "items", "raters", "levels", "seed"):
         simulation.add_argument(f"--{name}", type=int, required=True)
@@ -98,7 +116,7 @@ def main():
     """Write one parquet file."""
     given = parsed()
     kind, out = given.pop("kind"), given.pop("out")
-    table = real(given["folder"]) if kind == "real" else simulated(**given)
+    table = {"real": real, "insteval": insteval, "simulated": simulated}[kind](**given)
     table.to_parquet(out)
     print(table["level"].value_counts(normalize=True).sort_index().round(3).to_dict())
 

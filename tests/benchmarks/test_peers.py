@@ -7,22 +7,25 @@ from scipy import stats
 from scipy.special import expit
 
 from tests.benchmarks import datasets
-from tests.benchmarks.peers import common, plain_pymc, table
+from tests.benchmarks.peers import brms_threads, common, page, plain_pymc, table, xfx
 
+POPULATIONS = ("gender", "race")
 MADE = {"ratings": 400, "items": 50, "raters": 20, "levels": 5, "groups": (2, 3), "lowest": 0.58}
 
 
-@pytest.fixture
-def ratings(tmp_path):
+@pytest.fixture(params=["populations", "none"])
+def ratings(tmp_path, request):
     path = tmp_path / "ratings.parquet"
-    datasets.simulated(**MADE, seed=3).to_parquet(path)
+    simulated = datasets.simulated(**MADE, seed=3)
+    dropped = [] if request.param == "populations" else ["gender", "race"]
+    simulated.drop(columns=dropped).to_parquet(path)
     return common.read(path)
 
 
 def point(rng, size):
     """Values of every parameter."""
     drawn = {f"z_{name}": rng.normal(size=size[name]) for name in ("item", "rater")}
-    drawn |= {name: rng.normal(size=size[name]) for name in ("gender", "race")}
+    drawn |= {name: rng.normal(size=size[name]) for name in POPULATIONS if name in size}
     drawn |= {f"sd_{name}": rng.uniform(0.3, 2) for name in ("item", "rater")}
     return drawn | {"thresholds": np.sort(rng.normal(0, 2, size["level"] - 1))}
 
@@ -33,12 +36,11 @@ def by_hand(parameters, codes):
         parameters[f"sd_{name}"] * parameters[f"z_{name}"][codes[name]]
         for name in ("item", "rater")
     )
-    eta = eta + sum(parameters[name][codes[name]] for name in ("gender", "race"))
+    groups = [name for name in POPULATIONS if name in codes]
+    eta = eta + sum(parameters[name][codes[name]] for name in groups)
     cut = np.r_[-np.inf, parameters["thresholds"], np.inf]
     p = expit(cut[codes["level"] + 1] - eta) - expit(cut[codes["level"]] - eta)
-    normal = sum(
-        stats.norm.logpdf(parameters[x]).sum() for x in ("z_item", "z_rater", "gender", "race")
-    )
+    normal = sum(stats.norm.logpdf(parameters[x]).sum() for x in ("z_item", "z_rater", *groups))
     half = sum(stats.halfnorm(scale=1.5).logpdf(parameters[f"sd_{x}"]) for x in ("item", "rater"))
     return np.log(p).sum() + normal + half + stats.norm(0, 5).logpdf(parameters["thresholds"]).sum()
 
@@ -139,3 +141,102 @@ def test_fifths_of_pluriharms_by_hand(tmp_path):
     assert fifths["level"].tolist() == [0, 0, 1]
     assert fifths["item"].tolist() == [0, 0, 1]
     assert fifths["race"].tolist() == [0, 0, 0]
+
+
+def test_students_of_insteval_are_the_raters(tmp_path):
+    path = tmp_path / "insteval.csv"
+    pd.DataFrame({"s": [1, 1, 7], "d": [9, 12, 9], "dept": 2, "y": [5, 3, 4]}).to_csv(path)
+    table = datasets.insteval(path, None)
+    assert table.to_dict("list") == {"item": [0, 1, 0], "rater": [0, 0, 1], "level": [2, 0, 1]}
+    assert len(datasets.insteval(path, 2)) == 2
+
+
+def test_chains_that_were_stopped_are_cut_to_the_shortest():
+    long, short = np.arange(40.0).reshape(10, 4), np.arange(24.0).reshape(6, 4)
+    kept = xfx.draws_of([long, short], tune=2)
+    assert kept["thresholds"].shape == (2, 4, 2)
+    assert kept["sd_item"][0].tolist() == [8.0, 12.0, 16.0, 20.0]
+    # At most half is left out.
+    assert xfx.draws_of([long, short], tune=500)["sd_rater"].shape == (2, 3)
+
+
+def test_chain_of_gibbs_stops_in_time_and_after_its_last_iteration(monkeypatch, ratings):
+    effects = [np.array([0.5]), np.zeros(3), np.zeros(2)]
+    state = (effects, np.array([4.0, 0.25]), np.array([0.0, 1.0]))
+    monkeypatch.setattr(xfx, "iterations_of", lambda _: iter([state] * 5))
+    chain = {"ratings": ratings, "source": None, "seed": 1}
+    rows = xfx.drawn(xfx.Chain(**chain, iterations=3, stop=np.inf))
+    assert rows.tolist() == [[0.5, 2.0, -0.5, 0.5]] * 3
+    assert len(xfx.drawn(xfx.Chain(**chain, iterations=3, stop=0.0))) == 1
+
+
+def test_draws_of_stan_by_the_names_of_the_peers(tmp_path):
+    size = {"item": 2, "rater": 2, "level": 3}
+    ratings = common.Ratings(dict.fromkeys(size, np.zeros(1, int)), size)
+    named = brms_threads.columns({"item": 2, "rater": 1, "brms": "2"}, ratings)
+    assert named == {
+        "sd_item": ["sd_2.1"],
+        "sd_rater": ["sd_1.1"],
+        "thresholds": ["b_Intercept.1", "b_Intercept.2"],
+    }
+    lines = ["# Adaptation", "lp__,divergent__,sd_1.1,sd_2.1,b_Intercept.1,b_Intercept.2"]
+    lines += [f"0,0,{k},2,3,4" for k in range(4)] + ["0,0,1"]
+    path = tmp_path / "draws.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    wanted = [place for places in named.values() for place in places]
+    chain = brms_threads.chain_of(path, wanted, ended=False)
+    draws = brms_threads.draws_of([chain, chain[1:]], named)
+    assert draws["sd_rater"].tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert draws["thresholds"].shape == (2, 3, 2)
+
+
+def run_of(name, **parts):
+    driver = {"wall": 10.0, "processor": 12.0, "status": 0, "limit": 60.0, "load_before": 0.5}
+    driver |= {"day": "2026-01-01", "commit": "abc"} | parts.pop("driver", {})
+    return {"run": name, "driver": driver} | parts
+
+
+def test_rows_of_the_page():
+    posterior = {"sd_item": {"mean": 1.0, "sd": 0.1, "ess_bulk": 100.0}}
+    settings = {"chains": 2, "draws": 50, "ratings": 2000, "item": 20, "rater": 10, "level": 5}
+    common_parts = {"posterior": posterior, "rhat_max": 1.06}
+    ours = run_of("ours", ess_bulk_min=800.0, **common_parts | {"rhat_max": 1.0}, settings=settings)
+    moved = {"sd_item": {"mean": 1.05, "sd": 0.1, "ess_bulk": 20.0}}
+    slow = common_parts | {"posterior": moved, "settings": settings, "divergences": 3}
+    xfx_run = run_of("xfx", ess_bulk_min=20.0, draws=30, stopped=True, **slow)
+    killed = run_of("numpyro", driver={"status": -9, "wall": 60.0})
+    mode = run_of("tmb", posterior={"sd_item": {"mean": 0.9, "sd": None}}, versions={"TMB": "1"})
+    assert page.sampled_row(ours, ours)[1:9] == [
+        "2 x 50",
+        "10.0",
+        "12.0",
+        "800",
+        "1.000",
+        "80",
+        "",
+        "",
+    ]
+    assert page.sampled_row(xfx_run, ours) == [
+        "`xfx.olm`",
+        "2 x 30",
+        "10.0",
+        "12.0",
+        "20",
+        "1.060",
+        "2",
+        "40",
+        "0.50",
+        "stopped at 60 s, not converged, 3 divergences",
+    ]
+    assert page.sampled_row(killed, ours)[-1] == "no answer in 60 s"
+    text = page.text([killed, mode, xfx_run, ours])
+    assert text.startswith("2,000 ratings of 20 items by 10 raters, 5 categories; 2026-01-01")
+    assert "| TMB by hand | 10.0 | 12.0 | 1.00 |  |" in text
+    assert text.index("sharpbayes") < text.index("xfx") < text.index("NumPyro")
+
+
+def test_a_table_of_the_page_is_replaced():
+    before = "a\n<!-- table x -->\nold\n<!-- end of table -->\nb"
+    assert page.put(before, "x", "new\n") == (
+        "a\n<!-- table x -->\n\nnew\n\n<!-- end of table -->\nb"
+    )

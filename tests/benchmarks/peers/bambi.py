@@ -13,14 +13,13 @@ import pandas as pd
 from tests.benchmarks.peers import common
 
 PACKAGES = ("bambi", "pymc", "pytensor", "nutpie", "numba", "numpy", "arviz")
-GROUPS = ("gender", "race")
 
 
 def indicators(ratings):
     """One column of zeros and ones for every level of every group column."""
     return {
         f"{name}_{level}": (ratings.codes[name] == level).astype(float)
-        for name in GROUPS
+        for name in ratings.populations
         for level in range(ratings.size[name])
     }
 
@@ -77,7 +76,9 @@ def draws_of(posterior, ratings):
     """bambi's names to ours."""
     named = {"thresholds": "threshold", "sd_item": "1|item_sigma", "sd_rater": "1|rater_sigma"}
     draws = {ours: posterior[theirs].to_numpy() for ours, theirs in named.items()}
-    return draws | {name: stacked(posterior, name, ratings.size[name]) for name in GROUPS}
+    return draws | {
+        name: stacked(posterior, name, ratings.size[name]) for name in ratings.populations
+    }
 
 
 def main():

@@ -11,15 +11,10 @@ suppressPackageStartupMessages(library(brms))
 if (!nzchar(rstan::rstan_options("boost_lib"))) rstan::rstan_options(boost_lib = "/usr/include")
 imported <- clock()
 
-model <- bf(level ~ 1 + (1 | item) + (1 | rater) + (1 | gender) + (1 | race))
-priors <- c(
-  set_prior("normal(0, 5)", class = "Intercept"),
-  set_prior("normal(0, 1.5)", class = "sd", group = "item"),
-  set_prior("normal(0, 1.5)", class = "sd", group = "rater"),
-  set_prior("constant(1)", class = "sd", group = "gender"),
-  set_prior("constant(1)", class = "sd", group = "race")
-)
 ratings <- ratings_of(given$data)
+source(file.path(here, "brms_model.R"))
+model <- model_of(ratings)
+priors <- priors_of(ratings)
 empty <- brm(model, ratings, cumulative("logit"), priors, chains = 0)
 compiled <- clock()
 
@@ -32,8 +27,9 @@ draws <- posterior::as_draws_array(fit)
 variables <- posterior::variables(draws)
 named <- function(pattern) grep(pattern, variables, value = TRUE)
 of_group <- function(name) named(sprintf("^r_%s\\[", name))
-places <- list(thresholds = named("^b_Intercept\\["), sd_item = "sd_item__Intercept",
-               sd_rater = "sd_rater__Intercept", gender = of_group("gender"), race = of_group("race"))
+groups <- intersect(populations, names(ratings))
+places <- c(list(thresholds = named("^b_Intercept\\["), sd_item = "sd_item__Intercept",
+                 sd_rater = "sd_rater__Intercept"), sapply(groups, of_group, simplify = FALSE))
 
 of_chain <- function(variable) posterior::extract_variable_matrix(draws, variable)
 flat <- function(variable) as.vector(of_chain(variable))

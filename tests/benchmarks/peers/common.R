@@ -8,9 +8,12 @@ arguments <- function() {
   c(list(data = given[1], out = given[2]), counts)
 }
 
+# Columns of raters' populations: ratings have both or none.
+populations <- c("gender", "race")
+
 ratings_of <- function(path) {
   table <- read.csv(path)
-  ids <- lapply(table[c("item", "rater", "gender", "race")], factor)
+  ids <- lapply(table[intersect(c("item", "rater", populations), names(table))], factor)
   data.frame(ids, level = ordered(table$level))
 }
 
@@ -34,12 +37,30 @@ contrasts_of <- function(name, x) {
 
 # Quantities that mean the same under every coding of the groups; see compared() in common.py.
 compared <- function(draws) {
-  shift <- rowMeans(draws$gender) + rowMeans(draws$race)
+  groups <- draws[intersect(populations, names(draws))]
+  shift <- Reduce(`+`, lapply(groups, rowMeans), 0)
   cut <- draws$thresholds
   at_mean <- lapply(seq_len(ncol(cut)), function(k) cut[, k] - shift)
   names(at_mean) <- sprintf("threshold_at_mean[%d]", seq_len(ncol(cut)) - 1)
-  c(draws[c("sd_item", "sd_rater")], contrasts_of("threshold", cut),
-    contrasts_of("gender", draws$gender), contrasts_of("race", draws$race), at_mean)
+  differences <- unlist(unname(Map(contrasts_of, names(groups), groups)), recursive = FALSE)
+  c(draws[c("sd_item", "sd_rater")], contrasts_of("threshold", cut), differences, at_mean)
+}
+
+# Compared quantities of maximum likelihood. Thresholds come first in the estimates, then effects
+# by the names of model.matrix, as differences to a first level. The quantities are linear in them,
+# so that their covariance is exact from the columns.
+estimates_of <- function(estimate, covariance, levels, groups) {
+  row_of <- function(x) matrix(unname(x), nrow = 1)
+  effects <- function(x, name) row_of(c(0, x[grep(paste0("^", name), names(x))]))
+  quantities <- function(x) {
+    later <- x[-seq_len(levels - 1)]
+    of_groups <- sapply(groups, function(name) effects(later, name), simplify = FALSE)
+    draws <- c(list(sd_item = 0, sd_rater = 0, thresholds = row_of(x[seq_len(levels - 1)])), of_groups)
+    unlist(compared(draws))
+  }
+  slopes <- sapply(seq_along(estimate), function(k) quantities(replace(estimate * 0, k, 1)))
+  errors <- sqrt(diag(slopes %*% covariance %*% t(slopes)))
+  Map(function(mean, sd) list(mean = mean, sd = sd), quantities(estimate), errors)
 }
 
 # Elapsed seconds since the R process began.

@@ -15,7 +15,10 @@ import numpy as np
 import pandas as pd
 
 SD_SCALE, EFFECT_SD, THRESHOLD_SD = 1.5, 1.0, 5.0
+POPULATIONS = ("gender", "race")
 WORST = 3
+# Fewer draws of a chain than these say nothing of ESS and R-hat.
+FEWEST = 8
 # JAX reports these as it compiles. Tracing is left out: traces nest and would count twice.
 COMPILING = ("/jax/core/compile/jaxpr_to_mlir_module", "/jax/core/compile/backend_compile")
 
@@ -64,6 +67,7 @@ def parser():
     arguments.add_argument("out", type=Path)
     for name in ("chains", "tune", "draws", "seed"):
         arguments.add_argument(f"--{name}", type=int, required=True)
+    arguments.add_argument("--limit", type=float, default=600, help="seconds that the driver waits")
     return arguments
 
 
@@ -74,10 +78,15 @@ class Ratings:
     codes: dict[str, np.ndarray]
     size: dict[str, int]
 
+    @property
+    def populations(self):
+        """The columns of raters' populations: both or none."""
+        return [name for name in POPULATIONS if name in self.codes]
+
 
 def read(path):
-    """The ratings of a parquet file with columns item, rater, gender, race and level."""
-    table = pd.read_parquet(path)
+    """The ratings of a file with columns item, rater and level, and gender and race or none."""
+    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
     codes = {name: table[name].to_numpy("int64") for name in table}
     return Ratings(codes, {name: int(column.max()) + 1 for name, column in codes.items()})
 
@@ -90,7 +99,7 @@ def first_thresholds(levels):
 def parameters(draws):
     """Parameters as sampled, by name: those whose ESS and R-hat are reported."""
     named = {name: draws[name] for name in ("sd_item", "sd_rater")}
-    for name in ("thresholds", "gender", "race"):
+    for name in draws.keys() & {"thresholds", *POPULATIONS}:
         named |= {f"{name}[{k}]": draws[name][..., k] for k in range(draws[name].shape[-1])}
     return named
 
@@ -104,9 +113,10 @@ def compared(draws):
     threshold minus the plain mean of the gender effects minus that of the race effects.
     """
     threshold = draws["thresholds"]
-    shift = draws["gender"].mean(-1) + draws["race"].mean(-1)
+    populations = {name: draws[name] for name in POPULATIONS if name in draws}
+    shift = sum(x.mean(-1) for x in populations.values())
     named = {name: draws[name] for name in ("sd_item", "sd_rater")}
-    for name, x in (("threshold", threshold), ("gender", draws["gender"]), ("race", draws["race"])):
+    for name, x in {"threshold": threshold, **populations}.items():
         named |= {f"{name}[{k}]-{name}[0]": x[..., k] - x[..., 0] for k in range(1, x.shape[-1])}
     places = range(threshold.shape[-1])
     return named | {f"threshold_at_mean[{k}]": threshold[..., k] - shift for k in places}
@@ -155,18 +165,26 @@ def report(peer, arguments, ratings, packages):
     return {"peer": peer, "settings": settings(arguments, ratings), "versions": versions}
 
 
+def stopped(draws, arguments):
+    """Draws that a chain kept, and whether the limit stopped it."""
+    kept = len(draws["sd_item"][0])
+    return {"draws": kept, "stopped": kept < arguments.draws}
+
+
 def rates(statistics, seconds):
     """Smallest bulk ESS by second of sampling and of the whole process."""
     return {part: statistics["ess_bulk_min"] / seconds[part] for part in ("sampling", "process")}
 
 
 def finish(head, draws, laps, *, divergences, differs, out):
-    """Summarise, stop the clock and write the JSON of a sampled peer."""
+    """Summarise, stop the clock and write the JSON of a sampled peer, if it has enough draws."""
+    if len(draws["sd_item"][0]) < FEWEST:
+        return write(head | {"seconds": laps.seconds, "differs": differs}, out)
     statistics = summary(draws)
     laps.lap("summary")
     seconds = laps.seconds | {"process": sum(laps.seconds.values())}
     statistics |= {"seconds": seconds, "divergences": int(divergences), "differs": differs}
-    write(head | statistics | {"ess_per_second": rates(statistics, seconds)}, out)
+    return write(head | statistics | {"ess_per_second": rates(statistics, seconds)}, out)
 
 
 def write(results, out):

@@ -14,10 +14,15 @@ REQUIREMENTS = {
     "plain_pymc": ("pymc>=6,<7", "nutpie", "jax", "arviz>=1", "pandas", "pyarrow"),
     "bambi": ("bambi>=0.21", "nutpie", "arviz>=1", "pandas", "pyarrow"),
     "numpyro": ("numpyro", "arviz>=1", "pandas", "pyarrow"),
+    # The versions of its lock file: with the newest NumPy it stops at once.
+    "xfx": ("numpy==2.2.4", "scipy==1.15.2", "arviz>=1", "pandas", "pyarrow"),
+    "brms_threads": ("httpstan>=4.17", "arviz>=1", "pandas"),
 }
 PACKAGES_IN_R = {
     "brms": ("brms", "rstan", "BH", "RcppEigen", "posterior", "jsonlite"),
     "clmm": ("ordinal", "jsonlite"),
+    "tmb": ("TMB", "jsonlite"),
+    "brms_threads": ("brms", "jsonlite"),
 }
 
 

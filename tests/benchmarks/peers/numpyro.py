@@ -45,7 +45,8 @@ def model(codes, size):
 
     cut = thresholds(size["level"])
     eta = sum(varying(name, codes[name], size[name]) for name in ("item", "rater"))
-    eta = eta + sum(grouped(name, codes[name], size[name]) for name in ("gender", "race"))
+    populations = [name for name in common.POPULATIONS if name in codes]
+    eta = eta + sum(grouped(name, codes[name], size[name]) for name in populations)
     numpyro.sample("level", dist.OrderedLogistic(eta, cut), obs=codes["level"])
 
 

@@ -14,7 +14,8 @@ def ratings_of(ratings):
     """The peers' codes as ratings of a crowd."""
     from sharpbayes.data.ratings import Factor, Ratings
 
-    names = {"item": "item", "rater": "rater", "group:gender": "gender", "group:race": "race"}
+    names = {"item": "item", "rater": "rater"}
+    names |= {f"group:{name}": name for name in ratings.populations}
     columns = {
         ours: Factor(tuple(map(str, range(ratings.size[name]))), ratings.codes[name].astype("i4"))
         for ours, name in names.items()
@@ -58,7 +59,7 @@ def main():
     trace = sampled(ratings_of(ratings), arguments)
     laps.lap("sampling")
     names = {"thresholds": "threshold_score", "sd_item": "sd_item", "sd_rater": "sd_rater"}
-    names |= {name: f"location_{name}" for name in ("gender", "race")}
+    names |= {name: f"location_{name}" for name in ratings.populations}
     draws = {ours: trace["posterior"][name].to_numpy() for ours, name in names.items()}
     broken = trace["sample_stats"]["diverging"].sum()
     head = common.report("ours", arguments, ratings, PACKAGES)

@@ -29,7 +29,7 @@ def location(ratings):
     rows = ratings.codes
     groups = [
         pm.Normal(name, 0, common.EFFECT_SD, shape=ratings.size[name])[rows[name]]
-        for name in ("gender", "race")
+        for name in ratings.populations
     ]
     return sum(groups, sum(varying(name, rows[name], ratings) for name in ("item", "rater")))
 
