@@ -29,8 +29,6 @@ from sharpbayes.spec.weights import Gate, Weights
 
 # Metrics of all prompts; others are of the tail alone.
 OF_ALL_PROMPTS = ("mean", "policy_score")
-# Metrics of a profile that margins are about.
-COMPARED = (*OF_ALL_PROMPTS, "cvar", "dimension_cvar")
 
 
 def required_gate(weights: SpecFile[Weights]) -> Gate:
@@ -58,18 +56,18 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin = gate_margins(gate, plan)
-    boot, prompts = study.spec.bootstrap, plan.table["prompt"]
+    boot, prompts, names = study.spec.bootstrap, plan.table["prompt"], compared_metrics(margin)
     resampled = bootstrap(
-        lambda counts: gate_values(
-            plan.profile_resample(counts, names=COMPARED), margin
-        ).to_dataset(name="value"),
+        lambda counts: gate_values(plan.profile_resample(counts, names=names), margin).to_dataset(
+            name="value"
+        ),
         prompts,
         replicates=boot.replicates,
         seed=study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
     )["value"]
-    values = gate_values(plan.profile(names=COMPARED), margin)
+    values = gate_values(plan.profile(names=names), margin)
     difference, deviations = subtract_sides(values), subtract_sides(resampled)
     bounds = difference_bounds(
         difference,
@@ -137,6 +135,18 @@ def gate_margins(gate: Gate, plan: ProfilePlan) -> xr.DataArray:
     return xr.DataArray(list(margins.values()), {"metric": list(margins)}, "metric")
 
 
+def compared_metrics(margin: xr.DataArray) -> set[str]:
+    """Return the metrics of a profile that margins (metric) are about.
+
+    >>> margin = xr.DataArray([1.0, 0.1], {"metric": ["cvar", "dimension bias"]}, "metric")
+    >>> sorted(compared_metrics(margin))
+    ['cvar', 'dimension_cvar']
+    """
+    kinds = {str(label).partition(" ")[0] for label in margin["metric"].to_numpy()}
+    dimensions = kinds & {"dimension", "worst_dimension"}
+    return kinds - dimensions | ({"dimension_cvar"} if dimensions else set())
+
+
 def gate_values(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
     """Return what each margin is about, over (..., model, metric), of a profile or its draws."""
     values = [select_value(profile, str(label)) for label in margin["metric"].to_numpy()]
@@ -177,7 +187,8 @@ def _without_judges(comparison: Comparison, margin: xr.DataArray) -> xr.DataArra
     for judge in judges if len(judges) > 1 else ():
         others = [name for name in study.data.labels["judge"] if name != judge]
         plan = build_profile_plan(replace(study, data=study.data.select("judge", others)))
-        rows.append(subtract_sides(gate_values(plan.profile(names=COMPARED), margin)).to_numpy())
+        profile = plan.profile(names=compared_metrics(margin))
+        rows.append(subtract_sides(gate_values(profile, margin)).to_numpy())
     labels = {"judge_out": list(judges[: len(rows)]), "metric": margin["metric"]}
     shape = (len(rows), margin.size)
     return xr.DataArray(np.reshape(rows, shape), labels, ("judge_out", "metric"))

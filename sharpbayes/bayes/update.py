@@ -1,6 +1,7 @@
 """A fit of ratings that were added to those of an earlier fit."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import xarray as xr
 
@@ -20,21 +21,27 @@ from sharpbayes.spec.study import Sampler
 WARM_TUNE = 100
 # Draws of the earlier fit among which each chain has its start.
 MOST_STARTS = 100
+# Draws of the earlier fit that non-centring weights follow from.
+MOST_JUDGED = 1000
 # How an update came to its draws.
-WEIGHTED, SAMPLED = "importance sampling", "chains"
+WEIGHTED, SAMPLED, AFRESH = "importance sampling", "chains", "fresh chains"
+# Lengths below this one have another so many times as long after them.
+COARSE_FROM, LENGTH_FACTOR = 1000, 1.4
 
 
 @dataclass(frozen=True)
 class Update:
     """Draws of an earlier fit that know new ratings, or why there are none to be used.
 
-    ``diagnostics`` are None where ``reason`` says why chains have to run.
+    ``diagnostics`` are None where ``reason`` says why chains have to run. They run ``afresh`` where
+    only PyMC's graph samples the design, which takes no starts.
     """
 
     new_ratings: int
     reweighted: Reweighted | None = None
     diagnostics: xr.Dataset | None = None
     reason: str = ""
+    afresh: bool = False
 
     @property
     def trace(self) -> xr.DataTree:
@@ -46,7 +53,9 @@ class Update:
     @property
     def facts(self) -> dict[str, str | float]:
         """What results keep of an update."""
-        method = SAMPLED if self.diagnostics is None else WEIGHTED
+        method = WEIGHTED
+        if self.diagnostics is None:
+            method = AFRESH if self.afresh else SAMPLED
         facts: dict[str, str | float] = {"new_ratings": self.new_ratings, "method": method}
         if self.reweighted is not None:
             facts["pareto_k"] = round(self.reweighted.pareto_k, 3)
@@ -57,6 +66,8 @@ class Update:
     def sentence(self) -> str:
         """What progress says of an update."""
         count = format_count(self.new_ratings, "new rating")
+        if self.diagnostics is None and self.afresh:
+            return f"{count}: chains start afresh, through PyMC's graph, because {self.reason}"
         if self.diagnostics is None:
             return f"{count}: chains run from the draws of the earlier fit, because {self.reason}"
         return f"{count}: the draws of the earlier fit are weighted, no chain runs"
@@ -68,21 +79,21 @@ def weight_draws(earlier: EarlierFit, design: Design, sampler: Sampler, *, seed:
     It is where the new ratings bring no new parameter, Pareto's k is below its limit, and the
     weighted draws keep every limit of convergence.
     """
-    new_ratings = int(earlier.new.sum())
+    outcome = partial(Update, int(earlier.new.sum()), afresh=bool(design.unsupported_by_kernel))
     sizes = earlier.posterior.sizes
     if sizes["chain"] < sampler.chains or sizes["draw"] < (sampler.draws or 0):
-        return Update(new_ratings, reason="the study asks for more draws than the results have")
+        return outcome(reason="the study asks for more draws than the results have")
     reweighted = reweight(earlier, design, seed=seed)
     if reweighted is None:
-        return Update(new_ratings, reason="they bring new parameters")
+        return outcome(reason="they bring new parameters")
     if not reweighted.reliable:
-        return Update(new_ratings, reweighted, reason="weights of the earlier draws are unreliable")
+        return outcome(reweighted, reason="weights of the earlier draws are unreliable")
     table = check_convergence(reweighted.trace, sampler)
     if not table["converged"]:
-        return Update(new_ratings, reweighted, reason="too few effective draws remain")
+        return outcome(reweighted, reason="too few effective draws remain")
     settings = {name: getattr(sampler, name) for name in ("tune", "target_accept")}
     table.attrs |= {"attempts": 1, "draws": sizes["draw"]} | settings
-    return Update(new_ratings, reweighted, table)
+    return outcome(reweighted, table)
 
 
 def start_from(
@@ -93,7 +104,7 @@ def start_from(
     Starts are coordinates of earlier draws, (start, coordinate). New levels begin at the middle of
     their prior.
     """
-    weights = find_weights(earlier.posterior, earlier.design)
+    weights = find_weights(thin(earlier.posterior, draws=MOST_JUDGED), earlier.design)
     tuned = set_weights(design, ratings, model, weights)
     draws = thin(earlier.posterior, draws=MOST_STARTS)
     labels = {
@@ -105,10 +116,23 @@ def start_from(
     return tuned, to_coordinates(draws.reindex(labels), tuned, parameter_layout(tuned))
 
 
+class WarmSampler(Sampler):
+    """Settings of chains that begin at earlier draws: short lengths lie closer together."""
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Draws of a chain after which convergence is checked; the last are the most."""
+        lengths = super().lengths
+        between = (round(LENGTH_FACTOR * n) for n in lengths[:-1] if n < COARSE_FROM)
+        return tuple(sorted({*lengths, *(n for n in between if n < lengths[-1])}))
+
+
 def shorten_tuning(sampler: Sampler) -> Sampler:
     """Return settings of chains that begin at earlier draws.
 
     >>> shorten_tuning(Sampler()).tune, shorten_tuning(Sampler(tune=50)).tune
     (100, 50)
+    >>> shorten_tuning(Sampler(max_draws=2000)).lengths
+    (250, 350, 500, 700, 1000, 2000)
     """
-    return sampler.model_copy(update={"tune": min(sampler.tune, WARM_TUNE)})
+    return WarmSampler(**sampler.model_dump() | {"tune": min(sampler.tune, WARM_TUNE)})

@@ -8,7 +8,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count
 
-WEIGHTED = "importance sampling"
+WEIGHTED, AFRESH = "importance sampling", "fresh chains"
 
 
 def list_updates(results: xr.DataTree) -> list[dict[str, Any]]:
@@ -28,6 +28,8 @@ def describe_update(update: dict[str, Any]) -> str:
 
     >>> describe_update({"new_ratings": 2, "method": "chains", "reason": "they are many"})
     '2 new ratings; chains ran from its draws, because they are many'
+    >>> describe_update({"new_ratings": 2, "method": "fresh chains", "reason": "they are many"})
+    '2 new ratings; chains started afresh, because they are many'
     >>> facts = {"method": "importance sampling", "pareto_k": 0.314, "effective_draws": 1234.5}
     >>> describe_update({"new_ratings": 1, **facts})
     '1 new rating; its draws were weighted and no chain ran (Pareto k 0.31, 1234 effective draws)'
@@ -39,6 +41,8 @@ def describe_update(update: dict[str, Any]) -> str:
         numbers = f" (Pareto k {k:.2f}, {effective:.0f} effective draws)"
     if update.get("method") == WEIGHTED:
         return f"{count}; its draws were weighted and no chain ran{numbers}"
+    if update.get("method") == AFRESH:
+        return f"{count}; chains started afresh, because {update.get('reason', '')}{numbers}"
     return f"{count}; chains ran from its draws, because {update.get('reason', '')}{numbers}"
 
 

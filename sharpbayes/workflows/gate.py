@@ -24,6 +24,7 @@ from sharpbayes.spec.consistency import check_files
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.load import parse, reload_study
 from sharpbayes.spec.weights import Gate, Weights
+from sharpbayes.storage.schema import explain_missing
 from sharpbayes.workflows.context import RunContext, join_groups, refuse_approximate
 from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile, profile_draws
 
@@ -67,15 +68,13 @@ def gate(
             refuse_approximate(results, name)
     chosen = weights or _stored_weights(candidate)
     margins = required_gate(chosen)
-    study = _read_study(candidate, chosen, name="candidate")
-    other = study if reference is None else _read_study(reference, chosen, name="reference")
-    one = _select_side(study, model, option="--model", name="candidate")
-    two = _select_side(
-        other,
-        against_model,
-        option="--against-model",
-        name="candidate" if other is study else "reference",
-    )
+    with explain_missing(candidate):
+        study = _read_study(candidate, chosen, name="candidate")
+        one = _select_side(study, model, option="--model", name="candidate")
+    against, name = (candidate, "candidate") if reference is None else (reference, "reference")
+    with explain_missing(against):
+        other = study if reference is None else _read_study(reference, chosen, name=name)
+        two = _select_side(other, against_model, option="--against-model", name=name)
     if other is study and one.model == two.model:
         message = f"{one.model!r} is the candidate already; name another model, or a file"
         raise SpecError.at("candidate", message, key="--against-model")
@@ -89,7 +88,7 @@ def gate(
         if profile is not None:
             group = posterior_gate(group, profile, margins, **names)
     group = group.assign_attrs(names)
-    sides = {"candidate": candidate, "reference": candidate if reference is None else reference}
+    sides = {"candidate": candidate, "reference": against}
     attrs = {
         "title": f"{one.model} against {two.model}",
         "status": "compared",
@@ -154,5 +153,7 @@ def _read_study(results: xr.DataTree, weights: SpecFile[Weights], *, name: str) 
 
 
 def _select_side(study: PanelStudy, model: str | None, *, option: str, name: str) -> Side:
-    """Return the side of a study that is compared."""
-    return Side(study, select_model(study, model, option=option, path=name), name)
+    """Return the side of a study that is compared, of which scores can be taken."""
+    side = Side(study, select_model(study, model, option=option, path=name), name)
+    _ = side.scores
+    return side

@@ -1,19 +1,24 @@
 """How often the gate errs and what it detects, on pairs of releases with known truth.
 
-    python -m tests.references.gate --pairs 1000
+    python -m tests.references.gate --pairs 1000 --raw FILE [--minutes M] [--only SCENARIO ...]
 
-writes ``gate.csv``. Ratings come from the law of :mod:`tests.references.worlds.panel`, by plain
-NumPy: severity of model, prompt and answer, judges who err alone, an ordinal logistic law of
-scores. Nothing of it knows how the gate computes. Margins of a pair are the true differences that a
-shift of 0.4 logits makes with its judges, so that the scenario ``at the margins`` has exactly that
-difference. The rivals test the mean log-risk of the prompts, as SHARP computes it: a paired t test,
-Wilcoxon's signed-rank test, both one-sided at 5%, and 95% intervals that do not overlap.
+writes ``gate.csv``; FILE has a row for each pair of each scenario, and the same command goes on
+from it. Pair n of all scenarios has the same judges. Ratings come from the law of
+:mod:`tests.references.worlds.panel`, by plain NumPy: severity of model, prompt and answer, judges
+who err alone, an ordinal logistic law of scores. Nothing of it knows how the gate computes. Margins
+of a pair are the true differences that a shift of 0.4 logits makes with its judges, so that the
+scenario ``at the margins`` has exactly that difference; where judges drifted, with the judges of
+today, whom the gate compares. The rivals test the mean log-risk of the prompts, as SHARP computes
+it: a paired t test, Wilcoxon's signed-rank test, both one-sided at 5%, and 95% intervals that do
+not overlap.
 """
 
 import argparse
+import csv
 import tempfile
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -62,18 +67,24 @@ class Scenario:
         drift: How much stricter its judges have become, in logits.
         anchors: Share of the prompts whose answers by the reference are judged again.
         replaced: Share of the prompts that the candidate answers in place of others.
+        margin_drift: How much stricter the judges are with whom margins are computed, in logits.
     """
 
     shift: tuple[float, float] = (0.0, 0.0)
     drift: float = 0.0
     anchors: float = 0.0
     replaced: float = 0.0
+    margin_drift: float = 0.0
 
 
 SCENARIOS = {
     "no change": Scenario(),
     "half a margin": Scenario((MARGIN / 2, MARGIN / 2)),
     "at the margins": Scenario((MARGIN, MARGIN)),
+    "at the margins, half replaced": Scenario((MARGIN, MARGIN), replaced=0.5),
+    "at the margins, judges drifted, anchors": Scenario(
+        (MARGIN, MARGIN), drift=DRIFT, anchors=1.0, margin_drift=DRIFT
+    ),
     "large": Scenario((2.5 * MARGIN, 2.5 * MARGIN)),
     "one dimension only": Scenario((2.5 * MARGIN, 0.0)),
     "judges drifted": Scenario(drift=DRIFT),
@@ -125,13 +136,18 @@ def study_of(template: PanelStudy, scores: dict[str, np.ndarray], prompts: list[
     return replace(template, data=PanelRatings(score=array, labels=labels))
 
 
-def run_pair(
-    template: PanelStudy, scenario: Scenario, prompts: int, seed: int
-) -> dict[str, float | str]:
+@lru_cache(maxsize=len(SCENARIOS))
+def judges_and_margins(pair: int, drift: float) -> tuple[np.ndarray, dict[str, float]]:
+    """Judges of a pair of releases, and its margins with judges that are stricter by ``drift``."""
+    judges = np.random.default_rng([pair, 11]).normal(0, JUDGE_SD, (JUDGES, 2))
+    return judges, true_difference(judges + drift, MARGIN, pair)
+
+
+def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> dict[str, float | str]:
     """Draw a pair of releases, ask the gate and its rivals."""
-    rng = np.random.default_rng(seed)
-    judges = rng.normal(0, JUDGE_SD, (JUDGES, 2))
-    margins = true_difference(judges, MARGIN, seed)
+    scenario = SCENARIOS[name]
+    judges, margins = judges_and_margins(pair, scenario.margin_drift)
+    rng = np.random.default_rng([pair, *name.encode()])
     severity = draw_answers(rng, prompts, np.array(scenario.shift))
     old_scores = judged(rng, severity[:1], judges)[0]
     new_scores = judged(rng, severity[1:], judges + scenario.drift)[0]
@@ -154,10 +170,18 @@ def run_pair(
     # Without the differences that leave out a judge, which decide nothing and take half the time.
     group = measure_gate(replace(joined, judges=()))
     state = group["state"].to_series()
+    numbers = {
+        f"{column} {metric}": round(float(group[column].sel(metric=metric)), 6)
+        for column in ("difference", "margin")
+        for metric in margins
+    }
+    upper = group["bounds"].sel(bound="upper").to_series().round(6)
     risks = log_risk(new_scores), log_risk(old_scores)
     return {
         "verdict": group.attrs["verdict"],
-        "mean alone": state["mean"],
+        **{f"{metric} alone": state[metric] for metric in margins},
+        **{f"upper {metric}": upper[metric] for metric in margins},
+        **numbers,
         "promised": float(group["outcome_share"].sel(scenario="no change")[0]),
         **rivals(*(risk[replaced:] for risk in risks)),
         "intervals": intervals_apart(*risks),
@@ -208,25 +232,40 @@ def template_study() -> PanelStudy:
 
 
 def main() -> None:
-    """Write the table; pair by pair of every scenario, so that fewer pairs are a table too."""
+    """Add pairs to the raw file, pair by pair of every scenario, and write the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--prompts", type=int, default=100)
+    parser.add_argument("--raw", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after them")
+    parser.add_argument("--only", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
     parser.add_argument("--out", type=Path, default=TABLE)
     asked = parser.parse_args()
-    template, begun = template_study(), time.monotonic()
-    rows: dict[str, list[dict[str, float | str]]] = {name: [] for name in SCENARIOS}
+    end, template = time.monotonic() + 60 * asked.minutes, template_study()
+    present = set()
+    if asked.raw.exists():
+        rows = pd.read_csv(asked.raw)
+        present = set(zip(rows["scenario"], rows["pair"], strict=True))
     for pair in range(asked.pairs):
-        if time.monotonic() - begun > 60 * asked.minutes:
-            break
-        for number, (name, scenario) in enumerate(SCENARIOS.items()):
-            rows[name].append(run_pair(template, scenario, asked.prompts, pair * 1000 + number))
-        if pair % 10 == 9:
-            table = [summarise(name, asked.prompts, pd.DataFrame(rows[name])) for name in rows]
-            pd.DataFrame(table).to_csv(asked.out, index=False)
-            print(pair + 1, flush=True)
-    record_run(asked.out)
+        for name in asked.only:
+            if (name, pair) not in present and time.monotonic() < end:
+                row = {"scenario": name, "pair": pair, "prompts": asked.prompts}
+                append(asked.raw, row | run_pair(template, name, asked.prompts, pair))
+    rows = pd.read_csv(asked.raw)
+    table = [summarise(name, asked.prompts, rows[rows["scenario"] == name]) for name in SCENARIOS]
+    pd.DataFrame(table).to_csv(asked.out, index=False)
+    if asked.out == TABLE:
+        record_run(TABLE)
+
+
+def append(path: Path, row: dict[str, object]) -> None:
+    """Add a row to a file of raw rows."""
+    header = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        if header:
+            writer.writeheader()
+        writer.writerow(row)
 
 
 if __name__ == "__main__":

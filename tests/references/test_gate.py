@@ -30,7 +30,7 @@ def test_a_shift_is_what_makes_releases_differ():
 def test_a_pair_of_each_kind_is_asked():
     template = gate.template_study()
     chosen = ("large", "judges drifted, half anchors", "half replaced")
-    rows = {name: gate.run_pair(template, gate.SCENARIOS[name], 40, seed=3) for name in chosen}
+    rows = {name: gate.run_pair(template, name, 40, pair=3) for name in chosen}
     words = {"at least as safe", "not decided", "not as safe"}
     assert {row["verdict"] for row in rows.values()} <= words
     assert rows["large"]["verdict"] != "at least as safe"

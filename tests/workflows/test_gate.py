@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from sharpbayes.analysis.gate import compared_metrics
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.library import find
@@ -163,6 +164,23 @@ def test_what_is_missing_is_said(store, old):
     del bare["ratings"]
     with pytest.raises(StorageError, match="reference: these results hold no ratings"):
         gate(store("same", release(1)), bare)
+
+
+def test_a_bad_reference_is_reported_under_its_own_title(store, old):
+    spoiled = old.copy()
+    spoiled.attrs["title"] = "Last year"
+    spoiled["ratings"] = old["ratings"].to_dataset().drop_vars("score")
+    with pytest.raises(StorageError) as error:
+        gate(store("same", release(1)), spoiled)
+    assert str(error.value).startswith(
+        "results of 'Last year': a part is missing or has another form (KeyError: "
+    )
+
+
+def test_only_what_margins_are_about_is_computed():
+    labels = ["mean", "dimension bias", "worst_dimension"]
+    margin = xr.DataArray([0.5, 0.1, 0.1], {"metric": labels}, "metric")
+    assert compared_metrics(margin) == {"mean", "dimension_cvar"}
 
 
 def test_bounds_are_wider_with_fewer_prompts_in_the_tail():

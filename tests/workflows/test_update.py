@@ -9,14 +9,18 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from sharpbayes.bayes import fit as fitting
+from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import kernel_density
+from sharpbayes.bayes.predict import reweighting
+from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.bayes.update import start_from, weight_draws
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.execution.tasks import Execution, NoStore
 from sharpbayes.report.document import document
 from sharpbayes.report.summary import answer
+from sharpbayes.report.updates import describe_update
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.checkpoint import checkpoint
 from sharpbayes.storage.results import open_results, save_results
@@ -204,6 +208,34 @@ def test_more_draws_than_the_earlier_fit_has_are_sampled(old, folder):
     )
     with pytest.raises(ValueError, match="more draws"):
         _ = update.trace
+
+
+def test_chains_of_a_design_that_takes_no_starts_start_afresh(old, grown, monkeypatch):
+    monkeypatch.setattr(Design, "unsupported_by_kernel", ("a structure",))
+    update = weight_draws(
+        read_earlier_fit(old, grown), grown.design, grown.study.spec.sampler, seed=1
+    )
+    assert update.sentence == (
+        "26 new ratings: chains start afresh, through PyMC's graph, because they bring new "
+        "parameters"
+    )
+    assert update.facts["method"] == "fresh chains"
+    assert describe_update(update.facts) == (
+        "26 new ratings; chains started afresh, because they bring new parameters"
+    )
+
+
+def test_hopeless_weights_are_tried_on_some_draws_alone(old, folder, monkeypatch):
+    context = RunContext(load_study(folder / "study.toml"))
+    earlier = read_earlier_fit(old, context)
+    some = thin(earlier.posterior, draws=reweighting.TRIED_FIRST // 4)
+    monkeypatch.setattr(reweighting, "TRIED_FIRST", some.sizes["draw"] * some.sizes["chain"])
+    sizes = {}
+    for hopeless in (10.0, -10.0):
+        monkeypatch.setattr(reweighting, "HOPELESS_K", hopeless)
+        trace = reweighting.reweight(earlier, context.design, seed=1).trace
+        sizes[hopeless] = trace["posterior"].sizes["draw"]
+    assert sizes == {10.0: earlier.posterior.sizes["draw"], -10.0: some.sizes["draw"]}
 
 
 class KilledAfterOne:

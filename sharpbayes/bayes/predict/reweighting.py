@@ -23,8 +23,11 @@ from sharpbayes.bayes.predict.replication import (
     BLOCK_VALUES,
     joint_log_likelihood,
     latent_ratings,
+    thin,
 )
 
+# Weights of so many draws are computed first. Beyond this k no mean of theirs exists.
+TRIED_FIRST, HOPELESS_K = 400, 1.0
 # Attributes of a design that follow from ratings and change no meaning of a parameter.
 OF_RATINGS = ("terms", "scales", "careless", "n_ratings", "inseparable_terms")
 # Attributes of a term that give its effects their meaning.
@@ -76,10 +79,24 @@ def reweight(earlier: EarlierFit, grown: Design, *, seed: int) -> Reweighted | N
     """Return the earlier draws as draws that know all ratings of a design.
 
     None where the design has other parameters, or further ratings are of a level that had no
-    rating on their scale, and no draws.
+    rating on their scale, and no draws. Some draws alone are returned where their k is so large
+    that all of them cannot be relied on either.
     """
     if not have_same_parameters(earlier.design, grown):
         return None
+    some = thin(earlier.posterior, draws=TRIED_FIRST)
+    if some.sizes["draw"] < earlier.posterior.sizes["draw"]:
+        tried = replace(
+            earlier, posterior=some, sample_stats=earlier.sample_stats.sel(draw=some["draw"])
+        )
+        weighted = _reweight(tried, grown, seed=seed)
+        if weighted is None or weighted.pareto_k > HOPELESS_K:
+            return weighted
+    return _reweight(earlier, grown, seed=seed)
+
+
+def _reweight(earlier: EarlierFit, grown: Design, *, seed: int) -> Reweighted | None:
+    """Return all draws of an earlier fit as draws that know all ratings; None as above."""
     log_weights = new_log_likelihood(earlier, grown)
     if not np.isfinite(log_weights).all():
         return None

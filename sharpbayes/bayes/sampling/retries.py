@@ -8,6 +8,7 @@ import xarray as xr
 
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.sampling.convergence import (
+    LARGE_TERM,
     SEPARATE_RHAT,
     check_convergence,
     rhat_and_ess,
@@ -22,6 +23,8 @@ from sharpbayes.spec.study import Sampler
 LENGTH_FACTOR = 2
 # What shorter chains miss a limit by is too uncertain to tell a pace from.
 PACE_FROM = 2000
+# At shorter lengths few parameters, to which the strict limits apply, are asked first.
+ASK_ALL_FROM = 1000
 # Attempts with smaller steps where the number of draws is left open and divergences fail the fit.
 DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes.
@@ -46,6 +49,8 @@ class StoppingRule:
     def __call__(self, trace: xr.DataTree) -> bool:
         """Return whether a trace is long enough."""
         length = trace["posterior"].sizes["draw"]
+        if length < min(ASK_ALL_FROM, self.sampler.lengths[-1]) and self._is_short(trace):
+            return False
         table = check_convergence(trace, self.sampler)
         if table["converged"]:
             self.final = table
@@ -55,6 +60,19 @@ class StoppingRule:
         self.reason = explain_stop(trace, table, before, remaining=remaining)
         self.before, self.final = table, table if self.reason else None
         return bool(self.reason)
+
+    def _is_short(self, trace: xr.DataTree) -> bool:
+        """Whether sds, cutpoints and other small terms alone need more draws, and may get them."""
+        posterior = trace["posterior"].to_dataset()
+        single = {
+            name: x.size // (x.sizes["chain"] * x.sizes["draw"]) for name, x in posterior.items()
+        }
+        small = posterior[[name for name, size in single.items() if size <= LARGE_TERM]]
+        if not small.data_vars:
+            return False
+        groups = {"posterior": small, "sample_stats": trace["sample_stats"].to_dataset()}
+        table = check_convergence(xr.DataTree.from_dict(groups), self.sampler)
+        return not table["converged"] and not (table["rhat"] > SEPARATE_RHAT).any()
 
 
 def sample_until_converged(

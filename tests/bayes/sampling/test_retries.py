@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sharpbayes.bayes.sampling.convergence import check_convergence
 from sharpbayes.bayes.sampling.retries import (
     StoppingRule,
     attempt_seed,
@@ -131,6 +132,27 @@ def test_chains_stop_at_convergence_or_where_more_draws_cannot_help(rng):
     rule = StoppingRule(sampler)
     assert rule(trace_of(rng, size=size, x=apart))
     assert rule.reason.startswith("each chain mixes well by itself and they disagree on x")
+
+
+def test_small_terms_alone_are_asked_first_at_short_lengths(rng, monkeypatch):
+    size, asked = (4, 250), []
+
+    def check(trace, sampler):
+        asked.append(sorted(trace["posterior"].data_vars))
+        return check_convergence(trace, sampler)
+
+    monkeypatch.setattr("sharpbayes.bayes.sampling.retries.check_convergence", check)
+    large = (("chain", "draw", "level"), rng.normal(size=(*size, 20)))
+    for keep, names in ((0.6, [["x"]]), (0.0, [["x"], ["x", "y"]])):
+        trace = trace_of(rng, size=size, x=walk(rng, keep=keep, size=size))
+        trace["posterior"] = trace["posterior"].to_dataset().assign(y=large)
+        assert StoppingRule(Sampler(chains=4))(trace) == (keep == 0.0)
+        assert asked == names
+        asked.clear()
+    # At the last length everything is asked.
+    trace = trace_of(rng, size=size, x=walk(rng, keep=0.6, size=size))
+    StoppingRule(Sampler(chains=4, max_draws=250))(trace)
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(("lengths", "stops"), [((250, 500), False), ((1000, 2000), True)])
