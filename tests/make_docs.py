@@ -8,7 +8,9 @@ import ast
 import builtins
 import importlib
 import inspect
+import json
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -129,8 +131,15 @@ def split_docstring(doc: str) -> tuple[list[str], dict[str, list[str]]]:
             section.append(line)
         else:
             section.append(line)
-    dedented = {title: inspect.cleandoc("\n".join(lines)) for title, lines in sections.items()}
+    dedented = {title: _dedent(lines) for title, lines in sections.items()}
     return mark_equations(head), {title: text.splitlines() for title, text in dedented.items()}
+
+
+def _dedent(lines: list[str]) -> str:
+    """A section without its indentation; the lines that go on with an entry keep theirs."""
+    if lines[0].startswith(" "):
+        return textwrap.dedent("\n".join(lines)).strip("\n")
+    return inspect.cleandoc("\n".join(lines))
 
 
 def mark_equations(head: list[str]) -> list[str]:
@@ -178,7 +187,8 @@ def list_imports(example: list[str], module: Any) -> list[str]:
         if inspect.ismodule(value):
             lines.append(f">>> import {value.__name__} as {name}")
         else:
-            origin = getattr(value, "__module__", module.__name__)
+            is_public = name in PUBLIC and value is getattr(sharpbayes, name)
+            origin = "sharpbayes" if is_public else getattr(value, "__module__", module.__name__)
             lines.append(f">>> from {origin} import {name}")
     return sorted(lines, key=lambda line: (line.startswith(">>> from"), line))
 
@@ -270,7 +280,7 @@ def _single_type(value: Mapping[str, Any]) -> str:
         name = value["$ref"].rsplit("/", 1)[-1]
         return f"table [{name}](#{name.lower()})"
     if "const" in value:
-        return f'`"{value["const"]}"`'
+        return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
         return "one of " + ", ".join(f'`"{name}"`' for name in value["enum"])
     return JSON_TYPES[value["type"]] + _limits(value)
