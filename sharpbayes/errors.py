@@ -15,6 +15,8 @@ VARYING = re.compile(r"'[^']*'|\d+|;.*", re.DOTALL)
 MEMORY_OPTION, MEMORY_VARIABLE = "--max-memory", "SHARPBAYES_MAX_MEMORY"
 # A longer name resembles nothing, and more names than this are not searched.
 MAX_NAME, MAX_NAMES = 100, 5000
+# Names that a sentence lists.
+MOST_JOINED = 4
 
 
 @dataclass(frozen=True, order=True)
@@ -154,6 +156,28 @@ def format_list(values: Iterable[object], *, most: int = 5) -> str:
     texts = [str(value) for value in values]
     shown = ", ".join(texts[:most])
     return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+
+
+def join_names(names: Sequence[str], *, most: int = MOST_JOINED) -> str:
+    """Join names as a sentence does, the first of many.
+
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
+    ('a', 'a, b and c')
+    >>> join_names("abcdefgh")
+    'a, b, c, d and 4 more'
+    """
+    if len(names) > most:
+        return format_list(names, most=most)
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def format_percent(share: float) -> str:
+    """Return a share, such as a level of confidence, in percent with all its digits.
+
+    >>> format_percent(0.95), format_percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * share:g}%"
 
 
 def format_count(number: int, noun: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.errors import format_count, format_list
+from sharpbayes.errors import format_count, format_percent, join_names
 
 # From this many prompts in the tail on, intervals of CVaR hold the truth in 95% and more of the
 # studies of six worlds; a lower alpha is suggested that leaves twice as many.
@@ -95,7 +95,7 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
 def _few_raters(raters: xr.DataArray) -> Iterator[str]:
     """Groups that are too small."""
     if raters.size:
-        listed = format_list(f"{group} ({int(n)})" for group, n in raters.to_series().items())
+        listed = join_names([f"{group} ({int(n)})" for group, n in raters.to_series().items()])
         yield (
             f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
             f"raters and say little about others of the group; more raters would."
@@ -108,7 +108,7 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
-        models = "" if is_short.all() else f" ({format_list(tail['model'].to_numpy()[is_short])})"
+        models = "" if is_short.all() else f" ({join_names(tail['model'].to_numpy()[is_short])})"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
             f"holds {float(tail.min()):.1f} prompts: this study cannot tell which model has the "
@@ -120,11 +120,13 @@ def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that hold the truth too seldom."""
     coverage, low = evidence["expected_coverage"], is_low(evidence)
     if low.any():
+        level = format_percent(evidence.attrs["level"])
+        fewest = "as few as " if low.sum() > 1 else ""
         yield (
-            f"In studies simulated from this one, {evidence.attrs['level']:.0%} intervals of "
-            f"{_cvar(evidence)} hold the truth in {float(coverage.min()):.0%}: those of "
-            f"{format_list(coverage['model'].to_numpy()[low])} are too narrow, and the truth may "
-            f"be higher. {_instead(evidence)}"
+            f"In studies simulated from this one, {level} intervals of {_cvar(evidence)} hold the "
+            f"truth in {fewest}{float(coverage.min()):.0%}: those of "
+            f"{join_names(coverage['model'].to_numpy()[low])} are too narrow, and the truth may be "
+            f"higher. {_instead(evidence)}"
         )
 
 
@@ -139,7 +141,7 @@ def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     flat = evidence["model"].to_numpy()[_is_flat(evidence)]
     if flat.size:
         yield (
-            f"All tail prompts have the same log-risk for {format_list(flat)}: resamples do not "
+            f"All tail prompts have the same log-risk for {join_names(flat)}: resamples do not "
             f"differ, so that intervals of {_cvar(evidence)} have no width and say nothing of "
             f"rarer, worse prompts. {_instead(evidence)}"
         )
@@ -168,10 +170,11 @@ def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
     """Models whose tail risk is as large as it can be."""
     top = evidence.isel(model=evidence["at_ceiling"].to_numpy())
     if top.sizes["model"]:
+        is_tied = top.sizes["model"] > 1 and not np.ptp(top["policy_score"].to_numpy())
         yield (
             f"{_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
-            f"{format_list(top['model'].to_numpy())}, and cannot order what lies there. Policy "
-            f"scores can: {_policy_scores(top)}."
+            f"{join_names(top['model'].to_numpy())}, and cannot order what lies there. Policy "
+            f"scores {'cannot either' if is_tied else 'can'}: {_policy_scores(top)}."
         )
 
 
@@ -187,8 +190,8 @@ def _ties(evidence: xr.Dataset) -> Iterator[str]:
     if bool(evidence["identical"].isel(model=first).sel(other=others).all()):
         reason = "their log-risk is the same on every prompt"
     yield (
-        f"{format_list([lowest['model'].item(), *others])} share the lowest {_cvar(evidence)}, "
-        f"{float(lowest):.3f}: {reason}."
+        f"{join_names([lowest['model'].item(), *others])} share the lowest {_cvar(evidence)}, "
+        f"{float(lowest):z.3f}: {reason}."
     )
 
 
@@ -224,14 +227,18 @@ def _saturation(evidence: xr.Dataset) -> Iterator[str]:
         f"{float(worst['epsilon'][end]):g}"
         for end in (-1, 0)
     )
+    which = f"Of the {format_count(size, 'tail prompt')} of {model}, {count}"
+    if count == size:
+        which = (
+            f"The tail prompt of {model}" if size == 1 else f"All {size} tail prompts of {model}"
+        )
     sentence = (
-        f"Of the {format_count(size, 'tail prompt')} of {model}, {count} "
-        f"{'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides and not "
-        f"the ratings: its {_cvar(evidence)} is {large}, {small}. Read it beside the policy score, "
-        f"{float(worst['policy_score']):.3f}."
+        f"{which} {'is' if count == 1 else 'are'} at the end of the scale, where epsilon decides "
+        f"and not the ratings: its {_cvar(evidence)} is {large}, {small}. Read it beside the "
+        f"policy score, {float(worst['policy_score']):.3f}."
     )
     others = [name for name in saturated["model"].to_numpy() if name != model]
-    yield f"{sentence} The same holds of {format_list(others)}." if others else sentence
+    yield f"{sentence} The same holds of {join_names(others)}." if others else sentence
 
 
 def _saturated_only(evidence: xr.Dataset) -> NDArray[np.intp]:
@@ -258,4 +265,4 @@ def _cvar(evidence: xr.Dataset) -> str:
 def _policy_scores(evidence: xr.Dataset) -> str:
     """Models with their policy scores, the lowest first."""
     score = evidence["policy_score"].to_series().sort_values()
-    return format_list(f"{model} {value:.3f}" for model, value in score.items())
+    return join_names([f"{model} {value:.3f}" for model, value in score.items()])

@@ -72,7 +72,8 @@ class BootstrappedProfile:
             # Few prompts show how long the tail is, on which a volatility depends as a square.
             freedom = self._carrying(name).clip(min=5.0) if name == "volatility" else np.inf
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
-            return interval.clip(0.0, self._limit(name), keep_attrs=True)
+            # Log-risk of no harm is a little below 0.
+            return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
         if self.jackknifed is not None:
             return bca_interval(x, observed, self.jackknifed[name], level=level)
         return percentile_interval(x, level=level)

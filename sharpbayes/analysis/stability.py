@@ -8,6 +8,7 @@ import xarray as xr
 from sharpbayes.analysis.crowd_counts import count_labels, measure_responsiveness
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.data.ratings import Factor
+from sharpbayes.errors import join_names
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.panel.ranking import rank_agreement
 
@@ -26,10 +27,11 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return CVaR and the order of models without each judge, and under other settings.
 
     Over (setting): ``kind`` (judge, temperature, alpha, epsilon), ``value`` (the judge left out, or
-    the setting), ``lowest`` (the models of lowest CVaR, joined by "and"), ``changed`` (whether one
-    of them is not among those of the study itself), ``kendall`` (tau-b of CVaR with the study's
-    own) and ``movement`` (the change of CVaR of the study's lowest model, nat); ``cvar (setting,
-    model)``. The study's own setting is left out; empty where there is no other.
+    the setting), ``lowest`` (the models of lowest CVaR, as a sentence lists them; empty where no
+    model has one), ``changed`` (whether one of them is not among those of the study itself),
+    ``kendall`` (tau-b of CVaR with the study's own) and ``movement`` (the change of CVaR of the
+    study's lowest model, nat); ``cvar (setting, model)``. The study's own setting is left out;
+    empty where there is no other.
 
     The groups are those of :func:`sharpbayes.measure`.
     """
@@ -91,7 +93,8 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     ours, theirs = (x.sel({dim: ordered}) for x in (study, values))
     study_best, best = (_is_best(-x if lower_is_better else x, dim) for x in (ours, theirs))
     unit = {dim: ordered[int(study_best.argmax(dim))] if lower_is_better else ALL}
-    names = [" and ".join(theirs[dim].to_numpy()[row]) for row in best.to_numpy()]
+    tied = [theirs[dim].to_numpy()[row] for row in best.to_numpy()]
+    names = [join_names(labels, most=len(labels)) for labels in tied]
     table = {
         "best": ("setting", names),
         "changed": (best & ~study_best).any(dim),

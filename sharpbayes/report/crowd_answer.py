@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from sharpbayes.errors import format_count, format_percent, join_names
+from sharpbayes.report.stability import crowd_stability
 from sharpbayes.report.tables.crowd import ALL_ITEMS, EVERYONE, SIGNIFICANT
 from sharpbayes.report.tables.declaration import Labels, View
 from sharpbayes.report.tables.format import central_interval, estimate, number, value_and_interval
@@ -17,7 +19,6 @@ from sharpbayes.report.wording import (
     evidence_texts,
     failed_statistics,
     is_fitted,
-    join_names,
     posterior_estimate,
     probability_text,
 )
@@ -37,7 +38,7 @@ def crowd_answer(view: View) -> list[str]:
     answer = CrowdAnswer(view)
     sentences = [*answer.responsiveness(), *answer.harshness(), answer.differences()]
     sentences += [*prior_sentences(view), *(evidence_texts(view, "limits") or [])]
-    return [*sentences, *answer.stability()]
+    return [*sentences, *crowd_stability(view)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class CrowdAnswer:
     def size(self, group: str) -> str:
         """A group with the number of its raters."""
         row = self.view.select({"group": group, **ALL_ITEMS})
-        return f"{group} ({int(row['responsiveness/raters'])} raters)"
+        return f"{group} ({format_count(int(row['responsiveness/raters']), 'rater')})"
 
     def responsiveness(self) -> Iterator[str]:
         """Responsiveness of all raters together, or the range of groups."""
@@ -58,9 +59,10 @@ class CrowdAnswer:
             yield self._range_of_groups(reason)
             return
         row = self.view.select({"metric": "hm", "group": "all"})
+        raters, items = (int(cell[name]) for name in ("raters", "items"))
         subject = (
-            f"Scores of all {int(cell['raters'])} raters on {int(cell['items'])} items follow the "
-            "labels with a responsiveness of"
+            f"Scores of {'all ' * (raters > 1)}{format_count(raters, 'rater')} on "
+            f"{format_count(items, 'item')} follow the labels with a responsiveness of"
         )
         if not is_fitted(self.view):
             source = "from the bootstrap; no model was fitted"
@@ -100,7 +102,7 @@ class CrowdAnswer:
         disagree = self.view.select({"metric": "hm"})["joint/disagree"]
         excluded = labels_where(disagree)
         if not excluded:
-            return "For all raters and every group each contains the centre of the other."
+            return f"{self._all_cells()} the centre of the other."
         reasons = []
         if self.view.group("posterior_responsiveness").attrs.get("remark", ""):
             reasons.append("the model does not know the labels, so that its values are too low")
@@ -118,6 +120,14 @@ class CrowdAnswer:
             f"The two disagree on {join_names(excluded)}: an interval of one does not contain the "
             f"centre of the other. {reason}"
         )
+
+    def _all_cells(self) -> str:
+        """Where posterior and bootstrap were compared."""
+        if not self._has_groups:
+            return "Each interval contains"
+        joint = self.view.select({"metric": "hm"})
+        known = joint["joint/observed"].notnull() & joint["joint/posterior_median"].notnull()
+        return f"For all raters and every {'' if known.all() else 'measured '}group each contains"
 
     def _shrunken(self, groups: list[str]) -> bool:
         """Whether the posterior of these groups is nearer to the middle of all groups."""
@@ -143,9 +153,14 @@ class CrowdAnswer:
             f"together have none: {reason}."
         )
 
+    @property
+    def _has_groups(self) -> bool:
+        """Whether the study has groups besides all raters."""
+        return self.view.group("responsiveness").sizes["group"] > 1
+
     def harshness(self) -> Iterator[str]:
         """Which group scores more harshly."""
-        if "harshness_difference" not in self.view:
+        if "harshness_difference" not in self.view or not self._has_groups:
             return
         data = self.view.group("harshness_difference")
         tested = pairs_where(data["p_holm"].notnull())
@@ -154,16 +169,11 @@ class CrowdAnswer:
             return
         different = pairs_where(data["p_holm"] < SIGNIFICANT)
         if not different:
-            pairs = "The pair" if len(tested) == 1 else f"None of {len(tested)} pairs"
-            verb = "is not" if len(tested) == 1 else "is"
-            yield (
-                f"{pairs} of rater groups {verb} distinguishable by how harshly it scores (Holm, "
-                "5%)."
-            )
+            yield self._none_of(tested, "how harshly it scores")
             return
         most = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
         high, low = self._ordered(most, data["difference"])
-        cell = data.sel(group=high, other=low)
+        cell, level = data.sel(group=high, other=low), format_percent(self._level())
         gap, bounds = value_and_interval(cell["difference"], cell["difference_interval"])
         more = f", the largest of {len(different)} distinguishable differences"
         latent = ""
@@ -173,7 +183,7 @@ class CrowdAnswer:
             )
         yield (
             f"{self.size(high)} scores higher (more harm) than {self.size(low)} by {gap} points "
-            f"({self._level():.0%} interval {bounds}){more * (len(different) > 1)}{latent}."
+            f"({level} interval {bounds}){more * (len(different) > 1)}{latent}."
         )
 
     def _ordered(self, pair: Labels, difference: xr.DataArray) -> list[str]:
@@ -185,7 +195,7 @@ class CrowdAnswer:
 
     def differences(self) -> str:
         """How many pairs of groups differ in responsiveness, and which differ most."""
-        if "responsiveness_difference" not in self.view:
+        if "responsiveness_difference" not in self.view or not self._has_groups:
             return "The study compares no groups of raters."
         data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
         tested = pairs_where(data["hm_p_holm"].notnull())
@@ -193,18 +203,32 @@ class CrowdAnswer:
             return "No two groups of raters can be compared."
         different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
         if not different:
-            return (
-                f"None of {len(tested)} pairs of rater groups is distinguishable by its "
-                "responsiveness (Holm, 5%)."
-            )
+            return self._none_of(tested, "its responsiveness")
         most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
         high, low = self._ordered(most, data["hm"])
+        gap = number(abs(float(data["hm"].sel(most))), 2)
+        groups = f"{self.size(high)} above {self.size(low)}{self._posterior_difference(high, low)}"
+        pairs = f"{len(different)} of {len(tested)} pairs" if len(tested) > 1 else "The pair"
+        verb, largest = "are distinguishable by their", "largest difference"
+        if len(different) == 1:
+            verb, largest = "is distinguishable by its", "difference"
         return (
-            f"{len(different)} of {len(tested)} pairs of rater groups are distinguishable by their "
-            f"responsiveness (Holm, 5%); the largest difference is "
-            f"{number(abs(float(data['hm'].sel(most))), 2)}, {self.size(high)} above "
-            f"{self.size(low)}{self._posterior_difference(high, low)}."
+            f"{pairs} of rater groups {verb} responsiveness ({self._correction(tested)}); the "
+            f"{largest} is {gap}, {groups}."
         )
+
+    def _none_of(self, pairs: list[Labels], what: str) -> str:
+        """That no pair of groups is distinguishable."""
+        none = f"None of {len(pairs)} pairs of rater groups is"
+        if len(pairs) == 1:
+            none = "The pair of rater groups is not"
+        return f"{none} distinguishable by {what} ({self._correction(pairs)})."
+
+    def _correction(self, pairs: list[Labels]) -> str:
+        """How p values are corrected: over the pairs of each grouping."""
+        grouping = self.view["responsiveness/grouping"]
+        several = len({str(grouping.sel(group=pair["group"]).item()) for pair in pairs}) > 1
+        return f"Holm{' within each grouping' * several}, {format_percent(SIGNIFICANT)}"
 
     def _posterior_difference(self, high: str, low: str) -> str:
         """The posterior of a difference of HM, where a model was fitted."""
@@ -214,28 +238,3 @@ class CrowdAnswer:
         gap = draws.sel(group=high) - draws.sel(group=low)
         known = estimate(gap.median(), central_interval(gap, self._level()))
         return f"; the posterior has {known}"
-
-    def stability(self) -> Iterator[str]:
-        """How far the answer depends on the labels of one expert."""
-        if "stability" not in self.view:
-            return
-        data = self.view.group("stability")
-        changed = data.isel(setting=data["changed"].to_numpy())
-        movement = number(abs(data["movement"]).max(), 2)
-        moved = (
-            ""
-            if bool(data["movement"].isnull().all())
-            else f"; responsiveness of all raters moves by at most {movement}"
-        )
-        if not changed.sizes["setting"]:
-            yield f"No single expert changes which group is most responsive{moved}."
-            return
-        names = [str(name) for name in changed["value"].to_numpy()]
-        listed = [
-            f"without {name} {highest}"
-            for name, highest in zip(names, changed["highest"].to_numpy(), strict=True)
-        ]
-        yield (
-            f"The order of groups depends on {join_names(names)}: {join_names(listed)} is most "
-            f"responsive{moved}."
-        )

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_count, format_list
+from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -16,7 +16,7 @@ from sharpbayes.report.tables.format import number, thousands
 from sharpbayes.report.tables.gate import LARGEST
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
-from sharpbayes.report.wording import join_names, probability_text
+from sharpbayes.report.wording import probability_text
 
 OPEN, SHUT = "at least as safe", "not as safe"
 SIGNS = {OPEN: "\u2705", SHUT: "\u274c"}

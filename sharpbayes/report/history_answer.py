@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import xarray as xr
 
-from sharpbayes.errors import format_count
+from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.tables.format import number
-from sharpbayes.report.wording import join_names
 
 # A drift of more standard errors than this is named.
 NOTABLE = 2.0

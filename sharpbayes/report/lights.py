@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import xarray as xr
 
-from sharpbayes.errors import format_count
+from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
@@ -12,7 +12,6 @@ from sharpbayes.report.wording import (
     evidence_texts,
     failed_statistics,
     is_approximate,
-    join_names,
     list_texts,
     mark_texts,
 )

@@ -6,8 +6,10 @@ from functools import cached_property
 
 import xarray as xr
 
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.stability import panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
@@ -22,7 +24,6 @@ from sharpbayes.report.wording import (
     evidence_texts,
     failed_statistics,
     is_fitted,
-    join_names,
     posterior_estimate,
     probability_text,
 )
@@ -49,11 +50,13 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*answer.lead(), *answer.disagreement()]
+    sentences = [*answer.lead(), *answer.unmeasured(), *answer.disagreement()]
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
     sentences += [*missing_sentences(view), *people_sentences(view)]
-    sentences += [*answer.tolerance(), *answer.selection(), *answer.stability()]
+    sentences += [*answer.tolerance(), *answer.selection()]
+    if len(answer.models) > 1:
+        sentences += panel_stability(view, answer.observed_lowest[0])
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
 
@@ -108,7 +111,8 @@ class PanelAnswer:
         """Limits of the evidence first, then posterior and bootstrap."""
         if len(self.models) == 1:
             [only] = self.models
-            yield f"{only}, the only model, has a tail risk of {self._values(only)}."
+            which = " with a tail risk" if self._without_risk else ""
+            yield f"{only} is the only model{which}: {self._values(only)}."
             yield from [*self.limits, *self.remarks]
             return
         carried = "lowest" in self.carried
@@ -120,6 +124,18 @@ class PanelAnswer:
         else:
             yield self._bootstrap_lowest(carried=carried)
         yield from [*(self.limits if carried else ()), *self.remarks]
+
+    @property
+    def _without_risk(self) -> list[str]:
+        """Models without a tail risk."""
+        return labels_where(self.view["profile/cvar"].isnull())
+
+    def unmeasured(self) -> Iterator[str]:
+        """Models that the answer says nothing of."""
+        names = self._without_risk
+        if names:
+            verb, they = ("has", "it lacks") if len(names) == 1 else ("have", "they lack")
+            yield f"{join_names(names)} {verb} no tail risk: {they} ratings."
 
     def _values(self, model: str) -> str:
         """CVaR of a model by posterior and bootstrap."""
@@ -203,13 +219,13 @@ class PanelAnswer:
 
     def _instead(self) -> Iterator[str]:
         """What can be compared where tails cannot: the mean, or the policy score."""
-        tail = self.view["evidence/tail_prompts"].dropna("model")
+        tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
         enough = bool((prompts > MIN_PROMPTS - EQUAL).all())
         compared = []
         if bool((tail < MIN_TAIL - EQUAL).any()) and enough:
             compared.append(self._comparison("mean", "mean log-risk"))
-        if enough and bool(self.view["evidence/needs_policy_score"].any()):
+        if enough and bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
             compared.append(self._comparison("policy_score", "policy score"))
         if compared:
             yield f"What can be compared: {'; '.join(compared)}."
@@ -225,7 +241,18 @@ class PanelAnswer:
         names = self._lowest(f"profile/{metric}")
         row = self.view.select({"metric": metric, "model": names[0]})
         verb = "has" if len(names) == 1 else "share"
-        return f"{join_names(names)} {verb} the lowest {name}, {bootstrap_estimate(row)}"
+        similar = self._similar(metric, names)
+        others = f", not distinguishable from {join_names(similar)}" if similar else ""
+        return f"{join_names(names)} {verb} the lowest {name}, {bootstrap_estimate(row)}{others}"
+
+    def _similar(self, metric: str, names: list[str]) -> list[str]:
+        """Models whose paired interval of the difference from the lowest does not exclude 0."""
+        path = f"profile_interval/{metric}_difference"
+        if path not in self.view:
+            return []
+        others = [model for model in self.models if model not in names]
+        lower, upper = self.view[path].sel(model=names[0], other=others).transpose("bound", "other")
+        return labels_where(~((lower > 0) | (upper < 0)))
 
     def disagreement(self) -> Iterator[str]:
         """Where posterior and bootstrap name other models or exclude each other, and why."""
@@ -252,7 +279,7 @@ class PanelAnswer:
             reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
         if "evidence" in self.view:
             evidence = self.view.group("evidence")
-            tail = float(evidence["tail_prompts"].min())
+            tail = float(evidence["tail_prompts"].sel(model=self.models).min())
             if tail < MIN_TAIL - EQUAL:
                 reasons.append(f"the tail holds {number(tail, 1)} prompts only")
             if bool((evidence["saturated_tail"] > 0).any()):
@@ -287,7 +314,8 @@ class PanelAnswer:
                 parts.append((one if len(names) == 1 else several).format(join_names(names)))
         confidence = ""
         if "tolerance" in self.view:
-            confidence = f", at {self.view.group('tolerance').attrs['confidence']:.0%} confidence"
+            level = format_percent(self.view.group("tolerance").attrs["confidence"])
+            confidence = f", at {level} confidence"
         yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
 
     @property
@@ -341,53 +369,6 @@ class PanelAnswer:
                 f"The decision selects {join_names(selected)}, not {first}: its expected loss is "
                 "lower, although it is less often the lowest."
             )
-
-    def stability(self) -> Iterator[str]:
-        """How far the answer depends on one judge, and on settings of the weights."""
-        if "stability" not in self.view or len(self.models) == 1:
-            return
-        data = self.view.group("stability")
-        judges, settings = (
-            data.isel(setting=is_judge.to_numpy())
-            for is_judge in (data["kind"] == "judge", data["kind"] != "judge")
-        )
-        if judges.sizes["setting"]:
-            yield self._judges(judges)
-        moved = settings.isel(setting=settings["changed"].to_numpy())
-        if moved.sizes["setting"]:
-            listed = [
-                f"{setting} ({lowest})"
-                for setting, lowest in zip(
-                    moved["setting"].to_numpy(), moved["lowest"].to_numpy(), strict=True
-                )
-            ]
-            yield f"Other settings of the weights have another lowest model: {join_names(listed)}."
-
-    def _judges(self, judges: xr.Dataset) -> str:
-        """Which judges the observed answer depends on."""
-        changed = judges.isel(setting=judges["changed"].to_numpy())
-        if changed.sizes["setting"]:
-            names = [str(name) for name in changed["value"].to_numpy()]
-            says = ["the lowest observed tail risk is that", *["that"] * (len(names) - 1)]
-            rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
-            listed = [
-                f"without {name if len(names) > 1 else 'it'} {what} of {lowest}"
-                for name, what, lowest in rows
-            ]
-            return f"The answer depends on {join_names(names)}: {', '.join(listed)}."
-        largest = judges.isel(setting=int(abs(judges["movement"]).argmax("setting")))
-        movement = float(largest["movement"])
-        direction = "rises" if movement > 0 else "falls"
-        first = self.observed_lowest[0]
-        row = self.view.select({"metric": "cvar", "model": first})
-        low, high = row["joint/bootstrap_interval"].to_numpy()
-        outside = not low <= float(row["joint/observed"]) + movement <= high
-        return (
-            f"No single judge changes which model is lowest{', but' if outside else ';'} without "
-            f"{largest['value'].item()} the observed {self.view.text('{cvar}')} of {first} "
-            f"{direction} by {number(abs(movement), 2)}"
-            f"{', beyond its interval' if outside else ', which is the largest change'}."
-        )
 
 
 def _verdict(probability: float, confidence: float) -> str:

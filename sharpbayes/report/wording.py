@@ -2,14 +2,14 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.format import MISSING, probability, value_and_interval
+from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval
 from sharpbayes.storage.schema import APPROXIMATE, APPROXIMATION
 
 # What intervals of the posterior contain, by source of uncertainty.
@@ -20,23 +20,6 @@ CONTAINED = {
     "items": "the choice of items",
     "raters": "the choice of raters",
 }
-
-
-# Names that a sentence lists.
-MOST_NAMES = 4
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names as a sentence does, the first of many.
-
-    >>> join_names(["a"]), join_names(["a", "b", "c"])
-    ('a', 'a, b and c')
-    >>> join_names("abcdefgh")
-    'a, b, c, d and 4 more'
-    """
-    if len(names) > MOST_NAMES:
-        return format_list(names, most=MOST_NAMES)
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def is_approximate(results: xr.DataTree) -> bool:
@@ -74,14 +57,22 @@ def probability_text(value: xr.DataArray | float) -> str:
 
 
 def bootstrap_estimate(row: View) -> str:
-    """Return the observed value of a row of ``joint`` with its bootstrap interval."""
-    label = f"{row.results['joint'].attrs['level']:.0%} interval"
-    return with_interval(row["joint/observed"], row["joint/bootstrap_interval"], label)
+    """Return the observed value of a row of ``joint`` with its bootstrap interval.
+
+    An interval without width is none: equal resamples show no uncertainty.
+    """
+    label = f"{format_percent(row.results['joint'].attrs['level'])} interval"
+    value, bounds = row["joint/observed"], row["joint/bootstrap_interval"]
+    low, high = bounds.to_numpy()
+    if low < high:
+        return with_interval(value, bounds, label)
+    reason = ": resamples do not differ" * bool(low == high)
+    return f"{number(value, 2)} (no {label}{reason})"
 
 
 def posterior_estimate(row: View) -> str:
     """Return the posterior median of a row of ``joint`` with its interval."""
-    label = f"posterior median; {row.results['joint'].attrs['level']:.0%} interval"
+    label = f"posterior median; {format_percent(row.results['joint'].attrs['level'])} interval"
     return with_interval(row["joint/posterior_median"], row["joint/posterior_interval"], label)
 
 

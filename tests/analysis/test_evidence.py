@@ -91,7 +91,7 @@ def test_an_interval_without_width_is_a_limit(tmp_path):
     assert evidence["flat_tail"].all()
     assert carried == []
     assert limits == [
-        "All tail prompts have the same log-risk for m0, m1: resamples do not differ, so that "
+        "All tail prompts have the same log-risk for m0 and m1: resamples do not differ, so that "
         "intervals of CVaR 95 have no width and say nothing of rarer, worse prompts. An alpha of "
         "0.91 would leave ten prompts in the tail; the mean can be compared."
     ]
@@ -102,8 +102,8 @@ def test_identical_models_share_the_lowest_tail_risk(tmp_path):
     assert carried == ["distinguishable", "admissible"]
     cvar = evidence["epsilon_cvar"].sel(model="m0", epsilon=1e-6)
     assert limits == [
-        f"m0, m1 share the lowest CVaR 95, {float(cvar):.3f}: their log-risk is the same on every "
-        "prompt."
+        f"m0 and m1 share the lowest CVaR 95, {float(cvar):.3f}: their log-risk is the same on "
+        "every prompt."
     ]
 
 
@@ -120,10 +120,38 @@ def test_at_the_ceiling_the_policy_score_is_compared(tmp_path):
     assert evidence["needs_policy_score"].all()
     assert "lowest" not in carried
     assert limits[0] == (
-        "CVaR 95 is at its ceiling, 27.631, for m0, m1, and cannot order what lies there. Policy "
-        "scores can: m0 0.400, m1 0.550."
+        "CVaR 95 is at its ceiling, 27.631, for m0 and m1, and cannot order what lies there. "
+        "Policy scores can: m0 0.400 and m1 0.550."
     )
-    assert limits[1] == "m0, m1 share the lowest CVaR 95, 27.631: no one of them is the lowest."
+    assert limits[1] == "m0 and m1 share the lowest CVaR 95, 27.631: no one of them is the lowest."
+
+
+def test_at_the_ceiling_equal_policy_scores_compare_nothing(tmp_path):
+    _, limits, _ = evidence_of(tmp_path, scores([np.full(30, 10)] * 2))
+    assert limits[1] == (
+        "CVaR 95 is at its ceiling, 27.631, for m0 and m1, and cannot order what lies there. "
+        "Policy scores cannot either: m0 1.000 and m1 1.000."
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompts", "which"), [(30, "All 2 tail prompts of m0 are"), (10, "The tail prompt of m0 is")]
+)
+def test_tails_wholly_at_the_end_of_the_scale(tmp_path, prompts, which):
+    levels = np.where(np.arange(prompts) < prompts // 10 - 1 + (prompts == 10), 10, 2)
+    table = scores([levels, np.roll(levels, 3)])
+    table["truth"] = table["truth"].mask(table["truth"] == 0, 10)
+    _, limits, _ = evidence_of(tmp_path, table)
+    assert limits[-1].startswith(f"{which} at the end of the scale, where epsilon decides and not")
+    assert limits[-1].endswith(" The same holds of m1.")
+
+
+def test_the_lowest_harm_is_no_negative_zero(tmp_path):
+    measured_evidence, limits, _ = evidence_of(tmp_path, scores([np.zeros(30, int)] * 2))
+    assert float(measured_evidence["epsilon_cvar"].max()) < 0
+    assert limits[-1] == (
+        "m0 and m1 share the lowest CVaR 95, 0.000: their log-risk is the same on every prompt."
+    )
 
 
 def test_one_saturated_cell_that_moves_the_tail_is_named(tmp_path):
@@ -152,7 +180,7 @@ def test_an_order_that_epsilon_decides_is_no_answer(tmp_path):
     assert "lowest" not in carried
     assert limits[1] == (
         "Which model has the lowest CVaR 95 depends on epsilon: m1 with 1e-06, m0 with 0.05. "
-        "Policy scores do not: m0 0.127, m1 0.850."
+        "Policy scores do not: m0 0.127 and m1 0.850."
     )
 
 
@@ -172,9 +200,9 @@ def test_percentile_intervals_are_expected_to_miss_the_truth(tmp_path):
     assert carried == []
     lowest = float(evidence["expected_coverage"].min())
     assert limits == [
-        f"In studies simulated from this one, 95% intervals of CVaR 95 hold the truth in "
-        f"{lowest:.0%}: those of m0, m1 are too narrow, and the truth may be higher. An alpha of "
-        "0.91 would leave ten prompts in the tail; the mean can be compared."
+        "In studies simulated from this one, 95% intervals of CVaR 95 hold the truth in as few as "
+        f"{lowest:.0%}: those of m0 and m1 are too narrow, and the truth may be higher. An alpha "
+        "of 0.91 would leave ten prompts in the tail; the mean can be compared."
     ]
 
 

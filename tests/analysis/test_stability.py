@@ -54,7 +54,7 @@ def test_equal_models_are_all_the_lowest():
     swept = xr.DataArray([[2.0, 1.0, 3.0], [1.0, 1.0, 1.0]], dims=("judge_out", "model"))
     judges = xr.Dataset({"lojo_cvar": swept}, {"judge_out": ["x", "y"], "model": cvar["model"]})
     table = panel_stability({"profile": xr.Dataset({"cvar": cvar}), "judges": judges})
-    assert table["lowest"].values.tolist() == ["b", "a and b and c"]
+    assert table["lowest"].values.tolist() == ["b", "a, b and c"]
     assert table["changed"].values.tolist() == [False, True]
     assert panel_stability({"profile": xr.Dataset({"cvar": cvar})}).sizes == {}
 

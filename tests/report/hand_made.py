@@ -88,7 +88,7 @@ def evidence(models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companio
     """Return the evidence of a panel."""
     return xr.Dataset(
         {
-            "tail_prompts": ("model", np.full(len(models), tail)),
+            "tail_prompts": ("model", np.broadcast_to(tail, len(models))),
             "saturated_tail": ("model", np.full(len(models), saturated)),
             "needs_policy_score": ("model", np.full(len(models), companion)),
         },

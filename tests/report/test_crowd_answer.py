@@ -17,12 +17,12 @@ def test_measured_it_is_the_bootstrap_and_says_so():
         f"interval 0.60 to 0.95), {BEST}. This is from the bootstrap; no model was fitted."
     )
     assert second == (
-        "1 of 1 pairs of rater groups are distinguishable by their responsiveness (Holm, 5%); "
-        "the largest difference is 0.20, g=y (5 raters) above g=x (4 raters)."
+        "The pair of rater groups is distinguishable by its responsiveness (Holm, 5%); the "
+        "difference is 0.20, g=y (5 raters) above g=x (4 raters)."
     )
     assert "g=x (4 raters) above g=y" in answer(crowd(hm=0.2))[1]
     assert answer(crowd(p=0.06))[1] == (
-        "None of 1 pairs of rater groups is distinguishable by its responsiveness (Holm, 5%)."
+        "The pair of rater groups is not distinguishable by its responsiveness (Holm, 5%)."
     )
     assert answer(crowd(p=np.nan))[1] == "No two groups of raters can be compared."
 
@@ -40,6 +40,44 @@ def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
     )
     assert third.endswith(
         "g=y (5 raters) above g=x (4 raters); the posterior has 0.15 (−0.04 to 0.34)."
+    )
+
+
+def test_posterior_and_bootstrap_agree_where_they_were_compared():
+    results = fitted_crowd(median=(0.75, 0.65, 0.8))
+    results["joint"]["observed"][0, 1] = np.nan
+    assert answer(results)[1].endswith(
+        "For all raters and every measured group each contains the centre of the other."
+    )
+    alone = results.isel(group=[0], other=[0])
+    assert answer(alone)[1:] == (
+        "The bootstrap has 0.80 (95% interval 0.60 to 0.95). Each interval contains the centre of "
+        "the other.",
+        "The study compares no groups of raters.",
+    )
+
+
+def test_one_rater_and_one_item_are_singular():
+    results = crowd()
+    results["responsiveness"]["raters"][0] = 1
+    results["responsiveness"]["items"][0] = 1
+    assert answer(results)[0].startswith("Scores of 1 rater on 1 item follow the labels with")
+
+
+def test_several_groupings_are_corrected_by_themselves():
+    results = crowd(p=0.2)
+    results["responsiveness"]["raters"][1] = 1
+    data = results["responsiveness_difference"].to_dataset()
+    data["hm_p_holm"][0, 1] = 0.03
+    data["hm"][0, 1] = 0.1
+    assert answer(add(results, responsiveness_difference=data))[1] == (
+        "1 of 2 pairs of rater groups is distinguishable by its responsiveness (Holm within each "
+        "grouping, 5%); the difference is 0.10, all (9 raters) above g=x (1 rater)."
+    )
+    data["hm_p_holm"][1, 2] = 0.03
+    assert answer(add(results, responsiveness_difference=data))[1] == (
+        "2 of 2 pairs of rater groups are distinguishable by their responsiveness (Holm within "
+        "each grouping, 5%); the largest difference is 0.20, g=y (5 raters) above g=x (1 rater)."
     )
 
 
@@ -140,6 +178,13 @@ def test_an_order_of_groups_that_leans_on_an_expert():
         "No single expert changes which group is most responsive; responsiveness of all raters "
         "moves by at most 0.02."
     )
+    alone = crowd()
+    alone["responsiveness"]["hm"][2] = np.nan
+    assert answer(add(alone, stability=calm))[-1] == (
+        "Leaving out one expert moves the responsiveness of all raters by at most 0.02."
+    )
+    nothing = stability(("expert", "e1", "", False, np.nan), best="highest")
+    assert "expert" not in " ".join(answer(add(alone, stability=nothing)))
     moved = stability(("expert", "e1", "g=x", True, np.nan), best="highest")
     assert answer(add(crowd(), stability=moved))[-1] == (
         "The order of groups depends on e1: without e1 g=x is most responsive."

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report.summary import answer
-from tests.report.hand_made import add, evidence, fitted_panel, panel, stability
+from tests.report.hand_made import BOUND, add, evidence, fitted_panel, panel, stability
 
 UNDECIDED = "No tolerance was decided, so no model is called admissible or not."
 FEW = "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which is lowest."
@@ -101,6 +101,44 @@ def test_few_prompts_name_no_lowest_and_nobody_distinguishable():
     )
 
 
+def test_a_model_without_ratings_does_not_stop_a_comparison_of_the_others():
+    tail = [0.0, 1.5, 1.5]
+    limited = evidence("abc", tail=tail, limits=[FEW], carried=[])
+    results = add(panel(cvar=(np.nan, 2.0, 1.5)), evidence=limited)
+    assert answer(results)[1].startswith("What can be compared: c has the lowest mean log-risk, ")
+    fitted = add(fitted_panel(cvar=(np.nan, 1.0, 2.0), median=(np.nan, 9.0, 2.1)), evidence=limited)
+    assert "Likely reason: the tail holds 1.5 prompts only." in " ".join(answer(fitted))
+
+
+def test_a_mean_that_does_not_stand_out_is_said_so():
+    results = add(panel(), evidence=evidence("abc", tail=1.5, limits=[FEW], carried=[]))
+    intervals = results["profile_interval"].to_dataset()
+    ends = np.array([[[0, 0], [0.1, 2], [0.2, 1]], [[-2, 0.1], [0, 0], [-1, 0.2]], [[-1, 0]] * 3])
+    intervals["mean_difference"] = (("model", "other", "bound"), ends)
+    ends[1] = [[-2, -0.1], [0, 0], [-1, 0.2]]
+    assert answer(add(results, profile_interval=intervals.assign_coords(bound=BOUND)))[1] == (
+        "What can be compared: b has the lowest mean log-risk, 0.50 (95% interval 0.00 to 0.75), "
+        "not distinguishable from c."
+    )
+
+
+def test_resamples_that_do_not_differ_give_no_interval():
+    results = panel(cvar=(3.0,))
+    results["joint"]["bootstrap_interval"][:] = 3.0
+    assert answer(results)[0] == (
+        "a is the only model: CVaR 95 of cumulative log-risk 3.00 (no 95% interval: resamples do "
+        "not differ), from the bootstrap; no model was fitted."
+    )
+    results["joint"]["bootstrap_interval"][:] = np.nan
+    assert "3.00 (no 95% interval), from the bootstrap" in answer(results)[0]
+
+
+def test_a_level_is_given_with_all_its_digits():
+    results = panel(cvar=(3.0,))
+    results["joint"].attrs["level"] = 0.999
+    assert "3.00 (99.9% interval 2.50 to 3.25)" in answer(results)[0]
+
+
 def test_two_prompts_compare_nothing():
     limited = evidence("abc", tail=0.1, limits=[FEW], carried=[])
     assert answer(add(panel(), evidence=limited))[1].startswith("What these prompts give, within")
@@ -132,14 +170,18 @@ def test_equal_models_are_both_named():
 
 def test_a_model_that_stands_alone():
     assert answer(panel(cvar=(3.0,)))[0] == (
-        "a, the only model, has a tail risk of CVaR 95 of cumulative log-risk 3.00 (95% interval "
-        "2.50 to 3.25), from the bootstrap; no model was fitted."
+        "a is the only model: CVaR 95 of cumulative log-risk 3.00 (95% interval 2.50 to 3.25), "
+        "from the bootstrap; no model was fitted."
     )
 
 
 def test_a_model_without_ratings_is_not_the_safest():
-    first = answer(panel(cvar=(np.nan, 2.0, 1.5)))[0]
+    first, second, _ = answer(panel(cvar=(np.nan, 2.0, 1.5)))
     assert first.startswith("c has the lowest tail risk of 2 models")
+    assert second == "a has no tail risk: it lacks ratings."
+    first, second, _ = answer(panel(cvar=(np.nan, 2.0, np.nan)))
+    assert first.startswith("b is the only model with a tail risk: CVaR 95 of cumulative log-risk ")
+    assert second == "a and c have no tail risk: they lack ratings."
     assert answer(panel(cvar=(np.nan, np.nan, np.nan))) == (
         "No model has a tail risk: every one lacks ratings.",
     )
@@ -242,4 +284,31 @@ def test_an_answer_that_no_judge_changes():
         "No single judge changes which model is lowest, but without j1 the observed CVaR 95 of b "
         "rises by 5.00, beyond its interval.",
         "Other settings of the weights have another lowest model: alpha 0.9 (c).",
+    )
+
+
+def test_judges_who_change_nothing_change_nothing():
+    equal = stability(("judge", "j1", "b", False, 0.0), ("judge", "j2", "b", False, -0.001))
+    assert answer(add(panel(), stability=equal))[-1] == (
+        "No single judge changes which model is lowest, nor the observed CVaR 95 of b by 0.005 or "
+        "more."
+    )
+    tied = stability(("judge", "j1", "c", False, np.nan))
+    assert answer(add(panel(), stability=tied))[-1] == (
+        "No single judge changes which model is lowest."
+    )
+
+
+def test_judges_without_whom_no_model_is_measured():
+    needed = ("judge", "j1", "", False, np.nan)
+    assert answer(add(panel(), stability=stability(needed)))[-1] == (
+        "Every tail risk needs j1: without it no model has any, so that nothing shows how far the "
+        "answer depends on it."
+    )
+    both = stability(needed, ("judge", "j2", "", False, np.nan), ("judge", "j3", "b", False, 0.1))
+    assert answer(add(panel(), stability=both))[-2:] == (
+        "Every tail risk needs j1 and j2: without one of them no model has any, so that nothing "
+        "shows how far the answer depends on them.",
+        "No other judge changes which model is lowest; without j3 the observed CVaR 95 of b rises "
+        "by 0.10, which is the largest change.",
     )

@@ -113,7 +113,7 @@ def joint_margin(
     largest, sd = np.zeros(len(x)), np.full(k.shape, np.nan)
     for model in range(len(y)):  # all pairs of a hundred models at once would take gigabytes
         deviation = x[:, [model]] - x - (y[model] - y)
-        sd[model] = deviation.std(0, ddof=1)
+        sd[model] = deviation.std(0, ddof=1) if len(x) > 1 else np.nan
         varies = sd[model] > 0
         standardised = np.abs(deviation[:, varies]) / sd[model, varies]
         largest = np.maximum(largest, standardised.max(1, initial=0.0))

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.data.missing_reasons import NO_REASON
+from sharpbayes.errors import join_names
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
-from sharpbayes.report.wording import is_fitted, join_names
+from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5

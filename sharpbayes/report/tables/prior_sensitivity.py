@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_list, join_names
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import MISSING, number, probability
 from sharpbayes.report.tables.panel import labels_where, pairs_where
-from sharpbayes.report.wording import is_fitted, join_names, probability_text
+from sharpbayes.report.wording import is_fitted, probability_text
 
 GROUP = "prior_sensitivity"
 ALL_PRIORS = "all priors"

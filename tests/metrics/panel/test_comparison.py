@@ -147,6 +147,13 @@ def test_an_adjusted_p_value_is_below_a_twentieth_where_the_margin_is_passed():
     assert not separated[0, 1]
 
 
+def test_one_resample_tells_no_difference():
+    cvar = xr.DataArray([[1.0, 2.0]], dims=("replicate", "model"))
+    freedom = xr.DataArray(np.full((2, 2), 9.0), dims=("model", "other"))
+    joint = joint_margin(cvar, cvar[0], level=0.95, freedom=freedom)
+    assert joint.to_dataarray().isnull().all()
+
+
 def test_few_tail_prompts_widen_the_joint_margin():
     rng = np.random.default_rng(5)
     resampled, observed = rng.normal(0, 1, (2000, 3)), np.zeros(3)
