@@ -108,7 +108,7 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     is_short = (tail < MIN_TAIL - ROUNDING).to_numpy()
     if is_short.any():
         prompts = _fewest_prompts(evidence)
-        models = "" if is_short.all() else f" ({join_names(tail['model'].to_numpy()[is_short])})"
+        models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
             f"holds {float(tail.min()):.1f} prompts: this study cannot tell which model has the "
@@ -125,8 +125,8 @@ def _low_coverage(evidence: xr.Dataset) -> Iterator[str]:
         yield (
             f"In studies simulated from this one, {level} intervals of {_cvar(evidence)} hold the "
             f"truth in {fewest}{float(coverage.min()):.0%}: those of "
-            f"{join_names(coverage['model'].to_numpy()[low])} are too narrow, and the truth may be "
-            f"higher. {_instead(evidence)}"
+            f"{_list_models(evidence, low)} are too narrow, and the truth may be higher. "
+            f"{_instead(evidence)}"
         )
 
 
@@ -138,12 +138,12 @@ def _is_flat(evidence: xr.Dataset) -> NDArray[np.bool_]:
 
 def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Intervals that have no width."""
-    flat = evidence["model"].to_numpy()[_is_flat(evidence)]
-    if flat.size:
+    flat = _is_flat(evidence)
+    if flat.any():
         yield (
-            f"All tail prompts have the same log-risk for {join_names(flat)}: resamples do not "
-            f"differ, so that intervals of {_cvar(evidence)} have no width and say nothing of "
-            f"rarer, worse prompts. {_instead(evidence)}"
+            f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: "
+            f"resamples do not differ, so that intervals of {_cvar(evidence)} have no width and "
+            f"say nothing of rarer, worse prompts. {_instead(evidence)}"
         )
 
 
@@ -173,8 +173,9 @@ def _ceiling(evidence: xr.Dataset) -> Iterator[str]:
         is_tied = top.sizes["model"] > 1 and not np.ptp(top["policy_score"].to_numpy())
         yield (
             f"{_cvar(evidence)} is at its ceiling, {float(top['ceiling'].max()):.3f}, for "
-            f"{join_names(top['model'].to_numpy())}, and cannot order what lies there. Policy "
-            f"scores {'cannot either' if is_tied else 'can'}: {_policy_scores(top)}."
+            f"{_list_models(evidence, evidence['at_ceiling'].to_numpy())}, and cannot order what "
+            f"lies there. Policy scores {'cannot either' if is_tied else 'can'}: "
+            f"{_policy_scores(top)}."
         )
 
 
@@ -250,6 +251,11 @@ def _one_judge(evidence: xr.Dataset) -> Iterator[str]:
     """A single judge."""
     if evidence.attrs["judges"] == 1:
         yield "There is one judge only: nothing shows how far the numbers depend on it."
+
+
+def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
+    """Some of the models, as a sentence lists them."""
+    return join_names(evidence["model"].to_numpy()[where].tolist())
 
 
 def _fewest_prompts(evidence: xr.Dataset) -> int:

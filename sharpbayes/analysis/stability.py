@@ -93,7 +93,7 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     ours, theirs = (x.sel({dim: ordered}) for x in (study, values))
     study_best, best = (_is_best(-x if lower_is_better else x, dim) for x in (ours, theirs))
     unit = {dim: ordered[int(study_best.argmax(dim))] if lower_is_better else ALL}
-    tied = [theirs[dim].to_numpy()[row] for row in best.to_numpy()]
+    tied = [theirs[dim].to_numpy()[row].tolist() for row in best.to_numpy()]
     names = [join_names(labels, most=len(labels)) for labels in tied]
     table = {
         "best": ("setting", names),
