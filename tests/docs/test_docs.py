@@ -27,7 +27,15 @@ from sharpbayes.spec.schema import KINDS
 from sharpbayes.spec.weights import Weights
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.check import check
-from tests.make_docs import BLOCK, diagrams, generated_pages, update_page
+from tests.make_docs import (
+    BLOCK,
+    describe_keys,
+    diagrams,
+    generated_pages,
+    list_entries,
+    split_docstring,
+    update_page,
+)
 from tests.make_tutorials import FENCE, TUTORIALS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -182,6 +190,18 @@ def test_generated_blocks_are_up_to_date(fits):
     described = (DOCS / "results.md").read_text("utf-8") + (DOCS / "weighing.md").read_text("utf-8")
     groups = {group for results in opened.values() for group in results.children}
     assert not [group for group in groups if f"/{group}`" not in described]
+
+
+def test_an_argument_of_two_lines_is_one_entry():
+    doc = "Return it.\n\nArgs:\n    results: From one or\n        another.\n"
+    _, sections = split_docstring(doc)
+    assert list_entries(sections["Args"], "Args") == ["`results`: From one or another."]
+
+
+def test_a_constant_is_written_as_in_toml():
+    keys = describe_keys("study")
+    assert "text or `true`" in keys
+    assert '`"sharpbayes/study/2"`' in keys
 
 
 def test_a_stale_block_is_seen():
