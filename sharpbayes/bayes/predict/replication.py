@@ -35,7 +35,7 @@ from sharpbayes.spec.model import StudentT
 Effects = Mapping[str, Floats]
 # Latent severities in memory at once: a block of draws stays under some 100 MB.
 BLOCK_VALUES = 4_000_000
-# Degrees of freedom of the effects of new levels.
+# Degrees of freedom of what tells a new level from the observed one that it is like.
 DEGREES = 5.0
 
 
@@ -295,15 +295,18 @@ def replace_levels(
     share: float,
     rng: np.random.Generator,
 ) -> Effects:
-    """Return effects in which a share of the levels of a column is new ones, drawn from the others.
+    """Return effects in which a share of the levels of a column is new ones, each like another.
 
-    x_new = m + sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),  m = sum_j w_j x_j
+    x_new = x_J + h sqrt((nu - 2) / chi2_nu) sum_j sqrt(w_j) z_j (x_j - m),
+    m = sum_j w_j x_j,  P(J = j) = w_j,  h = 1.06 n^(-1/5),  nu = 5,  z_j normal(0, 1)
 
-    x_j are all location effects and slopes of level j, so that a new level keeps their correlation:
-    over models, dimensions and terms it has a multivariate t with the weighted covariance of the
-    draw and nu = 5. Weights (sample, level) add up to 1. Effects of other columns stay as they are.
+    x_j are all location effects and slopes of level j. A new level is an observed one, moved by a
+    multivariate t that has h^2 times the weighted covariance of the draw. So its effects keep their
+    dependence over models, dimensions and terms, and where levels are of several kinds new ones
+    are too. Weights (sample, level) add up to 1. Effects of other columns stay as they are.
 
-    Source: posterior of a Dirichlet process (Ferguson 1973) with that t as its base.
+    Source: posterior of a Dirichlet process (Ferguson 1973), its base a smoothed Bayesian bootstrap
+    (Silverman and Young 1987) with the normal reference bandwidth (Silverman 1986, equation 3.28).
     """
     terms = [term for term in design.severity_terms if column in term.dims]
     arrays = [
@@ -314,11 +317,12 @@ def replace_levels(
     ]
     joined = np.concatenate(arrays, -1)
     mean = np.einsum("dn,dnk->dk", weights, joined)
-    is_new = rng.random(weights.shape) < share
+    is_new, bandwidth = rng.random(weights.shape) < share, 1.06 * weights.shape[1] ** -0.2
     for draw, rows in enumerate(is_new):
-        z = rng.normal(size=(rows.sum(), len(rows))) * np.sqrt(weights[draw])
-        z *= np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(len(z), 1)))
-        joined[draw, rows] = mean[draw] + z @ (joined[draw] - mean[draw])
+        like = rng.choice(len(rows), size=rows.sum(), p=weights[draw])
+        z = rng.normal(size=(len(like), len(rows))) * np.sqrt(weights[draw])
+        z *= bandwidth * np.sqrt((DEGREES - 2) / rng.chisquare(DEGREES, size=(len(z), 1)))
+        joined[draw, rows] = joined[draw, like] + z @ (joined[draw] - mean[draw])
     changed, start = dict(effects), 0
     for term, array in zip(terms, arrays, strict=True):
         values = joined[..., start : start + array.shape[-1]]
