@@ -12,8 +12,9 @@ from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.panel.missingness import missing_slope
 from sharpbayes.posterior.missing import IMPUTATIONS, answer_severity, fitted_missingness
-from sharpbayes.report.tables.declaration import build_tables
-from sharpbayes.report.tables.missing import TABLES
+from sharpbayes.report.tables.declaration import View, build_tables
+from sharpbayes.report.tables.format import estimate, p_value
+from sharpbayes.report.tables.missing import TABLES, missing_sentences
 from tests.analysis.test_missing import PROMPTS, planted
 
 TERMS = tuple(
@@ -84,16 +85,56 @@ def test_a_model_without_effects_of_answers_has_no_such_slope(plan):
     assert fitted_missingness(plan, draws(plan, noise=0.0), design, level=0.95) == {}
 
 
-def test_the_table_of_a_fit_has_both_slopes(plan):
+SLOPES = (
+    "The log odds of a missing score grow by {fitted} per sd of the severity that the fit gives "
+    "the answer (p = {fitted_p}), and by {observed} per unit of severity as the other judges "
+    "scored it (p = {observed_p})."
+)
+
+
+def described(table):
+    """Both slopes as the report writes them."""
+    slopes = {}
+    for key, name in (("fitted", "fitted_slope"), ("observed", "slope")):
+        slopes[key] = estimate(table[name], table[f"{name}_interval"])
+        slopes[f"{key}_p"] = p_value(table[f"{name}_p"])
+    return SLOPES.format(**slopes)
+
+
+@pytest.fixture
+def fitted_tree(plan):
     groups = measure_panel(plan.study)
     fitted = fitted_missingness(plan, draws(plan, noise=0.0), DESIGN, level=0.95)
     groups["missing"] = groups["missing"].assign(fitted)
     groups["joint"] = xr.Dataset({"posterior_median": 0.0})
     tree = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     tree.attrs["status"] = "fitted"
-    [first, *_] = build_tables([TABLES[0]], tree)
-    assert "They grow by " in first.note
-    assert " per sd of the fitted severity (p = " in first.note
-    tree.attrs["status"] = "not converged"
-    [first, *_] = build_tables([TABLES[0]], tree)
-    assert "fitted severity" not in first.note
+    return tree
+
+
+def test_table_and_answer_of_a_fit_name_both_severities(fitted_tree):
+    table = fitted_tree["missing"].to_dataset()
+    wanted = described(table)
+    # Judges refuse what the fit knows to be bad: the two numbers are not the same.
+    assert float(table["fitted_slope"]) > float(table["slope"])
+    [first, *_] = build_tables([TABLES[0]], fitted_tree)
+    assert wanted in first.note
+    [sentence] = missing_sentences(View(fitted_tree))
+    assert wanted in sentence
+
+
+def test_without_a_converged_fit_only_the_other_judges_are_named(fitted_tree):
+    fitted_tree.attrs["status"] = "not converged"
+    [first, *_] = build_tables([TABLES[0]], fitted_tree)
+    [sentence] = missing_sentences(View(fitted_tree))
+    for text in (first.note, sentence):
+        assert "the fit gives" not in text
+        assert "per unit of severity as the other judges scored the answer (p = " in text
+
+
+def test_what_the_other_judges_do_not_tell_the_fit_may(fitted_tree):
+    missing = fitted_tree["missing"].to_dataset()
+    fitted_tree["missing"] = xr.DataTree(missing.assign(slope=np.nan))
+    [sentence] = missing_sentences(View(fitted_tree))
+    assert "The scores of the other judges alone do not tell." in sentence
+    assert "per sd of the severity that the fit gives the answer" in sentence

@@ -13,6 +13,7 @@ from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5
+GROWTH = "The log odds of a missing score grow by"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
@@ -28,25 +29,26 @@ def _bounds_columns() -> Iterator[Column]:
         yield Column(heading, f"missing/{name}_bounds", interval)
 
 
-def _slope(view: View) -> str:
-    """How missing scores go with severity."""
-    if not np.isfinite(float(view["missing/slope"])):
-        return "The scores do not tell whether more are missing where severity is high."
-    value = estimate(view["missing/slope"], view["missing/slope_interval"])
-    return (
-        f"The log odds of a missing score grow by {value} per unit of severity as the other judges "
-        f"scored the answer (p = {p_value(view['missing/slope_p'])})."
-    )
+def _slopes(view: View) -> str:
+    """How missing scores go with severity: as a model fitted it, and as other judges scored."""
+    fitted, observed = (_slope(view, name) for name in ("fitted_slope", "slope"))
+    by_fit = f"{fitted[0]} per sd of the severity that the fit gives the answer ({fitted[1]})"
+    by_judges = f"{observed[0]} per unit of severity as the other judges scored"
+    if not all(fitted) or not is_fitted(view):
+        if not all(observed):
+            return "The scores do not tell whether more are missing where severity is high."
+        return f"{GROWTH} {by_judges} the answer ({observed[1]})."
+    if not all(observed):
+        return f"{GROWTH} {by_fit}. The scores of the other judges alone do not tell."
+    return f"{GROWTH} {by_fit}, and by {by_judges} it ({observed[1]})."
 
 
-def _fitted_slope(view: View) -> Iterator[str]:
-    """How missing scores go with the severity that a model fitted, where one was."""
-    if "missing/fitted_slope" not in view or not is_fitted(view):
-        return
-    if np.isfinite(float(view["missing/fitted_slope"])):
-        value = estimate(view["missing/fitted_slope"], view["missing/fitted_slope_interval"])
-        p = p_value(view["missing/fitted_slope_p"])
-        yield f"They grow by {value} per sd of the fitted severity (p = {p})."
+def _slope(view: View, name: str) -> tuple[str, str]:
+    """A slope with its interval, and its p value; empty where it is not known."""
+    if f"missing/{name}" not in view or not np.isfinite(float(view[f"missing/{name}"])):
+        return "", ""
+    value = estimate(view[f"missing/{name}"], view[f"missing/{name}_interval"])
+    return value, f"p = {p_value(view[f'missing/{name}_p'])}"
 
 
 def _note(view: View) -> str:
@@ -56,8 +58,7 @@ def _note(view: View) -> str:
             "Scores are sub-indices of single judges that were asked for and are not there. "
             "Bounds: every missing score is 0, or 1. They assume nothing."
         ),
-        _slope(view),
-        *_fitted_slope(view),
+        _slopes(view),
     ]
     if bool((view["missing/unscored"] > 0).any()):
         parts.append("Unscored: answers that no judge scored; the profile leaves them out.")
@@ -149,7 +150,7 @@ def missing_sentences(view: View) -> Iterator[str]:
         )
     if open_models:
         parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")
-    yield " ".join([*parts, _slope(view), *_tipping(view)])
+    yield " ".join([*parts, _slopes(view), *_tipping(view)])
 
 
 def _reason(view: View) -> Iterator[str]:
