@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -337,11 +337,16 @@ GENERATORS: dict[str, Callable[[str], str]] = {
 }
 
 
-def diagrams() -> Iterator[tuple[Path, str]]:
-    """Draw the rooms of the package and every shipped model, each with its path."""
-    yield DOCS / "architecture.svg", picture()
-    for name in names("models"):
-        yield DOCS / "models" / f"{name}.svg", diagram(load(find("models", name), Model).spec)
+def diagrams() -> list[Path]:
+    """List the diagrams: the rooms of the package and every shipped model."""
+    return [DOCS / "architecture.svg", *(DOCS / "models" / f"{n}.svg" for n in names("models"))]
+
+
+def draw_diagram(path: Path) -> str:
+    """Draw one of them."""
+    if path.stem == "architecture":
+        return picture()
+    return diagram(load(find("models", path.stem), Model).spec)
 
 
 def main() -> None:
@@ -349,8 +354,8 @@ def main() -> None:
     fits = small_fits()
     for path in generated_pages():
         path.write_text(update_page(path.read_text("utf-8"), fits), encoding="utf-8")
-    for path, text in diagrams():
-        path.write_text(text, encoding="utf-8")
+    for path in diagrams():
+        path.write_text(draw_diagram(path), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def imported_modules(path: Path) -> Iterator[str]:
     skipped = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if isinstance(node, ast.If) and is_for_types(node.test)
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
@@ -88,6 +88,14 @@ def imported_modules(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_for_types(test: ast.expr) -> bool:
+    """Whether a condition holds for type checkers alone."""
+    return any(
+        "TYPE_CHECKING" in {getattr(part, "id", ""), getattr(part, "attr", "")}
+        for part in ast.walk(test)
+    )
 
 
 def import_graph(package: Path) -> dict[str, set[str]]:

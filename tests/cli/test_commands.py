@@ -291,7 +291,7 @@ def test_show_lists_prints_and_gives_schemas(run):
 
 
 def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
-    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart", *FEW]
+    command = [sys.executable, "-m", "sharpbayes", "fit", "quickstart_crowd", *FEW]
     command += ["--set", "sampler.draws=100000", "--set", "sampler.tune=50"]
     with subprocess.Popen(
         command,
@@ -309,15 +309,15 @@ def test_ctrl_c_keeps_the_measured_half_and_the_draws_so_far(tmp_path):
     assert started.returncode == 130, rest
     assert STOPPING in rest.splitlines()
     *_, kept, parts, last = rest.splitlines()
-    name = "quickstart.results.nc"
+    name = "quickstart_crowd.results.nc"
     draws = int(re.fullmatch(rf"{INTERRUPTED}: \d chains of (\d+) draws are in {name}", kept)[1])
     assert re.fullmatch(rf"\d+ finished parts? {KEPT.format(name)}", parts)
     assert last == "interrupted"
-    results = open_results(tmp_path / "quickstart.results.nc")
+    results = open_results(tmp_path / name)
     assert results.attrs["status"] == "interrupted"
-    assert np.isfinite(results["profile"]["cvar"]).all()
+    assert np.isfinite(results["responsiveness"]["mpa"].sel(group="all")).all()
     assert results["posterior"].sizes["draw"] == draws < 100_000
-    assert np.isfinite(results["posterior"]["sd_prompt_dimension"]).all()
+    assert np.isfinite(results["posterior"]["sd_item"]).all()
 
 
 INTERRUPTED = "sampling was interrupted"

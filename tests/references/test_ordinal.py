@@ -57,7 +57,8 @@ def near(draws, estimate, *, sds, middle=np.mean):
         ("logit2", ["item"], "logit"),
         ("logit5", ["item", "rater"], "logit"),
         ("probit4", ["item", "rater"], "probit"),
-        ("logit11", ["item", "rater", "place"], "logit"),
+        # The same with another term and longer scale takes as long as the other three.
+        pytest.param("logit11", ["item", "rater", "place"], "logit", marks=pytest.mark.slow),
     ],
 )
 def test_varying_effects_are_those_of_clmm(name, terms, link):

@@ -19,6 +19,8 @@ from tests.shared_data import SHARED_DATA, needs_shared_data
 FILES = (
     sorted(path.name for path in SHARED_DATA.glob("*.csv")) if SHARED_DATA.is_dir() else ["none"]
 )
+# The study that is written for them is that of the ratings that they stand beside.
+BESIDE_RATINGS = {"pluriharms_items.csv", "pluriharms_raters.csv"}
 
 
 def started(folder, table, name="data.csv", **options):
@@ -48,7 +50,13 @@ def panel(**more):
 
 
 @needs_shared_data
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in BESIDE_RATINGS else [])
+        for name in FILES
+    ],
+)
 def test_every_real_file_is_measured_without_an_edit(name, tmp_path):
     write_study(SHARED_DATA / name, tmp_path / "s.toml")
     results = measure(load_study(tmp_path / "s.toml", overrides=("bootstrap.replicates=20",)))

@@ -19,12 +19,14 @@ from tests.make_quickstart import CROWD, FOLDER, PANEL, files
 
 @pytest.fixture(scope="module")
 def crowd():
-    return fit(load_study("quickstart_crowd"))
+    few = ("bootstrap.replicates=50", "crowd.permutations=99")
+    return fit(load_study("quickstart_crowd", overrides=few))
 
 
 @pytest.fixture(scope="module")
 def panel():
-    return fit(load_study("quickstart"))
+    few = ("bootstrap.replicates=50", "sampler.predictive_draws=0")
+    return fit(load_study("quickstart", overrides=few))
 
 
 @pytest.mark.parametrize("name", sorted(files()))
@@ -106,15 +108,16 @@ def test_replicated_ratings_look_like_the_observed(crowd):
 
 
 def test_equal_seeds_give_equal_results_and_others_do_not():
-    first, second = (measure(load_study("quickstart")) for _ in range(2))
+    few = "bootstrap.replicates=100"
+    first, second = (measure(load_study("quickstart", overrides=(few,))) for _ in range(2))
     for name in ("panel", "profile", "profile_interval"):
         xr.testing.assert_identical(first[name].to_dataset(), second[name].to_dataset())
-    other = measure(load_study("quickstart", overrides=("seed=1",)))
+    other = measure(load_study("quickstart", overrides=(few, "seed=1")))
     assert not other["profile_interval"].to_dataset().equals(first["profile_interval"].to_dataset())
 
 
-def test_results_hold_what_was_read():
-    results = measure(load_study("quickstart"))
+def test_results_hold_what_was_read(shared_results):
+    results = open_results(shared_results("measured_panel"))
     assert results.attrs["study"] == (folder("studies") / "quickstart.toml").read_text("utf-8")
     assert results.attrs["data_ratings"] == 3960
     assert json.loads(results.attrs["versions"])["xarray"] == xr.__version__

@@ -16,7 +16,7 @@ from sharpbayes.bayes.sampling.start import add_reference, find_start, stored_va
 from sharpbayes.data.ratings import Ratings
 from tests.bayes.conftest import crowd_ratings, model_of, with_experts
 from tests.bayes.kernel.test_density import log_jacobian
-from tests.bayes.kernel.test_kernel import graph_values
+from tests.bayes.kernel.test_kernel import graph_function
 
 CARELESS = {"careless": {"share": {"a": 1.5, "b": 6.0}, "concentration": 0.7}}
 GROUPS = (("item",), ("rater",), (("group:*",), 1.0))
@@ -137,9 +137,10 @@ def test_the_density_is_the_written_out_one(rng):
     design = build_design(ratings, spec, non_centring=weights)
     layout, model = parameter_layout(design), build_model(design)
     names = [*(term.name for term in design.terms), "sd_item", "sd_rater", "threshold_score"]
+    evaluate = graph_function(model, layout, [*names, "careless_share"])
     for seed in range(3):
         point = initial_point(design, layout, seed=seed) + rng.normal(0, 0.3, layout.size)
-        values = graph_values(model, layout, point, [*names, "careless_share"])
+        _, values = evaluate(point)
         share = float(values["careless_share"])
         expected = written_out(design, values) + log_jacobian(design, layout, point)
         expected += np.log(share) + np.log1p(-share)

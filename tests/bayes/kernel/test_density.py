@@ -8,7 +8,6 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
-from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.categories import LAWS
@@ -21,7 +20,7 @@ from tests.bayes.conftest import (
     with_people,
 )
 from tests.bayes.kernel.slopes import SLOPES
-from tests.bayes.kernel.test_kernel import graph_values, kept_at
+from tests.bayes.kernel.test_kernel import graph_function, kept_at
 
 ANSWERS = (("model", "dimension"), ("model", "prompt", "dimension"))
 STUDENT_T = {"kind": "student_t", "df": 3.5}
@@ -191,12 +190,13 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
     names = [term.name for term in design.terms]
     names += [f"sd_{t.stem}" for t in design.terms if not isinstance(t.prior.sd, float)]
     names += [f"threshold_{scale.name}" for scale in design.scales]
+    evaluate = graph_function(model, flat, names)
     for seed in range(3):
         point = initial_point(design, flat, seed=seed) + rng.normal(0, 0.5, flat.size)
-        values = graph_values(model, flat, point, names)
+        by_graph, values = evaluate(point)
         expected = plain_density(design, values) + log_jacobian(design, flat, point)
         # PyMC keeps some constants in single precision
-        assert graph_density(model, flat, point)[0] == pytest.approx(expected, abs=1e-6)
+        assert by_graph == pytest.approx(expected, abs=1e-6)
         assert kernel_density(flat, point)[0] == pytest.approx(expected, abs=1e-6)
 
 

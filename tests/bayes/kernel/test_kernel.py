@@ -215,7 +215,8 @@ def test_kept_values_are_the_variables_of_the_graph(case, rng):
     flat, model = parameter_layout(design), build_model(design)
     point = initial_point(design, flat, seed=8)
     kept = label_draws(kept_at(flat, point)[None, None], design, flat)
-    for name, wanted in graph_values(model, flat, point, list(kept)).items():
+    _, wanted_values = graph_function(model, flat, list(kept))(point)
+    for name, wanted in wanted_values.items():
         values = kept[name].to_numpy()[0, 0]
         present = ~np.isnan(values)  # levels without a rating on a scale have no thresholds there
         np.testing.assert_allclose(
@@ -228,18 +229,26 @@ def kept_at(flat, point):
     return stored_values(flat, np.asarray(point, dtype=float))
 
 
-def graph_values(model, flat, point, names):
-    """Variables of the graph at a point, without compiling."""
+def graph_function(model, flat, names):
+    """Log density and variables of the graph as a function of a point, without compiling."""
     sections = {section.name: section for section in flat.coordinates}
     # PyMC renames a coordinate that equals its variable once variables are replaced.
     inputs = [sections[variable.name] for variable in model.value_vars]
-    outputs = model.replace_rvs_by_values([model[name] for name in names])
-    mode = Mode(linker="py", optimizer=None)
-    function = pytensor.function(model.value_vars, outputs, mode=mode, on_unused_input="ignore")
-    values = function(
-        *[point[section.start : section.stop].reshape(section.shape) for section in inputs]
+    variables = model.replace_rvs_by_values([model[name] for name in names])
+    # One by one: where it is not compiled, PyTensor adds at most 32 terms at once.
+    density_of_graph = sum(factor.sum() for factor in model.logp(sum=False))
+    function = pytensor.function(
+        model.value_vars,
+        [density_of_graph, *variables],
+        mode=Mode(linker="py", optimizer=None),
+        on_unused_input="ignore",
     )
-    return dict(zip(names, values, strict=True))
+
+    def evaluate(point):
+        value, *values = function(*[point[part.slice].reshape(part.shape) for part in inputs])
+        return float(value), dict(zip(names, values, strict=True))
+
+    return evaluate
 
 
 def one_item(levels, *, cuts):

@@ -120,7 +120,7 @@ def test_every_pair_of_choices_meets_in_a_row():
 
 
 # A few rows in every run; the others, a minute of processor time, are slow tests.
-EVERY_RUN = 10
+EVERY_RUN = 5
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Calibration given the observed ratings: truths are draws of their posterior."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -16,6 +14,7 @@ from sharpbayes.spec.study import Sampler
 from sharpbayes.workflows.context import join_groups
 from tests.bayes.conftest import crowd_ratings, model_of, with_experts
 from tests.bayes.kernel.test_careless import CARELESS
+from tests.bayes.predict.test_calibration import sample_once
 
 QUICK = Sampler(chains=2, tune=300, draws=400)
 MODEL = model_of(("item",), (["rater"], 1.0), thresholds={"prior": {"mean": 0.0, "sd": 1.5}})
@@ -32,10 +31,12 @@ def base():
 
 def run(base, change=None):
     ratings, tuned, truths = base
-    sample = partial(sample_posterior, sampler=QUICK)
+    sample = sample_once(
+        lambda design, seed: sample_posterior(design, sampler=QUICK, seed=seed), MODEL
+    )
 
     def fit(design, seed):
-        trace = sample(design, seed=seed)
+        trace = sample(design, seed)
         if change is not None:
             posterior = trace["posterior"].to_dataset()
             trace["posterior"] = posterior.assign(change(posterior))
