@@ -1,5 +1,6 @@
 """The form of the pages: tables are whole, links lead somewhere, lists are complete."""
 
+import calendar
 import re
 import tomllib
 import unicodedata
@@ -146,7 +147,7 @@ def test_the_citation_file_names_this_version_and_both_papers():
 
 
 # A name and a year that are no work: a conference, a month, the first word of a sentence.
-NO_WORKS = {"ICLR", "NAACL", "NeurIPS", "ICML", "ACL", "Linux", "May", "On", "Since", "Environment"}
+NO_WORKS = {*calendar.month_name, "ACL", "ICLR", "ICML", "NAACL", "NeurIPS", "Linux", "On", "Since"}
 CITED = re.compile(
     r"\b([A-Z][\w-]+(?:, [A-Z][\w-]+)*(?: and [A-Z][\w-]+| et al\.)?),? \(?((?:1[89]|20)\d\d)\b"
 )
@@ -181,3 +182,16 @@ def test_a_work_that_is_not_listed_is_seen():
     listed = {("Efron", "1979"), ("Angelopoulos", "2023")}
     text = "As in Efron (1979), Angelopoulos, Duchi and Zrnic 2023, and Nobody et al. 1999."
     assert unlisted(text, listed) == {"Nobody et al. 1999"}
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path not in RECORDS], ids=named)
+def test_no_page_needs_a_typesetter(path):
+    """The site loads none, so that a formula in dollars is shown as it is typed."""
+    assert not re.findall(
+        r"\$\$|\$\\?[a-z]\w*\$|\$[^$`]*\\[a-z]+[^$`]*\$", shown(path.read_text("utf-8"))
+    )
+
+
+def shown(text):
+    """A text without what is shown as it is typed."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
