@@ -1,5 +1,7 @@
 """NumPyro by hand: 64 bits, non-centred effects, its own NUTS, chains in parallel.
 
+Before ``--limit`` chains stop and keep what they drew; they cannot stop while they are tuned.
+
 python -m tests.benchmarks.peers.numpyro DATA OUT --chains 2 --tune 500 --draws 500 --seed 1
 """
 
@@ -7,6 +9,8 @@ import numpy as np
 
 from tests.benchmarks.peers import common
 
+# Draws between looks at the clock, and seconds before the limit at which chains stop.
+BLOCK, RESERVE = 100, 10
 PACKAGES = ("numpyro", "jax", "jaxlib", "numpy", "arviz")
 
 
@@ -51,17 +55,35 @@ def model(codes, size):
 
 
 def sampled(arguments, ratings):
-    """The sampler after its run."""
+    """Draws of all chains by name, block by block until there are enough or time is up."""
     import jax
     from numpyro.infer import MCMC, NUTS
 
     kernel = NUTS(lambda codes: model(codes, ratings.size))
-    count = {"num_warmup": arguments.tune, "num_samples": arguments.draws}
+    count = {"num_warmup": arguments.tune, "num_samples": min(BLOCK, arguments.draws)}
     run = MCMC(kernel, **count, num_chains=arguments.chains, progress_bar=False)
     codes = {name: jax.numpy.asarray(x) for name, x in ratings.codes.items()}
-    run.run(jax.random.PRNGKey(arguments.seed), codes)
-    jax.block_until_ready(run.get_samples())
-    return run
+    run.warmup(jax.random.PRNGKey(arguments.seed), codes)
+    blocks, slowest, begun = [], 0.0, common.process_seconds()
+    while len(blocks) * BLOCK < arguments.draws and begun + 2 * slowest < arguments.limit - RESERVE:
+        run.run(run.post_warmup_state.rng_key, codes)
+        broken = {"diverging": run.get_extra_fields(group_by_chain=True)["diverging"]}
+        block = run.get_samples(group_by_chain=True) | broken
+        blocks.append({name: np.asarray(x) for name, x in block.items()})
+        run.post_warmup_state = run.last_state
+        slowest = max(slowest, common.process_seconds() - begun)
+        begun = common.process_seconds()
+    return joined(blocks, arguments.draws)
+
+
+def joined(blocks, draws):
+    """Blocks one after another, as many draws of a chain as were asked for."""
+    names = blocks[0] if blocks else ("sd_item", "sd_rater", "diverging")
+    empty = [] if blocks else [np.empty((1, 0))]
+    return {
+        name: np.concatenate([*(block[name] for block in blocks), *empty], axis=1)[:, :draws]
+        for name in names
+    }
 
 
 def main():
@@ -76,12 +98,12 @@ def main():
     laps.lap("imports")
     ratings = common.read(arguments.data)
     compiling = common.watch_compiling()
-    run = sampled(arguments, ratings)
+    draws = sampled(arguments, ratings)
     laps.lap("sampling")
     laps.move(sum(compiling), out_of="sampling", into="compile")
-    draws = {name: np.asarray(x) for name, x in run.get_samples(group_by_chain=True).items()}
-    broken = np.asarray(run.get_extra_fields()["diverging"]).sum()
+    broken = draws.pop("diverging").sum()
     head = common.report("numpyro", arguments, ratings, PACKAGES)
+    head |= common.stopped(draws, arguments)
     common.finish(head, draws, laps, divergences=broken, differs=[], out=arguments.out)
 
 

@@ -12,7 +12,8 @@ imported <- clock()
 compiled <- file.path(Sys.getenv("PEERS_COMPILED"), "tmb")
 if (!file.exists(dynlib(compiled))) {
   file.copy(file.path(here, "tmb.cpp"), paste0(compiled, ".cpp"))
-  compile(paste0(compiled, ".cpp"), "-O2 -w")
+  # As glmmTMB is compiled.
+  compile(paste0(compiled, ".cpp"), "-O2 -w", framework = "TMBad", safebounds = FALSE)
 }
 dyn.load(dynlib(compiled))
 ready <- clock()
