@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit
 
 from tests.benchmarks import datasets
-from tests.benchmarks.peers import brms_threads, common, numpyro, page, plain_pymc, table, xfx
+from tests.benchmarks.peers import brms_threads, common, page, plain_pymc, table, xfx
 
 POPULATIONS = ("gender", "race")
 MADE = {"ratings": 400, "items": 50, "raters": 20, "levels": 5, "groups": (2, 3), "lowest": 0.58}
@@ -242,12 +242,6 @@ def test_a_table_of_the_page_is_replaced():
     assert page.put(before, "x", "new\n") == (
         "a\n<!-- table x -->\n\nnew\n\n<!-- end of table -->\nb"
     )
-
-
-def test_blocks_of_draws_are_joined_and_cut():
-    blocks = [{"sd_item": np.arange(6.0).reshape(2, 3) + 10 * k} for k in range(2)]
-    assert numpyro.joined(blocks, 4)["sd_item"].tolist() == [[0, 1, 2, 10], [3, 4, 5, 13]]
-    assert numpyro.joined([], 4)["sd_rater"].shape == (1, 0)
 
 
 def test_too_few_draws_have_no_summary(tmp_path):

@@ -1,6 +1,6 @@
 """NumPyro by hand: 64 bits, non-centred effects, its own NUTS, chains in parallel.
 
-Before ``--limit`` chains stop and keep what they drew; they cannot stop while they are tuned.
+As many draws are made as there is time for before ``--limit``.
 
 python -m tests.benchmarks.peers.numpyro DATA OUT --chains 2 --tune 500 --draws 500 --seed 1
 """
@@ -9,8 +9,8 @@ import numpy as np
 
 from tests.benchmarks.peers import common
 
-# Draws between looks at the clock, and seconds before the limit at which chains stop.
-BLOCK, RESERVE = 100, 10
+# Draws before it is known how many there is time for, and seconds left to the limit.
+FIRST, RESERVE = 100, 15
 PACKAGES = ("numpyro", "jax", "jaxlib", "numpy", "arviz")
 
 
@@ -54,36 +54,37 @@ def model(codes, size):
     numpyro.sample("level", dist.OrderedLogistic(eta, cut), obs=codes["level"])
 
 
-def sampled(arguments, ratings):
-    """Draws of all chains by name, block by block until there are enough or time is up."""
+def block(run, codes, draws):
+    """So many further draws of each chain, by name."""
+    run.num_samples = draws
+    run.run(run.post_warmup_state.rng_key, codes)
+    broken = {"diverging": run.get_extra_fields(group_by_chain=True)["diverging"]}
+    drawn = run.get_samples(group_by_chain=True) | broken
+    run.post_warmup_state = run.last_state
+    return {name: np.asarray(x) for name, x in drawn.items()}
+
+
+def sampled(arguments, ratings, compiling):
+    """Draws of all chains by name: a first block, then as many as there is time for.
+
+    Every call compiles again, so that there are no more than two.
+    """
     import jax
     from numpyro.infer import MCMC, NUTS
 
-    kernel = NUTS(lambda codes: model(codes, ratings.size))
-    count = {"num_warmup": arguments.tune, "num_samples": min(BLOCK, arguments.draws)}
-    run = MCMC(kernel, **count, num_chains=arguments.chains, progress_bar=False)
+    first = min(FIRST, arguments.draws)
+    count = {"num_warmup": arguments.tune, "num_samples": first, "num_chains": arguments.chains}
+    run = MCMC(NUTS(lambda codes: model(codes, ratings.size)), **count, progress_bar=False)
     codes = {name: jax.numpy.asarray(x) for name, x in ratings.codes.items()}
     run.warmup(jax.random.PRNGKey(arguments.seed), codes)
-    blocks, slowest, begun = [], 0.0, common.process_seconds()
-    while len(blocks) * BLOCK < arguments.draws and begun + 2 * slowest < arguments.limit - RESERVE:
-        run.run(run.post_warmup_state.rng_key, codes)
-        broken = {"diverging": run.get_extra_fields(group_by_chain=True)["diverging"]}
-        block = run.get_samples(group_by_chain=True) | broken
-        blocks.append({name: np.asarray(x) for name, x in block.items()})
-        run.post_warmup_state = run.last_state
-        slowest = max(slowest, common.process_seconds() - begun)
-        begun = common.process_seconds()
-    return joined(blocks, arguments.draws)
-
-
-def joined(blocks, draws):
-    """Blocks one after another, as many draws of a chain as were asked for."""
-    names = blocks[0] if blocks else ("sd_item", "sd_rater", "diverging")
-    empty = [] if blocks else [np.empty((1, 0))]
-    return {
-        name: np.concatenate([*(block[name] for block in blocks), *empty], axis=1)[:, :draws]
-        for name in names
-    }
+    begun, before = common.process_seconds(), sum(compiling)
+    blocks = [block(run, codes, first)]
+    now, compiled = common.process_seconds(), sum(compiling) - before
+    seconds = arguments.limit - RESERVE - compiled - now
+    rest = min(arguments.draws - first, int(seconds * first / (now - begun - compiled)))
+    if rest > 0:
+        blocks.append(block(run, codes, rest))
+    return {name: np.concatenate([x[name] for x in blocks], axis=1) for name in blocks[0]}
 
 
 def main():
@@ -98,7 +99,7 @@ def main():
     laps.lap("imports")
     ratings = common.read(arguments.data)
     compiling = common.watch_compiling()
-    draws = sampled(arguments, ratings)
+    draws = sampled(arguments, ratings, compiling)
     laps.lap("sampling")
     laps.move(sum(compiling), out_of="sampling", into="compile")
     broken = draws.pop("diverging").sum()
