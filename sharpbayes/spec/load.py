@@ -251,8 +251,6 @@ def _walk(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
 def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
     """Put ``key=value`` over the data, a text where it is not TOML; return them by dotted key."""
     for text in overrides:
-        import tomlkit  # noqa: PLC0415 - needed only with --set
-
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise SpecError.at("--set", "must be key=value", key=text)
@@ -263,7 +261,10 @@ def _override(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, str]:
         if not isinstance(table, dict):
             raise SpecError.at("--set", f"{'.'.join(tables)} is not a table", key=text)
         try:
-            table[last] = tomlkit.value(value.strip()).unwrap()
-        except ValueError:  # also of a number of very many digits
+            [table[last]] = _read_toml(f"value = {value.strip()}", Path()).values()
+        except (
+            SpecError,
+            ValueError,
+        ):  # also of several lines, and of a number of very many digits
             table[last] = value
     return {text.partition("=")[0].strip(): text for text in overrides}

@@ -3,10 +3,12 @@
 import contextlib
 import hashlib
 import json
+import math
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ SUFFIX = ".checkpoint"
 KEY = "run"
 # The array of a part that says which part of which run it is.
 LABEL = "part of"
+# How the header of an array is read, by the version of its form.
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 # What identifies a run is texts, the largest of them the study file.
 MAX_KEY_BYTES = 1 << 26
 # What a command was asked for: of `calibrate`, and of `fit`.
@@ -118,10 +125,18 @@ def _read_part(path: Path) -> tasks.Arrays:
     size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
         # Arrays are not compressed: what they say to hold cannot be more than the file.
-        if sum(entry.file_size for entry in archive.infolist()) > size:
+        if sum(map(_claimed_bytes, repeat(archive), archive.infolist())) > size:
             raise ValueError("holds less than it says")
     with np.load(path, allow_pickle=False) as arrays:
         return dict(arrays)
+
+
+def _claimed_bytes(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """Return the larger of the bytes that an archive and that an array say to have."""
+    with archive.open(entry) as file:
+        read_header = HEADERS[np.lib.format.read_magic(file)]
+        shape, _, dtype = read_header(file)
+    return max(entry.file_size, math.prod(shape) * dtype.itemsize)
 
 
 @contextlib.contextmanager

@@ -245,6 +245,11 @@ def spoil_with_claim(path, other, *, claimed=1 << 43, content=b""):
     append_checksum(path)
 
 
+def spoil_with_smaller_claim(path, other):
+    """Two gigabytes, which there may be room for."""
+    spoil_with_claim(path, other, claimed=1 << 31)
+
+
 def spoil_with_bomb(path, other):
     """Zeros of 200 MB in a file of 200 kB, under a checksum that is right."""
     spoil_with_claim(path, other, claimed=200 << 20, content=bytes(200 << 20))
@@ -252,7 +257,8 @@ def spoil_with_bomb(path, other):
 
 SPOILS = [
     *(spoil_with_fifo, spoil_without_array, spoil_with_other_part, spoil_with_folder),
-    *(spoil_with_device, spoil_with_claim, spoil_with_bomb, spoil_without_array_in_order),
+    *(spoil_with_device, spoil_with_claim, spoil_with_smaller_claim, spoil_with_bomb),
+    spoil_without_array_in_order,
     *(spoil_with_shorter_array, spoil_with_other_kind, spoil_with_further_array),
 ]
 
