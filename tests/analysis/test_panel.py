@@ -23,22 +23,26 @@ def same(one, other, *, leave=("tier",)):
     )
 
 
-def test_every_prompt_twice_changes_no_profile(tmp_path):
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """Results of the plain panel."""
+    return measured(tmp_path_factory.mktemp("one"), frame())
+
+
+def test_every_prompt_twice_changes_no_profile(one, tmp_path):
     table = frame()
     twice = pd.concat([table, table.assign(prompt=table["prompt"] + "_again")])
-    one = measured(tmp_path / "one", table)
-    other = measured(tmp_path / "two", twice)
+    other = measured(tmp_path, twice)
     same(profile_of(one), profile_of(other))
     for name in ("eta2", "partial_eta2", "average_rank", "kendall_w", "temperature_cvar"):
         xr.testing.assert_allclose(one["validation"][name], other["validation"][name])
     xr.testing.assert_allclose(one["judges"]["mad"], other["judges"]["mad"])
 
 
-def test_other_names_of_judges_change_nothing_but_names(tmp_path):
+def test_other_names_of_judges_change_nothing_but_names(one, tmp_path):
     table = frame()
     swapped = table.assign(judge=table["judge"].map({"ann": "cat", "bob": "ann", "cat": "bob"}))
-    one = measured(tmp_path / "one", table)
-    other = measured(tmp_path / "two", swapped.sample(frac=1, random_state=1))
+    other = measured(tmp_path, swapped.sample(frac=1, random_state=1))
     same(profile_of(one), profile_of(other), leave=())
     xr.testing.assert_allclose(one["profile_interval"], other["profile_interval"])
     xr.testing.assert_allclose(
@@ -98,7 +102,7 @@ def refusing(table):
     return table.assign(refused=(chosen & (table["judge"] != "cat")).astype(int))
 
 
-def test_profiles_without_refused_answers_are_of_the_others(tmp_path):
+def test_profiles_without_refused_answers_are_of_the_others(one, tmp_path):
     table = refusing(frame())
     results = measured(tmp_path / "one", table, indicators=REFUSAL)
     blank = (table["model"] == "m0") & table["prompt"].isin(["p00", "p01", "p02"])
@@ -113,7 +117,7 @@ def test_profiles_without_refused_answers_are_of_the_others(tmp_path):
     assert answered["answered"].values.tolist() == [9, 12, 12]
     assert "profile_answered_interval" in results
     # What is shown with refused prompts is the profile of all.
-    same(profile_of(results), profile_of(measured(tmp_path / "three", frame())))
+    same(profile_of(results), profile_of(one))
 
 
 def test_a_model_that_refuses_everything_has_no_profile_without_refusals(tmp_path):

@@ -2,8 +2,10 @@
 
     python -m tests.benchmarks.progress quickstart quickstart_crowd
 
-fits each study and prints a row for the beginning of every phase: seconds that were left until
-results were written, the interval that the display told then, and whether it held.
+fits each study and prints a row for the beginning of every phase: the share of the run that had
+passed, seconds that were left until results were written, the interval that the display told then,
+whether it held, and its middle (the root of the product of its bounds) as a multiple of what was
+left.
 """
 
 import argparse
@@ -11,6 +13,8 @@ import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from sharpbayes.execution.forecast import Forecast, current_load, describe_interval
 from sharpbayes.execution.processors import cpu_count
@@ -44,11 +48,14 @@ def run(study, overrides):
 def rows_of(study, overrides):
     """A row for the beginning of each phase."""
     forecast, began = run(study, overrides)
-    end = began[-1][1]
+    first, end = began[0][1], began[-1][1]
     for (phase, start), (_, stop) in pairwise(began):
         bounds = forecast.left(phase, 0.0)
         within = "yes" if bounds[0] <= end - start <= bounds[1] else "no"
-        yield [Path(study).stem, phase, f"{end - start:.0f}", describe_interval(*bounds), within]
+        left, passed = end - start, (start - first) / (end - first)
+        ratio = f"{np.sqrt(bounds[0] * bounds[1]) / left:.1f}"
+        told = describe_interval(*bounds)
+        yield [Path(study).stem, phase, f"{passed:.0%}", f"{left:.0f}", told, within, ratio]
         forecast.taken[phase] = forecast.taken.get(phase, 0.0) + stop - start
 
 
@@ -58,9 +65,8 @@ def main():
     parser.add_argument("studies", nargs="+")
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     chosen = parser.parse_args()
-    print(
-        "| study | at the beginning of | left, s | told | held |\n| --- | --- | --- | --- | --- |"
-    )
+    header = ["study", "at the beginning of", "passed", "left, s", "told", "held", "told / left"]
+    print(f"| {' | '.join(header)} |\n|{' --- |' * len(header)}")
     for study in chosen.studies:
         for row in rows_of(study, tuple(chosen.overrides)):
             print(f"| {' | '.join(map(str, row))} |", flush=True)

@@ -11,7 +11,7 @@ from sharpbayes.errors import SharpbayesError
 # `SHARPBAYES_FUZZ=20000 python -m pytest tests/fuzz`.
 ASKED = int(os.environ.get("SHARPBAYES_FUZZ", "0"))
 fuzzed = settings(
-    max_examples=ASKED or 60,
+    max_examples=ASKED or 30,
     derandomize=not ASKED,
     deadline=120_000 if ASKED else 20_000,
     database=None,
