@@ -11,23 +11,20 @@ from scipy.special import expit
 from tests.benchmarks import datasets
 from tests.benchmarks.peers import brms_threads, common, page, plain_pymc, table, xfx
 
-POPULATIONS = ("gender", "race")
 MADE = {"ratings": 400, "items": 50, "raters": 20, "levels": 5, "groups": (2, 3), "lowest": 0.58}
 
 
-@pytest.fixture(params=["populations", "none"])
-def ratings(tmp_path, request):
+@pytest.fixture
+def ratings(tmp_path):
     path = tmp_path / "ratings.parquet"
-    simulated = datasets.simulated(**MADE, seed=3)
-    dropped = [] if request.param == "populations" else ["gender", "race"]
-    simulated.drop(columns=dropped).to_parquet(path)
+    datasets.simulated(**MADE, seed=3).to_parquet(path)
     return common.read(path)
 
 
 def point(rng, size):
     """Values of every parameter."""
     drawn = {f"z_{name}": rng.normal(size=size[name]) for name in ("item", "rater")}
-    drawn |= {name: rng.normal(size=size[name]) for name in POPULATIONS if name in size}
+    drawn |= {name: rng.normal(size=size[name]) for name in ("gender", "race")}
     drawn |= {f"sd_{name}": rng.uniform(0.3, 2) for name in ("item", "rater")}
     return drawn | {"thresholds": np.sort(rng.normal(0, 2, size["level"] - 1))}
 
@@ -38,11 +35,12 @@ def by_hand(parameters, codes):
         parameters[f"sd_{name}"] * parameters[f"z_{name}"][codes[name]]
         for name in ("item", "rater")
     )
-    groups = [name for name in POPULATIONS if name in codes]
-    eta = eta + sum(parameters[name][codes[name]] for name in groups)
+    eta = eta + sum(parameters[name][codes[name]] for name in ("gender", "race"))
     cut = np.r_[-np.inf, parameters["thresholds"], np.inf]
     p = expit(cut[codes["level"] + 1] - eta) - expit(cut[codes["level"]] - eta)
-    normal = sum(stats.norm.logpdf(parameters[x]).sum() for x in ("z_item", "z_rater", *groups))
+    normal = sum(
+        stats.norm.logpdf(parameters[x]).sum() for x in ("z_item", "z_rater", "gender", "race")
+    )
     half = sum(stats.halfnorm(scale=1.5).logpdf(parameters[f"sd_{x}"]) for x in ("item", "rater"))
     return np.log(p).sum() + normal + half + stats.norm(0, 5).logpdf(parameters["thresholds"]).sum()
 
@@ -143,6 +141,24 @@ def test_fifths_of_pluriharms_by_hand(tmp_path):
     assert fifths["level"].tolist() == [0, 0, 1]
     assert fifths["item"].tolist() == [0, 0, 1]
     assert fifths["race"].tolist() == [0, 0, 0]
+
+
+def test_csv_without_populations(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,rater,level\n0,0,1\n1,0,0\n", encoding="utf-8")
+    plain = common.read(path)
+    assert (plain.size, plain.populations) == ({"item": 2, "rater": 1, "level": 2}, [])
+    free = {
+        "sd_item": np.ones((2, 9)),
+        "sd_rater": np.ones((2, 9)),
+        "thresholds": np.ones((2, 9, 3)),
+    }
+    assert list(common.parameters(free))[-1] == "thresholds[2]"
+    assert list(common.compared(free))[2:4] == [
+        "threshold[1]-threshold[0]",
+        "threshold[2]-threshold[0]",
+    ]
+    assert common.compared(free)["threshold_at_mean[1]"].shape == (2, 9)
 
 
 def test_students_of_insteval_are_the_raters(tmp_path):

@@ -9,9 +9,14 @@ given <- arguments()
 suppressPackageStartupMessages(library(TMB))
 imported <- clock()
 
-compiled <- file.path(Sys.getenv("PEERS_COMPILED"), "tmb")
+# The library is kept by a digest of its code and of how it is compiled.
+sources <- file.path(here, c("tmb.cpp", "tmb.R"))
+digest <- substr(tools::md5sum(sources), 1, 8)
+folder <- file.path(Sys.getenv("PEERS_COMPILED"), paste(digest, collapse = "-"))
+compiled <- file.path(folder, "tmb")
 if (!file.exists(dynlib(compiled))) {
-  file.copy(file.path(here, "tmb.cpp"), paste0(compiled, ".cpp"))
+  dir.create(folder, showWarnings = FALSE)
+  file.copy(sources[1], folder)
   # As glmmTMB is compiled.
   compile(paste0(compiled, ".cpp"), "-O2 -w", framework = "TMBad", safebounds = FALSE)
 }
