@@ -100,11 +100,16 @@ def decision_events(profile: xr.Dataset, weights: Weights) -> dict[str, xr.DataA
     loss = criterion(profile, weights)
     other = loss.rename(model="other")
     lower = ((loss < other) + 0.5 * (loss == other)).transpose(*loss.dims, "other")
-    different = loss["model"] != loss["model"].rename(model="other")
+    # A model without a criterion is neither lower nor admissible, nor is it not.
+    known = loss.notnull()
+    different = known & known.rename(model="other")
+    different &= loss["model"] != loss["model"].rename(model="other")
     best = loss.min("model")
     numbers = np.arange(1, int(profile["tier"].max()) + 1)
     tier = xr.DataArray(numbers, {"tier": numbers}, "tier")
-    within = profile["admissible"] if "admissible" in profile else xr.full_like(loss, np.nan)
+    within = xr.full_like(loss, np.nan)
+    if "admissible" in profile:
+        within = profile["admissible"].where(known)
     events = {
         "prob_admissible": within,
         "prob_less": lower.where(different),

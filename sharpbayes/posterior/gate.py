@@ -28,15 +28,16 @@ def posterior_gate(
     bounds = draw_bounds(draws, confidence=gate.confidence)
     prompts = int(measured.attrs["shared_prompts"])
     group = describe_gate(margin, difference, draws, bounds, gate, prompts=prompts)
-    within = draws <= margin
-    prob_all = float(within.all("metric").mean())
+    # Where a side has no value of a metric nothing is known of it.
+    within = (draws <= margin).where(draws.notnull())
+    prob_all = float(within.min("metric", skipna=False).mean(skipna=False))
     verdict = UNDECIDED
     if prob_all >= gate.confidence:
         verdict = OPEN
     elif prob_all <= 1 - gate.confidence:
         verdict = SHUT
     group = group.assign(
-        prob_within=within.mean("replicate"),
+        prob_within=within.mean("replicate", skipna=False),
         value=measured["value"],
         drift=measured["drift"],
         difference_without=measured["difference_without"],

@@ -118,8 +118,9 @@ def _posterior_tolerance(profile: xr.Dataset, measured: Groups, weights: Weights
     if weights.tolerance is None:
         return {}
     limits = tolerance_limits(weights.tolerance)
-    within = admissible(tolerated_values(profile, weights.tolerance), limits)
-    probability = within.mean(["chain", "draw"]).transpose("model", "threshold")
+    values = tolerated_values(profile, weights.tolerance)
+    within = admissible(values, limits).where(values.notnull())
+    probability = within.mean(["chain", "draw"], skipna=False).transpose("model", "threshold")
     return {"tolerance": measured["tolerance"].assign(prob_within=probability.drop_attrs())}
 
 

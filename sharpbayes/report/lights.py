@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
+from sharpbayes.report.stability import has_rivals
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import (
@@ -67,7 +68,11 @@ def _panel_data(view: View) -> tuple[str, str]:
     carried, limits = evidence_texts(view, "carried"), evidence_texts(view, "limits")
     if carried is None or limits is None:
         return UNKNOWN, "The results do not tell what their data carry."
-    missing = [text for name, text in STATEMENTS.items() if name not in carried]
+    missing = [
+        text
+        for name, text in STATEMENTS.items()
+        if name not in carried and (name != "admissible" or "profile/admissible" in view)
+    ]
     if missing:
         state = PARTLY if carried else NO
         return state, f"The data do not tell {join_names(missing)}."
@@ -98,16 +103,30 @@ def _stability(view: View, who: str) -> tuple[str, str]:
     left_out = data["kind"] == who
     if not bool(left_out.any()):
         return UNKNOWN, f"There is one {who} only."
-    what = "lowest model" if who == "judge" else "most responsive group"
+    if not has_rivals(view):
+        unit = "model" if who == "judge" else "group of raters"
+        return UNKNOWN, f"There are no two measured {unit}s to order."
+    return _order(data, left_out, who)
+
+
+def _order(data: xr.Dataset, left_out: xr.DataArray, who: str) -> tuple[str, str]:
+    """Whether the order of models or groups stays without one judge or expert."""
+    what, best = ("lowest model", "lowest")
+    if who == "expert":
+        what, best = ("most responsive group", "highest")
     moved, others = (
         [str(name) for name in data[key].to_numpy()[(data["changed"] & kind).to_numpy()]]
         for key, kind in (("value", left_out), ("setting", ~left_out))
     )
     if moved:
         return NO, f"Without {join_names(moved)} the {what} is another."
+    needed = [str(name) for name in data["value"].to_numpy()[left_out & (data[best] == "")]]
+    if needed:
+        return UNKNOWN, f"Without {join_names(needed)} nothing is measured."
     if others:
-        return PARTLY, f"No {who} changes the {what}, but {join_names(others)} does."
-    return YES, f"The {what} stays without any {who} and under other settings."
+        verb = "does" if len(others) == 1 else "do"
+        return PARTLY, f"No {who} changes the {what}, but {join_names(others)} {verb}."
+    return YES, f"The {what} stays without any one {who} and under other settings."
 
 
 def _fit(view: View) -> tuple[str, str]:

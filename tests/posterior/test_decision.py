@@ -192,6 +192,18 @@ def test_a_choice_is_admissible_with_the_asked_confidence(confidence, selected):
     assert "".join(table["model"].values[table["selected"].values]) == selected
 
 
+def test_nothing_is_decided_of_a_model_without_a_tail_risk():
+    within = np.array([[[1, 0, 0], [1, 0, 0]], [[1, 0, 0], [1, 0, 0]]])
+    profile = posterior_profile(admissible=(("chain", "draw", "model"), within))
+    profile["cvar"] = profile["cvar"].where(profile["model"] != "c")
+    table = decision(profile, spec(tolerance={"cvar": 2.5}), level=0.95)
+    assert table["verdict"].values.tolist() == ["admissible", "not admissible", "cannot tell"]
+    assert np.isnan(table["prob_admissible"]).values.tolist() == [False, False, True]
+    assert np.isnan(table["prob_less"].sel(model="c")).all()
+    assert np.isnan(table["prob_less"].sel(other="c")).all()
+    assert not table["selected"].sel(model="c")
+
+
 def test_tiers_of_a_draw_by_hand():
     """Observed differences with half widths of 0.5, moved to the draw's own differences."""
     cvar = xr.DataArray([1.0, 2.0, 4.0], {"model": ["a", "b", "c"]}, "model")

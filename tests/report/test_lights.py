@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -57,7 +58,21 @@ def test_measured_results_without_evidence_are_not_known():
     ],
 )
 def test_enough_data_for_a_panel(groups, expected):
-    assert states(add(panel(), evidence=evidence(MODELS, **groups)))["Enough"] == expected
+    results = panel(admissible=(True, True, False))
+    assert states(add(results, evidence=evidence(MODELS, **groups)))["Enough"] == expected
+
+
+def test_a_tolerance_that_was_not_decided_is_not_asked_for():
+    results = add(panel(), evidence=evidence(MODELS, carried=["lowest"]))
+    assert states(results)["Enough"] == ("partly", "The data do not tell which models differ.")
+
+
+def test_one_model_has_no_order_to_be_stable():
+    results = add(panel(cvar=(1.0,)), stability=stability(("judge", "j1", "a", False, 0.1)))
+    assert states(results)["Stable"] == (
+        "not known",
+        "There are no two measured models to order.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,11 +91,19 @@ def test_enough_data_for_a_crowd(few, expected):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ([KEPT], ("yes", "The lowest model stays without any judge and under other settings.")),
+        ([KEPT], ("yes", "The lowest model stays without any one judge and under other settings.")),
         ([KEPT, MOVED, OTHER], ("no", "Without j2 the lowest model is another.")),
         (
             [KEPT, OTHER],
             ("partly", "No judge changes the lowest model, but epsilon 0.01 does."),
+        ),
+        (
+            [KEPT, OTHER, ("alpha", "0.9", "c", True, 0.5)],
+            ("partly", "No judge changes the lowest model, but epsilon 0.01 and alpha 0.9 do."),
+        ),
+        (
+            [KEPT, ("judge", "j2", "", False, np.nan)],
+            ("not known", "Without j2 nothing is measured."),
         ),
         ([OTHER], ("not known", "There is one judge only.")),
     ],

@@ -232,6 +232,21 @@ def test_the_posterior_of_one_fit_decides_by_its_probability(store, old, shift, 
     assert group.attrs["prob_all"] <= within
 
 
+def test_a_side_without_a_value_decides_nothing(store, old):
+    measured_group = gate(measured_pair(store), model="new", against_model="old")["gate"]
+    draws = np.zeros((2, 200, 2)) + np.array([np.nan, 0.0])
+    names = ("mean", "policy_score")
+    variables = dict.fromkeys(names, (("chain", "draw", "model"), draws))
+    profile = xr.Dataset(variables, {"model": ["new", "old"]})
+    gate_spec = Gate(mean=0.5, policy_score=0.1)
+    group = posterior_gate(
+        measured_group.to_dataset(), profile, gate_spec, candidate="new", reference="old"
+    )
+    assert group.attrs["verdict"] == "not decided"
+    assert np.isnan(group.attrs["prob_all"])
+    assert np.isnan(group["prob_within"]).all()
+
+
 def measured_pair(store):
     """Both models in one study."""
     return store("pair", pd.concat([release(1), release(1, model="old")]))

@@ -33,7 +33,7 @@ def contrasts(
     ``items`` (group, by) are numbers. For each statistic the result has ``name``, ``name_p``,
     ``name_p_holm`` (group, other, by) and ``name_interval`` (group, other, by, bound). Missing on
     the diagonal, between groups of different groupings and where either group has no value;
-    intervals and p values also where resamples do not differ.
+    intervals and p values also where resamples do not differ, and of a group of one rater.
 
     Source: responsiveness paper, section 1 (comparing groups); Cameron, Gelbach and Miller 2011;
     Satterthwaite 1946; Holm 1979.
@@ -86,10 +86,12 @@ def _contrast(
     interval = np.full((len(x), *x.shape, 2), np.nan)
     for a, b in pairs_of_groups(observed["grouping"].to_numpy()):
         gap = x[a] - x[b]
+        # A single rater does not show how far raters of the group differ.
+        raters_vary = np.where(np.minimum(m[a], m[b]) > 1, added[a] + added[b], np.nan)
         spread = combine(
             rows[:, a] - rows[:, b],
             n_items=np.minimum(n[a], n[b]).astype(float),
-            raters=added[a] + added[b],
+            raters=raters_vary,
             n_raters=np.minimum(m[a], m[b]),
         )
         bounds = np.where(np.isnan(gap)[..., None], np.nan, t_interval(gap, spread, level=level))

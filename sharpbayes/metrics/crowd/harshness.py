@@ -43,7 +43,7 @@ def harshness_difference(
     result has ``difference``, ``p``, ``p_holm`` (group, other) and ``difference_interval`` (group,
     other, bound), in steps of the scale; above 0 the first group scores higher. Missing on the
     diagonal, between groupings, for groups with fewer than ``min_raters`` raters, and where no
-    items link both groups.
+    items link both groups; p values and intervals also where a group scored a single item.
 
     Source: Cameron, Gelbach and Miller 2011; Satterthwaite 1946; Holm 1979.
 
@@ -127,6 +127,8 @@ def _compare(
     raters = np.maximum((by_rater**2).sum(axis=1) - ratings, 0.0)
     n_raters = np.minimum(m[pairs[0]], m[pairs[1]])
     n = np.minimum(*((count[:, pair] > 0).sum(axis=0) for pair in pairs)).astype(float)
+    # A single item does not show how far items differ.
+    items = np.where(n > 1, items, np.nan)
     return gap, Spread(items, raters, satterthwaite(items, raters, n_items=n, n_raters=n_raters))
 
 

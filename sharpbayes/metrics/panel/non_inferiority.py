@@ -171,7 +171,9 @@ def prompts_needed(
     reach = above.where(gap >= 0, below)
     ratio = (reach / abs(gap).where(gap != 0)).fillna(np.inf)
     errors = resampled - resampled.mean("replicate")
-    spread = errors.quantile(PASSING, "replicate").drop_vars("quantile")
+    known = errors.notnull().any("replicate")  # NumPy warns of a quantile of nothing
+    spread = errors.where(known, 0.0).quantile(PASSING, "replicate").drop_vars("quantile")
+    spread = spread.where(known)
     pass_ratio = (above + spread) / margin
     return xr.Dataset(
         {

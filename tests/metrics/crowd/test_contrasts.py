@@ -27,12 +27,12 @@ def draw_metrics(seed, replicates=60, added=0.01):
     return tuple(xr.Dataset({"mpa": x}) for x in (observed, resampled, variance))
 
 
-def compared(observed, resampled, variance, level=0.9):
+def compared(observed, resampled, variance, level=0.9, n_raters=RATERS):
     return contrasts(
         observed,
         resampled,
         rater_variance=variance,
-        raters=xr.DataArray(RATERS, dims="group"),
+        raters=xr.DataArray(n_raters, dims="group"),
         items=xr.full_like(observed["mpa"], ITEMS),
         level=level,
     )
@@ -103,6 +103,17 @@ def test_resamples_that_do_not_differ_give_no_p_value():
     assert np.isnan(cell["mpa_p"])
     assert np.isnan(cell["mpa_interval"]).all()
     assert np.isfinite(cell["mpa"])
+
+
+def test_a_group_of_one_rater_is_not_tested():
+    one = np.array([40.0, 1.0, 9.0, 20.0, 10.0, 12.0])
+    table = compared(*draw_metrics(0, added=0.0), n_raters=one).sel(by="all")
+    cell = table.sel(group="g=a", other="g=b")
+    assert np.isfinite(cell["mpa"])
+    assert np.isnan(cell["mpa_p"])
+    assert np.isnan(cell["mpa_p_holm"])
+    assert np.isnan(cell["mpa_interval"]).all()
+    assert np.isfinite(table["mpa_p_holm"].sel(group="g=b", other="g=c"))
 
 
 def test_resamples_without_the_metric_are_left_out():

@@ -69,6 +69,15 @@ def test_groups_without_common_items_are_not_compared():
     assert np.isnan(cell["difference"]).all()
 
 
+def test_one_item_gives_a_difference_and_no_test():
+    score, item, rater, membership = crowd(3)
+    kept = item == 0
+    cell = compared(score[kept], item[kept], rater[kept], membership)
+    assert np.isfinite(cell["difference"]).any()
+    assert np.isnan(cell["p"]).all()
+    assert np.isnan(cell["difference_interval"]).all()
+
+
 def test_groups_with_few_raters_are_not_compared():
     score, item, rater, membership = crowd(4)
     assert np.isnan(compared(score, item, rater, membership, min_raters=5)["difference"]).all()
