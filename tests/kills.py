@@ -1,47 +1,102 @@
-"""A fit killed at random moments and resumed: what was kept, and whether the numbers are the same.
+"""Commands killed at random moments: is earlier output whole, and are the numbers the same.
 
-``python -m tests.kills 50 --out tests/references/kills.csv`` kills fifty times, every third time a
-run that itself resumes a killed one. About ten minutes.
+``python -m tests.kills 50 10 --out tests/references/kills.csv`` kills `fit` fifty times and every
+other command ten times; every third time a run that itself resumes a killed one.
 """
 
 import argparse
 import csv
+import glob
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import xarray as xr
 
+from sharpbayes import library
 from sharpbayes.cli.commands import app
-from sharpbayes.storage.results import open_results, temporary_files
+from sharpbayes.storage.results import TEMPORARY, open_results, save_results
 from tests.references.provenance import record_run
+from tests.shared_results import as_converged
 
 FEW = ["--set", "bootstrap.replicates=2000", "--set", "crowd.permutations=20"]
 SMALL = [*FEW, "--set", "sampler.tune=150", "--set", "sampler.draws=150"]
 SMALL += ["--set", "sampler.predictive_draws=40", "--set", "sampler.chains=3"]
 FIT = ["fit", "quickstart_crowd", "--out", "r.nc", *SMALL]
-ENDED = {0, 4}
+FEWEST = ["--set", "sampler.draws=50", "--set", "sampler.tune=50", "--set", "sampler.chains=2"]
+FEWEST += ["--set", "sampler.predictive_draws=20"]
+# All statuses with which a command says what it found.
+ENDED = {0, 4, 6, 7}
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
     ["sharpbayes.cli.commands", "sharpbayes.workflows.weigh", "sharpbayes.bayes.fit"]
 )
 LONGEST = 1.4
-HEADER = ["kill", "seconds", "of", "during", "resumes", "kept", "previous_results", "same_numbers"]
+HEADER = [
+    *("command", "kill", "seconds", "of", "during", "resumes", "kept", "previous_output"),
+    *("half_written", "same_numbers"),
+]
+# Letters of what a file starts with, which a command looks at before it replaces one.
+START = 20
+GATE = "\n[gate]\nmean = 0.5\n"
 
 
-def run_fit(folder, *more, seconds=None):
-    """Run a fit in a folder and return its exit status, None if it was killed at that moment.
+@dataclass(frozen=True)
+class Command:
+    """A command that is killed, in an empty folder beside the inputs, and how it goes on."""
+
+    text: str
+    resumes: bool = False
+
+
+PANEL, CROWD = "../inputs/panel.nc", "../inputs/crowd.nc"
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        "weigh": Command(f"weigh {PANEL} --weights equal --out weighed.nc"),
+        "gate": Command(
+            f"gate {PANEL} --model aster --against-model briar --weights ../inputs/gate.toml "
+            "--markdown gate.md --junit gate.xml"
+        ),
+        "next": Command(f"next {PANEL} --cost judge=0.05 --out list.csv"),
+        "compare": Command(
+            f"compare {CROWD} ../inputs/other.nc --refits 0 --out compared.nc --tables tables"
+        ),
+        "report": Command(f"report {PANEL} --out page.html"),
+        "measure": Command(" ".join(["measure", *FIT[1:4], *FEW]), resumes=True),
+        "fit": Command(" ".join(FIT), resumes=True),
+    }
+)
+
+
+def make_inputs(folder):
+    """Write the results and weights that commands read."""
+    folder.mkdir()
+    run_command(folder, " ".join(["fit quickstart --out panel.nc", *FEW[:2], *FEWEST]))
+    run_command(folder, " ".join([*FIT[:3], "crowd.nc", *FEW, *FEWEST]))
+    for path in folder.glob("*.nc"):
+        save_results(as_converged(open_results(path)), path)
+    shutil.copy(folder / "crowd.nc", folder / "other.nc")
+    weights = library.find("weights", "equal").read_text(encoding="utf-8")
+    (folder / "gate.toml").write_text(weights + GATE, encoding="utf-8")
+
+
+def run_command(folder, text, seconds=None):
+    """Run a command in a folder and return its exit status, None if it was killed at that moment.
 
     Its process starts with the program loaded, so that moments fall on the work.
     """
-    started = PROCESSES.Process(target=_fit, args=(folder, [*FIT, *more]))
+    started = PROCESSES.Process(target=_call, args=(folder, text.split()))
     started.start()
     started.join(seconds)
     if started.exitcode is None:
@@ -51,7 +106,7 @@ def run_fit(folder, *more, seconds=None):
     return None if started.exitcode < 0 else started.exitcode
 
 
-def _fit(folder, arguments):
+def _call(folder, arguments):
     """Be the command."""
     os.chdir(folder)
     with log_path(folder).open("w") as file:
@@ -68,16 +123,24 @@ def log_path(folder):
 def last_step(folder):
     """The step that a run had announced last when it was killed."""
     log = log_path(folder).read_text() if log_path(folder).is_file() else ""
-    if temporary_files(folder / "r.nc"):
+    if half_written(folder):
         return "writing results"
     if "results written" in log:
         return "removing what was kept"
     steps = [line.removesuffix(" ...") for line in log.splitlines() if line.endswith(" ...")]
-    return re.sub(" \\(.*", "", steps[-1]) if steps else "reading data"
+    return re.sub(" \\(.*", "", steps[-1]) if steps else "no step announced"
+
+
+def half_written(folder):
+    """Files that a killed run had begun to write under temporary names."""
+    return [*folder.rglob(f"{glob.escape(TEMPORARY)}*")]
 
 
 def assert_same(path, expected):
-    """Every variable of every group, to the last bit."""
+    """Every variable of every group to the last bit; every byte of other files."""
+    if path.suffix != ".nc":
+        assert path.read_bytes() == expected.read_bytes(), path
+        return
     one, other = open_results(path), open_results(expected)
     assert set(one.children) == set(other.children)
     for name in one.children:
@@ -86,66 +149,112 @@ def assert_same(path, expected):
         )
 
 
-def kill_and_resume(folder, moments, *, usual, expected):
-    """Yield a row of the table for every moment; every run is resumed to its end.
+def contents(folder, paths):
+    """The bytes of each file, None of one that is not there."""
+    return {
+        path: (folder / path).read_bytes() if (folder / path).is_file() else None for path in paths
+    }
+
+
+def place_earlier(folder, expected, outputs, results):
+    """Place complete earlier output: other results, and other files that begin as expected."""
+    for path in outputs:
+        (folder / path).parent.mkdir(exist_ok=True)
+        start = (expected / path).read_bytes()[:START]
+        earlier = results.read_bytes() if path.suffix == ".nc" else start + b" earlier"
+        (folder / path).write_bytes(earlier)
+
+
+def compare_outputs(folder, expected, before):
+    """Say of each output whether it is the earlier one or a new one that is right."""
+    now, new = contents(folder, before), 0
+    for path, content in now.items():
+        if content != before[path]:
+            assert_same(folder / path, expected / path)
+            new += 1
+    return "whole" if not new else "replaced" if new == len(before) else "some replaced"
+
+
+def kill_and_repeat(folder, command, moments, *, usual, expected, earlier):
+    """Yield a row of the table for every moment; every run is brought to its end.
 
     Args:
-        folder: Holds ``r.nc``, the results of an earlier run, and nothing else.
+        folder: An empty folder.
+        command: One of the table of commands.
         moments: Seconds after the start.
         usual: Seconds that a run takes.
-        expected: Results of a run that nothing disturbed.
+        expected: Folder with the output of a run that nothing disturbed, and nothing else.
+        earlier: A results file that stands in the place of results before each kill.
     """
+    outputs = [path.relative_to(expected) for path in expected.rglob("*") if path.is_file()]
     resumed, number = False, 0
     for seconds in moments:
-        old = (folder / "r.nc").read_bytes()
+        if not resumed:
+            place_earlier(folder, expected, outputs, earlier)
+        before = contents(folder, outputs)
         log_path(folder).unlink(missing_ok=True)
-        ended = run_fit(folder, *["--resume"] * resumed, seconds=float(seconds)) is not None
-        replaced = (folder / "r.nc").read_bytes() != old
-        if ended or replaced:  # the last moment: results stand, what was kept is being removed
-            assert_same(folder / "r.nc", expected)
-        if ended:
+        text = command.text + " --resume" * resumed
+        ended = run_command(folder, text, seconds=float(seconds)) is not None
+        state = compare_outputs(folder, expected, before)
+        if ended:  # the last moment: all output stands
+            assert state == "replaced"
             resumed = False
             continue
         number += 1
-        kept = Counter(part.stem.split("-")[0] for part in folder.glob("r.nc.checkpoint/*.npz"))
-        row = [number, f"{seconds:.2f}", f"{usual:.2f}", last_step(folder)]
-        row.append("yes" if resumed else "no")
+        step, half = last_step(folder), half_written(folder)
+        kept = Counter(part.stem.split("-")[0] for part in folder.glob("*.checkpoint/*.npz"))
+        row = [number, f"{seconds:.2f}", f"{usual:.2f}", step, "yes" if resumed else "no"]
         row.append(" ".join(f"{count} {kind}" for kind, count in sorted(kept.items())) or "nothing")
-        row.append("replaced" if replaced else "whole")
-        begun = (folder / "r.nc.checkpoint" / "run").is_file()
+        row += [state, len(half)]
+        begun = command.resumes and any(folder.glob("*.checkpoint/run"))
         resumed = begun and number % 3 == 1
         if not resumed:
-            run_fit(folder, *["--resume"] * begun)
-            assert_same(folder / "r.nc", expected)
-            assert [path.name for path in folder.iterdir()] == ["r.nc"]
+            run_command(folder, command.text + " --resume" * begun)
+            for path in outputs:
+                assert_same(folder / path, expected / path)
+            if command.resumes:  # what killed runs had begun to write is gone too
+                assert not half_written(folder)
+            for path in half_written(folder):
+                path.unlink()
+            assert sorted(contents(folder, outputs)) == sorted(
+                path.relative_to(folder) for path in folder.rglob("*") if path.is_file()
+            )
         yield [*row, "killed again" if resumed else "yes"]
+
+
+def time_command(folder, command):
+    """Run a command that nothing disturbs, and return its seconds."""
+    before = time.monotonic()
+    run_command(folder, command.text)
+    return time.monotonic() - before
 
 
 def main():
     """Kill as often as the command line says and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kills", type=int)
+    parser.add_argument("fits", type=int, help="kills of `fit`")
+    parser.add_argument("others", type=int, help="kills of every other command")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=9)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as base, options.out.open("w", newline="") as file:
-        expected, folder = Path(base) / "expected.nc", Path(base) / "runs"
-        folder.mkdir()
-        run_fit(folder)
-        before = time.monotonic()
-        run_fit(folder)
-        usual = time.monotonic() - before
-        expected.write_bytes((folder / "r.nc").read_bytes())
-        # Longer than a run takes: the machine may be slower later on.
-        rng = np.random.default_rng(options.seed)
-        moments = iter(lambda: rng.uniform(0.02, LONGEST) * usual, None)
+    rng = np.random.default_rng(options.seed)
+    with tempfile.TemporaryDirectory() as scratch, options.out.open("w", newline="") as file:
+        base = Path(scratch)
+        make_inputs(base / "inputs")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
-        for row in islice(
-            kill_and_resume(folder, moments, usual=usual, expected=expected), options.kills
-        ):
-            writer.writerow(row)
-            file.flush()
+        for number, (name, command) in enumerate(COMMANDS.items()):
+            expected, folder = base / f"expected{number}", base / f"runs{number}"
+            expected.mkdir()
+            folder.mkdir()
+            usual = time_command(expected, command)
+            # Longer than a run takes: the machine may be slower later on.
+            moments = iter(lambda usual=usual: rng.uniform(0.02, LONGEST) * usual, None)
+            paths = {"expected": expected, "earlier": base / "inputs" / "crowd.nc"}
+            rows = kill_and_repeat(folder, command, moments, usual=usual, **paths)
+            for row in islice(rows, options.fits if name == "fit" else options.others):
+                writer.writerow([name, *row])
+                file.flush()
     record_run(options.out)
 
 

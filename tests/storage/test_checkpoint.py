@@ -24,25 +24,24 @@ from sharpbayes.storage.checkpoint import Checkpoint, checkpoint
 from sharpbayes.storage.checksums import MARK, append_checksum
 from sharpbayes.storage.results import open_results
 from sharpbayes.workflows.measure import measure
-from tests.kills import FEW, FIT, assert_same, kill_and_resume, run_fit
+from tests.kills import COMMANDS, FEW, FIT, assert_same, kill_and_repeat, run_command
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     """The results of a run that nothing disturbed, and the seconds that it took."""
     base, before = tmp_path_factory.mktemp("whole"), time.monotonic()
-    run_fit(base)
+    run_command(base, COMMANDS["fit"].text)
     return base / "r.nc", time.monotonic() - before
 
 
 @pytest.mark.slow
 def test_a_run_killed_at_any_moment_is_resumed_to_the_same_numbers(tmp_path, uninterrupted):
-    # `python -m tests.kills 50` kills at fifty moments; tests/references/kills.csv is its table.
+    # `python -m tests.kills 50 10` kills every command; tests/references/kills.csv is its table.
     results, usual = uninterrupted
-    shutil.copy(results, tmp_path / "r.nc")
-    moments = np.random.default_rng(9).uniform(0.3, 0.95, 2) * usual
-    rows = list(kill_and_resume(tmp_path, [*moments, 0.2], usual=usual, expected=results))
-    assert rows
+    moments = [*np.random.default_rng(9).uniform(0.3, 0.95, 2) * usual, 0.2]
+    paths = {"expected": results.parent, "earlier": results}
+    assert [*kill_and_repeat(tmp_path, COMMANDS["fit"], moments, usual=usual, **paths)]
 
 
 def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
