@@ -94,6 +94,18 @@ def test_cvar_of_people_alone_is_the_mean_of_the_exact_tail():
     )
 
 
+def test_cvar_is_the_mean_of_ppi_py_of_what_lies_above_the_quantile_of_people():
+    rng = np.random.default_rng(12)
+    judges = xr.DataArray(rng.gamma(2.0, size=300), dims="prompt")
+    people = (judges * rng.uniform(0.5, 1.5, 300)).where(np.arange(300) < 120)
+    cut = np.sort(people.to_numpy()[:120])[int(0.9 * 120) - 1]
+    above = [np.maximum(x - cut, 0.0) for x in (people, judges)]
+    mean, cvar = ppi_mean(*above), ppi_cvar(people, judges, alpha=0.9)
+    assert float(mean["tuning"]) > 0.1
+    assert float(cvar["estimate"]) == pytest.approx(cut + float(mean["estimate"]) / 0.1, abs=1e-10)
+    np.testing.assert_allclose(cvar["influence"], mean["influence"] / 0.1, atol=1e-10)
+
+
 def test_biased_judges_leave_no_bias():
     rng = np.random.default_rng(5)
     severity = rng.normal(size=(400, 500))
