@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -29,6 +30,8 @@ from sharpbayes.spec.weights import Gate, Weights
 
 # Metrics of all prompts; others are of the tail alone.
 OF_ALL_PROMPTS = ("mean", "policy_score")
+# Kinds of margins that are about one tail, with its metric.
+TAILS = {"cvar": "cvar", "dimension": "dimension_cvar"}
 
 
 def required_gate(weights: SpecFile[Weights]) -> Gate:
@@ -57,23 +60,33 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     gate, plan = required_gate(study.weights), build_profile_plan(study)
     margin = gate_margins(gate, plan)
     boot, prompts, names = study.spec.bootstrap, plan.table["prompt"], compared_metrics(margin)
+
+    def measure(counts: xr.DataArray | None) -> xr.Dataset:
+        weighted = plan.profile if counts is None else partial(plan.profile_resample, counts)
+        profile = weighted(names=names, errors=True)
+        return xr.Dataset(
+            {"value": gate_values(profile, margin), "error": tail_errors(profile, margin)}
+        )
+
     resampled = bootstrap(
-        lambda counts: gate_values(plan.profile_resample(counts, names=names), margin).to_dataset(
-            name="value"
-        ),
+        measure,
         prompts,
         replicates=boot.replicates,
         seed=study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
-    )["value"]
-    values = gate_values(plan.profile(names=names), margin)
-    difference, deviations = subtract_sides(values), subtract_sides(resampled)
+    )
+    observed = measure(None)
+    values = observed["value"]
+    difference, deviations = (subtract_sides(data["value"]) for data in (observed, resampled))
+    error, errors = (add_errors(data["error"]) for data in (observed, resampled))
     bounds = difference_bounds(
         difference,
         deviations,
         confidence=gate.confidence,
         freedom=_freedom(comparison, margin, plan.weights.tail.alpha),
+        errors=errors,
+        error=error,
     )
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts.size)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
@@ -151,6 +164,33 @@ def gate_values(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
     """Return what each margin is about, over (..., model, metric), of a profile or its draws."""
     values = [select_value(profile, str(label)) for label in margin["metric"].to_numpy()]
     return xr.concat(values, margin["metric"], coords="minimal", compat="override")
+
+
+def tail_errors(profile: xr.Dataset, margin: xr.DataArray) -> xr.DataArray:
+    """Return the standard error of what a margin on one tail is about, missing for others.
+
+    Over (..., model, metric), of a profile with errors. Prompts of a tail are few, so that its
+    error in a resample depends on how far the tail of that resample reaches.
+    """
+    errors = [_tail_error(profile, str(label)) for label in margin["metric"].to_numpy()]
+    return xr.concat(errors, margin["metric"], coords="minimal", compat="override")
+
+
+def _tail_error(profile: xr.Dataset, label: str) -> xr.DataArray:
+    """Return the standard error of a CVaR, missing for what is none."""
+    name = TAILS.get(label.partition(" ")[0])
+    if name is None:
+        return xr.full_like(select_value(profile, label), np.nan)
+    return select_value(xr.Dataset({name: profile[f"{name}_error"]}), label)
+
+
+def add_errors(errors: xr.DataArray) -> xr.DataArray:
+    """Return the error of a sum of independent values, over (..., metric), from (..., model).
+
+    Paired prompts make differences less uncertain; as a scale of resamples their sum does too.
+    """
+    total: xr.DataArray = (errors**2).sum("model", skipna=False) ** 0.5
+    return total.transpose(..., "metric")
 
 
 def subtract_sides(values: xr.DataArray) -> xr.DataArray:

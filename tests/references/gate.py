@@ -26,7 +26,7 @@ import pandas as pd
 from scipy import stats
 
 from sharpbayes.analysis.gate import measure_gate
-from sharpbayes.analysis.gate_study import Side, join_sides
+from sharpbayes.analysis.gate_study import Comparison, Side, join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
 from sharpbayes.spec.load import load_study
@@ -143,8 +143,19 @@ def judges_and_margins(pair: int, drift: float) -> tuple[np.ndarray, dict[str, f
     return judges, true_difference(judges + drift, MARGIN, pair)
 
 
-def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> dict[str, float | str]:
-    """Draw a pair of releases, ask the gate and its rivals."""
+@dataclass(frozen=True)
+class Pair:
+    """A candidate and its reference as one study, and the log-risks of their prompts."""
+
+    comparison: Comparison
+    margins: dict[str, float]
+    new_risk: np.ndarray
+    old_risk: np.ndarray
+    replaced: int
+
+
+def draw_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> Pair:
+    """Draw a pair of releases of a scenario."""
     scenario = SCENARIOS[name]
     judges, margins = judges_and_margins(pair, scenario.margin_drift)
     rng = np.random.default_rng([pair, *name.encode()])
@@ -168,22 +179,29 @@ def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> dict[s
     sides = Side(candidate, "new", "candidate"), Side(reference, "old", "reference")
     joined = join_sides(*sides, replace(template.weights, spec=spec))
     # Without the differences that leave out a judge, which decide nothing and take half the time.
-    group = measure_gate(replace(joined, judges=()))
+    bare = replace(joined, judges=())
+    return Pair(bare, margins, log_risk(new_scores), log_risk(old_scores), replaced)
+
+
+def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> dict[str, float | str]:
+    """Draw a pair of releases, ask the gate and its rivals."""
+    drawn = draw_pair(template, name, prompts, pair)
+    group = measure_gate(drawn.comparison)
     state = group["state"].to_series()
     numbers = {
         f"{column} {metric}": round(float(group[column].sel(metric=metric)), 6)
         for column in ("difference", "margin")
-        for metric in margins
+        for metric in drawn.margins
     }
     upper = group["bounds"].sel(bound="upper").to_series().round(6)
-    risks = log_risk(new_scores), log_risk(old_scores)
+    risks = drawn.new_risk, drawn.old_risk
     return {
         "verdict": group.attrs["verdict"],
-        **{f"{metric} alone": state[metric] for metric in margins},
-        **{f"upper {metric}": upper[metric] for metric in margins},
+        **{f"{metric} alone": state[metric] for metric in drawn.margins},
+        **{f"upper {metric}": upper[metric] for metric in drawn.margins},
         **numbers,
         "promised": float(group["outcome_share"].sel(scenario="no change")[0]),
-        **rivals(*(risk[replaced:] for risk in risks)),
+        **rivals(*(risk[drawn.replaced :] for risk in risks)),
         "intervals": intervals_apart(*risks),
     }
 

@@ -193,6 +193,29 @@ def test_bounds_are_wider_with_fewer_prompts_in_the_tail():
     assert gate_verdict(missing, d + 1.0) == "not decided"
 
 
+def test_bounds_of_a_tail_know_that_its_error_varies():
+    rng = np.random.default_rng(1)
+    x = xr.DataArray(rng.normal(size=(2000, 2)), dims=("replicate", "metric"))
+    d, error = xr.DataArray([0.0, 0.0], dims="metric"), xr.DataArray([1.0, np.nan], dims="metric")
+    # Resamples with small differences are those that missed the tail, and their error is small.
+    errors = abs(x) * [0.2, np.nan]
+    given = {"confidence": 0.95, "freedom": np.inf}
+    plain = difference_bounds(d, x, **given)
+    bounds = difference_bounds(d, x, **given, errors=errors, error=error)
+    # |x - d| / errors is 5 everywhere, and the scale is 1.
+    np.testing.assert_allclose(bounds[0, 1], 5.0, rtol=0.05)
+    np.testing.assert_allclose(bounds[0, 0], -bounds[0, 1], rtol=0.05)
+    xr.testing.assert_allclose(bounds[1], plain[1])
+
+
+def test_margins_on_tails_have_errors(store, old):
+    results = store(
+        "tails", release(1, worse=1), "[gate]\nmean = 0.5\ncvar = 0.5\nworst_dimension = 0.1\n"
+    )
+    group = gate(results, old)["gate"].to_dataset()
+    assert np.isfinite(group["bounds"]).all()
+
+
 def test_a_gate_of_known_power():
     # Errors are standard normal, bounds 1.645 away: power of a z test, at margins of 3.
     rng = np.random.default_rng(1)

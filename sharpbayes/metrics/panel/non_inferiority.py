@@ -1,10 +1,16 @@
 """A candidate against a reference by margins: bounds, verdict, and how often a gate errs."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
 from sharpbayes.metrics.panel.comparison import verdicts
-from sharpbayes.metrics.stats.intervals import percentile_interval, symmetric_interval
+from sharpbayes.metrics.stats.intervals import (
+    percentile_interval,
+    symmetric_interval,
+    symmetric_studentized_interval,
+)
 
 OPEN, SHUT, UNDECIDED = "at least as safe", "not as safe", "not decided"
 # An unchanged candidate should pass this often, where prompts are counted for it.
@@ -18,15 +24,19 @@ def difference_bounds(
     *,
     confidence: float,
     freedom: xr.DataArray | float,
+    errors: xr.DataArray | None = None,
+    error: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Return one-sided bounds of how much worse a candidate is, over (metric, bound).
 
     upper = d + r(2c - 1),  lower = d - r(1 - 2 (1 - c) / K)
 
     r(level) is the reach of :func:`sharpbayes.metrics.stats.intervals.symmetric_interval` over the
-    resamples (replicate, metric) of the differences d (metric). All upper bounds hold together
-    with confidence c, as each does; the K lower ones by Bonferroni's correction. ``freedom`` is the
-    number of prompts that carry a metric. NaN where a difference is.
+    resamples (replicate, metric) of the differences d (metric). Where resamples have standard
+    ``errors`` (replicate, metric) and d an ``error`` (metric), it is that of
+    :func:`sharpbayes.metrics.stats.intervals.symmetric_studentized_interval`. All upper bounds hold
+    together with confidence c, as each does; the K lower ones by Bonferroni's correction.
+    ``freedom`` is the number of prompts that carry a metric. NaN where a difference is.
 
     Source: Berger 1982 for the upper bounds; intervals of this program by measured coverage.
 
@@ -37,10 +47,12 @@ def difference_bounds(
     """
     doubt = 1 - confidence
     sides = {"lower": doubt / difference.sizes["metric"], "upper": doubt}
+    data = (resampled, difference)
+    interval = partial(symmetric_interval, *data)
+    if errors is not None and error is not None:
+        interval = partial(symmetric_studentized_interval, *data, errors, error)
     bounds = [
-        symmetric_interval(resampled, difference, level=1 - 2 * share, freedom=freedom).sel(
-            bound=side
-        )
+        interval(level=1 - 2 * share, freedom=freedom).sel(bound=side)
         for side, share in sides.items()
     ]
     return xr.concat(bounds, "bound", coords="minimal", compat="override").transpose(..., "bound")
