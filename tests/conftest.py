@@ -20,7 +20,7 @@ COMPILE_KERNEL = (
 COMPILE_OTHERS = (
     "import numpy as np; from sharpbayes.bayes.predict import psis;"
     "from sharpbayes.spec.load import load_study; from sharpbayes.workflows.measure import measure;"
-    "few = ('bootstrap.replicates=2',); values = np.zeros((10, 1));"
+    "few = ('bootstrap.replicates=20',); values = np.zeros((10, 1));"
     "measure(load_study('quickstart_crowd', overrides=few));"
     "measure(load_study('quickstart', overrides=few));"
     "psis.psis_loo(values); psis.psis_pit(values, values)"
