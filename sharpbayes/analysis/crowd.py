@@ -11,6 +11,7 @@ from sharpbayes.analysis.evidence_limits import crowd_evidence
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData
+from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.crowd.cohesion import cohesion
 from sharpbayes.metrics.crowd.groups import ALL, explain_few_raters
@@ -30,12 +31,10 @@ COHESION_NOTE = (
     "Benjamini and Hochberg. Distance of scores: {distance}."
 )
 HARSHNESS_NOTE = (
-    "Intervals: {level:.0%}, of the difference of mean scores on the same items; they contain "
+    "Intervals: {level}, of the difference of mean scores on the same items; they contain "
     "which items and which raters there are (variances clustered by both, Student's t)."
 )
-RATERS_NOTE = (
-    "Intervals: {level:.0%} percentile bootstrap over items, at most {replicates} resamples."
-)
+RATERS_NOTE = "Intervals: {level} percentile bootstrap over items, at most {replicates} resamples."
 # Resamples for intervals of single raters; the work of one grows with raters and ratings.
 RATER_REPLICATES = 200
 # Number of items whose single scores are kept.
@@ -91,7 +90,7 @@ def _measure_harshness(study: CrowdStudy) -> xr.Dataset:
         membership=study.score_counts.membership,
         min_raters=study.crowd.min_raters,
         level=boot.level,
-    ).assign_attrs(interval_note=HARSHNESS_NOTE.format(level=boot.level))
+    ).assign_attrs(interval_note=HARSHNESS_NOTE.format(level=format_percent(boot.level)))
 
 
 def _measure_cohesion(study: CrowdStudy) -> xr.Dataset:
@@ -142,7 +141,7 @@ def _measure_raters(study: CrowdStudy) -> xr.Dataset:
             min_items=spec.min_items,
         )
         metrics = metrics.merge(moved)
-    note = RATERS_NOTE.format(level=boot.level, replicates=RATER_REPLICATES)
+    note = RATERS_NOTE.format(level=format_percent(boot.level), replicates=RATER_REPLICATES)
     return metrics.assign_coords(_rater_coords(data)).assign_attrs(interval_note=note)
 
 

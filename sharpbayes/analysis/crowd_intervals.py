@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.study import CrowdStudy
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import contrasts
 from sharpbayes.metrics.crowd.groups import shared_items
 from sharpbayes.metrics.crowd.rater_resampling import rater_runs, resample_raters
@@ -23,11 +24,11 @@ from sharpbayes.spec.crowd import CrowdLabels
 Measure = Callable[[xr.DataArray], xr.Dataset]
 
 INTERVAL_NOTE = (
-    "Intervals: {level:.0%}; they contain which items and which raters there are, each resampled "
+    "Intervals: {level}; they contain which items and which raters there are, each resampled "
     "within its group. Labels stay as they are. An interval is missing where all resamples are the "
     "same."
 )
-ITEMS_NOTE = "Intervals: {level:.0%}; they contain which items there are, with these raters."
+ITEMS_NOTE = "Intervals: {level}; they contain which items there are, with these raters."
 # Separates the random stream of the half rows from that of the items.
 HALF_ROWS = 0x3C6EF372
 
@@ -72,12 +73,12 @@ def measure_intervals(
         items=observed["items"],
         level=boot.level,
     )
-    note = {"interval_note": INTERVAL_NOTE.format(level=boot.level)}
+    note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(boot.level))}
     return (
         observed.assign(intervals).assign_attrs(note),
         difference.assign_attrs(note),
         observed.assign(items_alone).assign_attrs(
-            interval_note=ITEMS_NOTE.format(level=boot.level)
+            interval_note=ITEMS_NOTE.format(level=format_percent(boot.level))
         ),
     )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.weighted_labels import check_weighted_labels
 from sharpbayes.data import panel as panel_data
-from sharpbayes.errors import DataError, Diagnostic
+from sharpbayes.errors import DataError, Diagnostic, format_percent
 from sharpbayes.metrics.panel.normalisation import normalise, reverse
 from sharpbayes.metrics.panel.pooling import mean_trials
 from sharpbayes.metrics.panel.profile import profile
@@ -25,7 +25,7 @@ from sharpbayes.spec.panel import Panel
 from sharpbayes.spec.weights import Weights
 
 INTERVAL_NOTE = (
-    "Intervals: {level:.0%} {kind} bootstrap over prompts{samples}, the same prompts for every "
+    "Intervals: {level} {kind} bootstrap over prompts{samples}, the same prompts for every "
     "model; they contain the sampling of prompts{and_samples}, not the choice of judges or noise "
     "in their ratings."
 )
@@ -215,7 +215,7 @@ class ProfilePlan:
         """What the intervals contain."""
         boot = self.study.spec.bootstrap
         return INTERVAL_NOTE.format(
-            level=boot.level,
+            level=format_percent(boot.level),
             kind=KINDS[boot.interval],
             samples=" and the repeated generations of each" if self.resamples_generations else "",
             and_samples=" and of generations" if self.resamples_generations else "",

@@ -3,12 +3,13 @@
 import xarray as xr
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_trials
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.variance_components import share_of_variance, variance_components
 from sharpbayes.metrics.stats.intervals import jackknife_interval
 from sharpbayes.metrics.stats.resampling import block_size, jackknife
 
 NOTE = (
-    "Of the sub-indices of single judgements. {level:.0%} intervals by the jackknife over "
+    "Of the sub-indices of single judgements. {level} intervals by the jackknife over "
     "prompts: these models and judges, other prompts like these."
 )
 
@@ -39,5 +40,5 @@ def variance_group(plan: ProfilePlan) -> dict[str, xr.Dataset]:
     }
     judged = x.notnull().any([dim for dim in x.dims if dim not in ("prompt", "judge")])
     facts = {"prompts": int(judged.any("judge").sum()), "judges": int(judged.any("prompt").sum())}
-    note = NOTE.format(level=level)
+    note = NOTE.format(level=format_percent(level))
     return {"variance_components": xr.Dataset(group).assign_attrs(facts, note=note, level=level)}

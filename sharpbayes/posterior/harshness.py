@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.bayes.design.design import Floats, dim_name
 from sharpbayes.bayes.predict.replication import flatten_draws
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.metrics.stats.metric import name_variables
@@ -20,7 +21,7 @@ LONG_NAMES = {
     "prob_higher": "probability that the first group scores higher",
 }
 NOTE = (
-    "Latent: {level:.0%} posterior intervals of the difference of mean locations, in {link}s of "
+    "Latent: {level} posterior intervals of the difference of mean locations, in {link}s of "
     "the latent severity; they contain {contained}."
 )
 
@@ -73,7 +74,7 @@ def latent_harshness(study: CrowdStudy, draws: ReplicateDraws) -> xr.Dataset | N
         {"group": labels, "other": labels, "bound": ["lower", "upper"]},
     )
     contained = "the posterior and which raters there are" if new_raters else "the posterior"
-    note = NOTE.format(level=level, link=draws.design.link, contained=contained)
+    note = NOTE.format(level=format_percent(level), link=draws.design.link, contained=contained)
     return name_variables(table, LONG_NAMES).assign_attrs(latent_note=note)
 
 

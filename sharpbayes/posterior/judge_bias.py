@@ -14,6 +14,7 @@ from sharpbayes.bayes.design.crossing import cross
 from sharpbayes.bayes.design.design import Design, ScaleRatings, Term, TermKind
 from sharpbayes.bayes.design.judge_errors import FAMILY, JUDGE, MACHINE, error_column
 from sharpbayes.data.ratings import Factor, Ratings
+from sharpbayes.errors import format_percent
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 # Numbers of random streams: of the people who replace judges, and of their ratings.
@@ -84,7 +85,7 @@ def judge_bias(
     if has_people(ratings):
         table["shared"] = ("judge", _count_shared(ratings))
         table = table.assign_coords(judge=list(ratings.factors["judge"].labels))
-    note = f"{level:.0%} posterior intervals of differences from the people who scored."
+    note = f"{format_percent(level)} posterior intervals of differences from the people who scored."
     return table.assign_attrs(level=level, interval_note=note, link=design.link)
 
 

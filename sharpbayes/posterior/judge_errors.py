@@ -13,6 +13,7 @@ from sharpbayes.bayes.design.design import Design, Term
 from sharpbayes.bayes.design.judge_errors import ANSWER, FAMILY, JUDGE, MACHINE, WHO, error_column
 from sharpbayes.bayes.predict.replication import draw_effects, sd_draws
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.independence import count_independent
 from sharpbayes.posterior.judge_bias import mean_of_term, summarise
 from sharpbayes.posterior.replicates import ReplicateDraws
@@ -49,7 +50,7 @@ def judge_errors(
     table = xr.Dataset(
         draws | {key: x for name, x in draws.items() for key, x in summarise(name, x, level)}
     )
-    note = f"{level:.0%} posterior intervals."
+    note = f"{format_percent(level)} posterior intervals."
     return table.assign_attrs(level=level, interval_note=note, link=design.link)
 
 

@@ -23,6 +23,7 @@ from sharpbayes.bayes.predict.replication import (
     severity_effects,
     with_effects,
 )
+from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
 
 Categories = dict[str, NDArray[np.integer]]
@@ -291,4 +292,4 @@ def pool_replicates[Data: (xr.Dataset, xr.DataArray)](
 def interval_note(sources: Sequence[str], *, level: float) -> str:
     """Return which sources of uncertainty the intervals of posterior metrics contain."""
     described = "; ".join(SOURCES[name] for name in sources)
-    return f"{level:.0%} posterior intervals; they contain {described}."
+    return f"{format_percent(level)} posterior intervals; they contain {described}."

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.predict.replication import thin
+from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
@@ -37,7 +38,7 @@ LAGS = (0, 1, 3, 7)
 # Number of the random stream of weights of pooled units.
 WEIGHT_STREAM = 0xF0A7
 NOTE = (
-    "{level:.0%} intervals of differences, and the probability that a study of so many times the "
+    "{level} intervals of differences, and the probability that a study of so many times the "
     "units distinguishes a pair, from {draws} replicates: m times the {units}s are m replicated "
     "studies pooled; m times the {members}s are that many new ones, and their intervals are about "
     "replicated ratings. Other sources of uncertainty stay as they are."
@@ -114,7 +115,9 @@ def _with_note(
 ) -> xr.Dataset:
     """Add what the numbers mean."""
     number = int(np.prod(draws.shape))
-    note = NOTE.format(level=level, draws=number, units=metrics.unit, members=metrics.member)
+    note = NOTE.format(
+        level=format_percent(level), draws=number, units=metrics.unit, members=metrics.member
+    )
     return table.assign_attrs(difference_note=note, level=level)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.design import Design, ScaledCovariate, Term
 from sharpbayes.bayes.predict.replication import flatten_draws
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_list, format_percent
 from sharpbayes.posterior.replicates import ReplicateDraws, interval_note
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def slopes_table(posterior: xr.Dataset, design: Design, *, level: float) -> xr.D
         "bound": ["lower", "upper"],
         "covariate": [x.column for x in design.covariates],
     }
-    note = f"{level:.0%} posterior intervals, in {design.link}s of the latent severity."
+    note = f"{format_percent(level)} posterior intervals, in {design.link}s of the latent severity."
     return xr.Dataset(table, coords, {"level": level, "interval_note": note, "link": design.link})
 
 

@@ -9,6 +9,7 @@ from sharpbayes.bayes.design.crossing import find_combinations
 from sharpbayes.bayes.design.design import Design, Floats, Term
 from sharpbayes.bayes.predict.replication import flatten_draws
 from sharpbayes.data.ratings import Ratings
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.panel.variance_components import COMPONENTS, share_of_variance
 from sharpbayes.metrics.stats.intervals import percentile_interval
 
@@ -26,7 +27,7 @@ NAMES = {
 WITHIN = ("dimension", "scale")
 LATENT_NOTE = (
     "Latent: squared {link}s of the fitted severity; the variance of the effects of the levels "
-    "that were rated, and the noise of a single rating as `trial`. Median and {level:.0%} interval "
+    "that were rated, and the noise of a single rating as `trial`. Median and {level} interval "
     "of the posterior."
 )
 
@@ -66,7 +67,7 @@ def latent_variances(
     for name, x in (("variance", variance), ("share", share_of_variance(variance))):
         table[f"latent_{name}"] = x.median("replicate", skipna=False)
         table[f"latent_{name}_interval"] = percentile_interval(x, level=level)
-    note = LATENT_NOTE.format(link=design.link, level=level)
+    note = LATENT_NOTE.format(link=design.link, level=format_percent(level))
     return xr.Dataset(table).assign_attrs(latent_note=note)
 
 

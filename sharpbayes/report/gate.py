@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_count, format_list, join_names
+from sharpbayes.errors import format_count, format_list, format_percent, join_names
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -103,7 +103,7 @@ def _verdict(gate: xr.Dataset) -> str:
     """The verdict in a sentence."""
     attrs = gate.attrs
     names = f"{attrs['candidate']} is {{}} {attrs['reference']}"
-    level = f"{attrs['confidence']:.0%} confidence"
+    level = f"{format_percent(attrs['confidence'])} confidence"
     if attrs["verdict"] == OPEN:
         return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
     worst = [str(label) for label in gate["metric"].to_numpy()[(gate["state"] == SHUT).to_numpy()]]

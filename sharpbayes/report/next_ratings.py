@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_count
+from sharpbayes.errors import format_count, format_percent
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -212,8 +212,9 @@ def _narrowing(group: xr.Dataset) -> Iterator[str]:
     narrowed = group["pair_width_after"] / group["pair_width"].where(group["pair_width"] > 0)
     pair = group.isel(pair=int(narrowed.fillna(1.0).to_numpy().argmin()))
     widths = [number(pair[name], 3) for name in ("pair_width", "pair_width_after")]
+    level = format_percent(group.attrs["level"])
     yield (
-        f"With them the {group.attrs['level']:.0%} interval of {pair['pair'].item()} is expected "
+        f"With them the {level} interval of {pair['pair'].item()} is expected "
         f"to narrow from a width of {widths[0]} to {widths[1]}, the most of all open pairs."
     )
 

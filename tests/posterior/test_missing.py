@@ -86,7 +86,7 @@ def test_a_model_without_effects_of_answers_has_no_such_slope(plan):
 
 
 SLOPES = (
-    "The log odds of a missing score grow by {fitted} per sd of the severity that the fit gives "
+    "The log odds of a missing score change by {fitted} per sd of the severity that the fit gives "
     "the answer (p = {fitted_p}), and by {observed} per unit of severity as the other judges "
     "scored it (p = {observed_p})."
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, value_and_interval
 
@@ -64,7 +65,7 @@ def _difference(row: View) -> str:
 
 def _note(view: View) -> str:
     """What the columns are, and what they assume."""
-    level = f"{float(view.results['debiased'].attrs['level']):.0%}"
+    level = format_percent(float(view.results["debiased"].attrs["level"]))
     parts = [view.select({"level": level}).text(NOTE)]
     if "debiased/disagree" in view:
         parts.append(
@@ -128,7 +129,7 @@ def people_sentences(view: View) -> Iterator[str]:
         for labels in _estimators(view)
         if usable or labels["estimator"] != "posterior"
     ]
-    level = f"{float(view.results['debiased'].attrs['level']):.0%}"
+    level = format_percent(float(view.results["debiased"].attrs["level"]))
     yield (
         f"By people's labels of {labelled} of {prompts} prompts {first} is lowest in "
         f"{name_metric(view, metric)}: {', '.join(texts)} ({level} intervals). "

@@ -98,8 +98,8 @@ MODEL_TABLES = (
         condition=lambda view: len(MODEL_SOURCES(view)) > 1,
         rows=labels_of("posterior_profile/model"),
         columns=("{model}", over(MODEL_SOURCES, "{sources}: {posterior}/cvar | posterior")),
-        note="Posterior median and {posterior_profile[level]:.0%} interval; each column names the "
-        "sources of uncertainty in its draws.",
+        note="Posterior median and {posterior_profile[level]:percent} interval; each column names "
+        "the sources of uncertainty in its draws.",
     ),
 )
 GROUP_TABLES = (
@@ -129,8 +129,8 @@ GROUP_TABLES = (
             ),
         ),
         note=lambda view: view.text(
-            "All raters: posterior median, {posterior_responsiveness[level]:.0%} interval and its "
-            "width. " + bias_of_model(view)
+            "All raters: posterior median, {posterior_responsiveness[level]:percent} interval and "
+            "its width. " + bias_of_model(view)
         ),
     ),
 )

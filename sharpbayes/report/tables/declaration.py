@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.format import FORMATS, number
 from sharpbayes.report.tables.table import Chapter, Table
 
@@ -95,7 +96,19 @@ class _Fields(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name == "cvar":
             return f"CVaR {100 * float(self.view.results['profile'].attrs['alpha']):g}"
-        return _Variable(self.view[name]) if "/" in name else self.view.results[name].attrs
+        if "/" in name:
+            return _Variable(self.view[name])
+        attrs = self.view.results[name].attrs
+        return {key: _Number(x) if isinstance(x, float) else x for key, x in attrs.items()}
+
+
+class _Number(float):
+    """A number among attributes; ``percent`` is one of its formats."""
+
+    __slots__ = ()
+
+    def __format__(self, name: str) -> str:
+        return format_percent(self) if name == "percent" else super().__format__(name)
 
 
 @dataclass(frozen=True)

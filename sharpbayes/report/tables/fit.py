@@ -126,7 +126,7 @@ FIT_TABLES = (
             "lower; upper",
         ),
         note="Shares of the ratings, least harm first. Replicated: median, and its "
-        "{joint[level]:.0%} interval.",
+        "{joint[level]:percent} interval.",
     ),
     TableSpec(
         title="Posterior: spread of effects, thresholds and small terms",
@@ -296,7 +296,7 @@ MANY_FITS_TABLES = (
             "{metric}; models: calibration/bootstrap_coverage | average",
             over("calibration/model", "{model}: calibration/bootstrap_coverage"),
         ),
-        note="Share of {calibration[bootstrap_level]:.0%} {calibration[bootstrap_interval]} "
+        note="Share of {calibration[bootstrap_level]:percent} {calibration[bootstrap_interval]} "
         "intervals, of {calibration[bootstrap_studies]} studies simulated with parameters from the "
         "prior, that hold the metric of new prompts under the same parameters.",
     ),

@@ -1,5 +1,6 @@
 """The gate: differences by margin, and how often a gate of this design errs."""
 
+from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import interval, number, places_of, thousands
 from sharpbayes.report.tables.tolerance import name_threshold
@@ -44,8 +45,8 @@ def _note(view: View) -> str:
     drift = " less what the anchors show that judges score higher" * (int(attrs["anchors"]) > 0)
     return (
         f"{attrs['candidate']} less {attrs['reference']}{drift}, with one-sided bounds at "
-        f"{attrs['confidence']:.0%} confidence, by the {kinds[attrs['method']]}; lower bounds are "
-        "corrected for the number of margins. Positive is worse."
+        f"{format_percent(attrs['confidence'])} confidence, by the {kinds[attrs['method']]}; lower "
+        "bounds are corrected for the number of margins. Positive is worse."
     )
 
 

@@ -63,7 +63,7 @@ TABLES = (
         repeat=_metrics,
         rows=labels_of("history/unit"),
         columns=("{unit}", over(RELEASES, Column("{release}", _estimate))),
-        note="{history[level]:.0%} intervals; p: posterior median, otherwise observed with the "
+        note="{history[level]:percent} intervals; p: posterior median, otherwise observed with the "
         "bootstrap.",
     ),
     TableSpec(

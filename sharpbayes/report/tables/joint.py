@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
@@ -57,7 +58,7 @@ def _group_rows(view: View) -> list[Labels]:
 
 def _note(view: View, *, unit: str, resampled: str) -> str:
     """The unit, what both intervals contain, and what a star means."""
-    level = f"{view.results['joint'].attrs['level']:.0%}"
+    level = format_percent(view.results["joint"].attrs["level"])
     parts = [unit, f"Bootstrap: observed, {level} interval over {resampled}."]
     if "joint/posterior_median" in view:
         group = "posterior_profile" if "profile" in view else "posterior_responsiveness"

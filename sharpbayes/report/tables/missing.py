@@ -13,7 +13,7 @@ from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5
-GROWTH = "The log odds of a missing score grow by"
+GROWTH = "The log odds of a missing score change by"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
 

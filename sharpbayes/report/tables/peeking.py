@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import interval, number, thousands
 
@@ -25,11 +26,12 @@ def _looks(view: View) -> str:
     """How many looks, and what the studies are."""
     group = view.group("peeking")
     prompts = [thousands(n) for n in group["prompts"].to_numpy()]
+    level = format_percent(float(group.attrs["level"]))
     return (
         f"Per cent of {group.attrs['simulations']} simulated studies, with Monte Carlo errors; "
         f"{group.attrs['first']} and {group.attrs['second']}, looked at after {', '.join(prompts)} "
-        f"prompts, at a level of {float(group.attrs['level']):.0%}. Wrong once: at the last look "
-        "alone; ever: at any look. Fixed: Student's interval; bootstrap: the intervals of measure; "
+        f"prompts, at a level of {level}. Wrong once: at the last look alone; ever: at any look. "
+        "Fixed: Student's interval; bootstrap: the intervals of measure; "
         "sequence: the confidence sequence, which holds at all looks. No difference: the models "
         "change places on every second prompt by chance, and a limit of the tolerance is where "
         "they are; as observed: the truth is what was observed."

@@ -1,5 +1,6 @@
 """The tolerance of the weights: the verdict on each model, and each limit."""
 
+from sharpbayes.errors import format_percent
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of
 from sharpbayes.report.tables.format import estimate
 
@@ -31,14 +32,15 @@ def _observed(row: View) -> str:
 def _note(view: View) -> str:
     """What the bounds are."""
     limits = view.group("tolerance").sizes["threshold"]
+    confidence = format_percent(view.group("tolerance").attrs["confidence"])
     corrected = f", the lower one corrected for {limits} limits" * (limits > 1)
     fitted = " P(kept): posterior probability of staying within the limit." * (
         "tolerance/prob_within" in view
     )
     return (
         "Observed value and bootstrap bounds, each one-sided at "
-        f"{view.group('tolerance').attrs['confidence']:.0%} confidence{corrected}. A limit is kept "
-        f"where the upper bound is within it, and exceeded where the lower one is beyond.{fitted}"
+        f"{confidence} confidence{corrected}. A limit is kept where the upper bound is within it, "
+        f"and exceeded where the lower one is beyond.{fitted}"
     )
 
 
@@ -52,7 +54,7 @@ TABLES = (
             "by the fit: decision/verdict | text?",
             "P(adm.): decision/prob_admissible | probability?",
         ),
-        note="At {tolerance[confidence]:.0%} confidence. Cannot tell: neither is shown.",
+        note="At {tolerance[confidence]:percent} confidence. Cannot tell: neither is shown.",
     ),
     TableSpec(
         title="The tolerance limit by limit",
