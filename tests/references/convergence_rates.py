@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.bayes.sampling.convergence import ESS_FACTOR, LARGE_TERM
 from sharpbayes.bayes.sampling.geometry import tune_design
 from sharpbayes.bayes.sampling.nuts import sample_posterior
 from sharpbayes.bayes.sampling.retries import sample_until_converged
@@ -36,7 +37,7 @@ MODELS = ("judge_severity", "judge_panel", "judge_trials", "judges_and_people")
 FIELDS = (
     *("panel", "fit", "kind", "people", "models", "prompts", "judges", "dimensions", "indicators"),
     *("persons", "trials", "ratings", "seconds"),
-    *("converged", "draws", "attempts", "divergences", "rhat", "ess", "issues"),
+    *("converged", "draws", "attempts", "divergences", "rhat", "ess", "steps", "worst", "issues"),
 )
 
 
@@ -46,7 +47,7 @@ def fit(ratings, name, seed):
     model = load(find("models", name), Model).spec
     design = build_design(ratings, model)
     tuned = tune_design(design, ratings, model, seed=seed, execution=IN_PROCESS)
-    _, table = sample_until_converged(
+    trace, table = sample_until_converged(
         lambda sampler, chain_seed: sample_posterior(tuned, sampler, seed=chain_seed),
         Sampler(),
         seed=seed,
@@ -62,8 +63,19 @@ def fit(ratings, name, seed):
         "divergences": int(table["divergences"]),
         "rhat": round(float(table["rhat"].max()), 4),
         "ess": round(float(np.fmin(table["ess_bulk"], table["ess_tail"]).min())),
+        "steps": round(float(trace["sample_stats"]["n_steps"].mean()), 1),
+        "worst": find_slowest(table),
         "issues": table.attrs["convergence_issues"],
     }
+
+
+def find_slowest(table):
+    """The parameter with the smallest ESS relative to its limit."""
+    labels = table["parameter"].to_numpy()
+    names = [label.split("[")[0] for label in labels]
+    large = np.array([names.count(name) > LARGE_TERM for name in names])
+    ess = np.fmin(table["ess_bulk"].to_numpy(), table["ess_tail"].to_numpy())
+    return str(labels[np.nanargmin(ess / np.where(large, ESS_FACTOR, 1.0))])
 
 
 def read(path):
@@ -74,15 +86,17 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def run(path, panels, most_prompts):
-    """Fit the panels that are not in the file yet."""
+def run(path, options):
+    """Fit the panels that are not in the file yet, but for those of more ratings than asked for."""
     known = {(row["panel"], row["fit"]) for row in read(path)}
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         if not known:
             writer.writeheader()
-        for number in range(panels):
-            facts, ratings = make_panel(number, most_prompts)
+        for number in range(options.panels):
+            facts, ratings = make_panel(number, options.most_prompts)
+            if len(ratings.score) > options.most_ratings:
+                continue
             for name in chosen_models(facts):
                 if (str(number), name) not in known:
                     writer.writerow({**facts, "fit": name, **fit(ratings, name, number)})
@@ -117,10 +131,11 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--panels", type=int, default=200)
     parser.add_argument("--most-prompts", type=int, default=200)
+    parser.add_argument("--most-ratings", type=int, default=1_000_000)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     if not options.table:
-        run(options.out, options.panels, options.most_prompts)
+        run(options.out, options)
     print_table(read(options.out))
 
 

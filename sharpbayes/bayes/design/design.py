@@ -8,11 +8,12 @@ Rating n on a scale with K categories comes from
 
 where t runs over the location terms, with x = 1, and the slopes, and u over the discrimination
 terms; index -1 is no effect.
-Three facts about terms make sampling quicker and leave the posterior as it is: ratings show only
+Four facts about terms make sampling quicker and leave the posterior as it is: ratings show only
 the sum of a mean effect and a cutpoint, so the mean of a group of effects is swept into the
 cutpoints or a finer term (*mean groups*); a term is the centre of the effects of a finer,
 well-informed term that is nested in it (*parents*); effects are sampled as effect / sd^w, w between
-0 (centred) and 1 (*non-centring weight*).
+0 (centred) and 1 (*non-centring weight*); of two terms of the same levels, of which one acts on
+some ratings of the other alone, the sum is sampled (*sum term*).
 
 Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
 """
@@ -57,6 +58,7 @@ class Term:
     correlation: LKJ | None = None  # prior of the correlations over the last dimension
     mean_holder: str | None = None  # finer term that absorbs the means in place of cutpoints
     child_term: str | None = None  # finer term whose effects are centred at these
+    sum_term: str | None = None  # term that is sampled as the sum of its effects and these
     scale: int = -1  # position of the scale of a gap term
     covariate: Floats | None = None  # of a slope: the scaled number of each rating
     column: str = ""  # of a slope: its numeric column
@@ -275,6 +277,7 @@ class Design:
                 for term in self.terms
                 if term.name not in names
                 and all(parent.term.name in names for parent in self.parents(term))
+                and (term.sum_term is None or term.sum_term in names)
             ]
         return tuple(ready)
 
@@ -301,6 +304,14 @@ class Design:
                         raise ValueError(f"{term.name} is not nested in {other.name}")
                     parents.append(Parent(other, by_mean, position))
         return parents
+
+    def sum_of(self, term: Term) -> tuple[Term, Term] | None:
+        """Return the two terms that are sampled by their sum, if a term is one of them.
+
+        The first is the one in whose place the sum is.
+        """
+        pairs = ((t, u) for u in self.terms for t in self.terms if u.sum_term == t.name)
+        return next((pair for pair in pairs if term.name in {t.name for t in pair}), None)
 
     def gap_terms(self, scale: ScaleRatings) -> list[Term]:
         """Return the terms that change the gaps between the cutpoints of a scale."""

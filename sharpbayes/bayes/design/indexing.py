@@ -17,6 +17,7 @@ from sharpbayes.bayes.design.design import (
     dim_name,
 )
 from sharpbayes.bayes.design.judge_errors import FAMILY, MACHINE, find_unidentified
+from sharpbayes.bayes.design.relations import relate_terms
 from sharpbayes.bayes.design.slopes import find_slope_errors, index_slopes
 from sharpbayes.data.crowd import LABEL
 from sharpbayes.data.ratings import Ratings
@@ -73,7 +74,7 @@ def build_design(
     columns |= {RATER} if model.careless else set()
     return Design(
         terms=(
-            *_add_children(_assign_mean_holder(location_terms, ratings)),
+            *relate_terms(location_terms, ratings),
             *slopes,
             *_set_weights(shape_terms, non_centring),
         ),
@@ -343,58 +344,3 @@ def _index_discriminations(ratings: Ratings, model: Model) -> Iterator[Term]:
         if min(term.shape) > 1 if term.zero_sum else len(np.unique(term.index)) > 1:
             non_centring = float(_median_count(term.index) < CENTRED_FROM_SHAPE)
             yield replace(term, non_centring=non_centring)
-
-
-def _assign_mean_holder(terms: list[Term], ratings: Ratings) -> list[Term]:
-    """Give the means of terms by a column to a finer, centred term that is nested in it.
-
-    Effects by (prompt, dimension) and indicators that lie in one dimension each: ratings show
-    only the sum of the mean effect of a dimension and the mean of its indicators.
-    """
-    for holder in sorted(terms, key=lambda term: term.size):
-        if len(holder.dims) == 1 and holder.centred and not holder.zero_sum:
-            regrouped = [_group_within(term, holder, ratings) for term in terms]
-            if any(term.mean_holder for term in regrouped):
-                return regrouped
-    return terms
-
-
-def _group_within(term: Term, holder: Term, ratings: Ratings) -> Term:
-    """Group a term's means by those of its columns that the holder is nested in, if any."""
-    codes = {dim_name(name): factor.codes for name, factor in ratings.factors.items()}
-    if holder.dims[0] in term.dims or not np.array_equal(term.index >= 0, holder.index >= 0):
-        return term
-    shared = [
-        axis
-        for axis, dim in enumerate(term.dims)
-        if dim != "scale"
-        and codes[dim].min() < codes[dim].max()
-        and parent_of(holder.index, codes[dim], size=holder.size) is not None
-    ]
-    if not shared or len(shared) == len(term.dims):
-        return term
-    cells = np.unravel_index(np.arange(term.size), term.shape)
-    shape = [term.shape[axis] for axis in shared]
-    group = np.ravel_multi_index([cells[axis] for axis in shared], shape).astype(np.int64)
-    swept = (-1,) * len(term.swept_mean)
-    return replace(term, mean_group=group, swept_mean=swept, mean_holder=holder.name)
-
-
-def _add_children(terms: list[Term]) -> Iterator[Term]:
-    """Add to each term the smallest finer, centred term that is nested in it.
-
-    A term that holds means has none: those terms would be centred at it, and it at them.
-    """
-    holders = {term.mean_holder for term in terms}
-    for term in terms:
-        finer = [
-            other
-            for other in terms
-            if term.name not in holders
-            and other.centred
-            and not other.zero_sum
-            and other.size > term.size
-            and parent_of(other.index, term.index, size=other.size) is not None
-        ]
-        child = min(finer, key=lambda other: other.size, default=None)
-        yield replace(term, child_term=child.name if child else None)

@@ -17,24 +17,38 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.logprob.transforms import Transform
 
-from sharpbayes.bayes.design.design import ScaleRatings
+from sharpbayes.bayes.design.design import ScaleRatings, Term
+from sharpbayes.bayes.graph.transforms import TotalRatio
 from sharpbayes.spec.model import Exponential, HalfNormal, HalfStudentT, Scale, ThresholdPrior
 
 Tensor = Any
 Floats = NDArray[np.float64]
 
-SD_PRIORS: dict[type, Callable[[str, Any, str | None], Tensor]] = {
-    HalfNormal: lambda name, prior, dim: pm.HalfNormal(name, sigma=prior.scale, dims=dim),
-    Exponential: lambda name, prior, dim: pm.Exponential(name, scale=prior.mean, dims=dim),
-    HalfStudentT: lambda name, prior, dim: pm.HalfStudentT(
-        name, nu=prior.df, sigma=prior.scale, dims=dim
-    ),
+SD_PRIORS: dict[type, Callable[[Any], tuple[Any, dict[str, float]]]] = {
+    HalfNormal: lambda prior: (pm.HalfNormal, {"sigma": prior.scale}),
+    Exponential: lambda prior: (pm.Exponential, {"scale": prior.mean}),
+    HalfStudentT: lambda prior: (pm.HalfStudentT, {"nu": prior.df, "sigma": prior.scale}),
 }
 
 
 def add_sd(name: str, prior: float | Scale, *, dim: str | None) -> Tensor:
     """Return the sd of a term's effects: a number, or a variable with a prior of its own."""
-    return prior if isinstance(prior, float) else SD_PRIORS[type(prior)](name, prior, dim)
+    if isinstance(prior, float):
+        return prior
+    distribution, parameters = SD_PRIORS[type(prior)](prior)
+    return distribution(name, **parameters, dims=dim)
+
+
+def add_sds_of_sum(terms: tuple[Term, Term]) -> tuple[Tensor, Tensor]:
+    """Return the sds of two terms that are sampled by their sum, each with its own prior."""
+    laws = [SD_PRIORS[type(term.prior.sd)](term.prior.sd) for term in terms]
+    sds = pm.CustomDist(
+        f"sd_{terms[0].stem}_sum_offset",
+        dist=lambda _size: pt.stack([law.dist(**parameters) for law, parameters in laws]),
+        transform=TotalRatio(),
+    )
+    one, other = (pm.Deterministic(f"sd_{term.stem}", sds[n]) for n, term in enumerate(terms))
+    return one, other
 
 
 def add_correlation(name: str, eta: float, levels: int, dim: str) -> Tensor:

@@ -14,7 +14,9 @@ prior cancels) and make it well conditioned:
   are sampled less those means;
 - a term that is nested in a finer, well-informed term is the centre of its effects;
 - effects are sampled divided by sd_t^w, with w = 0 where ratings say much of each effect and 1
-  where they say little (Papaspiliopoulos, Roberts and Skold 2007).
+  where they say little (Papaspiliopoulos, Roberts and Skold 2007);
+- of two terms whose effects most ratings show in a sum, the sum is sampled, and what one of them
+  has of it.
 """
 
 from collections.abc import Callable
@@ -23,64 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pymc.logprob.transforms import Transform
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Term
-from sharpbayes.bayes.graph.priors import add_correlation, add_sd
+from sharpbayes.bayes.graph.priors import add_correlation, add_sd, add_sds_of_sum
+from sharpbayes.bayes.graph.transforms import MeanFirst
 from sharpbayes.spec.model import StudentT
 
 Tensor = Any
-
-
-class MeanFirst(Transform):
-    """Reflection of each group of n values to sqrt(n) times its mean and n - 1 other values.
-
-    Values are first divided by the last parameter of their distribution, the sd, to a power.
-    """
-
-    name = "mean_first"
-
-    def __init__(self, group: Index, power: float = 0.0) -> None:
-        """Take the group of each value, -1 for none; a group of one value stays as it is."""
-        self.power = power
-        code, first, position, size = np.unique(
-            group, return_index=True, return_inverse=True, return_counts=True
-        )
-        reflected = (code >= 0) & (size > 1)
-        self.inside = np.flatnonzero(reflected[position])
-        self.group = (np.cumsum(reflected) - 1)[position[self.inside]]
-        self.first, self.size = first[reflected], size[reflected].astype(float)
-
-    def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Divide by the scale, then reflect."""
-        return self.reflect(value / self.scale(inputs) if self.power else value)
-
-    def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Reflect back, since a reflection is its own inverse, then multiply by the scale."""
-        values = self.reflect(value)
-        return values * self.scale(inputs) if self.power else values
-
-    def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Return the log scale of every value: a reflection keeps volumes."""
-        if not self.power:
-            return pt.zeros_like(value.ravel()[0])
-        return pt.zeros_like(value) + pt.log(self.scale(inputs))
-
-    def scale(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Return the sd to the power."""
-        return inputs[-1] ** np.float64(self.power)
-
-    def reflect(self, value: Tensor) -> Tensor:
-        """Apply a Householder reflection to each group, its mean against its first value."""
-        if not self.first.size:
-            return value
-        flat = value.ravel()
-        inside = flat[self.inside]
-        mean = pt.inc_subtensor(pt.zeros(len(self.size))[self.group], inside) / self.size**0.5
-        step = (mean - flat[self.first]) / (self.size**0.5 - 1.0)
-        moved = pt.set_subtensor(flat[self.inside], inside - step[self.group])
-        return pt.set_subtensor(moved[self.first], mean).reshape(value.shape)
 
 
 class GraphTerm(NamedTuple):
@@ -107,16 +59,44 @@ def take_severities(effects: Tensor, term: Term) -> Tensor:
 def add_terms(design: Design) -> dict[str, GraphTerm]:
     """Add every term to the model in context, each after its parents."""
     terms: dict[str, GraphTerm] = {}
-    for term in design.parents_first:
+    for term in (term for term in design.parents_first if not term.sum_term):
         centres = []
         for parent in design.parents(term):
             effects, means, _ = terms[parent.term.name]
             centres.append(take_effects(means if parent.by_mean else effects, parent.position))
+        centre = sum(centres) if centres else None
+        if of_sum := design.sum_of(term):
+            terms |= _add_sum(*of_sum, centre)
+            continue
         sd_dim = term.dims[-1] if term.n_sds > 1 else None
         sd = add_sd(f"sd_{term.stem}", term.prior.sd, dim=sd_dim)
-        effects = STRUCTURES[term.structure](term, sd, sum(centres) if centres else None)
+        effects = STRUCTURES[term.structure](term, sd, centre)
         terms[term.name] = _split_means(term, effects.ravel(), sd)
-    return terms
+    return {term.name: terms[term.name] for term in design.parents_first}
+
+
+def _add_sum(term: Term, part: Term, centre: Tensor | None) -> dict[str, GraphTerm]:
+    """Add the sum y of the effects of two terms about its centre, and what the part has of it.
+
+    With sds s and r, y ~ N(centre, total), total^2 = s^2 + r^2, and the part given y is normal with
+    mean (r / total)^2 (y - centre) and sd s r / total.
+    """
+    sd, sd_of_part = add_sds_of_sum((term, part))
+    total = pt.sqrt(sd**2 + sd_of_part**2)
+    mean = 0.0 if centre is None else centre.reshape(term.shape)
+    transform = MeanFirst(term.mean_group, term.non_centring)
+    sums = pm.Normal(f"{term.name}_offset", mean, total, dims=term.dims, transform=transform)
+    transform = MeanFirst(part.mean_group)
+    unit = pm.Normal(f"{part.name}_unit", 0.0, 1.0, dims=part.dims, transform=transform)
+    deviations = (sums - mean).reshape(part.shape)
+    effects = (sd_of_part / total) ** 2 * deviations + sd * sd_of_part / total * unit
+    pm.Deterministic(part.name, effects, dims=part.dims)
+    pm.Deterministic(term.name, (deviations - effects).reshape(term.shape), dims=term.dims)
+    whole = _split_means(term, sums.ravel(), sd)
+    return {
+        term.name: whole._replace(effects=whole.effects - effects.ravel()),
+        part.name: _split_means(part, effects.ravel(), sd_of_part),
+    }
 
 
 def _split_means(term: Term, effects: Tensor, sd: Tensor) -> GraphTerm:

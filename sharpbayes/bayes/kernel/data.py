@@ -80,6 +80,8 @@ class TermRow(NamedTuple):
     links: int  # first position in ``centre_links``
     centres: int  # number of parents
     stride: int  # number of groups if effects are in group 0, 1, ... in turn, else 0
+    sum: int  # row of the term that is sampled as the sum with this one, -1 for none
+    ratio_z: int  # coordinate of the log ratio of the two sds of such a sum, -1 for none
 
 
 class PriorRow(NamedTuple):
@@ -104,7 +106,7 @@ class ScaleRow(NamedTuple):
 
 # Positions of those columns.
 SIZE = Sizes(*range(10))
-AT = TermRow(*range(16))
+AT = TermRow(*range(18))
 PRIOR = PriorRow(*range(5))
 SCALE = ScaleRow(*range(5))
 
@@ -226,6 +228,7 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
     for term in design.parents_first:
         sd_z, corr_z, z = starts[term.name]
         centres = len(design.parents(term))
+        of_sum = design.sum_of(term)
         rows[term.name] = TermRow(
             z=z,
             free=term.n_coordinates,
@@ -243,6 +246,8 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
             links=links,
             centres=centres,
             stride=_stride(term),
+            sum=list(rows).index(term.sum_term) if term.sum_term else -1,
+            ratio_z=starts[of_sum[1].name][0] if of_sum else -1,
         )
         stored += term.size
         u += term.size + term.n_mean_groups

@@ -20,11 +20,12 @@ from sharpbayes.bayes.kernel.careless import (
     share_backward,
     share_forward,
 )
-from sharpbayes.bayes.kernel.correlated import correlation_factor, sd_of
+from sharpbayes.bayes.kernel.correlated import correlation_factor
 from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward
 from sharpbayes.bayes.kernel.data import ADJACENT, AT, LOGIT, SIZE
 from sharpbayes.bayes.kernel.effects import dot_of, jit, term_backward, term_forward
 from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks, logistic
+from sharpbayes.bayes.kernel.sums import effects_log_sd
 
 
 @jit
@@ -63,7 +64,7 @@ def constrain(p, z, out):
     for t in range(p.term.shape[0]):
         if p.term[t, AT.sd_z] >= 0:
             for d in range(p.term[t, AT.levels]):
-                out[position] = sd_of(p, t, z, d)
+                out[position] = math.exp(effects_log_sd(p, t, z, d))
                 position += 1
     for t in range(p.term.shape[0]):
         if p.term[t, AT.corr_z] >= 0:

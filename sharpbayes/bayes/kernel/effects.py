@@ -17,6 +17,12 @@ import numpy as np
 
 from sharpbayes.bayes.kernel.correlated import correlated_backward, correlated_forward, jit, sd_of
 from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR, SIZE
+from sharpbayes.bayes.kernel.sums import (
+    effects_log_sd,
+    effects_log_sd_backward,
+    summand_backward,
+    summand_forward,
+)
 
 # Sums may be taken in any order, so that they vectorise.
 jit_sum = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -74,6 +80,8 @@ def add_times(x, factor, out):
 def term_forward(p, t, z, U, stored):
     """Write a term's effects less their centres, and its part of ``U``; return their log prior."""
     row = p.term[t]
+    if row[AT.sum] >= 0:
+        return summand_forward(p, t, z, U, stored)
     free, size, u, means = row[AT.free], row[AT.size], row[AT.u], row[AT.means]
     x = stored[row[AT.stored] : row[AT.stored] + size]
     values = z[row[AT.z] : row[AT.z] + free]
@@ -288,6 +296,10 @@ def term_backward(p, t, z, stored, probability, dU, grad):
     of its prior, if this is the term that has one.
     """
     row = p.term[t]
+    if row[AT.sum] >= 0:
+        d_sum = summand_backward(p, t, z, stored, dU, grad)
+        centres_backward(p, row[AT.sum], d_sum, -1.0, dU)
+        return sd_prior(p, t, z, grad)
     size, free = row[AT.size], row[AT.free]
     x = stored[row[AT.stored] : row[AT.stored] + size]
     dx = dU[row[AT.u] : row[AT.u] + size].copy()
@@ -363,18 +375,20 @@ def sd_prior(p, t, z, grad):
     scale, df = p.prior[t, PRIOR.sd], p.prior[t, PRIOR.df]
     if row[AT.sd_z] < 0:
         return 0.0
-    for k in range(row[AT.sd_z], row[AT.sd_z] + row[AT.levels]):
-        ratio = math.exp(z[k]) / scale
-        total += z[k]
+    for d in range(row[AT.levels]):
+        log_sd = effects_log_sd(p, t, z, d)
+        ratio = math.exp(log_sd) / scale
+        total += log_sd
         if row[AT.sd_kind] == HALF_NORMAL:
             total += 0.5 * math.log(2.0 / math.pi) - math.log(scale) - 0.5 * ratio * ratio
-            grad[k] += 1.0 - ratio * ratio
+            derivative = 1.0 - ratio * ratio
         elif row[AT.sd_kind] == EXPONENTIAL:
             total -= math.log(scale) + ratio
-            grad[k] += 1.0 - ratio
+            derivative = 1.0 - ratio
         else:
             total += math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df)
             total += math.log(2.0) - 0.5 * math.log(df * math.pi) - math.log(scale)
             total -= 0.5 * (df + 1.0) * math.log1p(ratio * ratio / df)
-            grad[k] += 1.0 - (df + 1.0) * ratio * ratio / (df + ratio * ratio)
+            derivative = 1.0 - (df + 1.0) * ratio * ratio / (df + ratio * ratio)
+        effects_log_sd_backward(p, t, z, d, derivative, grad)
     return total

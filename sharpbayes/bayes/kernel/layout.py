@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 JITTER = 0.1
 START_SD = 0.5
 SHARE_COORDINATE = f"{SHARE}_logodds__"
+# End of the name of the coordinates of the sds of two terms that are sampled by their sum.
+SDS_OF_SUM = "_sum_offset_total_ratio__"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ def parameter_layout(design: Design) -> ParameterLayout:
         term.name: tuple(start.get(name, -1) for name in coordinate_names(design, term))
         for term in design.terms
     }
+    for term in (term for term in design.terms if term.sum_term):
+        sds, *others = starts[term.name]
+        starts[term.name] = (sds + 1, *others)
     thresholds = [start[threshold_name(design, scale)] for scale in design.scales]
     size = coordinates[-1].stop
     share = start.get(SHARE_COORDINATE, -1)
@@ -85,8 +90,9 @@ def _coordinates(design: Design) -> Iterator[Variable]:
     """Sds, correlations and effects of each term, the cutpoints of each scale, a share."""
     for term in design.parents_first:
         sd, correlation, effects = coordinate_names(design, term)
-        if term.n_sds:
-            yield sd, (term.n_sds,) if term.correlation else (), ()
+        if term.n_sds and not term.sum_term:
+            several = len(design.sum_of(term) or ()) or term.n_sds
+            yield sd, (several,) if several > 1 or term.correlation else (), ()
         if term.correlation:
             yield correlation, (term.n_correlations,), ()
         yield effects, term.coordinate_shape, ()
@@ -123,15 +129,17 @@ def threshold_name(design: Design, scale: ScaleRatings) -> str:
 def coordinate_names(design: Design, term: Term) -> tuple[str, str, str]:
     """Return PyMC's names of the coordinates of a term: sds, partial correlations, effects."""
     log = "_log" if term.on_log_scale else ""
+    of_sum = design.sum_of(term)
     if term.zero_sum:
         end = f"{log if term.centred else '_unit'}_zerosum__"
-    elif term.correlation and not term.centred:
+    elif term.sum_term or (term.correlation and not term.centred):
         end = "_unit_mean_first__"
     else:
-        offset = term.correlation is not None or bool(design.parents(term))
+        offset = term.correlation or of_sum or design.parents(term)
         end = f"{'_offset' if offset else log}_mean_first__"
     correlation = f"correlation_{term.stem}_unit_logodds__"
-    return f"sd_{term.stem}_log__", correlation, f"{term.name}{end}"
+    sd = f"sd_{of_sum[0].stem}{SDS_OF_SUM}" if of_sum else f"sd_{term.stem}_log__"
+    return sd, correlation, f"{term.name}{end}"
 
 
 def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floats:
@@ -143,6 +151,8 @@ def initial_point(design: Design, layout: ParameterLayout, *, seed: int) -> Floa
             point[section.slice] += start_cutpoints(design, scales[section.name])
         elif section.name.endswith("_log__"):
             point[section.slice] += np.log(START_SD)
+        elif section.name.endswith(SDS_OF_SUM):
+            point[section.start] += np.log(np.hypot(START_SD, START_SD))
         elif section.name == SHARE_COORDINATE and design.careless:
             point[section.slice] += np.log(design.careless.share.a / design.careless.share.b)
     return point

@@ -5,6 +5,7 @@ effect of 0, a term of its own with sds of 0.5, cutpoints that the shares of cat
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -34,10 +35,16 @@ def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayou
     sections = {section.name: section.slice for section in layout.coordinates}
     means: dict[str, Floats] = {}
     effects: dict[str, Floats] = {}
-    for term in design.parents_first:
+    for term in (term for term in design.parents_first if not term.sum_term):
         names = coordinate_names(design, term)
         deviations = _read_effects(posterior, term, samples)
         sd = _read_sds(posterior, term, samples)
+        log_sds = np.log(sd)
+        if of_sum := design.sum_of(term):
+            part = of_sum[1]
+            sampled = _add_part(posterior, part, deviations, sd)
+            deviations, sd, log_sds = sampled.sums, sampled.total, sampled.log_sds
+            point[:, sections[coordinate_names(design, part)[2]]] = sampled.unit
         centres = sum(
             (
                 _take((means if parent.by_mean else effects)[parent.term.name], parent.position)
@@ -46,7 +53,7 @@ def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayou
             start=np.zeros_like(deviations),
         )
         if term.n_sds:
-            point[:, sections[names[0]]] = np.log(sd)
+            point[:, sections[names[0]]] = log_sds
         factor = _read_factor(posterior, term, samples)
         if term.correlation:
             point[:, sections[names[1]]] = _partial_log_odds(factor)
@@ -84,6 +91,25 @@ def _read_sds(posterior: xr.Dataset, term: Term, samples: int) -> Floats:
     if not _has(posterior, name, *dims):
         return np.full((samples, term.n_sds), START_SD)
     return np.nan_to_num(flatten_draws(posterior[name], *dims), nan=START_SD)
+
+
+class _SampledSum(NamedTuple):
+    """Sums of the effects of two terms, their sd, unit effects of the second, both log sds."""
+
+    sums: Floats
+    total: Floats
+    unit: Floats
+    log_sds: Floats
+
+
+def _add_part(posterior: xr.Dataset, part: Term, effects: Floats, sd: Floats) -> _SampledSum:
+    """Return what is sampled in place of the effects of two terms, by :mod:`..kernel.sums`."""
+    of_part = _read_effects(posterior, part, len(effects))
+    sd_of_part = _read_sds(posterior, part, len(effects))
+    sums, total = effects + of_part, np.hypot(sd, sd_of_part)
+    unit = (of_part - (sd_of_part / total) ** 2 * sums) * total / (sd * sd_of_part)
+    log_sds = np.log(np.concatenate([total, sd_of_part / sd], axis=1))
+    return _SampledSum(sums, total, unit, log_sds)
 
 
 def _read_factor(posterior: xr.Dataset, term: Term, samples: int) -> Floats:

@@ -87,8 +87,8 @@ def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -
     leave s = 1 / (1 + n I sd^2) of the variance, so that all of them leave f s / (f s + 1 - s)
     where those of the draws leave s.
     """
-    weights = {}
-    for term in (term for term in design.terms if term.n_sds):
+    weights, posterior = {}, _add_parts(posterior, design)
+    for term in (term for term in design.terms if term.n_sds and not term.sum_term):
         share = prior_variance_share(posterior, design, term)
         if taken < 1.0:
             share = taken * share / (taken * share + 1.0 - min(share, 1.0))
@@ -97,6 +97,19 @@ def find_weights(posterior: xr.Dataset, design: Design, *, taken: float = 1.0) -
     # inform their sum. It is centred unless the ratings say too little about its own effects.
     holders = {term.mean_holder for term in design.terms if term.mean_holder}
     return weights | {name: 0.0 for name in holders if weights.get(name, 0.0) < CENTRED_BELOW}
+
+
+def _add_parts(posterior: xr.Dataset, design: Design) -> xr.Dataset:
+    """Return draws with sums, and their sds, in place of the terms that are sampled by them."""
+    for part in (term for term in design.terms if term.sum_term):
+        term = next(term for term in design.terms if term.name == part.sum_term)
+        effects, of_part = (
+            posterior[t.name].transpose("chain", "draw", *t.dims) for t in (term, part)
+        )
+        sums = effects + of_part.to_numpy().reshape(effects.shape)
+        sd = np.hypot(posterior[f"sd_{term.stem}"], posterior[f"sd_{part.stem}"])
+        posterior = posterior.assign({term.name: sums, f"sd_{term.stem}": sd})
+    return posterior
 
 
 def take_ratings(design: Design, *, seed: int) -> Design:

@@ -4,7 +4,7 @@ import pytest
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.data.ratings import Ratings
 from sharpbayes.errors import SpecError
-from tests.bayes.conftest import column, crowd_ratings, model_of
+from tests.bayes.conftest import column, crowd_ratings, model_of, panel_ratings, with_people
 
 
 def test_a_crossing_numbers_its_cells_row_by_row():
@@ -107,3 +107,33 @@ def test_an_unknown_column_is_named_with_the_nearest(rng):
         "m.toml: location[1].by: no column 'group:gendr' in this study, its columns are "
         "group:gender, item, rater; did you mean 'group:gender'?"
     )
+
+
+ERRORS = ("machine", "model", "prompt", "dimension")
+ANSWERS = ("model", "prompt", "dimension")
+
+
+def sums(ratings, *terms, **weights):
+    """Terms that are sampled in a sum, with the term that has its place."""
+    design = build_design(ratings, model_of(*terms), non_centring=weights)
+    return {term.stem: term.sum_term for term in design.terms if term.sum_term}
+
+
+def test_errors_of_all_judges_are_sampled_in_a_sum_with_severity(rng):
+    ratings = with_people(panel_ratings(rng), rng)
+    family = ("family", *ANSWERS)
+    expected = {"_".join(ERRORS): "location_model_prompt_dimension"}
+    assert sums(ratings, ANSWERS, ("rater",), ERRORS) == expected
+    # A term is in one sum, and a sum has two terms.
+    assert sums(ratings, ANSWERS, ("rater",), ERRORS, family, ("judge", *ANSWERS)) == expected
+
+
+def test_other_terms_are_sampled_by_themselves(rng):
+    ratings = with_people(panel_ratings(rng), rng)
+    # Another level for each rating, a fixed sd, a term that others are centred at.
+    assert not sums(ratings, ("model", "dimension"), ERRORS)
+    assert not sums(ratings, (ANSWERS, 1.0), ERRORS)
+    assert not sums(ratings, ANSWERS, (ERRORS, 1.0))
+    finer = ("model", "prompt", "indicator")
+    assert not sums(ratings, ANSWERS, finer, ERRORS, location_model_prompt_indicator=0.0)
+    assert not sums(panel_ratings(rng), ANSWERS, ("judge",))

@@ -8,7 +8,12 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
+<<<<<<< HEAD
 from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
+=======
+from sharpbayes.bayes.graph.verification import graph_density
+from sharpbayes.bayes.kernel.layout import coordinate_names, initial_point, parameter_layout
+>>>>>>> 9b854aa (Severity and the errors of all judges are sampled by their sum)
 from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.categories import LAWS
 from sharpbayes.spec.model import StudentT
@@ -153,6 +158,9 @@ def log_jacobian(design, flat, point):
     """Log volume of the sampler's coordinates: log sds, unit effects, log gaps."""
     total, sections = 0.0, {section.name: section for section in flat.coordinates}
     for term in design.terms:
+        if design.sum_of(term):
+            total += log_jacobian_of_sum(design, term, sections, point)
+            continue
         section = sections.get(f"sd_{term.stem}_log__")
         log_sd = float(point[section.start]) if section else np.log(float(term.prior.sd))
         total += log_sd if section else 0.0
@@ -167,6 +175,16 @@ def log_jacobian(design, flat, point):
             if design.scales[term.scale].name == scale.name
         )
     return total
+
+
+def log_jacobian_of_sum(design, term, sections, point):
+    """Log volume of one of two terms that are sampled by their sum, and of its sd."""
+    log_total, log_ratio = point[sections[coordinate_names(design, term)[0]].slice]
+    total, other = np.exp(log_total), 1.0 / np.sqrt(1.0 + np.exp(2.0 * log_ratio))
+    sd, of_part = total * other, total * np.sqrt(1.0 - other**2)
+    if term.sum_term:
+        return np.log(of_part) + term.size * np.log(sd * of_part / total)
+    return np.log(sd) + term.size * term.non_centring * log_total
 
 
 def values_of(term, flat, point):
@@ -186,6 +204,9 @@ def test_the_sampled_density_is_the_plain_one(case, rng):
     ratings, spec = CASES[case](rng)
     powers = {term.name: rng.random() for term in build_design(ratings, spec).terms}
     design = build_design(ratings, spec, non_centring=powers)
+    assert any(map(design.sum_of, design.terms)) == (
+        "of all judges" in case or "all errors" in case
+    )
     flat, model = parameter_layout(design), build_model(design)
     names = [term.name for term in design.terms]
     names += [f"sd_{t.stem}" for t in design.terms if not isinstance(t.prior.sd, float)]

@@ -97,6 +97,20 @@ CASES = {
         ),
     ),
     **SLOPES,
+    "people score some answers": lambda rng: (
+        with_people(panel_ratings(rng), rng),
+        model_from(
+            [
+                *BY_DIMENSION[:3],
+                {"by": ["rater"], "zero_sum": True},
+                {
+                    "by": ["machine", "model", "prompt", "dimension"],
+                    "prior": {"kind": "normal", "sd": HALF_T},
+                },
+            ],
+            thresholds={"by": ["scale", "indicator"]},
+        ),
+    ),
 }
 
 

@@ -7,7 +7,13 @@ from scipy.stats import ks_2samp
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model, sample_prior
 from sharpbayes.bayes.predict.prior import draw_prior
-from tests.bayes.conftest import crowd_ratings, model_from, model_of, panel_ratings
+from tests.bayes.conftest import (
+    crowd_ratings,
+    model_from,
+    model_of,
+    panel_ratings,
+    with_people,
+)
 from tests.bayes.kernel.test_careless import CARELESS
 
 DRAWS = 300
@@ -46,12 +52,20 @@ def unordered(rng):
     return crowd_ratings(rng, items=4, raters=4), model
 
 
+def people(rng):
+    """What judges err in together on an answer is sampled in a sum with its severity."""
+    machine = {"by": ["machine", "model", "prompt"], "prior": {"kind": "normal", "sd": HALF_T}}
+    location = [{"by": ["model", "prompt"]}, {"by": ["rater"], "zero_sum": True}, machine]
+    ratings = with_people(panel_ratings(rng, models=2, prompts=3, judges=2), rng, share=0.7)
+    return ratings, model_from(location)
+
+
 def careless(rng):
     """Raters of two classes."""
     return crowd_ratings(rng, items=5, raters=4), model_of(("item",), ("rater",), **CARELESS)
 
 
-@pytest.mark.parametrize("case", [crowd, panel, unordered, careless])
+@pytest.mark.parametrize("case", [crowd, panel, people, unordered, careless])
 def test_priors_are_those_of_the_graph(case, rng):
     design = build_design(*case(rng))
     draws_of_prior = draw_prior(design, draws=DRAWS, seed=1)

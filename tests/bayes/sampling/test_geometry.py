@@ -6,7 +6,13 @@ import xarray as xr
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling import geometry
-from tests.bayes.conftest import model_from, model_of, panel_ratings, with_numbers
+from tests.bayes.conftest import (
+    model_from,
+    model_of,
+    panel_ratings,
+    with_numbers,
+    with_people,
+)
 
 DRAWS = 4000
 TERMS = (("model", "dimension"), ("prompt", "dimension"), ("judge", "dimension"), ("indicator",))
@@ -67,6 +73,25 @@ def test_correlated_effects_are_judged_by_what_ratings_tell_least(rng, noise):
     share = geometry.prior_variance_share(xr.Dataset(draws), design, term)
     # Of prior variances 0.99 of the mean and 0.01 of half the difference.
     assert share == pytest.approx(max(0.01 / 0.99, noise**2), rel=0.05)
+
+
+def test_where_ratings_show_a_sum_its_weight_is_that_of_the_sum(rng):
+    """Severity and the error of judges are hardly known one by one, and their sum well."""
+    ratings = with_people(panel_ratings(rng), rng)
+    model = model_of(("model", "prompt"), ("rater",), ("machine", "model", "prompt"))
+    design = build_design(ratings, model)
+    draws = {"sd_rater": (("chain", "draw"), np.ones((1, DRAWS)))}
+    error = 0.7 * rng.normal(size=(1, DRAWS, 24))
+    severity = 0.1 * rng.normal(size=error.shape) - error
+    for term in design.terms:
+        values = {"location_model_prompt": severity, "location_machine_model_prompt": error}
+        values = values.get(term.name, np.zeros((1, DRAWS, term.size)))
+        draws[term.name] = (("chain", "draw", *term.dims), values.reshape(1, DRAWS, *term.shape))
+        draws[f"sd_{term.stem}"] = (("chain", "draw"), np.ones((1, DRAWS)))
+    weights = geometry.find_weights(xr.Dataset(draws), design)
+    assert set(weights) == {"location_model_prompt", "location_rater"}
+    # The variance of the sum's prior is 2; the mean of all is left out.
+    assert weights["location_model_prompt"] == pytest.approx(1.4 * 0.005 * 23 / 24, rel=0.05)
 
 
 def test_levels_without_ratings_on_a_scale_do_not_count(design, rng, monkeypatch):
