@@ -52,7 +52,8 @@ class MeanFirst(Transform):
     def reflect(self, value: Tensor) -> Tensor:
         """Apply a Householder reflection to each group, its mean against its first value."""
         if not self.first.size:
-            return value
+            # PyMC renames a coordinate that is the variable itself.
+            return pt.tensor_copy(value)
         flat = value.ravel()
         inside = flat[self.inside]
         mean = pt.inc_subtensor(pt.zeros(len(self.size))[self.group], inside) / self.size**0.5
