@@ -8,12 +8,7 @@ from scipy.special import expit, gammaln
 from sharpbayes.bayes.design.design import ScaleRatings
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph.model import build_model
-<<<<<<< HEAD
-from sharpbayes.bayes.kernel.layout import initial_point, parameter_layout
-=======
-from sharpbayes.bayes.graph.verification import graph_density
 from sharpbayes.bayes.kernel.layout import coordinate_names, initial_point, parameter_layout
->>>>>>> 9b854aa (Severity and the errors of all judges are sampled by their sum)
 from sharpbayes.bayes.kernel.machine_code import kernel_density
 from sharpbayes.bayes.predict.categories import LAWS
 from sharpbayes.spec.model import StudentT
