@@ -2,7 +2,7 @@
 
 Of each answer there are the mean of judges' scores, m ~ N(c + h, e), and that of people's,
 x ~ N(c, f), with c ~ N(0, s), h ~ N(0, r) and half t(3, 2.5) priors of s and r: the geometry of
-severity and of errors that all judges share (docs/adr/0080), without a scale of scores. Both are
+severity and of errors that all judges share (docs/adr/0082), without a scale of scores. Both are
 sampled by nutpie, 4 chains of 1,000 draws after 400, with a density in NumPy that is compared with
 its differences first.
 
