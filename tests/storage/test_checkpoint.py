@@ -10,6 +10,7 @@ import sys
 import time
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def test_finished_chains_are_not_sampled_again(run, tmp_path, uninterrupted):
         assert run(*FIT, "--resume").exit_code in {0, 4}
     # Two chains of the trial run, and the one whose file was damaged.
     assert calls == ["chain"] * 3
-    assert_same("r.nc", uninterrupted[0])
+    assert_same(Path("r.nc"), uninterrupted[0])
 
 
 @pytest.mark.parametrize("study", ["quickstart", "quickstart_crowd"])
@@ -94,7 +95,7 @@ def test_chains_on_a_cluster_are_the_same(run, uninterrupted):
     pytest.importorskip("distributed")
     done = run(*FIT, "--cluster", "local:2")
     assert done.exit_code in {0, 4}, done.stderr
-    assert_same("r.nc", uninterrupted[0])
+    assert_same(Path("r.nc"), uninterrupted[0])
 
 
 @pytest.mark.slow
@@ -102,7 +103,7 @@ def test_results_are_run_again_from_what_they_say(run, tmp_path, shared_results)
     shutil.copy(shared_results("fitted_crowd"), tmp_path / "r.nc")
     done = run("fit", "--from", "r.nc", "--out", "again.nc", "--quiet")
     assert done.exit_code in {0, 4}, done.stderr
-    assert_same("again.nc", "r.nc")
+    assert_same(Path("again.nc"), Path("r.nc"))
     assert not done.stderr or done.stderr.startswith("not converged")
     again, first = open_results("again.nc").attrs, open_results("r.nc").attrs
     assert {k: v for k, v in again.items() if k != "created"} == {

@@ -136,7 +136,7 @@ def test_what_decides_refuses_a_preview(run, file, panel_file, shared_results):
         (["fit", "quickstart_crowd", "--update", file], f"--update: {DECIDES_NOTHING}"),
         (
             ["report", file, fitted],
-            f"this: these results are {APPROXIMATION}; a history is of answers",
+            f"{file}: these results are {APPROXIMATION}; a history is of answers",
         ),
         (
             ["report", file, "--draws", "d"],
