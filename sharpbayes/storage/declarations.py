@@ -112,7 +112,9 @@ VARIABLES = """
   rater, metric: number: additional_ratings
   rater, score: number: score_count score_share
 /ratings
-  rating: number: item_code rater_code
+  : whole number: score
+  label: whole number: expert_code expert_item expert_label
+  rating: whole number: item_code rater_code
 /responsiveness
   group: number: raters
   group, by: number: auc_pr auc_roc hm items kendall_tau mpa spearman wra

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DRAWS = {"posterior": ("chain", "draw"), "log_prior": ("chain", "draw")}
 # Letters of NumPy's kinds.
-KINDS = {"number": "biuf", "text": "UOST"}
+KINDS = {"number": "biuf", "whole number": "iu", "text": "UOST"}
 STATUSES = (
     *("measured", "fitted", "interrupted", "not converged", "weighed", "compared"),
     *("calibrated", "not calibrated", "simulated", "approximate"),

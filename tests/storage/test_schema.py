@@ -42,6 +42,14 @@ def test_an_attribute_that_is_missing_or_of_another_kind_is_named():
     assert list_problems(results) == ["/profile: attribute `alpha` is 'much', must be a number"]
 
 
+def test_scores_that_are_no_whole_numbers_are_named():
+    results = make_results()
+    results["ratings"] = xr.Dataset({"score": (("model", "prompt"), [[7.5]])})
+    assert list_problems(results) == [
+        "/ratings/score: has values of type float64, must be a whole number"
+    ]
+
+
 def test_texts_that_no_file_can_hold_are_named():
     results = make_results(title="\udcff")
     results["profile"] = results["profile"].to_dataset().assign_coords(model=["\ud800", "b"])
