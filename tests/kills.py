@@ -61,6 +61,7 @@ class Command:
 
 
 PANEL, CROWD = "../inputs/panel.nc", "../inputs/crowd.nc"
+GROWN = f"../inputs/{FIT[1]}.toml"
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "weigh": Command(f"weigh {PANEL} --weights equal --out weighed.nc"),
@@ -73,7 +74,14 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             f"compare {CROWD} ../inputs/other.nc --refits 0 --out compared.nc --tables tables"
         ),
         "report": Command(f"report {PANEL} --out page.html"),
+        "report --figures": Command(f"report {PANEL} --figures figures --tables tables"),
         "measure": Command(" ".join(["measure", *FIT[1:4], *FEW]), resumes=True),
+        "fit --update": Command(
+            " ".join(["fit", GROWN, *FIT[2:], "--update", "../inputs/earlier.nc"]), resumes=True
+        ),
+        "calibrate": Command(
+            " ".join(["calibrate", *FIT[1:4], "--simulations 20", *FEW, *FEWEST]), resumes=True
+        ),
         "fit": Command(" ".join(FIT), resumes=True),
     }
 )
@@ -84,6 +92,14 @@ def make_inputs(folder):
     folder.mkdir()
     run_command(folder, " ".join(["fit quickstart --out panel.nc", *FEW[:2], *FEWEST]))
     run_command(folder, " ".join([*FIT[:3], "crowd.nc", *FEW, *FEWEST]))
+    # A study before a tenth of its ratings were there.
+    for path in library.folder("studies").glob(f"{FIT[1]}*"):
+        shutil.copy(path, folder)
+    head, *rows = (folder / f"{FIT[1]}.csv").read_text("utf-8").splitlines(keepends=True)
+    kept = [row for number, row in enumerate(rows) if number % 10]
+    (folder / "earlier.csv").write_text("".join([head, *kept]), encoding="utf-8")
+    data = "--set crowd.data='earlier.csv'"
+    run_command(folder, " ".join(["fit", f"{FIT[1]}.toml --out earlier.nc", data, *FEW, *FEWEST]))
     for path in folder.glob("*.nc"):
         save_results(as_converged(open_results(path)), path)
     shutil.copy(folder / "crowd.nc", folder / "other.nc")

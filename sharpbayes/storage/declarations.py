@@ -112,8 +112,7 @@ VARIABLES = """
   rater, metric: number: additional_ratings
   rater, score: number: score_count score_share
 /ratings
-  : whole number: score
-  label: whole number: expert_code expert_item expert_label
+  : whole number: expert_code expert_item expert_label score
   rating: whole number: item_code rater_code
 /responsiveness
   group: number: raters
