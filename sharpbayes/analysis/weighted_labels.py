@@ -35,8 +35,8 @@ def _category_problems(study: PanelStudy) -> Iterator[Diagnostic]:
         yield study.weights.locate(("population", "category"), message + format_list(unmatched))
     for name in limits:
         if name not in known:
-            there = f"there are {format_list(known)}{did_you_mean(name, known)}"
-            message = f"no prompt has the category {name!r}, {there}"
+            alternatives = f"there are {format_list(known)}{did_you_mean(name, known)}"
+            message = f"no prompt has the category {name!r}, {alternatives}"
             yield study.weights.locate(("tolerance", "category", name), message)
 
 

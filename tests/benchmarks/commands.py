@@ -103,6 +103,12 @@ def commit_of(checkout):
     return subprocess.run(call, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def describe_day():
+    """Return the day and the number of cores, as pages name them."""
+    day = dt.datetime.now(dt.UTC).date().isoformat()
+    return {"day": day, "cores": len(os.sched_getaffinity(0))}
+
+
 def main():
     """Time both checkouts, print the table and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -117,8 +123,7 @@ def main():
         page = PAGE.format(
             command=f"python -m tests.benchmarks.commands --before PATH --repeats {asked.repeats}",
             repeats=asked.repeats,
-            day=dt.datetime.now(dt.UTC).date().isoformat(),
-            cores=len(os.sched_getaffinity(0)),
+            **describe_day(),
             before=commit_of(checkouts[0]),
             after=commit_of(HERE),
             table="\n".join(lines),

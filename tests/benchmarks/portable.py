@@ -8,7 +8,6 @@ caches (machine code of both kinds) and is left out.
 """
 
 import argparse
-import datetime as dt
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from sharpbayes.execution.portability import SETTINGS
-from tests.benchmarks.commands import HERE, commit_of, run_command
+from tests.benchmarks.commands import HERE, commit_of, describe_day, run_command
 
 FITS = {
     "`fit quickstart`": ("fit", "quickstart", "--out", "r.nc"),
@@ -114,8 +113,7 @@ def main():
         page = PAGE.format(
             command=f"python -m tests.benchmarks.portable --repeats {asked.repeats}",
             repeats=asked.repeats,
-            day=dt.datetime.now(dt.UTC).date().isoformat(),
-            cores=len(os.sched_getaffinity(0)),
+            **describe_day(),
             commit=commit_of(HERE),
             table="\n".join(tabulate(taken)),
             verdict=describe_limit(taken),

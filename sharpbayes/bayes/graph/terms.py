@@ -92,9 +92,9 @@ def _add_sum(term: Term, part: Term, centre: Tensor | None) -> dict[str, GraphTe
     effects = (sd_of_part / total) ** 2 * deviations + sd * sd_of_part / total * unit
     pm.Deterministic(part.name, effects, dims=part.dims)
     pm.Deterministic(term.name, (deviations - effects).reshape(term.shape), dims=term.dims)
-    whole = _split_means(term, sums.ravel(), sd)
+    by_sum = _split_means(term, sums.ravel(), sd)
     return {
-        term.name: whole._replace(effects=whole.effects - effects.ravel()),
+        term.name: by_sum._replace(effects=by_sum.effects - effects.ravel()),
         part.name: _split_means(part, effects.ravel(), sd_of_part),
     }
 

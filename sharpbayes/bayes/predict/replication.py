@@ -317,7 +317,8 @@ def replace_levels(
     ]
     joined = np.concatenate(arrays, -1)
     mean = np.einsum("dn,dnk->dk", weights, joined)
-    is_new, bandwidth = rng.random(weights.shape) < share, 1.06 * weights.shape[1] ** -0.2
+    is_new = rng.random(weights.shape) < share
+    bandwidth = 1.06 * weights.shape[1] ** -0.2
     for draw, rows in enumerate(is_new):
         like = rng.choice(len(rows), size=rows.sum(), p=weights[draw])
         z = rng.normal(size=(len(like), len(rows))) * np.sqrt(weights[draw])

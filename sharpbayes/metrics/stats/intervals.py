@@ -140,8 +140,7 @@ def jackknife_interval(
     number = left_out.sizes[dim]
     spread = ((left_out - left_out.mean(dim, skipna=False)) ** 2).sum(dim, skipna=False)
     margin = stdtrit(number - 1, (1 + level) / 2) * ((number - 1) / number * spread) ** 0.5
-    bounds = xr.concat([observed - margin, observed + margin], "bound", coords="minimal")
-    return bounds.assign_coords(bound=["lower", "upper"]).transpose(..., "bound")
+    return _reach_both_ways(observed, margin).transpose(..., "bound")
 
 
 def symmetric_interval(
@@ -167,8 +166,7 @@ def symmetric_interval(
     """
     percentile = percentile_interval(x, level=level, dim=dim)
     reach = abs(percentile - observed).max("bound", skipna=False) * student_factor(freedom, level)
-    bounds = xr.concat([observed - reach, observed + reach], "bound")
-    return bounds.transpose(*percentile.dims).assign_coords(bound=["lower", "upper"])
+    return _reach_both_ways(observed, reach).transpose(*percentile.dims)
 
 
 def symmetric_studentized_interval(
@@ -213,8 +211,13 @@ def symmetric_studentized_interval(
         reach * student_factor(freedom, level),
         plain.sel(bound="upper", drop=True) - observed,
     )
-    bounds = xr.concat([observed - reach, observed + reach], "bound")
-    return bounds.transpose(*plain.dims).assign_coords(bound=["lower", "upper"])
+    return _reach_both_ways(observed, reach).transpose(*plain.dims)
+
+
+def _reach_both_ways(observed: xr.DataArray, reach: xr.DataArray) -> xr.DataArray:
+    """Return the interval that reaches as far below as above what was observed."""
+    bounds = xr.concat([observed - reach, observed + reach], "bound", coords="minimal")
+    return bounds.assign_coords(bound=["lower", "upper"])
 
 
 def student_factor(freedom: xr.DataArray | float, level: float) -> xr.DataArray:
@@ -247,29 +250,34 @@ def _studentized(
     """Bounds along a new last axis."""
     observed, error, factor = (np.asarray(x)[..., None] for x in (observed, error, factor))
     percentile = _quantiles(values, _tails(level))
-    sd = _standard_deviation(values)
-    usable = errors > RELATIVE_ERROR * sd
-    deviation = np.full(values.shape, np.nan)
-    np.divide(values - observed, errors, out=deviation, where=usable)
-    t = _quantiles(deviation, _tails(level))[..., ::-1]
+    ratios, sd, is_known = _studentize(values, observed, errors)
+    t = _quantiles(ratios, _tails(level))[..., ::-1]
     bounds = observed - t * factor * np.fmax(error, sd)
     joined = np.stack(
         [np.fmin(bounds, percentile)[..., 0], np.fmax(bounds, percentile)[..., 1]], axis=-1
     )
-    return np.where(usable.mean(-1, keepdims=True) < 0.5, percentile, joined)  # noqa: PLR2004
+    return np.where(is_known, joined, percentile)
 
 
 def _studentized_reach(
     values: Floats, observed: Floats, errors: Floats, error: Floats, *, level: float
 ) -> Floats:
     """How far a studentized interval reaches to either side; NaN without enough errors."""
+    ratios, sd, is_known = _studentize(values, observed[..., None], errors)
+    ratio = _quantiles(np.abs(ratios), np.array([level]))
+    reach = ratio * np.fmax(error[..., None], sd)
+    return np.asarray(np.where(is_known, reach, np.nan)[..., 0])
+
+
+def _studentize(
+    values: Floats, observed: Floats, errors: Floats
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Deviations in units of their errors, NaN without one; their sd; whether half have one."""
     sd = _standard_deviation(values)
     usable = errors > RELATIVE_ERROR * sd
-    deviation = np.full(values.shape, np.nan)
-    np.divide(np.abs(values - observed[..., None]), errors, out=deviation, where=usable)
-    ratio = _quantiles(deviation, np.array([level]))[..., 0]
-    reach = ratio * np.fmax(error, sd[..., 0])
-    return np.asarray(np.where(usable.mean(-1) < 0.5, np.nan, reach))  # noqa: PLR2004
+    ratios = np.full(values.shape, np.nan)
+    np.divide(values - observed, errors, out=ratios, where=usable)
+    return ratios, sd, usable.mean(-1, keepdims=True) >= 0.5  # noqa: PLR2004
 
 
 def _standard_deviation(values: Floats) -> Floats:
