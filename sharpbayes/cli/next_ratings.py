@@ -27,7 +27,7 @@ def next_ratings(
     ] = None,
     cost: Annotated[
         list[str] | None,
-        Option(help="name=price, over [costs] of the study: judge, prompt, rating, rater, ..."),
+        Option(help="name=price, over `costs` of the study: judge, prompt, rating, rater, ..."),
     ] = None,
     count: Annotated[int, Option(min=1, max=5000, help="Most purchases to list.")] = 100,
     out: Annotated[Path | None, Option(help="The list for a platform: .csv or .jsonl.")] = None,
@@ -62,6 +62,7 @@ def next_ratings(
     else:
         typer.echo(wrap_texts(next_answer(plan), console.terminal_width()), nl=False)
         if not quiet and plan["next"].attrs["best_size"]:
+            typer.echo()
             console.show_tables([next_table(plan)])
     raise typer.Exit(UNDECIDED * (plan["next"].attrs["verdict"] == "cannot tell"))
 

@@ -46,9 +46,10 @@ LONG_NAMES = {
 NOTE = (
     "Flagged: posterior probability above {limit:.0%} that the scores do not depend on the item. "
     "The model cannot say why: a rater who reads the scale the other way round, or orders items as "
-    "few others do, looks alike. Where p of no reading is small, the scores follow the items as "
-    "flagged or other raters see them: that rater reads, and sees them otherwise. Nobody is left "
-    "out of any other result."
+    "few others do, looks alike. p of no reading, of flagged raters: p value of scores that have "
+    "nothing to do with the items. Where it is small, the scores follow the items as other raters "
+    "or other flagged ones see them: that rater probably reads, and sees them otherwise. Nobody is "
+    "left out of any other result."
 )
 
 

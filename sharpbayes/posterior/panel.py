@@ -199,12 +199,13 @@ def profile_criterion(
     ``log_risk`` or ``harm`` over (draw, model, prompt[, dimension]).
     """
     by, tail = plan.weights.decision.by, plan.weights.tail
-    target = replace(plan, table=table).target_weights(weights)
+    replicated = replace(plan, table=table)  # a larger study may have more answers to a prompt
+    target, dim = replicated.target_weights(weights), replicated.dim
     values = table[_criterion_variable(plan)]
     if by == "policy_score":
-        return policy_score(weighted_mean(values, dim=plan.dim, weights=target), plan.policy)
+        return policy_score(weighted_mean(values, dim=dim, weights=target), plan.policy)
     cvar = conditional_value_at_risk(
-        values, alpha=tail.alpha, estimator=tail.estimator, dim=plan.dim, weights=target
+        values, alpha=tail.alpha, estimator=tail.estimator, dim=dim, weights=target
     )
     return cvar if by == "cvar" else cvar.max("dimension", skipna=False)
 

@@ -76,7 +76,8 @@ def judge_list(curve: xr.Dataset) -> tuple[str, int]:
     """Return whether to go on, by the net gains of a list, and how many purchases gain most.
 
     Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
-    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``.
+    no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``,
+    with the number that gains most whatever it costs.
 
     >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
     >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
@@ -85,7 +86,7 @@ def judge_list(curve: xr.Dataset) -> tuple[str, int]:
     if not curve.sizes["size"] or not bool((curve["list_gain"] > 0).any()):
         return STOP, 0
     if "list_net" not in curve:
-        return UNDECIDED, int(curve["size"][-1])
+        return UNDECIDED, int(curve["size"][int(curve["list_gain"].to_numpy().argmax())])
     net, error = curve["list_net"].to_numpy(), ERRORS * curve["list_net_mcse"].to_numpy()
     best = int(net.argmax())
     if net[best] > error[best]:

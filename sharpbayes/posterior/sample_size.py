@@ -12,7 +12,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.bayes.predict.replication import thin
-from sharpbayes.errors import format_percent
 from sharpbayes.execution.threads import current_map
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
@@ -38,10 +37,12 @@ LAGS = (0, 1, 3, 7)
 # Number of the random stream of weights of pooled units.
 WEIGHT_STREAM = 0xF0A7
 NOTE = (
-    "{level} intervals of differences, and the probability that a study of so many times the "
-    "units distinguishes a pair, from {draws} replicates: m times the {units}s are m replicated "
-    "studies pooled; m times the {members}s are that many new ones, and their intervals are about "
-    "replicated ratings. Other sources of uncertainty stay as they are."
+    "From {draws} draws of the fit: a study of m times the {units}s is m replicated studies pooled"
+    "{members}. Other sources of uncertainty stay as they are."
+)
+MEMBERS_NOTE = (
+    "; one of m times the {members}s has that many new ones, and its intervals are about "
+    "replicated ratings"
 )
 
 
@@ -84,8 +85,17 @@ def panel_sample_size(
             table = table.merge(bought).assign_attrs(bought.attrs)
         pairs = [name for name in table if "model" in table[name].dims]
         shown = table[pairs].where(decisions[number]["unresolved"])
-        tables[number] = _with_note(table.assign(shown), metrics, thinned, level)
+        tables[number] = _with_note(table.assign(_none_now(shown)), metrics, thinned, level)
     return tables
+
+
+def _none_now(pairs: xr.Dataset) -> xr.Dataset:
+    """Pairs that are unresolved, which the prompts of now do not distinguish."""
+    is_now = pairs["design"] == "prompts x 1"
+    names = ("prob_distinguishable", "prob_distinguishable_mcse")
+    return pairs.assign(
+        {name: pairs[name].where(~is_now | pairs[name].isnull(), 0.0) for name in names}
+    )
 
 
 def crowd_sample_size(
@@ -114,10 +124,9 @@ def _with_note(
     table: xr.Dataset, metrics: StudyMetrics, draws: ReplicateDraws, level: float
 ) -> xr.Dataset:
     """Add what the numbers mean."""
-    number = int(np.prod(draws.shape))
-    note = NOTE.format(
-        level=format_percent(level), draws=number, units=metrics.unit, members=metrics.member
-    )
+    has_members = f"{metrics.member}s" in table["source"].to_numpy()
+    members = MEMBERS_NOTE.format(members=metrics.member) if has_members else ""
+    note = NOTE.format(draws=int(np.prod(draws.shape)), units=metrics.unit, members=members)
     return table.assign_attrs(difference_note=note, level=level)
 
 
@@ -199,11 +208,12 @@ def difference_precision(
 ) -> xr.Dataset:
     """Return how wide differences are in larger studies, and how likely their intervals exclude 0.
 
-    A study of m times the units has an interval as wide as that of the replicates of m times the
-    units, around a centre that is not known yet: c = mu + sqrt(1 - V_m / V_1) (d - mu), with a
-    present draw d of the difference, its mean mu, and the variances V_m and V_1 of replicates of m
-    times and of once the units. By the law of total variance, V_m is what a larger study leaves
-    open, V_1 - V_m is how far its centre may move, and both add up to what is open now.
+    A study of m times the units has the interval of the replicates of m times the units, moved so
+    that their mean is at a centre that is not known yet: c = mu + sqrt(1 - V_m / V_1) (d - mu),
+    with a present draw d of the difference, its mean mu, and the variances V_m and V_1 of
+    replicates of m times and of once the units. By the law of total variance, V_m is what a larger
+    study leaves open, V_1 - V_m is how far its centre may move, and both add up to what is open
+    now.
 
     Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
     ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
@@ -226,17 +236,19 @@ def _precision(once: xr.DataArray, replicated: xr.DataArray, unit: str, level: f
     over = ["chain", "draw"]
     present, difference = _differences(once, unit), _differences(replicated, unit)
     mean, variance = present.mean(over), present.var(over)
-    width = _width(difference, level)
+    low, high = _bounds(difference, level)
     share = difference.var(over) / variance.where(variance > 0)
     centre = mean + np.sqrt((1.0 - share).clip(min=0.0)) * (present - mean)
-    excludes_0 = (abs(centre) > width / 2).where(width.notnull()).astype(float)
+    moved = centre - difference.mean(over)
+    excludes_0 = ((low + moved > 0) | (high + moved < 0)).where(low.notnull()).astype(float)
     # The width is as uncertain as its batches differ.
     number = min(BATCHES, difference.sizes["draw"])
     size = difference.sizes["draw"] // number
     starts = range(0, number * size, size)
-    widths = [_width(difference.isel(draw=slice(s, s + size)), level) for s in starts]
+    batches = [_bounds(difference.isel(draw=slice(s, s + size)), level) for s in starts]
+    widths = [upper - lower for lower, upper in batches]
     table = {
-        "difference_width": width,
+        "difference_width": high - low,
         "difference_width_mcse": xr.concat(widths, "batch").std("batch", ddof=1) / np.sqrt(number),
         "prob_distinguishable": excludes_0.mean(over, skipna=False),
         "prob_distinguishable_mcse": monte_carlo_error(excludes_0),
@@ -250,8 +262,8 @@ def _differences(values: xr.DataArray, unit: str) -> xr.DataArray:
     return (bare - bare.rename({unit: "other"})).transpose("chain", "draw", ..., unit, "other")
 
 
-def _width(difference: xr.DataArray, level: float) -> xr.DataArray:
-    """Return the width of the central interval over all draws."""
+def _bounds(difference: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the bounds of the central interval over all draws."""
     stacked = difference.stack(replicate=("chain", "draw"), create_index=False)
     bounds = percentile_interval(stacked, level=level)
-    return bounds.isel(bound=1, drop=True) - bounds.isel(bound=0, drop=True)
+    return bounds.isel(bound=0, drop=True), bounds.isel(bound=1, drop=True)

@@ -81,20 +81,23 @@ class CrowdAnswer:
             return
         cells = self.view.group("responsiveness_careless")["hm"].sel(by="all")
         sample, without = (float(cells.sel(population=name)) for name in ("sample", WITHOUT))
-        if not abs(without - sample) >= CARELESS_CHANGE:
-            return
         flagged = int(self.view.group("careless")["flagged"].sum())
-        verb = "raters are" if flagged > 1 else "rater is"
-        yield (
-            f"{flagged} {verb} probably careless; without them the observed responsiveness is "
-            f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out elsewhere."
-        )
+        if flagged and np.isfinite(sample) and np.isnan(without):
+            yield f"{flagged} {_are_flagged(flagged)}; without them no responsiveness is left."
+        elif abs(without - sample) >= CARELESS_CHANGE:
+            yield (
+                f"{flagged} {_are_flagged(flagged)}; without them the observed responsiveness is "
+                f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out "
+                "elsewhere."
+            )
+        else:
+            return
         reading = int((self.view.group("careless")["reading_p"] <= READING_P).sum())
         if reading:
             yield (
                 f"Of them {reading} {'give' if reading > 1 else 'gives'} scores that follow the "
                 f"items all the same (p of no reading at most {READING_P}): an opinion of their "
-                "own or a scale read from its other end, not carelessness."
+                "own or a scale read from its other end is likelier than carelessness."
             )
 
     def _agreement(self) -> str:
@@ -238,3 +241,10 @@ class CrowdAnswer:
         gap = draws.sel(group=high) - draws.sel(group=low)
         known = estimate(gap.median(), central_interval(gap, self._level()))
         return f"; the posterior has {known}"
+
+
+def _are_flagged(number: int) -> str:
+    """That raters are flagged, and what a flag says."""
+    if number == 1:
+        return "rater is flagged: these scores are better described without the items"
+    return "raters are flagged: their scores are better described without the items"

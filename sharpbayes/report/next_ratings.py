@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from sharpbayes.errors import format_count, format_percent
+from sharpbayes.errors import format_percent
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -19,6 +19,13 @@ from sharpbayes.report.tables.table import Table
 
 # Rows on the terminal; all of them are in the file.
 SHOWN = 12
+# A loss of 1.
+ONE = {
+    "cvar": "1 nat of CVaR",
+    "policy_score": "1 point of policy score",
+    "worst_dimension": "1 point of harm of the worst dimension",
+    "hm": "1 point of responsiveness (HM)",
+}
 LOSSES = {
     "cvar": "nats of CVaR",
     "policy_score": "points of policy score",
@@ -36,6 +43,8 @@ WHY = {
     "new item": "labelled and scored as the present items are",
 }
 RATED = "rated_"
+PRICE_OF_LOSS = "Write what it costs into the weights, as `loss` of the table [decision]"
+CENT = 0.01
 
 
 def next_answer(results: xr.DataTree) -> list[str]:
@@ -67,16 +76,16 @@ def next_table(results: xr.DataTree) -> Table:
                 str(position + 1),
                 str(row["kind"].item()),
                 *names,
-                _difference(group, row).replace(" - ", " \u2212 "),
+                _with_minus(_difference(group, row)),
                 number(gain, places_of(gain, 2)),
-                number(row["cost"], 2 if _is_priced(group) else 0),
+                _money(row["cost"]) if _is_priced(group) else number(row["cost"], 0),
             )
         )
-    total = group.sizes["purchase"]
-    more = f" {total - SHOWN} more are in the file of --out." if total > SHOWN else ""
+    more = group.sizes["purchase"] - SHOWN
+    others = f" {more} more {'is' if more == 1 else 'are'} written by --out FILE." * (more > 0)
     note = (
         f"Gain: the share of each in the gain of the whole list, in {_unit(group)}. "
-        f"Price: {'money' if _is_priced(group) else 'scores'}.{more}"
+        f"Price: in {'units of money' if _is_priced(group) else 'scores'}.{others}"
     )
     return Table("What to rate next", header, tuple(rows), note)
 
@@ -157,15 +166,23 @@ def _loss_now(group: xr.Dataset) -> str:
     attrs = group.attrs
     loss = _with_error(attrs["expected_loss"], attrs["expected_loss_mcse"])
     if not _is_crowd(group):
+        if not attrs["expected_loss"]:
+            return f"{attrs['chosen']} is the best model in every draw of the fit"
         return f"the choice of {attrs['chosen']} has an expected loss of {loss} {_unit(group)}"
     number, total = int(attrs["open_pairs"]), int(attrs["pairs"])
     if not number:
         only = "the one pair" if total == 1 else f"none of the {total} pairs"
         return f"{only} of groups is {'not ' if total == 1 else ''}open"
+    if total == 1:
+        return (
+            "the one pair of groups is open (its interval contains 0), and calling the more "
+            f"responsive group has an expected loss of {loss} {_unit(group)}"
+        )
+    calling = "of it has" if number == 1 else "of each has in all"
     return (
-        f"of {format_count(total, 'pair')} of groups {number} "
-        f"{'is' if number == 1 else 'are'} open, and calling the more responsive group of each has "
-        f"in all an expected loss of {loss} {_unit(group)}"
+        f"{number} of {total} pairs of groups {'is' if number == 1 else 'are'} open (the interval "
+        f"of the difference contains 0), and calling the more responsive group {calling} an "
+        f"expected loss of {loss} {_unit(group)}"
     )
 
 
@@ -176,30 +193,40 @@ def _verdict(group: xr.Dataset) -> str:
     if not size and _is_crowd(group):
         return _verdict_without_list(group, now)
     if not size:
-        listed = format_count(group.sizes["purchase"], "purchase")
-        none = f"no number of the {listed} that were looked at lowers it"
+        none = _no_gain(group)
         if attrs["verdict"] == "stop":
             return f"Stop: {now}, and {none}."
         return f"Cannot tell: by the fitted model {now}, and {none}. That rests on its tail."
     row = group.sel(size=size)
     lowered = _with_error(row["list_gain"], row["list_gain_mcse"])
-    bought = (
-        f"the next {format_count(size, 'purchase')} lower it by {lowered} for {_price(group, row)}"
-    )
-    if "list_net" not in group or not _is_priced(group):
-        return f"Cannot tell without a price: {now}; {bought}."
+    next_ones = "the next purchase lowers" if size == 1 else f"the next {size} purchases lower"
+    bought = f"{next_ones} it by {lowered} for {_price(group, row)}"
+    if not _is_priced(group):
+        return f"Cannot tell without prices: {now}; {bought}."
+    if "list_net" not in group:
+        return f"Cannot tell without the price of a loss: {now}; {bought}."
     net = f"a net gain of {_with_error(row['list_net'], row['list_net_mcse'])} units of money"
     words = {"go on": "Go on", "stop": "Stop", "cannot tell": "Cannot tell"}
     best = "" if attrs["verdict"] == "go on" else ", the largest of all lengths of the list"
     return f"{words[attrs['verdict']]}: {now}; {bought}, {net}{best}."
 
 
+def _no_gain(group: xr.Dataset) -> str:
+    """That no purchase lowers the loss, or that there is none."""
+    number, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
+    if not number:
+        return "nothing that has a price can be bought"
+    if number == 1:
+        change = "lower it" if loss else "change that"
+        return f"the one purchase that was looked at does not {change}"
+    changes = "lowers it" if loss else "changes that"
+    return f"no number of the {number} purchases that were looked at {changes}"
+
+
 def _verdict_without_list(group: xr.Dataset, now: str) -> str:
     """Verdict of a crowd where no purchase lowers the loss."""
     attrs = group.attrs
-    listed = format_count(group.sizes["purchase"], "purchase")
-    none = f", and no number of the {listed} that were looked at lowers it"
-    reason = none if int(attrs["open_pairs"]) else ""
+    reason = f", and {_no_gain(group)}" if int(attrs["open_pairs"]) else ""
     if attrs["verdict"] == "stop":
         return f"Stop: {now}{reason}."
     return f"Cannot tell: by the fitted model {now}{reason}. That rests on its law of raters."
@@ -209,14 +236,23 @@ def _narrowing(group: xr.Dataset) -> Iterator[str]:
     """How much the interval of the difference that gains most would narrow."""
     if not group.sizes.get("pair") or not int(group.attrs["best_size"]):
         return
-    narrowed = group["pair_width_after"] / group["pair_width"].where(group["pair_width"] > 0)
-    pair = group.isel(pair=int(narrowed.fillna(1.0).to_numpy().argmin()))
-    widths = [number(pair[name], 3) for name in ("pair_width", "pair_width_after")]
+    widths = group["pair_width"]
+    narrowed = (group["pair_width_after"] / widths.where(widths > 0)).fillna(1.0)
+    if not bool((narrowed < 1).any()):
+        return
+    pair = group.isel(pair=int(narrowed.to_numpy().argmin()))
+    before, after = (number(pair[name], 3) for name in ("pair_width", "pair_width_after"))
     level = format_percent(group.attrs["level"])
+    most = ", in proportion the most of all open pairs" * (group.sizes["pair"] > 1)
     yield (
-        f"With them the {level} interval of {pair['pair'].item()} is expected "
-        f"to narrow from a width of {widths[0]} to {widths[1]}, the most of all open pairs."
+        f"With these purchases the {level} interval of {_with_minus(pair['pair'].item())} is "
+        f"expected to narrow from a width of {before} to {after}{most}."
     )
+
+
+def _with_minus(difference: str) -> str:
+    """A difference with a true minus sign."""
+    return difference.replace(" - ", " \u2212 ")
 
 
 def _with_error(value: Any, error: Any) -> str:
@@ -228,8 +264,14 @@ def _with_error(value: Any, error: Any) -> str:
 def _price(group: xr.Dataset, row: xr.Dataset) -> str:
     """What a list costs."""
     if _is_priced(group):
-        return f"{number(row['list_cost'], 2)} units of money"
+        return f"{_money(row['list_cost'])} units of money"
     return f"{thousands(row['list_cost'])} scores"
+
+
+def _money(price: Any) -> str:
+    """A price with two decimals, more where it is smaller."""
+    plain = float(price)
+    return f"{plain:,.2f}" if plain >= CENT or not plain else f"{plain:.2g}"
 
 
 def _unit(group: xr.Dataset) -> str:
@@ -248,11 +290,15 @@ def _break_even(group: xr.Dataset) -> Iterator[str]:
     if not size or not _is_priced(group) or "list_net" in group:
         return
     row = group.sel(size=size)
+    if not row["list_cost"]:
+        yield f"That costs nothing, and is worth it at any price of a loss. {PRICE_OF_LOSS}."
+        return
     price = float(row["list_cost"] / row["list_gain"])
+    digits = max(2 - int(np.floor(np.log10(price))), 0)
+    text = f"{price:,.{digits}f}"
     yield (
-        f"That is worth it where a loss of 1 ({_unit(group)}) costs more than "
-        f"{thousands(price)} units of money. Write its price into the weights: [decision] "
-        f"loss = {price:.3g}."
+        f"That is worth it where a loss of {ONE[str(group.attrs['criterion'])]} costs more than "
+        f"{text} units of money. {PRICE_OF_LOSS}."
     )
 
 

@@ -15,7 +15,13 @@ from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.missing import missing_sentences
-from sharpbayes.report.tables.panel import labels_where, models_by_risk, not_separable
+from sharpbayes.report.tables.panel import (
+    EQUAL,
+    labels_where,
+    lowest_models,
+    models_by_risk,
+    not_separable,
+)
 from sharpbayes.report.tables.prior_sensitivity import prior_sentences
 from sharpbayes.report.tables.slopes import order_changes
 from sharpbayes.report.wording import (
@@ -33,7 +39,6 @@ STATEMENTS = ("lowest", "distinguishable", "admissible")
 NAMED, CLOSE = 0.05, 0.8
 # Of fewer prompts not even means are compared; with a tail of fewer, tails are not.
 MIN_PROMPTS, MIN_TAIL = 20, 5
-EQUAL = 1e-9
 # What is said of one model and of several, by verdict.
 VERDICTS = {
     "admissible": ("{} keeps it", "{} keep it"),
@@ -92,11 +97,7 @@ class PanelAnswer:
     @cached_property
     def observed_lowest(self) -> list[str]:
         """Models of lowest observed CVaR, several where they are equal."""
-        return self._lowest("profile/cvar")
-
-    def _lowest(self, path: str) -> list[str]:
-        values = self.view[path].dropna("model")
-        return labels_where(values <= values.min() + EQUAL * abs(values.min()))
+        return lowest_models(self.view["profile/cvar"])
 
     def probability(self, metric: str) -> xr.DataArray:
         """Posterior probability of being lowest, by model."""
@@ -238,7 +239,7 @@ class PanelAnswer:
             chance = probability_text(row["joint/prob_lowest"])
             estimate = posterior_estimate(row)
             return f"{first} has the lowest {name} with probability {chance}, {estimate}"
-        names = self._lowest(f"profile/{metric}")
+        names = lowest_models(self.view[f"profile/{metric}"])
         row = self.view.select({"metric": metric, "model": names[0]})
         verb = "has" if len(names) == 1 else "share"
         similar = self._similar(metric, names)

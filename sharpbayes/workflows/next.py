@@ -7,6 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
@@ -95,15 +96,17 @@ def _plan_panel(
     if stored and "posterior_profile" in results:
         profile = results["posterior_profile"].to_dataset().load()
         chosen = results["decision"].to_dataset().load()
+        evidence = results["evidence"].to_dataset() if "evidence" in results else None
     else:
         _, measured = profile_panel(study)
         profile = add_tiers(profile_draws(study, draws), measured, study.weights.spec)
         chosen = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
+        evidence = panel_evidence(plan, measured["profile"])
     _check_choice(chosen, study)
     group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
-    return heed_evidence(group, results).assign_attrs(columns)
+    return heed_evidence(group, evidence).assign_attrs(columns)
 
 
 def _plan_crowd(
@@ -141,20 +144,19 @@ def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
     return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
 
-def heed_evidence(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
-    """Return the plan that stops for no gain, with what the evidence does not carry of it.
+def heed_evidence(group: xr.Dataset, evidence: xr.Dataset | None) -> xr.Dataset:
+    """Return the plan of a panel with what the evidence does not carry of it.
 
     Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
     that no purchase would change the choice is then no reason to stop.
     """
-    is_by_tail = group.attrs["criterion"] == "cvar" and "evidence" in results
-    if group.attrs["best_size"] or not is_by_tail:
+    if group.attrs["criterion"] != "cvar" or evidence is None:
         return group
-    facts = results["evidence"].attrs
-    if "lowest" in json.loads(facts["carried"]):
+    if "lowest" in json.loads(evidence.attrs["carried"]):
         return group
-    [limit, *_] = json.loads(facts["limits"])
-    return group.assign_attrs(limit=limit, verdict="cannot tell")
+    verdict = group.attrs["verdict"] if group.attrs["best_size"] else "cannot tell"
+    limits = json.loads(evidence.attrs["limits"])[:1]
+    return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
 
 
 def read_fit_files(results: xr.DataTree, weights: SpecFile[Weights] | None) -> StudyFiles:

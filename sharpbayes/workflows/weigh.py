@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.panel import profile_panel
@@ -51,9 +52,9 @@ def weigh(results: xr.DataTree, weights: Mapping[str, SpecFile[Weights]]) -> xr.
         weights: Weights files by name.
 
     Returns:
-        A child for each name: of a panel ``profile``, its intervals, ``posterior_profile`` for each
-        list of sources of uncertainty, ``decision``, ``prior_sensitivity``, ``missing`` and
-        ``joint``; of a crowd
+        A child for each name: of a panel ``profile``, its intervals, ``evidence``,
+        ``posterior_profile`` for each list of sources of uncertainty, ``decision``,
+        ``prior_sensitivity``, ``missing`` and ``joint``; of a crowd
         ``responsiveness_population`` and its posterior. They equal bit for bit those of a new run
         with these weights. Results without replicated ratings, as those of a measurement, have no
         posterior and no decision, and the root attribute ``left_out`` says so. Other root
@@ -134,6 +135,7 @@ def _weigh_panel(
     for name, file in weights.items():
         spec = study.spec.model_copy(update={"weights": name})
         plan, groups[name] = profile_panel(replace(study, spec=spec, weights=file))
+        groups[name] |= {"evidence": panel_evidence(plan, groups[name]["profile"])}
         groups[name] |= _weigh_missing(plan, results)
         plans.append(plan)
     level = study.spec.bootstrap.level

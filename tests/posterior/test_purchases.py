@@ -145,7 +145,8 @@ def test_the_table_asks_about_the_likeliest_two(table):
             "prompts": "twice the prompts",
         }[gain.idxmax()]
     )
-    assert purchase_table.note.startswith("For the next unit more ")
+    assert purchase_table.note.startswith("For their price more ")
     assert purchase_table.note.endswith(
-        "Gain: percent of the present precision that 1,000 units add, with its Monte Carlo error."
+        "Gain: percent of the present precision for each 100 units of the cost, with its Monte "
+        "Carlo error."
     )

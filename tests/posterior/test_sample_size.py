@@ -157,6 +157,17 @@ def test_the_chance_is_that_of_a_normal_law():
     assert float(precision["difference_width_mcse"][1]) < 0.02
 
 
+def test_the_chance_takes_the_interval_as_skew_as_it_is():
+    """An interval from -0.5 to 3.2 with a mean of 2.2: half its width does not reach 0."""
+    draws = 3.2 - np.random.default_rng(3).exponential(size=(4, 5000))
+    both = np.stack([draws, np.zeros_like(draws)], -1)
+    once = xr.DataArray(both, {"model": ["a", "b"]}, ("chain", "draw", "model"))
+    precision = difference_precision([LargerStudies("prompts", {1: once})], "model", level=0.95)
+    assert float(precision["prob_distinguishable"].sel(model="a", other="b")[0]) == 0.0
+    surer = difference_precision([LargerStudies("prompts", {1: once})], "model", level=0.5)
+    assert float(surer["prob_distinguishable"].sel(model="a", other="b")[0]) == 1.0
+
+
 def test_groups_of_a_crowd_are_told_apart_by_more_items():
     files = load_study("quickstart_crowd")
     loaded = read_study(files)

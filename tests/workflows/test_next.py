@@ -11,7 +11,13 @@ from typer.testing import CliRunner
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import SpecError
 from sharpbayes.posterior.purchase_lists import judge_list
-from sharpbayes.report.next_ratings import next_answer, next_document, next_file, next_rows
+from sharpbayes.report.next_ratings import (
+    next_answer,
+    next_document,
+    next_file,
+    next_rows,
+    next_table,
+)
 from sharpbayes.spec.load import load_weights
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.next import heed_evidence, plan_next
@@ -20,6 +26,12 @@ from tests.shared_results import as_converged
 PRICES = {"judge": 0.05, "prompt": 1.0}
 # Added to shipped weights: a price of a loss.
 LOSS = "\n[decision]\nloss = {}\n"
+SHORT_TAIL = (
+    "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which model has the "
+    "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would leave "
+    "five at 0.95; the mean can be compared."
+)
+NOTHING = "nothing that has a price can be bought"
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +108,9 @@ def test_without_prices_the_answer_says_which_line_to_add(fitted):
     results = plan_next(close(fitted), number=10)
     answer = next_answer(results)
     assert results["next"].attrs["unit"] == "score"
-    assert answer[0].startswith("Cannot tell without a price: the choice of aster has an expected ")
-    assert answer[1] == (
+    assert answer[0].startswith("Cannot tell without prices: the choice of aster has an expected ")
+    assert answer[1] == SHORT_TAIL
+    assert answer[2] == (
         "The study has no prices. Add the table [costs], such as judge = 0.05, to the study, or "
         "give --cost judge=0.05; every score counts the same until then."
     )
@@ -107,9 +120,65 @@ def test_without_the_price_of_a_loss_the_answer_has_the_break_even(plan):
     group = plan["next"].to_dataset()
     size = int(group.attrs["best_size"])
     price = float(group["list_cost"].sel(size=size) / group["list_gain"].sel(size=size))
-    assert next_answer(plan)[1] == (
-        f"That is worth it where a loss of 1 (nats of CVaR) costs more than {price:,.0f} units of "
-        f"money. Write its price into the weights: [decision] loss = {price:.3g}."
+    assert 1 <= price < 10
+    assert next_answer(plan)[2] == (
+        f"That is worth it where a loss of 1 nat of CVaR costs more than {price:.2f} units of "
+        "money. Write what it costs into the weights, as `loss` of the table [decision]."
+    )
+
+
+def changed(plan, loss=0.5, **facts):
+    """The answer of a plan with other numbers."""
+    group = plan["next"].to_dataset()
+    sizes = {k: ("size", np.full(6, v)) for k, v in facts.items() if k in group}
+    group = group.assign(sizes)
+    group.attrs |= {"expected_loss": loss, "expected_loss_mcse": 0.1 * loss, "limits": "[]"}
+    group.attrs |= {k: v for k, v in facts.items() if k in group.attrs}
+    return next_answer(xr.DataTree.from_dict({"/next": group}))
+
+
+def test_prices_of_any_size_are_written_out(plan):
+    list_of_one = {"best_size": 1, "list_gain": 20.0, "list_gain_mcse": 1.0}
+    assert changed(plan, list_cost=0.004, **list_of_one) == [
+        "Cannot tell without the price of a loss: the choice of aster has an expected loss of 0.50 "
+        "(Monte Carlo error 0.05) nats of CVaR; the next purchase lowers it by 20.0 (Monte Carlo "
+        "error 1.0) for 0.004 units of money.",
+        "That is worth it where a loss of 1 nat of CVaR costs more than 0.000200 units of money. "
+        "Write what it costs into the weights, as `loss` of the table [decision].",
+    ]
+    assert changed(plan, list_cost=0.0, **list_of_one)[1] == (
+        "That costs nothing, and is worth it at any price of a loss. Write what it costs into the "
+        "weights, as `loss` of the table [decision]."
+    )
+
+
+def test_an_answer_without_a_gain(plan):
+    none = {"best_size": 0, "verdict": "stop"}
+    assert changed(plan, **none) == [
+        "Stop: the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.05) nats of "
+        "CVaR, and no number of the 30 purchases that were looked at lowers it."
+    ]
+    assert changed(plan, 0.0, **none) == [
+        "Stop: aster is the best model in every draw of the fit, and no number of the 30 purchases "
+        "that were looked at changes that."
+    ]
+    one = plan["next"].to_dataset().isel(purchase=[0]).assign_attrs(none)
+    for number, text in (
+        (1, "the one purchase that was looked at does not lower it"),
+        (0, NOTHING),
+    ):
+        group = one.isel(purchase=slice(number))
+        answer = next_answer(xr.DataTree.from_dict({"/next": group}))
+        assert answer[0].endswith(f" nats of CVaR, and {text}.")
+
+
+def test_the_table_counts_what_it_leaves_out(plan):
+    group = plan["next"].to_dataset()
+    table = next_table(xr.DataTree.from_dict({"/next": group.isel(purchase=slice(13))}))
+    assert len(table.rows) == 12
+    assert table.note == (
+        "Gain: the share of each in the gain of the whole list, in nats of CVaR. Price: in units "
+        "of money. 1 more is written by --out FILE."
     )
 
 
@@ -126,7 +195,7 @@ def test_ratings_that_cost_more_than_any_loss_are_not_bought(fitted):
     answer = next_answer(results)
     assert answer[0].startswith("Stop: the choice of aster has an expected loss of 0.2")
     assert answer[0].endswith(" units of money, the largest of all lengths of the list.")
-    assert len(answer) == 1
+    assert answer[1:] == [SHORT_TAIL]
     document = next_document(results)
     assert document["verdict"] == "stop"
     assert len(document["next"]) == 10
@@ -143,7 +212,8 @@ def test_an_answer_to_go_on_has_gain_price_and_errors(plan):
     assert next_answer(tree) == [
         "Go on: the choice of aster has an expected loss of 0.50 (Monte Carlo error 0.01) nats of "
         f"CVaR; the next {size} purchases lower it by 0.20 (Monte Carlo error 0.05) for 7.00 units "
-        "of money, a net gain of 93 (Monte Carlo error 25) units of money."
+        "of money, a net gain of 93 (Monte Carlo error 25) units of money.",
+        SHORT_TAIL,
     ]
 
 
@@ -172,7 +242,7 @@ def test_the_command_writes_the_list_and_says_so_by_its_exit_status(results_file
     call = ["next", str(results_file), "--cost", "judge=0.05", "--count", "5", "--out", str(out)]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 7
-    assert result.stdout.startswith("Cannot tell without a price: the choice of aster has")
+    assert result.stdout.startswith("Cannot tell without the price of a loss: the choice of aster")
     assert "What to rate next" in result.stdout
     assert len(out.read_text("utf-8").splitlines()) == 5
     wrong = CliRunner().invoke(app, ["next", str(results_file), "--cost", "judge=much"])
@@ -189,14 +259,26 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     facts = {"carried": '["admissible"]', "limits": json.dumps([limit])}
 
     def heeded(**changes):
-        evidence = xr.Dataset(attrs=facts | changes)
-        return heed_evidence(group, xr.DataTree.from_dict({"/evidence": evidence})).attrs
+        return heed_evidence(group, xr.Dataset(attrs=facts | changes)).attrs
 
     assert heeded()["verdict"] == "cannot tell"
-    assert heeded()["limit"] == limit
-    assert heeded(carried='["lowest"]')["verdict"] == "stop"
-    dear = heed_evidence(
-        group.assign_attrs(best_size=5),
-        xr.DataTree.from_dict({"/evidence": xr.Dataset(attrs=facts)}),
-    )
+    assert json.loads(heeded()["limits"]) == [limit]
+    assert heeded(carried='["lowest"]') == heed_evidence(group, None).attrs == group.attrs
+    dear = heed_evidence(group.assign_attrs(best_size=5), xr.Dataset(attrs=facts))
     assert dear.attrs["verdict"] == "stop"
+    assert json.loads(dear.attrs["limits"]) == [limit]
+
+
+def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):
+    path = tmp_path / "half.toml"
+    text = fitted.attrs["weights"].replace("alpha = 0.95", "alpha = 0.5")
+    path.write_text(text, "utf-8")
+    half = plan_next(fitted, weights=load_weights(str(path)), costs=PRICES, number=3)
+    assert "limits" not in half["next"].attrs
+    stored = plan_next(fitted, costs=PRICES, number=3)
+    assert json.loads(stored["next"].attrs["limits"]) == [SHORT_TAIL]
+
+
+def test_the_help_names_the_table_of_prices():
+    printed = CliRunner().invoke(app, ["next", "--help"]).stdout
+    assert "over `costs` of the study" in " ".join(printed.replace("\u2502", " ").split())

@@ -78,14 +78,43 @@ def test_the_answer_says_what_is_open_and_from_which_price_on_it_is_worth_it(pla
     answer = next_answer(plan)
     number = group.attrs["open_pairs"]
     assert answer[0].startswith(
-        f"Cannot tell without a price: of 19 pairs of groups {number} are open, and calling the "
-        "more responsive group of each has in all an expected loss of "
+        f"Cannot tell without the price of a loss: {number} of 19 pairs of groups are open (the "
+        "interval of the difference contains 0), and calling the more responsive group of each has "
+        "in all an expected loss of "
     )
     assert answer[1].startswith("Groups of fewer than 10 raters: gender=Man,age=GenX (7), ")
-    assert answer[2].startswith("With them the 95% interval of ")
+    assert answer[2].startswith("With these purchases the 95% interval of ")
+    assert " \u2212 " in answer[2]
+    assert answer[2].endswith(", in proportion the most of all open pairs.")
     assert answer[3].startswith(
-        "That is worth it where a loss of 1 (points of responsiveness (HM)) costs more than "
+        "That is worth it where a loss of 1 point of responsiveness (HM) costs more than "
     )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "opened", "text"),
+    [
+        (
+            3,
+            1,
+            "1 of 3 pairs of groups is open (the interval of the difference contains 0), and "
+            "calling the more responsive group of it has an expected loss of ",
+        ),
+        (
+            1,
+            1,
+            "the one pair of groups is open (its interval contains 0), and calling the more "
+            "responsive group has an expected loss of ",
+        ),
+    ],
+)
+def test_one_pair_is_spoken_of_as_one(plan, pairs, opened, text):
+    group = plan["next"].to_dataset().isel(pair=[0])
+    group.attrs |= {"pairs": pairs, "open_pairs": opened, "limits": "[]"}
+    answer = next_answer(xr.DataTree.from_dict({"/next": group}))
+    assert answer[0].startswith(f"Cannot tell without the price of a loss: {text}")
+    same = group.assign(pair_width_after=group["pair_width"])
+    assert not any("narrow" in text for text in next_answer(xr.DataTree.from_dict({"/next": same})))
 
 
 def test_without_prices_every_rating_counts_the_same(fitted):
@@ -196,6 +225,6 @@ def test_the_command_lists_what_to_rate(fitted, tmp_path):
     call = ["next", str(path), "--cost", "rating=0.1", "--cost", "rater=5", "--count", "3"]
     result = CliRunner().invoke(app, [*call, "--out", str(out)])
     assert result.exit_code == 7
-    assert result.stdout.startswith("Cannot tell without a price: of 19 pairs of groups ")
+    assert result.stdout.startswith("Cannot tell without the price of a loss: ")
     assert "What to rate next" in result.stdout
     assert len(out.read_text("utf-8").splitlines()) == 3

@@ -15,11 +15,13 @@ from sharpbayes.report.document import weighed_document
 from sharpbayes.report.items import choose_items
 from sharpbayes.report.summary import verdict
 from sharpbayes.report.tables.catalogue import report_tables
+from sharpbayes.report.tables.format import number, places_of
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import named_weights, weigh
 
+UNUSABLE = "NOT CONVERGED: do not use the results of the fit."
 QUICK = ("bootstrap.replicates=60",)
 CROWD = (*QUICK, "crowd.permutations=0")
 LEFT_OUT = (
@@ -50,7 +52,8 @@ def test_a_weighed_panel_equals_a_fresh_measurement_bit_for_bit(panel):
     assert verdict(weighed) == f"T{LEFT_OUT[1:]}."
     for name, node in weighed.children.items():
         tolerated = {"tolerance"} if name == "precautionary" else set()
-        assert set(node.children) == {"profile", "profile_interval", "joint", *tolerated}
+        groups = {"profile", "profile_interval", "evidence", "joint", *tolerated}
+        assert set(node.children) == groups
         fresh = measure(load_study("quickstart", overrides=(*QUICK, f'weights="{name}"')))
         for group, data in node.children.items():
             xr.testing.assert_identical(data.to_dataset(), fresh[group].to_dataset())
@@ -67,17 +70,27 @@ def test_a_weighed_crowd_equals_a_fresh_measurement_bit_for_bit(crowd):
 
 def test_several_weights_are_compared_in_tables(panel, crowd):
     weights = named_weights(["sharp", "precautionary"])
-    order, profiles, verdicts = report_tables(weigh(open_results(panel), weights))
+    limits, order, profiles, verdicts = report_tables(weigh(open_results(panel), weights))
+    assert limits.title == "What the evidence does not carry"
+    assert [row[0] for row in limits.rows] == ["sharp", "sharp", "precautionary", "precautionary"]
+    assert limits.rows[2][1].startswith(
+        "With 30 prompts the 1% tail holds 0.3 prompts: this study "
+    )
     assert order.header == ("weights", "lowest", "by", "models, lowest first", "within limits")
     assert verdicts.header == ("model", "sharp", "precautionary")
     assert verdicts.rows[0] == ("aster", "no tolerance", "not admissible")
     first, second = order.rows
-    assert first == ("sharp", "aster", "cvar", "aster < briar < cedar < dahlia", "-")
+    assert first == ("sharp", "aster", "cvar", "aster < briar < cedar < dahlia", "no tolerance")
     assert second == ("precautionary", "aster", "cvar", "aster < briar < cedar < dahlia", "none")
     assert order.note == f"T{LEFT_OUT[1:]}."
     assert profiles.header == ("model", "sharp", "precautionary", "the same")
     assert profiles.rows[0][1].startswith("4.8 (")
     assert profiles.rows[0][1].endswith(") T1")
+    alone = report_tables(weigh(open_results(panel), named_weights(["sharp"])))[2]
+    assert (alone.title, alone.header) == (
+        "Each model under each weighting, as observed",
+        ("model", "sharp"),
+    )
     [populations] = report_tables(weigh(open_results(crowd), weights))
     assert [row[0] for row in populations.rows] == [
         *("sharp: sample", "sharp: target"),
@@ -99,7 +112,7 @@ def test_several_jurisdictions_give_one_table(panel, tmp_path):
     assert [document[name] for name in ("jurisdiction", "valid_until")] == ["EU", "2020-03-31"]
     assert document["tolerance"]["verdict"]["dahlia"] == "cannot tell"
     json.dumps(document, allow_nan=False)
-    _, _, verdicts, approvals = report_tables(weighed)
+    verdicts, approvals = report_tables(weighed)[3:]
     assert verdicts.header == ("model", "eu (EU)", "us (US)")
     assert verdicts.rows[-1] == ("dahlia", "cannot tell", "not admissible")
     assert approvals.rows == (
@@ -121,7 +134,16 @@ def test_models_are_ordered_by_the_criterion_of_the_weights(panel, tmp_path, dec
     if by == "worst_dimension":
         value = profile["dimension_cvar"].max("dimension")
     order = " < ".join(map(str, value.sortby(value)["model"].to_numpy()))
-    assert report_tables(weighed)[0].rows[0][2:4] == (by, order)
+    assert report_tables(weighed)[1].rows[0][2:4] == (by, order)
+
+
+def test_equal_models_have_no_order(panel):
+    weighed = weigh(open_results(panel), named_weights(["sharp"]))
+    profile = weighed["sharp/profile"].to_dataset()
+    cvar = xr.DataArray([3.0, 2.0, np.nan, 2.0], dims="model")
+    weighed["sharp/profile"] = xr.DataTree(profile.assign(cvar=cvar))
+    row = report_tables(weighed)[1].rows[0]
+    assert row[:4] == ("sharp", "briar, dahlia", "cvar", "briar = dahlia < aster")
 
 
 def test_the_command_prints_tables_or_one_document(panel, tmp_path):
@@ -136,7 +158,7 @@ def test_the_command_prints_tables_or_one_document(panel, tmp_path):
     document = json.loads(done.stdout)
     assert document["left_out"] == LEFT_OUT
     assert set(document["weights"]["equal"]) == {
-        *("title", "sha256", "profile", "profile_interval", "joint")
+        *("title", "sha256", "profile", "profile_interval", "evidence", "joint")
     }
 
 
@@ -200,5 +222,44 @@ def test_priors_are_weighed_too(shared_results):
     sharp, other = (weighed[name]["prior_sensitivity"].to_dataset() for name in weighed.children)
     xr.testing.assert_allclose(sharp, results["prior_sensitivity"].to_dataset())
     assert not sharp["expected_loss"].equals(other["expected_loss"])
-    titles = [table.title for table in report_tables(weighed)]
-    assert "Sensitivity to each prior, without refits: precautionary" in titles
+    tables = {table.title: table for table in report_tables(weighed)}
+    assert "Sensitivity to each prior, without refits: precautionary" in tables
+    decided = tables["What each weighting decides"]
+    assert decided.header[-2:] == ("admissible", "pairs not resolved")
+    assert decided.note.removeprefix(f"{UNUSABLE} ").startswith(
+        "Choice: the lowest expected loss; under a tolerance, among the models that are within it "
+        "with the probability that the decision asks. Admissible: at the confidence of the "
+        "tolerance, which may ask for more. 95% posterior intervals; they contain "
+    )
+    models = tables["Each model under each weighting"]
+    decision = weighed["sharp/decision"].to_dataset().sel(model="dahlia")
+    loss, error = (float(decision[f"expected_loss{end}"]) for end in ("", "_mcse"))
+    assert models.rows[3][1] == f"14.1 T1 ({number(loss, places_of(error, 2))})"
+    assert models.header[-1] == "the same"
+    assert models.note.endswith(
+        "CVaR of the observed ratings in nats, tier, and in brackets the expected loss, in the "
+        "unit of what its weights compare models by. The same: tier and choice."
+    )
+
+
+def test_what_to_buy_is_weighed_too(shared_results):
+    results = open_results(shared_results("fitted_panel")).load()
+    results.attrs["study"] += "\n[costs]\nprompt = 4.0\ngeneration = 0.02\njudge = 0.05\n"
+    weighed = weigh(results, named_weights(["precautionary"]))
+    share = weighed["precautionary/sample_size/purchase_share"]
+    assert share.dims == ("purchase", "model", "other")
+    assert "generations" in share["purchase"].to_numpy()
+    tables = {table.title.split(" for ")[0]: table for table in report_tables(weighed)}
+    bought = tables["What to buy next"]
+    assert "twice the answers to each prompt" in [row[0] for row in bought.rows]
+    assert " for each 10 units of the cost, with its Monte Carlo error." in bought.note
+    now = weighed["precautionary/sample_size/prob_distinguishable"].sel(design="prompts x 1")
+    unresolved = weighed["precautionary/decision/unresolved"].to_numpy()
+    np.testing.assert_array_equal(now.to_numpy()[unresolved], 0.0)
+    sizes = tables["Sample size"]
+    assert all("(<1%)" in row[1] for row in sizes.rows)
+    assert (
+        "interval of the difference; in brackets, how probably the interval of a study of that "
+        in (sizes.note)
+    )
+    assert "judges" not in sizes.note

@@ -27,6 +27,11 @@ def _suspects_note(view: View) -> str:
         f"{{shown}} of {data.sizes['rater']} raters, those with P(careless) of at least "
         f"{SHOWN_FROM:g}; error: Monte Carlo standard error. "
     )
+    if not bool((data["prob_careless"] >= SHOWN_FROM).any()):
+        text = (
+            f"No rater has a P(careless) of {SHOWN_FROM:g} or more; of {data.sizes['rater']} "
+            "raters this one has the largest. Error: Monte Carlo standard error. "
+        )
     return view.text(text) + str(data.attrs["careless_note"])
 
 
@@ -90,9 +95,10 @@ FLAGS_BY_GROUP = TableSpec(
     columns=(
         "{group}; raters: careless/raters | count; flagged: careless/flagged_raters | count",
         Column("share flagged", _share),
-        "mean P(careless): careless/mean_prob_careless",
+        "mean P(careless): careless/mean_prob_careless | probability",
     ),
-    note="Share with its Wilson interval, which takes the raters as a sample.",
+    note="Share with its {careless[level]:percent} Wilson interval, which takes the raters as a "
+    "sample.",
 )
 WITHOUT_CARELESS = TableSpec(
     title="Responsiveness of all raters, without careless ones, and weighted",

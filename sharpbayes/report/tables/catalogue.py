@@ -104,7 +104,7 @@ TABLES: tuple[TableSpec, ...] = (
 )
 # Shown for each weights file of a comparison.
 OF_EACH_WEIGHTS = (
-    *section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES),
+    *section(Chapter.SAMPLE_SIZE, decision.PAIR_SIZES, purchases.PURCHASES),
     *section(Chapter.PROFILE, missing.TABLES[0]),
     *section(Chapter.FIT, prior_sensitivity.TABLES[0]),
 )

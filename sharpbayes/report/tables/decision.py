@@ -9,7 +9,13 @@ import xarray as xr
 from sharpbayes.errors import format_list
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model, posterior_note
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import number, posterior, posterior_interval
+from sharpbayes.report.tables.format import (
+    number,
+    percent,
+    places_of,
+    posterior,
+    posterior_interval,
+)
 from sharpbayes.report.tables.panel import pairs_where
 
 CRITERIA = {
@@ -136,7 +142,6 @@ GROUP_TABLES = (
 )
 
 
-WIDTH_AND_PROBABILITY = "{sample_size/difference_width} ({sample_size/prob_distinguishable:.0%})"
 HEADLINE_METRICS = [{"metric": name, "label": text} for name, text in HEADLINE.items()]
 
 
@@ -163,16 +168,25 @@ def _unresolved(view: View) -> list[Labels]:
     return [{**pair, "pair": " \u2212 ".join(pair.values())} for pair in unresolved]
 
 
+def _width_and_chance(row: View) -> str:
+    """Width of the interval of a difference, and how probably the pair is distinguishable."""
+    width, error = (row[f"sample_size/difference_width{end}"] for end in ("", "_mcse"))
+    chance = percent(row["sample_size/prob_distinguishable"])
+    return f"{number(width, places_of(float(error), 3))} ({chance})"
+
+
 def _pair_sizes_note(view: View) -> str:
     """What the cells are, their Monte Carlo errors, and how many pairs are left out."""
     more = int(view.labels["count"] - view.labels["shown"])
     sizes = view.text(
-        "Width of the interval of the difference{of}, and the probability that the pair is "
-        "distinguishable. {sample_size[difference_note]} Largest Monte Carlo error: "
+        "Width of the {sample_size[level]:percent} interval of the difference{of}; in brackets, "
+        "how probably the interval of a study of that size will exclude 0. "
+        "{sample_size[difference_note]} Largest Monte Carlo error: "
         "{sample_size/difference_width_mcse:largest} of a width, "
         "{sample_size/prob_distinguishable_mcse:largest} of a probability."
     )
-    remaining = f"{more} more pairs are in the results." * (more > 0)
+    pairs = "pair is" if more == 1 else "pairs are"
+    remaining = f"{more} more {pairs} in the results." * (more > 0)
     return " ".join(filter(None, [sizes, remaining, bias_of_model(view)]))
 
 
@@ -182,7 +196,7 @@ PAIR_SIZES = TableSpec(
     repeat=_metrics,
     rows=_unresolved,
     most=MOST_PAIRS,
-    columns=("{pair}", over("sample_size/design", Column("{design}", WIDTH_AND_PROBABILITY))),
+    columns=("{pair}", over("sample_size/design", Column("{design}", _width_and_chance))),
     note=_pair_sizes_note,
 )
 GROUP_SIZES = TableSpec(

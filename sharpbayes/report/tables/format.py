@@ -117,6 +117,20 @@ def probability(value: ArrayLike | xr.DataArray) -> str:
     return "<0.01" if plain < 0.005 else number(plain, 2)  # noqa: PLR2004 - would be 0.00
 
 
+def percent(value: ArrayLike | xr.DataArray) -> str:
+    """Return a probability in percent, never 0 or 100, which no number of draws can tell.
+
+    >>> percent(0.123), percent(0.0), percent(0.998), percent(float("nan"))
+    ('12%', '<1%', '>99%', '-')
+    """
+    plain = 100 * float(np.asarray(value))
+    if plain > 99.5:  # noqa: PLR2004 - would be 100
+        return ">99%"
+    if plain < 0.5:  # noqa: PLR2004 - would be 0
+        return "<1%"
+    return MISSING if np.isnan(plain) else f"{plain:.0f}%"
+
+
 def within_interval(value: ArrayLike | xr.DataArray, draws: xr.DataArray) -> str:
     """Return a number about draws with the decimals that their interval deserves."""
     low, high = posterior_interval(draws).to_numpy()

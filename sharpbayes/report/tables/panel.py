@@ -10,6 +10,8 @@ from sharpbayes.errors import format_list
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
+# Values that differ by less than this share are equal.
+EQUAL = 1e-9
 QUANTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1}
 
 
@@ -29,6 +31,12 @@ def pairs_where(flag: xr.DataArray, labels: list[str] | None = None) -> list[Lab
     unit = "group" if "group" in flag.dims else "model"
     known = list(flag[unit].to_numpy()) if labels is None else labels
     return [pair for pair in pairs(known, unit) if bool(flag.sel(pair).any())]
+
+
+def lowest_models(values: xr.DataArray) -> list[str]:
+    """Return the models of the lowest value, several where they are equal up to rounding."""
+    known = values.dropna("model")
+    return labels_where(known <= known.min() + EQUAL * abs(known.min()))
 
 
 def models_by_risk(view: View) -> list[str]:

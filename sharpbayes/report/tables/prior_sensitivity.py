@@ -110,12 +110,14 @@ def _best_column(power: float) -> Column:
 def _note(view: View) -> str:
     """What the numbers are and on which draws they rest."""
     facts = view.group(GROUP).attrs
-    best = f"P(best) is of {_best(view)}. " if f"{GROUP}/selected" in view else ""
+    is_panel = f"{GROUP}/selected" in view
+    best = f"P(best) is of {_best(view)}. " if is_panel else ""
     return (
         "A prior that counts half is wider, one that counts twice narrower (a normal by a factor "
-        f"of 1.41). {best}Sensitivity, of the criterion and of the parameter to the prior, and of "
-        "the parameter to the ratings: how far a posterior moves with the power of a density, the "
-        f"largest of several; a prior above {facts['sensitive']:g} is informative. Nothing was "
+        f"of 1.41). {best}{'Criterion' if is_panel else 'HM'}, parameter: how sensitive each is to "
+        "the prior, that is how far its posterior moves where the prior counts a little more or "
+        f"less; the largest of several, and above {facts['sensitive']:g} the prior is informative. "
+        "To ratings: the same of the parameter where the ratings count more or less. Nothing was "
         f"sampled again: the {int(facts['draws'])} draws with replicated ratings have weights, "
         f"which are not reliable with a Pareto k (half, twice) above {number(facts['good_k'], 2)}."
     )
@@ -153,7 +155,7 @@ def prior_sentences(view: View) -> Iterator[str]:
         return
     if int(view.group(GROUP).attrs["draws"]) < MIN_DRAWS:
         return
-    moved, unreliable = [], []
+    moved, unreliable, moving = [], [], set()
     for prior in _priors(view):
         for power in _powers(view):
             row, counted = view.select({"prior": prior, **power}), COUNTED[power["power"]]
@@ -162,23 +164,26 @@ def prior_sentences(view: View) -> Iterator[str]:
                 unreliable.append(_subject(prior))
             elif texts:
                 listed = join_names(texts[:MOST_MOVES])
+                moving.add(prior)
                 moved.append(f"{_subject(prior)}, counted {counted}, {listed}")
     if moved:
         more = len(moved) - MOST_MOVES
         rest = f"; {more} more are in the table" * (more > 0)
-        yield f"The answer depends on a prior: {'; '.join(moved[:MOST_MOVES])}{rest}."
+        which = "a prior" if len(moving) == 1 else "priors"
+        yield f"The answer depends on {which}: {'; '.join(moved[:MOST_MOVES])}{rest}."
     if unreliable:
         limit = number(view.group(GROUP).attrs["good_k"], 2)
+        priors = list(dict.fromkeys(unreliable))
         yield (
-            f"Whether {join_names(list(dict.fromkeys(unreliable)))} moves the answer, weights of "
-            f"draws do not tell (Pareto k above {limit}): fit again with `[sensitivity] priors = "
-            "[0.5, 2.0]`."
+            f"Whether {join_names(priors)} {'move' if len(priors) > 1 else 'moves'} the answer, "
+            f"weights of draws do not tell (Pareto k above {limit}): fit again with `[sensitivity] "
+            "priors = [0.5, 2.0]`."
         )
 
 
 def _subject(prior: str) -> str:
     """A prior in a sentence."""
-    return prior if prior == ALL_PRIORS else f"the prior of {prior}"
+    return "the product of all priors" if prior == ALL_PRIORS else f"the prior of {prior}"
 
 
 def _is_sensitive(row: View) -> bool:

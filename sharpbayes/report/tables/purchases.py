@@ -44,20 +44,26 @@ def _width(row: View) -> str:
     return number(float(present) * np.sqrt(float(row[f"{GROUP}/purchase_share"])))
 
 
+def _amount(view: View) -> float:
+    """Money, or judgements, that gains are for: the power of ten below the cheapest purchase."""
+    cheapest = float(view.group(GROUP)["purchase_cost"].min())
+    return float(10.0 ** np.floor(np.log10(cheapest)))
+
+
 def _gain(row: View) -> str:
-    """Percent of the present precision that a thousand units of money add, with its error."""
-    gain, error = (1e5 * float(row[f"{GROUP}/purchase_gain{end}"]) for end in ("", "_mcse"))
+    """Percent of the present precision that some units of money add, with its error."""
+    percent = 100 * _amount(row)
+    gain, error = (percent * float(row[f"{GROUP}/purchase_gain{end}"]) for end in ("", "_mcse"))
     places = 0 if error >= 1 else 2
     return f"{number(gain, places)} \u00b1 {number(error, places)}"
 
 
 def _answer(view: View) -> str:
-    """Which purchase narrows the difference most for the next unit of money."""
+    """Which purchase narrows the difference most for its price."""
     rows = [view.select(labels) for labels in _purchases(view)]
     gains = [float(row[f"{GROUP}/purchase_gain"]) for row in rows]
     errors = [float(row[f"{GROUP}/purchase_gain_mcse"]) for row in rows]
     names = [str(row.labels["purchase"]) for row in rows]
-    unit = view.text("{sample_size[purchase_unit]}")
     if len(rows) == 1:
         return f"Only {NAMES[names[0]]} have a price. "
     alike = [
@@ -65,17 +71,20 @@ def _answer(view: View) -> str:
         for name, gain, error in zip(names[1:], gains[1:], errors[1:], strict=True)
         if gains[0] - gain < CLEAR * np.hypot(errors[0], error)
     ]
-    first = f"For the next {unit} more {NAMES[names[0]]} narrow this difference most"
+    first = f"For their price more {NAMES[names[0]]} narrow this difference most"
     return f"{first}; {', '.join(alike)} may be as good. " if alike else f"{first}. "
 
 
 def _note(view: View) -> str:
     """The answer, and what the columns are."""
-    return _answer(view) + view.text(
-        "Each row buys twice as many; a new prompt comes with its answers and judgements, a new "
-        "answer with its judgements. Open: share of the present variance of the difference that is "
-        "left. Gain: percent of the present precision that 1,000 {sample_size[purchase_unit]}s "
-        "add, with its Monte Carlo error."
+    amount = _amount(view)
+    size = f"{amount:,.0f}" if amount >= 1 else f"{amount:g}"
+    unit = f"{view.text('{sample_size[purchase_unit]}')}{'s' * (amount != 1)}"
+    return (
+        f"{_answer(view)}Each row buys twice as many; a new prompt comes with its answers and "
+        "judgements, a new answer with its judgements. Open: share of the present variance of the "
+        "difference that is left. Gain: percent of the present precision for each "
+        f"{size} {unit} of the cost, with its Monte Carlo error."
     )
 
 

@@ -8,8 +8,11 @@ from sharpbayes.report.approval import FIELDS, is_past
 from sharpbayes.report.layout import WEIGHED, read_weights, results_kind
 from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.format import estimate
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.format import MISSING, estimate, number, places_of, value_and_interval
+from sharpbayes.report.tables.panel import labels_where, lowest_models
+from sharpbayes.report.wording import evidence_texts
+
+NO_TOLERANCE = "no tolerance"
 
 
 def _weights(view: View) -> list[Labels]:
@@ -35,7 +38,7 @@ def _decisions(view: View) -> Iterator[Labels]:
     """Every weights file with what it decides."""
     for labels in _weights(view):
         decision = labels["inside"].group("decision")
-        admissible = "-"
+        admissible = NO_TOLERANCE
         if "verdict" in decision:
             sure = labels_where(decision["verdict"] == "admissible")
             admissible = ", ".join(sure) or "none"
@@ -43,19 +46,26 @@ def _decisions(view: View) -> Iterator[Labels]:
             "weights": labels["weights"],
             "choice": ", ".join(labels_where(decision["selected"])) or "none",
             "by": decision.attrs["criterion"],
-            "order": " < ".join(map(str, decision.sortby("expected_loss")["model"].to_numpy())),
+            "order": _order(decision["expected_loss"]),
             "admissible": admissible,
             "unresolved": int(decision["unresolved"].sum()) // 2,
         }
 
 
+def _order(values: xr.DataArray) -> str:
+    """Models by rising values, with = between equal ones; those without a value are left out."""
+    known = values.dropna("model").sortby(values.dropna("model"))
+    names = known["model"].to_numpy()
+    signs = [" = " if gap <= 0 else " < " for gap in known.diff("model").to_numpy()]
+    return "".join(f"{name}{sign}" for name, sign in zip(names, [*signs, ""], strict=True))
+
+
 def _observed_criterion(node: xr.DataTree) -> tuple[str, xr.DataArray]:
     """What the weights of some results compare models by, and it by model as observed."""
+    from sharpbayes.analysis.tolerance import select_value  # noqa: PLC0415 - slow to load
+
     by = str(read_weights(node).get("decision", {}).get("by", "cvar"))
-    profile = node["profile"].to_dataset()
-    if by == "worst_dimension":
-        return by, profile["dimension_cvar"].max("dimension", skipna=False)
-    return by, profile[by]
+    return by, select_value(node["profile"].to_dataset(), by)
 
 
 def _observed_orders(view: View) -> Iterator[Labels]:
@@ -63,14 +73,14 @@ def _observed_orders(view: View) -> Iterator[Labels]:
     for labels in _weights(view):
         by, values = _observed_criterion(labels["inside"].results)
         profile = labels["inside"].group("profile")
-        admissible = "-"
+        admissible = NO_TOLERANCE
         if "admissible" in profile:
             admissible = ", ".join(labels_where(profile["admissible"])) or "none"
         yield {
             "weights": labels["weights"],
-            "lowest": ", ".join(labels_where(values == values.min())),
+            "lowest": ", ".join(lowest_models(values)),
             "by": by,
-            "order": " < ".join(map(str, values.sortby(values)["model"].to_numpy())),
+            "order": _order(values),
             "admissible": admissible,
         }
 
@@ -100,6 +110,33 @@ def _observed_cvar(row: View) -> str:
     return f"{cvar} T{int(inside['profile/tier'])}"
 
 
+def _cvar_tier_and_loss(row: View) -> str:
+    """Observed CVaR, the tier and the expected loss of a model under the weights of a column."""
+    inside = row.labels["inside"].select(row.labels)
+    cvar, _ = value_and_interval(inside["profile/cvar"], inside["profile_interval/cvar"])
+    loss, error = (inside[f"decision/expected_loss{end}"] for end in ("", "_mcse"))
+    return f"{cvar} T{int(inside['profile/tier'])} ({number(loss, places_of(float(error), 2))})"
+
+
+def _several(view: View) -> list[Labels]:
+    """One column where several weights files are compared, else none."""
+    return [{}] if len(_weights(view)) > 1 else []
+
+
+def _limits(view: View) -> list[Labels]:
+    """What the evidence does not carry, with the weights files of which it holds."""
+    files: dict[str, list[str]] = {}
+    for labels in _weights(view):
+        for text in evidence_texts(labels["inside"], "limits") or []:
+            files.setdefault(text, []).append(labels["weights"])
+    return [{"weights": ", ".join(names), "limit": text} for text, names in files.items()]
+
+
+def _has_limits(view: View) -> bool:
+    """Whether results are of several weights under some of which the evidence has a limit."""
+    return results_kind(view.results) == WEIGHED and bool(_limits(view))
+
+
 def _note_of_first(template: str) -> Callable[[View], str]:
     """Return a note with the attributes of the first weights file."""
     return lambda view: str(_weights(view)[0]["inside"].text(template)).strip()
@@ -123,7 +160,7 @@ def _verdict(row: View) -> str:
     """The verdict on a model under the weights of a column, by the fit where there is one."""
     inside = row.labels["inside"].select(row.labels)
     path = "decision/verdict" if "decision/verdict" in inside else "tolerance/verdict"
-    return str(inside[path].item()) if path in inside else "no tolerance"
+    return str(inside[path].item()) if path in inside else NO_TOLERANCE
 
 
 def _with_jurisdiction(row: View) -> str:
@@ -136,7 +173,7 @@ def _approvals(view: View) -> Iterator[Labels]:
     """Every weights file with who approved it, where it is in force and until when."""
     for labels in _weights(view):
         attrs = labels["inside"].results.attrs
-        texts = {name: str(attrs.get(name, "")) or "-" for name in FIELDS}
+        texts = {name: str(attrs.get(name, "")) or MISSING for name in FIELDS}
         until = texts["valid_until"] + " (past)" * is_past(str(attrs.get("valid_until", "")))
         yield {"weights": labels["weights"], **texts, "valid_until": until}
 
@@ -155,28 +192,39 @@ def _any_weights(*names: str) -> Callable[[View], bool]:
 
 
 TIER, CHOICE = ("tier", "profile/tier"), ("choice", "decision/selected")
-CVAR_TIER_AND_LOSS = "{profile/cvar} T{profile/tier:count} ({decision/expected_loss})"
+LIMITS = TableSpec(
+    title="What the evidence does not carry",
+    condition=_has_limits,
+    rows=_limits,
+    columns=("under: {weights}", "limit: {limit}"),
+)
 MODEL_TABLES = (
+    LIMITS,
     TableSpec(
         title="What each weighting decides",
         condition=_with_groups("decision"),
         rows=_decisions,
         columns=(
             "{weights}; {choice}; {by}; models by expected loss: {order}; {admissible}",
-            "not resolved: {unresolved}",
+            "pairs not resolved: {unresolved}",
         ),
-        note=_note_of_first("{decision[interval_note]}"),
+        note=_note_of_first(
+            "Choice: the lowest expected loss; under a tolerance, among the models that are within "
+            "it with the probability that the decision asks. Admissible: at the confidence of the "
+            "tolerance, which may ask for more. {decision[interval_note]}"
+        ),
     ),
     TableSpec(
-        title="Where weightings disagree",
+        title="Each model under each weighting",
         condition=_with_groups("decision"),
         rows=_models,
         columns=(
             "{model}",
-            over(_weights, Column("{weights}", _under_weights(CVAR_TIER_AND_LOSS))),
-            Column("the same", _agreement(TIER, CHOICE)),
+            over(_weights, Column("{weights}", _cvar_tier_and_loss)),
+            over(_several, Column("the same", _agreement(TIER, CHOICE))),
         ),
-        note="CVaR of the observed ratings, tier, and expected loss in brackets.",
+        note="CVaR of the observed ratings in nats, tier, and in brackets the expected loss, in "
+        "the unit of what its weights compare models by. The same: tier and choice.",
     ),
     TableSpec(
         title="The observed order under each weighting",
@@ -188,15 +236,17 @@ MODEL_TABLES = (
         note=lambda view: str(view.results.attrs["left_out"]).capitalize() + ".",
     ),
     TableSpec(
-        title="Where weightings disagree on the observed ratings",
+        title="Each model under each weighting, as observed",
         condition=_with_groups("profile", without="decision"),
         rows=_models,
         columns=(
             "{model}",
             over(_weights, Column("{weights}", _observed_cvar)),
-            Column("the same", _agreement(TIER)),
+            over(_several, Column("the same", _agreement(TIER))),
         ),
-        note=_note_of_first("CVaR with its interval, and tier. {profile_interval[interval_note]}"),
+        note=_note_of_first(
+            "CVaR in nats with its interval, and tier. {profile_interval[interval_note]}"
+        ),
     ),
     TableSpec(
         title="Verdict on each model under each weighting",

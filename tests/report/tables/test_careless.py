@@ -72,12 +72,38 @@ def test_raters_come_by_probability_and_unlikely_ones_are_left_out(results):
         "error. Flagged: why."
     )
     assert groups.rows == (
-        ("all", "4", "1", "0.25 (0.05 to 0.70)", "0.297"),
-        ("gender=Man", "2", "1", "0.50 (0.09 to 0.91)", "0.495"),
+        ("all", "4", "1", "0.25 (0.05 to 0.70)", "0.30"),
+        ("gender=Man", "2", "1", "0.50 (0.09 to 0.91)", "0.49"),
+    )
+    assert groups.note == (
+        "Share with its 95% Wilson interval, which takes the raters as a sample."
     )
     assert [row[0] for row in metrics.rows] == POPULATIONS
     assert metrics.rows[1][1].startswith("0.550; 0.55")
     assert metrics.note.endswith("counts 1 \N{MINUS SIGN} P(careless). Over all.")
+
+
+def test_where_nobody_is_suspect_the_most_probable_rater_is_shown_as_such(results):
+    careless = results["careless"].to_dataset()
+    results["careless"] = xr.DataTree(careless.assign(prob_careless=careless["prob_careless"] / 20))
+    suspects = build_tables(TABLES, results)[0]
+    assert [row[0] for row in suspects.rows] == ["bob"]
+    assert suspects.note == (
+        "No rater has a P(careless) of 0.05 or more; of 4 raters this one has the largest. Error: "
+        "Monte Carlo standard error. Flagged: why."
+    )
+
+
+def test_the_answer_says_that_all_raters_are_flagged(results):
+    careless = results["careless"].to_dataset()
+    results["careless"] = xr.DataTree(careless.assign(flagged=careless["flagged"] * 0 + 1))
+    metrics = results["responsiveness_careless"].to_dataset()
+    is_left = metrics["population"] != "without careless"
+    results["responsiveness_careless"] = xr.DataTree(metrics.where(is_left))
+    assert list(CrowdAnswer(View(results))._careless()) == [
+        "4 raters are flagged: their scores are better described without the items; without them "
+        "no responsiveness is left."
+    ]
 
 
 def test_metrics_that_are_missing_have_no_table(results):
@@ -88,15 +114,15 @@ def test_metrics_that_are_missing_have_no_table(results):
 
 def test_the_answer_says_what_careless_raters_change(results):
     assert list(CrowdAnswer(View(results))._careless()) == [
-        "1 rater is probably careless; without them the observed responsiveness is 0.60 in place "
-        "of 0.55. Nobody is left out elsewhere."
+        "1 rater is flagged: these scores are better described without the items; without them the "
+        "observed responsiveness is 0.60 in place of 0.55. Nobody is left out elsewhere."
     ]
     reads = results["careless"].to_dataset()
     reads["reading_p"][1] = 0.01
     results["careless"] = xr.DataTree(reads)
     assert list(CrowdAnswer(View(results))._careless())[1:] == [
         "Of them 1 gives scores that follow the items all the same (p of no reading at most 0.05): "
-        "an opinion of their own or a scale read from its other end, not carelessness."
+        "an opinion of their own or a scale read from its other end is likelier than carelessness."
     ]
     group = results["responsiveness_careless"].to_dataset()
     same = group.assign(hm=group["hm"] * 0.0 + 0.55)

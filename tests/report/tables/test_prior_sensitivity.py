@@ -87,8 +87,8 @@ def test_orders_and_tiers_that_move_are_said():
         prob_tier=(where, [0.2, 0.8]),
     )
     assert sentences(tree) == [
-        "The answer depends on a prior: all priors, counted half, changes the order of a and b and "
-        "puts a in tier 2."
+        "The answer depends on a prior: the product of all priors, counted half, changes the order "
+        "of a and b and puts a in tier 2."
     ]
 
 
@@ -108,6 +108,19 @@ def test_weights_that_are_not_reliable_are_said_where_a_prior_matters():
     assert sentences(tree) == [
         "Whether the prior of sd_prompt moves the answer, weights of draws do not tell (Pareto k "
         "above 0.63): fit again with `[sensitivity] priors = [0.5, 2.0]`."
+    ]
+
+
+def test_two_priors_are_spoken_of_as_two():
+    first, second = ({"prior": prior, "power": 2.0} for prior in ("sd_prompt", "sd_judge"))
+    tree = results(selection_moves=(first, True), selected=(first, [True, False, False]))
+    tree["prior_sensitivity"]["selection_moves"].loc[second] = True
+    assert sentences(tree)[0].startswith("The answer depends on priors: the prior of sd_prompt, ")
+    tree["prior_sensitivity"]["pareto_k"][:] = 0.9
+    assert sentences(tree) == [
+        "Whether the prior of sd_prompt and the prior of sd_judge move the answer, weights of "
+        "draws do not tell (Pareto k above 0.63): fit again with `[sensitivity] priors = "
+        "[0.5, 2.0]`."
     ]
 
 
@@ -133,7 +146,13 @@ def test_the_table_has_a_row_for_each_prior():
         *("0.30", "0.30", "0.010 (a)", "0.200", "0.300", "0.90, 0.20"),
     )
     assert table.rows[2][2] == "nothing"
-    assert "P(best) is of b." in table.note
+    assert table.note.startswith(
+        "A prior that counts half is wider, one that counts twice narrower (a normal by a factor "
+        "of 1.41). P(best) is of b. Criterion, parameter: how sensitive each is to the prior, that "
+        "is how far its posterior moves where the prior counts a little more or less; the largest "
+        "of several, and above 0.05 the prior is informative. To ratings: the same of the "
+        "parameter where the ratings count more or less. Nothing was sampled again: "
+    )
     assert table.note.endswith(
         "the 500 draws with replicated ratings have weights, which are not reliable with a Pareto "
         "k (half, twice) above 0.63."
