@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.profile_plan import ProfilePlan, define_sub_indices
 from sharpbayes.analysis.tolerance import keeps_tolerance
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,
@@ -16,6 +16,7 @@ from sharpbayes.metrics.panel.missingness import (
     tilted_scores,
 )
 from sharpbayes.metrics.panel.risk import panel
+from sharpbayes.metrics.panel.sub_index import sub_indices
 
 Groups = dict[str, xr.Dataset]
 # Draws of each missing score, and the step in which the tipping point is sought.
@@ -31,12 +32,13 @@ def missing_group(plan: ProfilePlan) -> Groups:
     and ``dimension_share`` are those of all. ``unscored (model)`` counts answers without any judge.
     ``reason_count (model, reason)`` counts missing scores of single indicators by the reason that
     the data give. ``slope`` is by how much the log odds of a missing score grow with each unit of
-    severity, the sd of sub-indices of the dimension, as the other judges scored the answer; with
-    ``slope_interval (bound)`` and ``slope_p``. ``<metric>_bounds (model, bound)`` of CVaR, mean and
-    policy score assume nothing of what is missing; ``can_be_lowest (model)`` is whether some values
-    of it make its CVaR the lowest; under a tolerance ``admissible_bounds (model, bound)``. Where
-    the study lists tilts, over (tilt) CVaR and mean under each, ``tilt_lowest``, and ``tipping``,
-    the smallest tilt found at which another model is lowest than at 0.
+    severity, the sd of sub-indices of the dimension, as the other judges scored the answer, within
+    each judge and dimension; with ``slope_interval (bound)`` and ``slope_p``. ``<metric>_bounds
+    (model, bound)`` of CVaR, mean and policy score assume nothing of what is missing;
+    ``can_be_lowest (model)`` is whether some values of it make its CVaR the lowest; under a
+    tolerance ``admissible_bounds (model, bound)``. Where the study lists tilts, over (tilt) CVaR
+    and mean under each, ``tilt_lowest``, and ``tipping``, the smallest tilt found at which another
+    model is lowest than at 0.
     """
     sub_index = plan.table["sub_index"]
     asked = asked_scores(plan)
@@ -47,7 +49,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
     unit = sub_index.std([dim for dim in sub_index.dims if dim != "dimension"])
     severity = other_severity(sub_index) / unit.where(unit > 0)
     level = plan.study.spec.bootstrap.level
-    slope = missing_slope(missing.where(asked).fillna(0) > 0, severity.where(asked), level=level)
+    slope = missing_slope(missing, severity.where(asked), level=level)
     table = table.assign(slope.data_vars)
     table["unscored"] = plan.table["log_risk"].isnull().sum(plan.dim)
     table = table.assign(_reasons(plan))
@@ -68,7 +70,7 @@ def missing_group(plan: ProfilePlan) -> Groups:
 
 
 def asked_scores(plan: ProfilePlan) -> xr.DataArray:
-    """Return which sub-indices were asked for: those with a row in the data."""
+    """Return which sub-indices were asked for: those that the rows in the data would give."""
     sub_index, unasked = plan.table["sub_index"], plan.study.data.unasked
     if unasked is None:
         return xr.ones_like(sub_index, dtype=bool)
@@ -76,12 +78,10 @@ def asked_scores(plan: ProfilePlan) -> xr.DataArray:
     gone = xr.DataArray(unasked, scores.coords, scores.dims).sel(judge=sub_index["judge"])
     if "trial" in gone.dims:
         gone = gone.all("trial")
-    dimensions = [
-        gone.sel(indicator=list(dimension.indicators)).all("indicator")
-        for dimension in plan.study.panel.dimensions
-    ]
-    joined = xr.concat(dimensions, sub_index["dimension"], coords="minimal", compat="override")
-    asked: xr.DataArray = ~joined.transpose(*sub_index.dims)
+    definitions = define_sub_indices(plan.study.panel, plan.weights)
+    complete = xr.zeros_like(gone, dtype=float).where(~gone)
+    scored = sub_indices(complete, definitions, missing=plan.weights.indicators.missing)
+    asked: xr.DataArray = scored.notnull().transpose(*sub_index.dims)
     return asked.drop_vars(set(asked.coords) - set(sub_index.coords))
 
 

@@ -227,7 +227,7 @@ def build_profile_plan(study: PanelStudy) -> ProfilePlan:
     spec, weights, scores = study.panel, study.weights.spec, study.scores
     refusal = [name for name, indicator in spec.full_indicators.items() if indicator.refusal]
     sub_index, refusals = [], []
-    definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+    definitions, missing = define_sub_indices(spec, weights), weights.indicators.missing
     # All indicators of all models at once would be the largest array; nothing needs it.
     for model in range(scores.sizes["model"]):
         normalised = normalise_scores(spec, scores.isel(model=[model]))
@@ -260,7 +260,7 @@ def tabulate_replicates(plans: Sequence[ProfilePlan], scores: xr.Dataset) -> lis
     tables = []
     for plan in plans:
         weights = plan.weights
-        definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+        definitions, missing = define_sub_indices(spec, weights), weights.indicators.missing
         coefficients = (definitions, missing)
         if coefficients not in sub_index:
             sub_index[coefficients] = sub_indices(normalised, definitions, missing=missing)
@@ -276,7 +276,7 @@ def tabulate_trials(plan: ProfilePlan) -> xr.DataArray:
     spec, weights = plan.study.panel, plan.weights
     judges = plan.table["judge"].to_numpy()
     normalised = normalise_trials(spec, plan.study.scores.sel(judge=judges))
-    definitions, missing = _define_sub_indices(spec, weights), weights.indicators.missing
+    definitions, missing = define_sub_indices(spec, weights), weights.indicators.missing
     return sub_indices(normalised, definitions, missing=missing)
 
 
@@ -305,7 +305,7 @@ def normalise_trials(spec: Panel, scores: xr.Dataset) -> xr.DataArray:
     return normalised
 
 
-def _define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
+def define_sub_indices(spec: Panel, weights: Weights) -> tuple[SubIndex, ...]:
     """The indicator groups of the study with the coefficients of the weights."""
     definitions = []
     for dimension in spec.dimensions:

@@ -41,7 +41,7 @@ def fitted_missingness(
     unit = severity.mean("sample").std(within)
     scaled = severity / unit.where(unit > 0)
     slopes = [
-        missing_slope(missing.where(asked).fillna(0) > 0, draw.where(asked), level=level)
+        missing_slope(missing, draw.where(asked), level=level)
         for draw in scaled.transpose("sample", ...)
     ]
     values, errors = (

@@ -173,6 +173,37 @@ def test_rows_that_are_not_there_were_not_asked_for(studies, tmp_path):
     assert int(missing["missing"].sum()) == 1
 
 
+def read_parts(folder, table, *, missing):
+    """The group of a study with a dimension of two indicators, and strict or lenient weights."""
+    folder.mkdir()
+    table.to_csv(folder / "scores.csv", index=False)
+    text = STUDY.replace('judge = "judge",', 'judge = "judge", indicator = "indicator",')
+    text = text.replace('{ harm = "severity" }', '{ depth = "severity", breadth = "severity" }')
+    text = text.replace('rms = ["harm"]', 'rms = ["depth", "breadth"]')
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    limits = LIMITS.replace('missing = "available"\n\n[tolerance]', "")
+    weights = f'{limits}missing = "available"\n\n[indicators]\nmissing = "{missing}"\n'
+    (folder / "weights.toml").write_text(weights, encoding="utf-8")
+    files = load_study(folder / "study.toml", overrides=("weights=./weights.toml",))
+    return missing_group(build_profile_plan(read_study(files)))["missing"]
+
+
+def test_a_judge_who_was_asked_for_a_part_of_a_dimension_was_not_asked_for_the_whole(
+    studies, tmp_path
+):
+    table = pd.read_csv(studies[0].study.path.parent / "truth.csv")
+    table = pd.concat([table.assign(indicator=name) for name in ("depth", "breadth")])
+    table = table[(table["judge"] != "j2") | (table["indicator"] == "depth")].reset_index()
+    # One score of one judge is missing, in both indicators.
+    first = ["model", "prompt", "judge"]
+    table.loc[(table[first] == table.loc[0, first]).all(axis=1), "score"] = np.nan
+    strict = read_parts(tmp_path / "strict", table, missing="strict")
+    assert strict["asked"].sum(["model", "dimension"]).to_numpy().tolist() == [400, 400, 0]
+    assert int(strict["missing"].sum()) == 1
+    lenient = read_parts(tmp_path / "lenient", table, missing="available")
+    assert lenient["asked"].sum(["model", "dimension"]).to_numpy().tolist() == [400, 400, 400]
+
+
 def test_tables(groups):
     results = xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
     tables = build_tables(TABLES, results)

@@ -1,5 +1,8 @@
 """Scores that are missing: bounds without an assumption, a test, and scores under a tilt."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -52,11 +55,20 @@ def other_severity(sub_index: xr.DataArray) -> xr.DataArray:
 
 
 def missing_slope(
-    missing: xr.DataArray, severity: xr.DataArray, *, level: float, cluster: str = "prompt"
+    missing: xr.DataArray,
+    severity: xr.DataArray,
+    *,
+    level: float,
+    cluster: str = "prompt",
+    strata: Sequence[str] = ("judge", "dimension"),
 ) -> xr.Dataset:
     """Return how the log odds of a missing score grow with severity, by logistic regression.
 
-    log P(missing) / P(present) = a_judge + slope severity
+    log P(missing) / P(present) = a_jd + slope severity
+
+    Judge j has an intercept in each dimension d, the ``strata``. A judge whose scores of a
+    dimension are all missing, or all present, tells nothing of the slope there and is left out: one
+    who never scores a dimension is no evidence that its severity hides scores.
 
     Args:
         missing: Whether a score is missing, over (..., judge, ``cluster``).
@@ -64,11 +76,13 @@ def missing_slope(
             left out.
         level: Confidence level of the interval.
         cluster: Dimension whose cells are not independent of each other.
+        strata: Dimensions whose cells have an intercept each; those that ``missing`` lacks are
+            passed over.
 
     Returns:
         ``slope`` per unit of severity, its standard error ``slope_error`` (robust, clustered),
-        ``slope_interval (bound)`` and the two-sided ``slope_p``; NaN where no judge has both
-        missing and present scores, or severity does not vary, or separates them wholly.
+        ``slope_interval (bound)`` and the two-sided ``slope_p``; NaN where no stratum has both
+        missing and present scores, or severity does not vary in one, or separates them wholly.
 
     Source: Diggle and Kenward 1994 (missingness that depends on what is missing); Liang and Zeger
     1986 for the error.
@@ -79,16 +93,14 @@ def missing_slope(
         >>> float(missing_slope(gone, x, level=0.95)["slope"].round(3))  # log(2) - log(1 / 2)
         1.386
     """
-    arrays = xr.broadcast(missing, severity)
-    rows = [array.transpose("judge", cluster, ...).to_numpy() for array in arrays]
-    gone, x = rows[0].astype(float), rows[1]
-    judge, prompt = (np.indices(gone.shape)[axis] for axis in (0, 1))
-    known = ~np.isnan(x)
-    share = np.array(
-        [gone[k][known[k]].mean() if known[k].any() else 0.0 for k in range(len(gone))]
-    )
-    known &= ((share > 0) & (share < 1))[judge]
-    slope, error = _fit_slope(gone[known], x[known], judge[known], prompt[known])
+    gone, x = xr.broadcast(missing, severity)
+    known = x.notnull()
+    over = [dim for dim in x.dims if dim not in strata]
+    unscored, count = (gone & known).sum(over), known.sum(over)
+    kept = (known & (unscored > 0) & (unscored < count)).transpose(*x.dims).to_numpy()
+    rows = (gone.astype(float), x, _number_cells(x, strata), _number_cells(x, [cluster]))
+    y, severities, stratum, group = (row.to_numpy()[kept] for row in rows)
+    slope, error = _fit_slope(y, severities, stratum, group)
     z = abs(slope) / error if error > 0 else np.nan
     width = float(special.ndtri((1 + level) / 2)) * error
     return xr.Dataset(
@@ -102,34 +114,45 @@ def missing_slope(
     )
 
 
+def _number_cells(like: xr.DataArray, dims: Sequence[str]) -> xr.DataArray:
+    """Return a number for each cell of some dimensions, the same over the others."""
+    sizes = {dim: like.sizes[dim] for dim in dims if dim in like.dims}
+    numbers = np.arange(math.prod(sizes.values())).reshape([*sizes.values()])
+    return (
+        xr.DataArray(numbers, dims=[*sizes])
+        .expand_dims({dim: size for dim, size in like.sizes.items() if dim not in sizes})
+        .transpose(*like.dims)
+    )
+
+
 def _fit_slope(
-    y: Floats, x: Floats, judge: NDArray[np.intp], cluster: NDArray[np.intp]
+    y: Floats, x: Floats, stratum: NDArray[np.intp], cluster: NDArray[np.intp]
 ) -> tuple[float, float]:
-    """Return slope and clustered error of a logistic regression with an intercept a judge."""
-    nothing = (np.nan, np.nan)
-    if not y.size or np.ptp(x) == 0:
-        return nothing
-    _, column = np.unique(judge, return_inverse=True)
-    matrix = np.column_stack([np.eye(column.max() + 1)[column], x])
-    beta = np.zeros(matrix.shape[1])
-    for _ in range(STEPS):
-        chance = special.expit(matrix @ beta)
+    """Return slope and clustered error of a logistic regression with an intercept a stratum.
+
+    Intercepts are solved for by stratum, so that none of them needs a column of a matrix.
+    """
+    stratum, cluster = (np.unique(codes, return_inverse=True)[1] for codes in (stratum, cluster))
+    intercept, slope = np.zeros(stratum.max(initial=-1) + 1), 0.0
+    for _ in range(STEPS if y.size else 0):
+        chance = special.expit(intercept[stratum] + slope * x)
         weight = chance * (1 - chance)
-        information = matrix.T @ (weight[:, None] * matrix)
-        if np.linalg.cond(information) > 1 / CHANGE:
-            return nothing
-        step = np.linalg.solve(information, matrix.T @ (y - chance))
-        beta += step
-        if np.abs(step).max() < CHANGE:
+        mass = np.bincount(stratum, weight)
+        if not mass.all():
             break
-    else:
-        return nothing
-    residual = matrix * (y - chance)[:, None]
-    groups = np.unique(cluster, return_inverse=True)[1]
-    scores = np.zeros((groups.max() + 1, matrix.shape[1]))
-    np.add.at(scores, groups, residual)
-    bread = np.linalg.inv(information)
-    return float(beta[-1]), float(np.sqrt((bread @ (scores.T @ scores) @ bread)[-1, -1]))
+        centre = np.bincount(stratum, weight * x) / mass
+        distance = x - centre[stratum]
+        information = weight @ distance**2
+        if not information > CHANGE * (weight @ (x - x.mean()) ** 2):
+            break
+        residual = y - chance
+        step = (distance @ residual) / information
+        shift = np.bincount(stratum, residual) / mass - step * centre
+        slope, intercept = slope + step, intercept + shift
+        if np.abs([step, *shift]).max() < CHANGE:
+            totals = np.bincount(cluster, distance * residual)
+            return float(slope), float(np.sqrt(totals @ totals) / information)
+    return np.nan, np.nan
 
 
 def tilted_scores(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 import xarray as xr
+from scipy import special
 
 from sharpbayes.metrics.panel.missingness import (
     fill_bounds,
@@ -11,6 +12,7 @@ from sharpbayes.metrics.panel.missingness import (
     other_severity,
     tilted_scores,
 )
+from tests.references import missing_slope as missing_slope_study
 
 DIMS = ("model", "prompt", "judge", "dimension")
 
@@ -34,22 +36,38 @@ def test_others_are_those_of_the_same_answer():
 
 def test_slope_and_clustered_error_are_those_of_statsmodels():
     rng = np.random.default_rng(3)
-    x = rng.normal(size=(2, 3, 80))
-    chance = 1 / (1 + np.exp(1 - 0.8 * x - np.array([0.0, 0.5, -0.5])[:, None]))
-    unscored = rng.random(x.shape) < chance
-    dims = ("model", "judge", "prompt")
+    x = rng.normal(size=(2, 3, 80, 2)) + np.array([0.0, 1.0])
+    intercepts = np.array([[0.0, 0.5], [-0.5, 0.0], [0.5, -1.0]])
+    unscored = rng.random(x.shape) < special.expit(0.8 * x - 1 - intercepts[:, None])
+    # One never scores a dimension, one always does: neither tells anything.
+    unscored[:, 1, :, 1], unscored[:, 2, :, 0] = True, False
+    dims = ("model", "judge", "prompt", "dimension")
     table = missing_slope(xr.DataArray(unscored, dims=dims), xr.DataArray(x, dims=dims), level=0.95)
-    judge, prompt = (np.indices(x.shape)[axis].ravel() for axis in (1, 2))
-    matrix = np.column_stack([np.eye(3)[judge], x.ravel()])
-    fitted = sm.Logit(unscored.ravel().astype(float), matrix).fit(
-        disp=0,
-        cov_type="cluster",
-        cov_kwds={"groups": prompt, "use_correction": False},
-    )
+    judge, prompt, dimension = (np.indices(x.shape)[axis].ravel() for axis in (1, 2, 3))
+    kept = ~np.isin(2 * judge + dimension, [3, 4])
+    stratum = np.unique((2 * judge + dimension)[kept], return_inverse=True)[1]
+    fitted = sm.Logit(
+        unscored.ravel()[kept].astype(float), np.column_stack([np.eye(4)[stratum], x.ravel()[kept]])
+    ).fit(disp=0, cov_type="cluster", cov_kwds={"groups": prompt[kept], "use_correction": False})
     assert float(table["slope"]) == pytest.approx(fitted.params[-1], rel=1e-6)
     assert float(table["slope_error"]) == pytest.approx(fitted.bse[-1], rel=1e-5)
     assert float(table["slope_p"]) == pytest.approx(fitted.pvalues[-1], rel=1e-4)
     np.testing.assert_allclose(table["slope_interval"], fitted.conf_int()[-1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("world", missing_slope_study.WORLDS)
+def test_a_judge_who_never_scores_a_dimension_does_not_move_the_slope(world):
+    errors, covered = missing_slope_study.measure_slopes(
+        world, slope=0.0, strata="by judge and dimension", studies=40
+    )
+    assert abs(errors.mean()) < 4 * errors.std() / 40**0.5
+    assert covered.sum() >= 29  # 40 x 90% less four standard errors
+
+
+def test_differences_between_dimensions_are_no_slope():
+    x = xr.DataArray([[[0.0, 0.0], [5.0, 5.0]]], dims=("judge", "dimension", "prompt"))
+    unscored = xr.DataArray([[[1, 0], [1, 1]]], dims=x.dims) > 0
+    assert bool(missing_slope(unscored, x, level=0.9)["slope"].isnull())
 
 
 def test_slopes_that_nothing_shows_are_missing():
