@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Index = NDArray[np.integer]
 Counts = NDArray[np.uint16]
+# Share of all weight within which a cumulative weight meets alpha: 0.55 of 100 is
+# 55.00000000000001 in floating point.
+ROUNDING = 1e-12
 
 
 @njit(cache=True, nogil=True)
@@ -54,8 +57,9 @@ def tail_means(  # noqa: PLR0917 - numba knows no keyword-only arguments
         var[k] = np.nan
         means[:, k] = np.nan
         if total > 0.0:
-            first, last, over, ties, shortfall = _scan(values, w, unit, total, alpha * total)
-            share = ((1.0 - alpha) * total - over) / ties if split else 1.0
+            target = max(alpha - ROUNDING, alpha / 2) * total
+            first, last, over, ties, shortfall = _scan(values, w, unit, total, target)
+            share = max((1.0 - alpha) * total - over, 0.0) / ties if split else 1.0
             var[k] = values[last]
             top = values[-1]
             part = share * ties

@@ -11,6 +11,7 @@ from sharpbayes.metrics.panel.tail import (
     log_risk_tail,
     unit_weights,
     upper_tail,
+    upper_tails,
     value_at_risk,
 )
 
@@ -50,6 +51,46 @@ def test_the_tail_of_901_prompts_holds_46():
     tail = int((x >= 856).sum())
     assert (tail, round(tail / 901, 4)) == (46, 0.0511)
     assert float(cvar_of(x)) == (856 + 901) / 2
+
+
+LEVELS, SIZES = np.arange(1, 100), np.arange(1, 401)
+
+
+def exact_tails(estimator):
+    """VaR and CVaR of 1 ... n at each level in percent, by whole numbers."""
+    percent, n = LEVELS[:, None], SIZES
+    var = -(-percent * n // 100)
+    if estimator == "inclusive":
+        return var, (var + n) / 2
+    above = n - var
+    # In hundredths: values above VaR, and the part of VaR that fills the mass of the tail.
+    total = 100 * (var + 1 + n) * above // 2 + ((100 - percent) * n - 100 * above) * var
+    return var, total / ((100 - percent) * n)
+
+
+@estimators
+@pytest.mark.parametrize("weight", [None, 1.0, 0.1, 1 / 3, "one over n"])
+def test_levels_in_percent_are_those_of_whole_numbers(estimator, weight):
+    inside = np.arange(400) < SIZES[:, None]
+    values, weights = xr.DataArray(np.arange(1.0, 401.0), dims="prompt"), None
+    if weight is None:
+        values = values.where(xr.DataArray(inside, dims=("size", "prompt")))
+    else:
+        rows = inside * (1 / SIZES[:, None] if weight == "one over n" else weight)
+        weights = xr.DataArray(rows, dims=("size", "prompt"))
+    tails = upper_tails(values, alphas=LEVELS / 100, estimator=estimator, weights=weights)
+    var, cvar = exact_tails(estimator)
+    np.testing.assert_array_equal([tail.var for tail in tails], var)
+    np.testing.assert_allclose([tail.mean for tail in tails], cvar, rtol=1e-12)
+
+
+@estimators
+def test_levels_near_0_have_the_lowest_value_with_weight(estimator):
+    x, weights = over_prompts([1.0, 2.0, 3.0]), over_prompts([0.0, 1.0, 1.0])
+    assert float(value_at_risk(x, alpha=1e-13, weights=weights)) == 2.0
+    assert float(cvar_of(x, alpha=1e-13, estimator=estimator, weights=weights)) == pytest.approx(
+        2.5
+    )
 
 
 def test_ties_at_the_quantile_are_all_in_the_tail():
