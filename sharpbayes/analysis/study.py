@@ -130,7 +130,8 @@ class StudySummary:
     of their stored draws and of the replicated ratings with their log-likelihood, about the most
     memory that a fit takes at once, with 1,000 draws of a chain where their number is left open,
     parameters that the ratings do not identify, and numeric columns of slopes. ``repeats`` are how
-    many answers and trials each cell has.
+    many answers and trials each cell has. ``few_resamples`` is the level of intervals with the
+    resamples that the study asks for and those that it takes at least, where these are more.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -147,3 +148,4 @@ class StudySummary:
     issues: tuple[Issue, ...]
     covariates: tuple[ScaledCovariate, ...] = ()
     repeats: tuple[Repeats, ...] = ()
+    few_resamples: tuple[float, int, int] | None = None

@@ -1,5 +1,6 @@
 """A study: one table of ratings, and what to compute from it."""
 
+import math
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
@@ -12,14 +13,17 @@ from sharpbayes.spec.panel import Panel
 Draws = Annotated[int, Field(ge=50, le=10_000_000)]
 # Where the number of draws is left open, convergence is first checked after so many of each chain.
 FIRST_LENGTH = 250
+# 2 / (1 - 0.9) is 20.000000000000004 in floating point.
+ROUNDING = 1e-9
 Correlation = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Bootstrap(base.Spec):
     """Intervals of observed metrics: a bootstrap over prompts, or over items and raters."""
 
-    replicates: base.Size = 10_000
-    """Number of resamples."""
+    replicates: Annotated[int, Field(ge=2, le=10_000_000)] = 10_000
+    """Number of resamples, 2 at least. With fewer than 2 / (1 - `level`), 40 at 95%, no resample
+    lies beyond a bound; `check` says so."""
     level: base.InnerShare = 0.95
     """Confidence level of all intervals."""
     interval: Literal["studentized", "bca", "percentile"] = "studentized"
@@ -27,6 +31,11 @@ class Bootstrap(base.Spec):
     population most often; `percentile` is SHARP's own; `bca` is corrected for bias and skewness."""
     resample_generations: bool = True
     """Whether repeated answers to a prompt are resampled too, where there are any."""
+
+    @property
+    def least_replicates(self) -> int:
+        """Resamples of which one lies beyond each bound of an interval."""
+        return math.ceil(2 / (1 - self.level) - ROUNDING)
 
 
 class Sampler(base.Spec):

@@ -11,6 +11,7 @@ from sharpbayes.bayes.design.size import (
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.spec.files import StudyFiles
+from sharpbayes.spec.study import Bootstrap
 from sharpbayes.workflows.context import RunContext, open_context
 from sharpbayes.workflows.expected_time import usual_draws
 
@@ -64,4 +65,11 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         issues=tuple(find_issues(ratings, design)) if design else (),
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,
+        few_resamples=_find_few_resamples(files.spec.bootstrap),
     )
+
+
+def _find_few_resamples(boot: Bootstrap) -> tuple[float, int, int] | None:
+    """Return level, resamples and the least that it takes, where these are more."""
+    is_few = boot.replicates < boot.least_replicates
+    return (boot.level, boot.replicates, boot.least_replicates) if is_few else None

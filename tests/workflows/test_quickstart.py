@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.library import folder
+from sharpbayes.report.tables.check import study_summary_tables
 from sharpbayes.spec.load import load_study
 from sharpbayes.storage.results import open_results, save_results
 from sharpbayes.workflows.check import check
@@ -46,6 +47,29 @@ def test_check_says_what_was_understood():
     shapes = 3 * (3 + 3 + 1) + 3 * 11 + 4 + 10 + 1
     # thresholds: 4 on severity, 4 on its reverse, 1 on flag, 2 on explicitness
     assert summary.parameters == effects + shapes + 4 + 4 + 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("level", "replicates", "few"),
+    [
+        (0.95, 39, (0.95, 39, 40)),
+        (0.95, 40, None),
+        (0.9, 20, None),
+        (0.99, 60, (0.99, 60, 200)),
+    ],
+)
+def test_check_says_where_no_resample_lies_beyond_a_bound(level, replicates, few):
+    chosen = (f"bootstrap.level={level}", f"bootstrap.replicates={replicates}")
+    summary = check(load_study("quickstart_crowd", overrides=chosen))
+    assert summary.few_resamples == few
+    named = [table for table in study_summary_tables(summary) if "resample" in table.title]
+    if few is None:
+        assert not named
+    else:
+        [table] = named
+        assert table.title == "CHECK: no resample lies beyond a bound"
+        assert table.header == ("level of intervals", "resamples", "at least")
+        assert table.rows == ((f"{100 * level:.0f}%", str(replicates), str(few[2])),)
 
 
 def inside(results, name, truth, **position):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sharpbayes.analysis.study import StudySummary
 from sharpbayes.bayes.design.design import ScaledCovariate
-from sharpbayes.errors import format_list
+from sharpbayes.errors import format_list, format_percent
 from sharpbayes.report.tables.table import Table
 
 MOST_LABELS, MOST_SCORES = 6, 20
@@ -39,6 +39,11 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         title = "CHECK: labels that look alike count as different"
         columns = ("column", "labels and their rows", "to merge them, write in the study")
         tables.append(Table(title, columns, summary.lookalikes))
+    if summary.few_resamples:
+        level, *numbers = summary.few_resamples
+        row = (format_percent(level), *map(str, numbers))
+        columns = ("level of intervals", "resamples", "at least")
+        tables.append(Table("CHECK: no resample lies beyond a bound", columns, (row,)))
     if summary.parameters:
         megabytes = (
             *(summary.draw_megabytes, summary.replicate_megabytes),
