@@ -26,7 +26,8 @@ import xarray as xr
 
 from sharpbayes import library
 from sharpbayes.cli.commands import app
-from sharpbayes.storage.results import TEMPORARY, open_results, save_results
+from sharpbayes.storage.files import TEMPORARY
+from sharpbayes.storage.results import open_results, save_results
 from tests.references.provenance import record_run
 from tests.shared_results import as_converged
 

@@ -28,6 +28,7 @@ from sharpbayes.errors import (
     format_list,
 )
 from sharpbayes.execution.progress import Phase, ProgressCallback
+from sharpbayes.storage.files import name_beside
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -180,8 +181,8 @@ def interrupted_path(target: Path) -> Path:
     if not target.exists() or _is_interrupted(target):
         return target
     stem = target.name.removesuffix(target.suffix).removesuffix(".results")
-    named = f"{stem}.interrupted{target.name[len(stem) :]}"
-    return interrupted_path(target.with_name(named))
+    ending = f".interrupted{target.name[len(stem) :]}"
+    return interrupted_path(name_beside(target.with_name(stem), suffix=ending))
 
 
 def tell_apart(written: Path, target: Path) -> None:

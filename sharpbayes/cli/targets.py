@@ -61,7 +61,7 @@ def refuse_other_text(target: Path, starts: tuple[str, ...], option: str = "--ou
 
 def save_text(path: Path, text: str) -> None:
     """Write a text file and say so; a run that is killed leaves an older file as it was."""
-    from sharpbayes.storage.results import write_text  # noqa: PLC0415 - start-up
+    from sharpbayes.storage.files import write_text  # noqa: PLC0415 - start-up
 
     write_text(path, text, f"{path}: cannot be written")
     say(f"written to {path}")

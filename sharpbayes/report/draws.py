@@ -10,7 +10,7 @@ import xarray as xr
 
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.wording import is_approximate
-from sharpbayes.storage.results import make_folder, replace_file
+from sharpbayes.storage.files import make_folder, replace_file
 from sharpbayes.storage.schema import APPROXIMATION
 
 SAMPLE = ("chain", "draw")

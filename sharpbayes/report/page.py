@@ -21,7 +21,7 @@ from sharpbayes.report.updates import update_provenance
 from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.report.wording import mark_texts
 from sharpbayes.spec.weights import Tolerance
-from sharpbayes.storage.results import write_text
+from sharpbayes.storage.files import write_text
 
 FILES = ("study", "weights", "model")
 

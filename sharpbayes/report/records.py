@@ -12,7 +12,7 @@ import xarray as xr
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.tables.renderer import MOST_LETTERS, slug
 from sharpbayes.report.wording import is_approximate
-from sharpbayes.storage.results import make_folder, write_text
+from sharpbayes.storage.files import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
 
 # The version of the schema that the records follow, and the metrics that they hold.

@@ -16,7 +16,7 @@ from sharpbayes.scaffold.drafts import CROWD_ROLES, PANEL_ROLES, Draft, draft_cr
 from sharpbayes.scaffold.logs import LogTable, read_log
 from sharpbayes.scaffold.raters import melt_wide
 from sharpbayes.spec.roles import CROWD_LOGS
-from sharpbayes.storage.results import write_text
+from sharpbayes.storage.files import write_text
 
 # Judges by these names are likely people; groups of them would be a crowd.
 PEOPLE = ("rater", "annotator")

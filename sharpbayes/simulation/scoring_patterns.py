@@ -12,7 +12,7 @@ from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.spec.crowd import Crowd, Simulation
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study_text import format_study
-from sharpbayes.storage.results import make_folder, write_text
+from sharpbayes.storage.files import make_folder, write_text
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.int64]

@@ -21,8 +21,8 @@ from sharpbayes.execution import tasks
 from sharpbayes.execution.identity import COMPUTATION, describe_differences
 from sharpbayes.execution.progress import ProgressCallback, silent
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
+from sharpbayes.storage.files import name_beside, remove_abandoned, replace_file
 from sharpbayes.storage.lock import lock
-from sharpbayes.storage.results import replace_file, temporary_files
 
 SUFFIX = ".checkpoint"
 KEY = "run"
@@ -148,11 +148,9 @@ def checkpoint(target: Path, *, run: Run, resume: bool) -> Iterator[Checkpoint]:
     resume, or what is kept was computed otherwise, the run begins. StorageError where another run
     writes the same results, or what is kept is of another study, data or seed.
     """
-    folder, text = target.with_name(target.name + SUFFIX), json.dumps(dict(run))
+    folder, text = name_beside(target, suffix=SUFFIX), json.dumps(dict(run))
     with _lock(target, folder):
-        for file in temporary_files(target):
-            with contextlib.suppress(OSError):
-                file.unlink()
+        remove_abandoned(target)
         beginning = _compare_runs(folder, run) if resume else NOTHING_KEPT
         if beginning:
             with replace_file(folder / KEY, f"{folder}: cannot write") as temporary:

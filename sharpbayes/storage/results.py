@@ -1,11 +1,8 @@
 """Results and their provenance: one ``xarray.DataTree`` in one netCDF file."""
 
-import contextlib
-import glob
 import json
-import os
 import shlex
-from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +12,7 @@ from sharpbayes.execution.identity import computation
 from sharpbayes.execution.threads import trim_memory
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
+from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
 from sharpbayes.storage.schema import check_results
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "sharpbayes/results/2"
 EARLIER = "sharpbayes/results/1"
-TEMPORARY = ".~"
 REQUIRED_ATTRS = ("title", "status", "seed")
 # Texts are written as characters: netCDF would store a pointer for each text, and no copy of the
 # same text of a million ratings would be compressed.
@@ -55,54 +52,6 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
         **texts,
         **{f"data_{key}": value for key, value in data.items()},
     }
-
-
-@contextlib.contextmanager
-def replace_file(path: Path, failure: str) -> Iterator[Path]:
-    """Yield a temporary file in the folder of a file, and rename it once it is written.
-
-    A run that fails or is killed leaves an older file as it was. StorageError, with the message
-    ``failure``, where a file cannot be written.
-    """
-    temporary = path.with_name(f"{TEMPORARY}{path.name}.{os.getpid()}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as a RuntimeError
-        reason = getattr(error, "strerror", None) or error
-        raise StorageError(f"{failure}: {reason}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str, failure: str) -> None:
-    """Write a text file; a run that is killed leaves an older file as it was.
-
-    StorageError, with the message ``failure``, where it cannot be written.
-    """
-    if path.exists() and not path.is_file():  # a pipe, or a device such as /dev/stdout
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"{failure}: {error.strerror or error}") from None
-    else:
-        with replace_file(path, failure) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-
-
-def make_folder(folder: Path, failure: str) -> None:
-    """Make a folder unless it is there; StorageError, with the message ``failure``, if not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{failure}: {error.strerror or error}") from error
-
-
-def temporary_files(path: Path) -> list[Path]:
-    """Return the temporary files of these results, of killed runs and of running ones."""
-    files = path.parent.glob(f"{TEMPORARY}{glob.escape(path.name)}.*")
-    return [file for file in files if file.suffix[1:].isdecimal()]
 
 
 def save_results(results: "xr.DataTree", path: str | Path) -> None:
@@ -185,7 +134,7 @@ def earlier_study(path: Path) -> str | None:
     try:
         if not path.is_file() or not has_valid_checksum(path):
             return None
-        with contextlib.closing(_read(path, whole=False)) as results:
+        with closing(_read(path, whole=False)) as results:
             return str(results.attrs["study"]) if results.attrs["schema"] == EARLIER else None
     except Exception:  # noqa: BLE001 - HDF5 raises many kinds for a damaged file
         return None

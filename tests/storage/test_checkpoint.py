@@ -430,7 +430,9 @@ def test_a_folder_that_takes_no_files(run):
 
 
 def test_half_written_results_of_a_killed_run_are_removed(run, tmp_path):
-    for name in (".~r.nc.123", ".~r.nc.mine", ".~other.nc.123"):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (f".~r.nc.{ended.pid}", ".~r.nc.mine", ".~other.nc.123"):
         (tmp_path / name).write_bytes(b"half")
     assert run("measure", "quickstart", *FEW[:2], "--quiet", "--out", "r.nc").exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -7,7 +7,6 @@ passed on this machine passes again, so that it is not repeated.
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,9 @@ from pydantic import BaseModel
 
 from sharpbayes.bayes.design.design import Design
 from sharpbayes.bayes.kernel.machine_code import likelihood_code
+from sharpbayes.errors import StorageError
 from sharpbayes.execution.identity import computation
+from sharpbayes.storage.files import write_text
 
 FILE = "sharpbayes-comparisons.txt"
 # Digests that the file keeps, the latest.
@@ -40,16 +41,11 @@ def has_passed(digest: str) -> bool:
 
 def remember_passed(digest: str) -> None:
     """Keep that a comparison has passed; where the folder cannot be written, it is repeated."""
-    with suppress(OSError):
+    with suppress(OSError, StorageError):
         path = _path()
         lines = [*(line for line in _read_passed() if line != digest), digest]
         # In one step, so that a run at the same time reads a whole file.
-        temporary = path.with_name(f"{FILE}.{os.getpid()}")
-        try:
-            temporary.write_text("\n".join(lines[-MOST_KEPT:]) + "\n", "utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_text(path, "\n".join(lines[-MOST_KEPT:]) + "\n", f"{path}: cannot be written")
 
 
 def _read_passed() -> list[str]:

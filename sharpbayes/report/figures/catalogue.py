@@ -21,7 +21,7 @@ from sharpbayes.report.figures.style import STAMP, UNDATED, as_svg, drawing_styl
 from sharpbayes.report.tables.catalogue import TABLES
 from sharpbayes.report.tables.declaration import View, is_allowed
 from sharpbayes.report.wording import is_approximate, mark_texts
-from sharpbayes.storage.results import make_folder, replace_file
+from sharpbayes.storage.files import make_folder, replace_file
 from sharpbayes.storage.schema import APPROXIMATION
 
 if TYPE_CHECKING:

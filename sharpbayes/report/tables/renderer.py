@@ -11,7 +11,7 @@ from typing import Literal
 
 from sharpbayes.errors import printable
 from sharpbayes.report.tables.table import MARGIN, MINUS, Table
-from sharpbayes.storage.results import make_folder, write_text
+from sharpbayes.storage.files import make_folder, write_text
 from sharpbayes.storage.schema import APPROXIMATION
 
 # Characters between two columns; texts of up to TEXT characters are not broken.

@@ -1,0 +1,77 @@
+"""Files that are written whole: long names, links, and what killed processes left."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sharpbayes.storage.checkpoint import checkpoint
+from sharpbayes.storage.files import LONGEST, name_beside, replace_file, write_text
+
+
+def names_in(folder):
+    """The names of the files of a folder, sorted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+LONG = {
+    "letters": "n" * 252 + ".md",
+    "of three bytes": "\u8a55" * 84 + ".md",
+    "not a text": os.fsdecode(b"\xff" * 252 + b".md"),
+}
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize("name", LONG.values(), ids=LONG)
+def test_a_file_of_the_longest_name_is_written_and_leaves_nothing_else(tmp_path, name):
+    path = tmp_path / name
+    assert len(os.fsencode(name)) >= LONGEST - 1
+    write_text(path, "new", "cannot be written")
+    assert path.read_text() == "new"
+    assert names_in(tmp_path) == [name]
+
+
+def test_long_names_that_differ_at_their_ends_have_other_names_beside(tmp_path):
+    names = {name_beside(tmp_path / f"{'n' * 254}{end}", suffix=".checkpoint") for end in "abc"}
+    assert {len(os.fsencode(path.name)) for path in names} == {LONGEST}
+    assert len(names) == 3
+    assert name_beside(tmp_path / "r.nc", suffix=".checkpoint").name == "r.nc.checkpoint"
+
+
+@pytest.mark.parametrize("name", ["page.md", LONG["letters"]])
+def test_what_ended_processes_left_goes_with_the_next_writing(tmp_path, name, ended):
+    with replace_file(tmp_path / name, "") as temporary:
+        temporary.write_text("half")
+        start = temporary.name.removesuffix(str(os.getpid()))
+    running, others = f"{start}{os.getppid()}", [f"{start}mine", "x" + start + str(ended)]
+    for left in (f"{start}{ended}", f"{start}{10**9}", running, *others):
+        (tmp_path / left).write_text("half")
+    write_text(tmp_path / name, "new", "")
+    assert names_in(tmp_path) == sorted([name, running, *others])
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "latest.md").symlink_to("store/5.md")
+    for text in ("first", "second"):
+        write_text(tmp_path / "latest.md", text, "")
+        assert (tmp_path / "store" / "5.md").read_text() == text
+    assert (tmp_path / "latest.md").is_symlink()
+    assert names_in(tmp_path / "store") == ["5.md"]
+
+
+def test_parts_of_a_run_with_the_longest_name_are_kept(tmp_path):
+    target = tmp_path / ("n" * 252 + ".nc")
+    with checkpoint(target, run={}, resume=False) as parts:
+        parts.put("part", {})
+        assert len(os.fsencode(parts.folder.name)) == LONGEST
+        assert parts.get("part") == {}
+    assert not names_in(tmp_path)
