@@ -142,13 +142,14 @@ def _fit_slope(
             break
         centre = np.bincount(stratum, weight * x) / mass
         distance = x - centre[stratum]
-        information = weight @ distance**2
+        information = float(weight @ distance**2)
         if not information > CHANGE * (weight @ (x - x.mean()) ** 2):
             break
         residual = y - chance
-        step = (distance @ residual) / information
+        step = float((distance @ residual) / information)
         shift = np.bincount(stratum, residual) / mass - step * centre
-        slope, intercept = slope + step, intercept + shift
+        slope += step
+        intercept += shift
         if np.abs([step, *shift]).max() < CHANGE:
             totals = np.bincount(cluster, distance * residual)
             return float(slope), float(np.sqrt(totals @ totals) / information)
