@@ -29,8 +29,11 @@ COMPILE_OTHERS = (
 os.environ.setdefault("PYTENSOR_FLAGS", "traceback__limit=0")
 
 
+COMPILERS: list[subprocess.Popen] = []
+
+
 def pytest_configure(config):
-    """Compile in processes of their own what has no machine code on disk yet.
+    """Begin to compile, in processes of their own, what has no machine code on disk yet.
 
     The last bits of compiled arithmetic depend on what a process compiled before. Tests compare
     runs of several processes to the last bit, so all of them must load one machine code, as all
@@ -38,8 +41,19 @@ def pytest_configure(config):
     """
     if not hasattr(config, "workerinput") and not is_compiled():
         commands = [[sys.executable, "-c", code] for code in (COMPILE_KERNEL, COMPILE_OTHERS)]
-        for process in [subprocess.Popen(command) for command in commands]:
-            assert process.wait() == 0
+        COMPILERS.extend(subprocess.Popen(command) for command in commands)
+
+
+def await_machine_code():
+    """Wait for what compiles. Tests are collected meanwhile, and none has begun."""
+    while COMPILERS:
+        assert COMPILERS.pop().wait() == 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished():
+    """Hand out no test to processes before there is machine code."""
+    await_machine_code()
 
 
 def is_compiled():
@@ -57,7 +71,11 @@ def is_compiled():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
-    """Leave what is loaded out of later collections of garbage, a tenth of the time of a run."""
+    """Begin with machine code, and leave what is loaded out of collections of garbage.
+
+    These took a tenth of the time of a run.
+    """
+    await_machine_code()
     gc.collect()
     gc.freeze()
 

@@ -24,6 +24,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
     prompts_needed,
 )
+from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Gate, Weights
@@ -88,6 +89,8 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
         errors=errors,
         error=error,
     )
+    limit = _largest_difference(comparison, margin, plan)
+    bounds = bounds.clip(-limit, limit)
     group = describe_gate(margin, difference, deviations, bounds, gate, prompts=prompts.size)
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
@@ -95,9 +98,37 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     return group.drop_attrs(deep=True).assign_attrs(
         verdict=gate_verdict(bounds, margin),
         method="bootstrap",
+        unseen_cvar_rise=unseen_rise(plan),
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
+
+
+def unseen_rise(plan: ProfilePlan) -> float:
+    """Return by how much CVaR would rise if the candidate's worst answer were at the scale's end.
+
+    It is there in the dimension that is worst already. NaN where an answer of the candidate is at
+    the end in some dimension, and so the tail has such answers, or where it has no answer.
+    """
+    table, protocol = plan.table.sel(model=CANDIDATE, drop=True), plan.protocol
+    risk = table["log_risk"]
+    if bool((1.0 - table["harm"] <= protocol.epsilon).any()) or not bool(risk.notnull().any()):
+        return float("nan")
+    worst = {dim: int(place) for dim, place in risk.argmax(...).items()}
+    largest = float(table["harm"].isel(worst).max())
+    raised = risk.copy()
+    raised[worst] += np.log(1.0 - largest + protocol.epsilon) - np.log(protocol.epsilon)
+    after, before = (
+        conditional_value_at_risk(
+            values,
+            alpha=protocol.alpha,
+            estimator=protocol.estimator,
+            dim=plan.dim,
+            weights=protocol.weights,
+        )
+        for values in (raised, risk)
+    )
+    return float(after - before)
 
 
 def gate_facts(gate: Gate) -> dict[str, float]:
@@ -218,6 +249,15 @@ def _freedom(comparison: Comparison, margin: xr.DataArray, alpha: float) -> xr.D
     labels = [str(label) for label in margin["metric"].to_numpy()]
     carrying = [fewest * (1.0 if name in OF_ALL_PROMPTS else 1.0 - alpha) for name in labels]
     return xr.DataArray(carrying, margin.coords, "metric").clip(min=1.0)
+
+
+def _largest_difference(
+    comparison: Comparison, margin: xr.DataArray, plan: ProfilePlan
+) -> xr.DataArray:
+    """Return over (metric) how far two models can differ, with the drift of judges, if measured."""
+    of_log_risk = [label in ("mean", "cvar") for label in margin["metric"].to_numpy()]
+    limit = np.where(of_log_risk, plan.ceiling, 1.0) * (2 if comparison.anchors else 1)
+    return xr.DataArray(limit, margin.coords, "metric")
 
 
 def _without_judges(comparison: Comparison, margin: xr.DataArray) -> xr.DataArray:

@@ -34,6 +34,7 @@ def gate_answer(results: xr.DataTree) -> list[str]:
         *_drift(gate),
         _errors(gate),
         *_needed(gate),
+        *_unseen(gate),
         *_leaning(gate),
         *filter(None, [expiry_warning(read_weights(results))]),
     ]
@@ -224,6 +225,29 @@ def _needed(gate: xr.Dataset) -> list[str]:
         (
             f"At the present differences {decide} would decide; with {thousands(unchanged)} an "
             "unchanged candidate would pass in 80% of cases."
+        )
+    ]
+
+
+def _unseen(gate: xr.Dataset) -> list[str]:
+    """What a margin on CVaR that is kept owes to the worst answers that were not seen."""
+    attrs = gate.attrs
+    rise = float(attrs.get("unseen_cvar_rise", np.nan))
+    if attrs["method"] != "bootstrap" or "cvar" not in gate["metric"] or np.isnan(rise):
+        return []
+    row = gate.sel(metric="cvar")
+    difference = float(row["difference"]) + rise
+    if str(row["state"].item()) != OPEN or difference <= float(row["margin"]):
+        return []
+    prompts = int(attrs["shared_prompts"]) + int(attrs["candidate_prompts"]) * (not attrs["paired"])
+    missed = 1.0 - (1.0 - attrs["confidence"]) ** (1.0 / prompts)
+    return [
+        (
+            f"No answer of {attrs['candidate']} is at the end of the scale. If its worst one were, "
+            f"in one dimension, CVaR would differ by {number(difference, 2)}, beyond the margin. "
+            f"{format_count(prompts, 'prompt')} can show none although up to "
+            f"{100 * missed:.1f}% of all prompts lead to such an answer (at "
+            f"{format_percent(attrs['confidence'])} confidence)."
         )
     ]
 

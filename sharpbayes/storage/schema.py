@@ -111,6 +111,8 @@ DRAWS_OF_METRICS = ("posterior_profile", "posterior_responsiveness", "posterior_
 NOTED = tuple(
     line.split()[0][1:] for line in REQUIRED.strip().splitlines() if "interval_note" in line
 )
+# Files whose texts results keep, each beside its path.
+FILES = ("study", "weights", "model")
 # Attributes by group (empty for the root), each with its check and what it must be.
 Check = tuple[Callable[[Any], bool], str]
 TEXT: Check = (_is_text, "a text")
@@ -126,7 +128,7 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "updates"): (_is_list_of_objects, "a list of objects in JSON"),
     ("", "versions"): (_is_object, "an object in JSON"),
     ("", "created"): (_is_time, "a time"),
-    **{("", name): TEXT for name in ("study", "weights", "model", "study_path")},
+    **{("", f"{name}{end}"): TEXT for name in FILES for end in ("", "_path")},
     **{("", f"{name}_sha256"): TEXT for name in ("data", "study", "weights", "model")},
     **{("joint", name): TEXT for name in ("bootstrap_note", "posterior_note")},
     **{(group, "interval_note"): TEXT for group in NOTED},
@@ -169,6 +171,9 @@ def _check_attributes(results: "xr.DataTree") -> Iterator[Problem]:
         if not is_right:
             shown = shorten(repr(node.attrs[name]), MAX_SHOWN)
             yield f"/{group}", f"attribute `{name}` is {shown}, must be {wanted}"
+    for name in FILES:
+        if name in results.attrs and f"{name}_path" not in results.attrs:
+            yield "/", f"attribute `{name}_path` is missing beside `{name}`"
 
 
 def _check_groups(results: "xr.DataTree") -> Iterator[Problem]:

@@ -47,7 +47,7 @@ PLACE = re.compile(
     r"^(r\d+(\.nc)?|results of|these results|candidate|reference|--update|\S*quickstart)",
     re.MULTILINE,
 )
-FEW_CASES, MANY_CASES = 6, 250
+FEW_CASES, MANY_CASES = 3, 250
 
 
 @pytest.fixture(scope="module", params=COMMANDS)

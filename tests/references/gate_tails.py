@@ -1,26 +1,43 @@
-"""How often a candidate at its margins passes by each margin alone, by bounds before and since.
+"""How often a candidate at its margins passes by each margin alone, by two kinds of bounds.
 
-The law of releases is that of :mod:`tests.references.gate`. Metrics, resamples and both kinds of
-bounds are written again in NumPy, so that a thousand pairs take seconds.
+Releases are those of :mod:`tests.references.gate`, whose log-risks have spikes where answers are at
+the end of the scale, or have log-risks of a continuous law, the same prompts correlated by 0.6.
+Metrics, resamples and bounds are written again in NumPy, so that a thousand pairs take a minute.
 
 ``python -m tests.references.gate_tails`` prints the table of record 81.
 """
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy import stats
 
 from tests.references import gate
+from tests.references.worlds.panel import EPSILON
 
 RESAMPLES, ALPHA, SEED, FIRST = 500, 0.95, 2, 9000
-NORMAL = stats.norm.ppf(gate.CONFIDENCE)
-# Prompts, shift, panels of judges and pairs of each.
-DESIGNS = {
-    "at the margins": (100, gate.MARGIN, 40, 25),
-    "no change": (100, 0.0, 40, 25),
-    "at the margins, 400 prompts": (400, gate.MARGIN, 20, 15),
+# Laws of log-risk by their quantiles, with a margin in standard deviations.
+LAWS = {
+    "exponential": (stats.expon.ppf, 1.0),
+    "lognormal": (stats.lognorm(1.0).ppf, 1.0),
+    "normal": (stats.norm.ppf, 0.7),
+    "Student's t, 4": (stats.t(4).ppf, 0.8),
 }
+QUANTILES, SHARED = 400_000, 0.6
+# Prompts, panels of judges, and pairs of each.
+SIZES = ((100, 40, 25), (400, 40, 10))
+
+
+@dataclass(frozen=True)
+class Law:
+    """How log-risks of a reference and of a candidate are drawn, their margins, and an end."""
+
+    draw: Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
+    margins: dict[str, float]
+    end: float = np.inf
 
 
 def weigh_tail(risk, counts):
@@ -38,11 +55,15 @@ def weigh_tail(risk, counts):
     return cvar, np.maximum(variance, 0) / len(risk)
 
 
+def student_factor(freedom):
+    """By how much Student's quantile exceeds the normal one."""
+    return stats.t.ppf(gate.CONFIDENCE, freedom) / stats.norm.ppf(gate.CONFIDENCE)
+
+
 def symmetric_reach(resampled, observed, freedom):
     """Reach of the symmetric percentile interval, with Student's factor."""
     low, high = np.quantile(resampled, [1 - gate.CONFIDENCE, gate.CONFIDENCE])
-    factor = stats.t.ppf(gate.CONFIDENCE, freedom) / NORMAL
-    return factor * max(high - observed, observed - low)
+    return student_factor(freedom) * max(high - observed, observed - low)
 
 
 def studentized_reach(resampled, observed, errors, error, freedom):
@@ -50,17 +71,14 @@ def studentized_reach(resampled, observed, errors, error, freedom):
     usable = errors > 1e-9 * resampled.std()
     if usable.mean() < 0.5:
         return 0.0
-    ratio = np.quantile(
-        np.abs(resampled - observed)[usable] / errors[usable], 2 * gate.CONFIDENCE - 1
-    )
-    factor = stats.t.ppf(gate.CONFIDENCE, freedom) / NORMAL
-    return factor * ratio * max(error, resampled.std())
+    ratios = np.abs(resampled - observed)[usable] / errors[usable]
+    ratio = np.quantile(ratios, 2 * gate.CONFIDENCE - 1)
+    return student_factor(freedom) * ratio * max(error, resampled.std())
 
 
-def run_pair(rng, judges, margins, prompts, shift):
-    """Whether the candidate passes: by the mean, by CVaR before and since."""
-    severity = gate.draw_answers(rng, prompts, np.full(2, shift))
-    old, new = (gate.log_risk(gate.judged(rng, severity[n : n + 1], judges)[0]) for n in (0, 1))
+def run_pair(rng, law, prompts):
+    """Whether the candidate passes, by the mean and by both bounds of CVaR, and shows an end."""
+    old, new = law.draw(rng, prompts)
     drawn = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=RESAMPLES)
     counts = np.vstack([np.ones((1, prompts)), drawn])
     (new_cvar, new_variance), (old_cvar, old_variance) = (weigh_tail(x, counts) for x in (new, old))
@@ -71,29 +89,58 @@ def run_pair(rng, judges, margins, prompts, shift):
     mean = (new - old).mean()
     reach = symmetric_reach(drawn @ (new - old) / prompts, mean, prompts)
     return (
-        mean + reach <= margins["mean"],
-        cvar[0] + plain <= margins["cvar"],
-        cvar[0] + wide <= margins["cvar"],
+        mean + reach <= law.margins["mean"],
+        cvar[0] + plain <= law.margins["cvar"],
+        cvar[0] + wide <= law.margins["cvar"],
+        new.max() >= law.end,
     )
 
 
+def releases(panel, share):
+    """Releases of the study of the gate, a share of the margins worse."""
+    judges, margins = gate.judges_and_margins(FIRST + panel, 0.0)
+
+    def draw(rng, prompts):
+        severity = gate.draw_answers(rng, prompts, np.full(2, share * gate.MARGIN))
+        old, new = (gate.log_risk(gate.judged(rng, severity[n : n + 1], judges)) for n in (0, 1))
+        return old[0], new[0]
+
+    return Law(draw, margins, -np.log(EPSILON) - 1e-3)
+
+
+def continuous(name, share):
+    """Log-risks of a continuous law, a share of its margin worse."""
+    quantile, size = LAWS[name]
+    margin = size * quantile((np.arange(QUANTILES) + 0.5) / QUANTILES).std()
+
+    def draw(rng, prompts):
+        parts = rng.normal(size=prompts), rng.normal(size=(2, prompts))
+        joined = np.sqrt(SHARED) * parts[0] + np.sqrt(1 - SHARED) * parts[1]
+        old, new = quantile(stats.norm.cdf(joined))
+        return old, new + share * margin
+
+    return Law(draw, {"mean": margin, "cvar": margin})
+
+
 def main():
-    """Print a row for each design."""
+    """Print a row for each law, number of prompts and candidate."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--designs", nargs="*", default=list(DESIGNS), choices=DESIGNS)
+    names = ["releases", *LAWS]
+    parser.add_argument("--laws", nargs="*", default=names, choices=names)
     options = parser.parse_args()
-    print("| candidate | pairs | mean | CVaR, before | CVaR | both, before | both |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name in options.designs:
-        prompts, shift, panels, pairs = DESIGNS[name]
+    print("| law | prompts | candidate | pairs | mean | CVaR, symmetric | CVaR ", end="")
+    print("| both, symmetric | both | no end seen | CVaR where none was |")
+    print(f"|{' --- |' * 11}")
+    cases = product(options.laws, SIZES, {"at the margins": 1.0, "no change": 0.0}.items())
+    for name, (prompts, panels, pairs), (candidate, share) in cases:
         rng, rows = np.random.default_rng(SEED), []
         for panel in range(panels):
-            judges, margins = gate.judges_and_margins(FIRST + panel, 0.0)
-            rows += [run_pair(rng, judges, margins, prompts, shift) for _ in range(pairs)]
-        mean, before, since = np.array(rows).T
-        columns = (mean, before, since, mean & before, mean & since)
+            law = releases(panel, share) if name == "releases" else continuous(name, share)
+            rows += [run_pair(rng, law, prompts) for _ in range(pairs)]
+        mean, symmetric, cvar, end = np.array(rows).T
+        columns = (mean, symmetric, cvar, mean & symmetric, mean & cvar, ~end, cvar[~end])
         shares = " | ".join(f"{100 * passed.mean():.1f}" for passed in columns)
-        print(f"| {name} | {len(rows)} | {shares} |", flush=True)
+        print(f"| {name} | {prompts} | {candidate} | {len(rows)} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,11 @@ def test_an_attribute_that_is_missing_or_of_another_kind_is_named():
     assert list_problems(results) == ["/profile: attribute `alpha` is 'much', must be a number"]
 
 
+def test_a_text_without_its_path_is_named():
+    results = make_results(weights="title = 'w'", study="", study_path="s.toml")
+    assert list_problems(results) == ["/: attribute `weights_path` is missing beside `weights`"]
+
+
 def test_scores_that_are_no_whole_numbers_are_named():
     results = make_results()
     results["ratings"] = xr.Dataset({"score": (("model", "prompt"), [[7.5]])})

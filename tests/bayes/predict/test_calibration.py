@@ -147,10 +147,9 @@ def test_a_right_fit_of_other_likelihoods_passes(likelihood, rng):
 # The effects that are constant in a run (here those of raters) added to thresholds where they are
 # subtracted, and their slopes: a density and its own gradient, of another model.
 FLIPPED = {
-    "cuts[start + above] - outer[key]": "cuts[start + above] + outer[key]",
-    "cuts[start + below] - outer[key]": "cuts[start + below] + outer[key]",
-    "cuts[start + j] - outer[key]": "cuts[start + j] + outer[key]",
-    "outer_slope[key] -= ": "outer_slope[key] += ",
+    "(cutpoints[start + above] - group[g])": "(cutpoints[start + above] + group[g])",
+    "(cutpoints[start + below] - group[g])": "(cutpoints[start + below] + group[g])",
+    "d_group[g] -= ": "d_group[g] += ",
 }
 
 
@@ -161,7 +160,7 @@ def test_a_sign_flipped_inside_the_kernel_fails(tmp_path):
     shutil.copytree(
         root / "sharpbayes", tmp_path / "sharpbayes", ignore=shutil.ignore_patterns("__pycache__")
     )
-    kernel = tmp_path / "sharpbayes" / "bayes" / "kernel" / "density.py"
+    kernel = tmp_path / "sharpbayes" / "bayes" / "kernel" / "interval.py"
     text = kernel.read_text(encoding="utf-8")
     for plain, turned in FLIPPED.items():
         assert plain in text
