@@ -17,6 +17,7 @@ from sharpbayes.cli.options import (
     Study,
     Tables,
 )
+from sharpbayes.cli.targets import refuse_folders, results_path
 from sharpbayes.errors import SpecError
 
 
@@ -47,7 +48,8 @@ def calibrate(
     from sharpbayes.workflows.calibrate import simulate_looks  # noqa: PLC0415 - start-up
 
     files = console.load_files(study, set_, seed)
-    target = console.results_path(study, out or Path(f"{study.stem}.calibration.nc"))
+    refuse_folders({"tables": tables, "figures": figures})
+    target = results_path(study, out or Path(f"{study.stem}.calibration.nc"))
     if peek is not None and posterior:
         raise SpecError.at("--peek", "fits nothing, so that there is no posterior; leave one out")
     looks = "" if peek is None else f" --peek {peek}"

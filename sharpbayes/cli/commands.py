@@ -43,7 +43,7 @@ from sharpbayes.cli.options import (
 from sharpbayes.cli.preview import refuse_others, save_preview
 from sharpbayes.cli.progress import FIT_PHASES, MEASURE_PHASES, say, show_progress
 from sharpbayes.cli.shipped import shipped_text
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text
+from sharpbayes.cli.targets import refuse_folder, refuse_folders, refuse_unwritable, results_path
 from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
@@ -51,9 +51,6 @@ from sharpbayes.execution.progress import Phase
 MAX_RETRIES = 3
 # New objects until the next search for garbage; a short run gains from few searches.
 GARBAGE_THRESHOLD = 50_000
-
-# What a page starts with; a file that starts otherwise is never replaced.
-PAGE_STARTS = ("<!doctype html>",)
 
 # Names of commands that Python has for something else.
 NAMES = {"next_ratings": "next"}
@@ -98,6 +95,7 @@ def init(
         if "=" not in text:
             raise SpecError.at("--role", "must be role=column", key=text)
     target, roles = out or Path(name_study(data)), dict(text.split("=", 1) for text in role or [])
+    refuse_unwritable(target, f"{target}: cannot write study")
     draft = write_study(data, target, roles=roles)
     for file, rows in groupby(draft.ledger, key=lambda row: row.file):
         cells = tuple((row.column, row.role, row.content) for row in rows)
@@ -135,7 +133,7 @@ def measure(
 ) -> None:
     """Compute the deterministic metrics and their bootstrap intervals."""
     files = console.load_files(study, set_, seed)
-    target = console.results_path(study, out)
+    target = results_path(study, out)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=MEASURE_PHASES
     ) as context:
@@ -171,7 +169,7 @@ def fit(
         refuse_others({"--retry": retry, "--update": update})
         shown = {"quiet": quiet, "full": full, "as_json": as_json}
         return save_preview(files, out, resume=resume, cluster=cluster, **shown)
-    target = console.results_path(files.study.path, out, [update] if update else [])
+    target = results_path(files.study.path, out, [update] if update else [])
     earlier, call = console.open_earlier(update)
     with console.run_context(
         files, target, resume=resume, address=cluster, quiet=quiet, phases=FIT_PHASES, call=call
@@ -221,8 +219,10 @@ def simulate(
     from sharpbayes.simulation.scoring_patterns import save_simulation  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.simulate import simulate as simulate_study  # noqa: PLC0415 - start-up
 
+    target = out or Path(f"{study.stem}.simulated")
+    refuse_folder(target, f"{target}: cannot write")
     simulated = simulate_study(console.load_files(study, set_, seed), pattern=pattern)
-    written = save_simulation(simulated, out or Path(f"{study.stem}.simulated"))
+    written = save_simulation(simulated, target)
     count = len(simulated.tables["ratings"])
     say(f"{count} ratings with known truth; run sharpbayes measure {written}")
 
@@ -248,7 +248,8 @@ def compare(
     named = {path.name.removesuffix(".nc").removesuffix(".results"): path for path in results}
     if len(named) < max(len(results), 2):
         raise SpecError.at("compare", "two or more results files with names of their own")
-    target = out and console.results_path(out, out, results)
+    refuse_folders({"tables": tables})
+    target = out and results_path(out, out, results)
     with show_progress(quiet=quiet) as progress:
         table = compare_results(named, by=leave_out, refits=refits, progress=progress)
     files = console.save_outputs(table, target, tables=tables)
@@ -273,7 +274,7 @@ def weigh(
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
     from sharpbayes.workflows.weigh import named_weights  # noqa: PLC0415 - start-up
 
-    target = out and console.results_path(results, out, [results])
+    target = out and results_path(results, out, [results])
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):
         weighed = sharpbayes.weigh(opened, named_weights(weights))
@@ -303,23 +304,25 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write one HTML file of results, or of several releases; or print or write what they hold."""
-    from sharpbayes.cli.releases import open_releases, page_path  # noqa: PLC0415 - start-up
+    from sharpbayes.cli.releases import open_releases, page_path, refuse_page  # noqa: PLC0415 - start-up
     from sharpbayes.report.document import document  # noqa: PLC0415 - start-up
     from sharpbayes.report.items import choose_items  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
     given = {"--item": item, "--draws": draws, "--records": records}
+    folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
+    refuse_folders(folders)
+    page = out or page_path(results)
+    writes_page = out is not None or not (text or as_json or any(folders.values()))
     opened = open_releases(results, one_alone=[name for name, value in given.items() if value])
+    if writes_page:
+        refuse_page(page, results, folders.values())
     with explain_missing(opened):
         chosen = choose_items(opened, item or [])
-        folders = {"tables": tables, "figures": figures, "draws": draws, "records": records}
         files = console.save_outputs(chosen, **folders)
-        if out is not None or not (text or as_json or files):
+        if writes_page:
             from sharpbayes.report.page import write_html  # noqa: PLC0415 - start-up
 
-            page = out or page_path(results)
-            refuse_inputs(page, results)
-            refuse_other_text(page, PAGE_STARTS)
             files.append(write_html(chosen, page, script=not no_script))
             say(f"report written to {files[-1]}")
         if as_json:

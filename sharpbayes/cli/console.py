@@ -17,7 +17,6 @@ import typer
 
 import sharpbayes
 from sharpbayes.cli.progress import INTERRUPTED, say, show_progress
-from sharpbayes.cli.targets import refuse_loss
 from sharpbayes.errors import (
     MEMORY_VARIABLE,
     ClusterError,
@@ -159,21 +158,6 @@ def open_earlier(path: Path | None) -> "tuple[xr.DataTree | None, str]":
     earlier = sharpbayes.open_results(path)
     refuse_approximate(earlier, "--update")
     return earlier, f"update of {earlier.attrs.get('posterior_sha256', '')}"
-
-
-def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> Path:
-    """Return where results go; refuse before work begins what cannot be written or would be lost.
-
-    ``inputs`` are results that the command reads.
-    """
-    target = out or Path(f"{study.stem}.results.nc")
-    folder = target.parent
-    if not folder.is_dir():
-        raise StorageError(f"{target}: cannot write results: no folder {folder}")
-    if target.is_dir() or not os.access(folder, os.W_OK):
-        raise StorageError(f"{target}: cannot write results here")
-    refuse_loss(target, inputs)
-    return target
 
 
 def interrupted_path(target: Path) -> Path:

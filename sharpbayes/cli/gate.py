@@ -9,7 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, save_text
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, refuse_unwritable, save_text
 from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
@@ -51,6 +51,7 @@ def gate(
 
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
+            refuse_unwritable(path, f"{path}: cannot be written")
             refuse_inputs(path, [candidate, *([against] if against is not None else [])], option)
             refuse_other_text(path, STARTS[option], option)
     if junit is not None and junit == markdown:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.progress import PREVIEW_PHASES
+from sharpbayes.cli.targets import results_path
 from sharpbayes.errors import SpecError, StorageError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def save_preview(
 ) -> None:
     """Measure a study, approximate its fit and write ``<study>.preview.results.nc``."""
     path = files.study.path
-    target = console.results_path(path, out or Path(f"{path.stem}.preview.results.nc"))
+    target = results_path(path, out or Path(f"{path.stem}.preview.results.nc"))
     refuse_answer(target)
     with console.run_context(
         files,

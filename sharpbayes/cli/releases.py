@@ -1,15 +1,19 @@
 """Results files of ``report``: one, or several that are shown as releases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sharpbayes
+from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, refuse_unwritable
 from sharpbayes.errors import SpecError
 from sharpbayes.storage.schema import explain_missing
 
 if TYPE_CHECKING:
     import xarray as xr
+
+# What a page starts with; a file that starts otherwise is never replaced.
+PAGE_STARTS = ("<!doctype html>",)
 
 
 def open_releases(paths: Sequence[Path], *, one_alone: Sequence[str] = ()) -> "xr.DataTree":
@@ -41,3 +45,11 @@ def name_release(path: Path) -> str:
 def page_path(paths: Sequence[Path]) -> Path:
     """Return the page of one results file, or of a history, beside the newest file."""
     return paths[0].with_suffix(".html") if len(paths) == 1 else paths[-1].with_name("history.html")
+
+
+def refuse_page(page: Path, results: Sequence[Path], folders: Iterable[Path | None]) -> None:
+    """Refuse a page over something else, or where none can be written; ``folders`` will be made."""
+    if page.parent not in folders:
+        refuse_unwritable(page, f"{page}: cannot write report")
+    refuse_inputs(page, results)
+    refuse_other_text(page, PAGE_STARTS)

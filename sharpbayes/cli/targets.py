@@ -1,6 +1,7 @@
 """Where a command may write: it replaces nothing but what the program wrote itself."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sharpbayes.cli.progress import say
@@ -11,6 +12,57 @@ from sharpbayes.storage.checksums import has_mark
 def name_another(option: str = "--out") -> str:
     """Return what to do where a file must not be written."""
     return f"name another file with {option}"
+
+
+def results_path(study: Path, out: Path | None, inputs: Sequence[Path] = ()) -> Path:
+    """Return where results go; refuse before work begins what cannot be written or would be lost.
+
+    ``inputs`` are results that the command reads.
+    """
+    target = out or Path(f"{study.stem}.results.nc")
+    refuse_unwritable(target, f"{target}: cannot write results")
+    if target.is_dir():
+        raise StorageError(f"{target}: cannot write results here")
+    refuse_loss(target, inputs)
+    return target
+
+
+def refuse_unwritable(target: Path, failure: str) -> None:
+    """Raise StorageError, with the message ``failure``, where a file could not be written."""
+    try:
+        target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # a name that is too long, a folder that must not be entered
+        raise StorageError(f"{failure}: {error.strerror or error}") from None
+    folder = Path(os.path.realpath(target)).parent if target.is_symlink() else target.parent
+    if not folder.is_dir():
+        raise StorageError(f"{failure}: no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise StorageError(f"{failure}: no right to write in {folder}")
+
+
+def refuse_folders(folders: Mapping[str, Path | None]) -> None:
+    """Raise StorageError where files of a kind could not be written into the folder named."""
+    for name, folder in folders.items():
+        if folder is not None:
+            refuse_folder(folder, f"{folder}: cannot write {name}")
+
+
+def refuse_folder(folder: Path, failure: str) -> None:
+    """Raise StorageError, with the message ``failure``, where a folder cannot be made or used."""
+    for path in (folder, *folder.parents):
+        try:
+            path.lstat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StorageError(f"{failure}: {error.strerror or error}") from None
+        if not path.is_dir():
+            raise StorageError(f"{failure}: {path} is not a folder")
+        if not os.access(path, os.W_OK):
+            raise StorageError(f"{failure}: no right to write in {path}")
+        return
 
 
 def refuse_loss(target: Path, inputs: Iterable[Path] = ()) -> None:

@@ -90,7 +90,7 @@ def test_report_writes_a_page_beside_the_results_and_says_so(run, measured_panel
 def test_a_page_that_cannot_be_written_is_a_fault_of_files(run, measured_panel):
     done = run("report", "r.nc", "--out", "nowhere/p.html")
     assert done.exit_code == 5
-    assert done.stderr == "nowhere/p.html: cannot write report: No such file or directory\n"
+    assert done.stderr == "nowhere/p.html: cannot write report: no folder nowhere\n"
 
 
 def test_the_first_lines_say_what_was_found_and_whether_to_trust_it(run):

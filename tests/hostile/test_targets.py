@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import sharpbayes
 from sharpbayes.cli.commands import app
 from sharpbayes.cli.targets import save_text
 from sharpbayes.errors import StorageError
@@ -33,6 +34,7 @@ def files(tmp_path_factory):
     (base / "page.html").write_bytes((base / "r.nc").read_bytes())
     (base / "link.nc").symlink_to("r.nc")
     (base / "folder.csv").mkdir()
+    (base / "broken").symlink_to("gone")
     os.mkfifo(base / "pipe")
     return base
 
@@ -134,6 +136,96 @@ def test_an_output_that_cannot_be_finished_leaves_the_older_one(
     assert done.exit_code == 5
     assert not [*tmp_path.glob("**/*.*")]  # nothing half written
     assert option != "--out" or page.read_text() == "<!doctype html>old"
+
+
+UNWRITABLE = {
+    "tables of simulations": (
+        ["calibrate", "quickstart.toml", "--tables", "quickstart.csv"],
+        "quickstart.csv: cannot write tables: quickstart.csv is not a folder\n",
+    ),
+    "figures of simulations": (
+        ["calibrate", "quickstart.toml", "--figures", "quickstart.csv/a/b"],
+        "quickstart.csv/a/b: cannot write figures: Not a directory\n",
+    ),
+    "tables of a comparison": (
+        ["compare", "r.nc", "page.html", "--tables", "broken"],
+        "broken: cannot write tables: broken is not a folder\n",
+    ),
+    "ratings": (
+        ["simulate", "quickstart.toml", "--out", "r.nc"],
+        "r.nc: cannot write: r.nc is not a folder\n",
+    ),
+    "answer": (
+        ["gate", "r.nc", "--markdown", "none/gate.md"],
+        "none/gate.md: cannot be written: no folder none\n",
+    ),
+    "answer for a server": (
+        ["gate", "r.nc", "--junit", "quickstart.csv/gate.xml"],
+        "quickstart.csv/gate.xml: cannot be written: no folder quickstart.csv\n",
+    ),
+    "list": (
+        ["next", "r.nc", "--out", "none/list.csv"],
+        "none/list.csv: cannot be written: no folder none\n",
+    ),
+    "weighed": (
+        ["weigh", "r.nc", "--weights", "equal", "--out", "none/w.nc"],
+        "none/w.nc: cannot write results: no folder none\n",
+    ),
+    "page": (
+        ["report", "r.nc", "--out", "none/p.html"],
+        "none/p.html: cannot write report: no folder none\n",
+    ),
+    "records": (
+        ["report", "r.nc", "--records", "pipe"],
+        "pipe: cannot write records: pipe is not a folder\n",
+    ),
+    "study": (
+        ["init", "quickstart.csv", "--out", "none/s.toml"],
+        "none/s.toml: cannot write study: no folder none\n",
+    ),
+    "name too long": (
+        ["measure", "quickstart.toml", "--out", "n" * 256],
+        f"{'n' * 256}: cannot write results: File name too long\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_what_cannot_be_written_is_said_before_anything_is_computed(files, monkeypatch, case):
+    def compute(*_, **__):
+        raise AssertionError("computed")
+
+    monkeypatch.chdir(files)
+    for name in ("measure", "fit", "weigh", "gate"):
+        monkeypatch.setattr(sharpbayes, name, compute)
+    for module in ("calibrate", "compare", "simulate"):
+        monkeypatch.setattr(f"sharpbayes.workflows.{module}.{module}", compute)
+    monkeypatch.setattr("sharpbayes.workflows.next.plan_next", compute)
+    monkeypatch.setattr("sharpbayes.cli.console.save_outputs", compute)
+    before = sorted(files.iterdir())
+    arguments, message = UNWRITABLE[case]
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.stderr) == (5, message)
+    assert sorted(files.iterdir()) == before
+
+
+def test_a_folder_without_the_right_to_write_is_said_at_once(files, tmp_path, monkeypatch):
+    # Who runs the tests may be the superuser, who may write everywhere.
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda x, *m: Path(x) != tmp_path and access(x, *m))
+    results = str(files / "r.nc")
+    for option, name in (("--out", "p.html"), ("--tables", "new/tables")):
+        done = CliRunner().invoke(app, ["report", results, option, str(tmp_path / name)])
+        assert done.exit_code == 5
+        assert done.stderr.endswith(f": no right to write in {tmp_path}\n")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_page_may_lie_in_a_folder_of_tables_that_is_made(files, tmp_path):
+    new = tmp_path / "new"
+    command = ["report", str(files / "r.nc"), "--tables", str(new), "--out", str(new / "p.html")]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert (new / "p.html").is_file()
 
 
 def test_a_text_that_cannot_be_written_leaves_the_older_one(tmp_path):
