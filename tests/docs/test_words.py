@@ -56,3 +56,13 @@ def test_a_private_word_is_seen():
         "1: twin",
         "3: Told apart",
     ]
+
+
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [*(ROOT / "docs").rglob("*.md")], ids=lambda path: path.stem)
+def test_formulas_are_text_or_code(path):
+    # The pages load nothing that would set TeX: it would stand there as it was typed.
+    prose = CODE.sub("", path.read_text("utf-8"))
+    assert not re.findall(r"\$[^$\n]+\$|\\\(|\\[a-z]{3,}", prose)
