@@ -94,6 +94,15 @@ def judge_list(curve: xr.Dataset) -> tuple[str, int]:
     return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
 
 
+def judge_purchases(curve: xr.Dataset, *, is_open: bool) -> tuple[str, int]:
+    """Return what :func:`judge_list` does; ``cannot tell`` of an open question and an empty list.
+
+    >>> judge_purchases(xr.Dataset(coords={"size": np.zeros(0)}), is_open=True)
+    ('cannot tell', 0)
+    """
+    return (UNDECIDED, 0) if is_open and not curve.sizes["size"] else judge_list(curve)
+
+
 def split_draws(chain: NDArray[np.integer]) -> tuple[Positions, Positions]:
     """Positions of two halves of the draws: of other chains, or of one chain's first and second."""
     half = chain % 2 == 0 if chain.max() else np.arange(len(chain)) < len(chain) / 2

@@ -83,12 +83,11 @@ class CrowdAnswer:
         sample, without = (float(cells.sel(population=name)) for name in ("sample", WITHOUT))
         flagged = int(self.view.group("careless")["flagged"].sum())
         if flagged and np.isfinite(sample) and np.isnan(without):
-            yield f"{flagged} {_are_flagged(flagged)}; without them no responsiveness is left."
+            yield f"{_flags(flagged)} no responsiveness is left."
         elif abs(without - sample) >= CARELESS_CHANGE:
             yield (
-                f"{flagged} {_are_flagged(flagged)}; without them the observed responsiveness is "
-                f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out "
-                "elsewhere."
+                f"{_flags(flagged)} the observed responsiveness is {number(without, 2)} in place "
+                f"of {number(sample, 2)}. Nobody is left out elsewhere."
             )
         else:
             return
@@ -243,8 +242,10 @@ class CrowdAnswer:
         return f"; the posterior has {known}"
 
 
-def _are_flagged(number: int) -> str:
-    """That raters are flagged, and what a flag says."""
-    if number == 1:
-        return "rater is flagged: these scores are better described without the items"
-    return "raters are flagged: their scores are better described without the items"
+def _flags(count: int) -> str:
+    """How many raters are flagged, what a flag says, and the start of what is without them."""
+    who, those = ("rater is", "this rater") if count == 1 else ("raters are", "these raters")
+    return (
+        f"{count} {who} flagged as careless: the model describes their scores better without the "
+        f"items. Without {those}"
+    )

@@ -9,7 +9,9 @@ import xarray as xr
 
 from sharpbayes.report.approval import FIELDS
 from sharpbayes.report.summary import answer, failed, remarks, verdict
+from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.updates import list_updates
+from sharpbayes.report.wording import evidence_texts
 from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.
@@ -67,16 +69,24 @@ def weighed_document(weighed: xr.DataTree) -> dict[str, Any]:
     """Return ``{"weights": {name: {"profile": {variable: {model: value}}, ...}}}`` for JSON.
 
     Posterior draws are given as ``mean``, ``lower`` and ``upper``, in ``posterior_profile`` for
-    example. ``left_out`` says what results without draws lack.
+    example. ``limits`` is what the evidence does not carry, ``left_out`` what results without
+    draws lack.
     """
     attributes = {name: weighed.attrs[name] for name in WEIGHED_ATTRIBUTES if name in weighed.attrs}
     weights = {
         str(name): {"title": node.attrs["title"], "sha256": node.attrs["weights_sha256"]}
         | {key: node.attrs[key] for key in FIELDS if node.attrs.get(key)}
+        | _limits(node)
         | {str(group): _group(_without_draws(data)) for group, data in node.children.items()}
         for name, node in weighed.children.items()
     }
     return attributes | {"weights": weights}
+
+
+def _limits(node: xr.DataTree) -> dict[str, list[str]]:
+    """What the evidence does not carry; nothing of results that have no evidence."""
+    limits = evidence_texts(View(node), "limits")
+    return {} if limits is None else {"limits": limits}
 
 
 def _without_draws(group: xr.DataTree) -> xr.Dataset:

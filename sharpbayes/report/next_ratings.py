@@ -42,6 +42,14 @@ WHY = {
     "new rater": "scores as many items as the present raters",
     "new item": "labelled and scored as the present items are",
 }
+# What a cell of the table says where the list names nobody, by what is bought; else "any".
+UNNAMED = {
+    "another judge": {"judge": "new"},
+    "person": {"judge": "person"},
+    "new prompt": {"model": "every", "prompt": "new", "judge": "every"},
+    "new rater": {"rater": "new"},
+    "new item": {"item": "new"},
+}
 RATED = "rated_"
 PRICE_OF_LOSS = "Write what it costs into the weights, as `loss` of the table [decision]"
 CENT = 0.01
@@ -69,7 +77,8 @@ def next_table(results: xr.DataTree) -> Table:
     rows = []
     for position in range(min(SHOWN, group.sizes["purchase"])):
         row = group.isel(purchase=position)
-        names = [str(row[f"rated_{name}"].item()) or "any" for name in identity]
+        unnamed = UNNAMED.get(str(row["kind"].item()), {})
+        names = [str(row[f"rated_{name}"].item()) or unnamed.get(name, "any") for name in identity]
         gain = float(row["gain"])
         rows.append(
             (
@@ -190,13 +199,8 @@ def _verdict(group: xr.Dataset) -> str:
     """Stop, go on or cannot tell, in one sentence with its numbers."""
     attrs, size = group.attrs, int(group.attrs["best_size"])
     now = _loss_now(group)
-    if not size and _is_crowd(group):
-        return _verdict_without_list(group, now)
     if not size:
-        none = _no_gain(group)
-        if attrs["verdict"] == "stop":
-            return f"Stop: {now}, and {none}."
-        return f"Cannot tell: by the fitted model {now}, and {none}. That rests on its tail."
+        return _verdict_without_list(group, now)
     row = group.sel(size=size)
     lowered = _with_error(row["list_gain"], row["list_gain_mcse"])
     next_ones = "the next purchase lowers" if size == 1 else f"the next {size} purchases lower"
@@ -212,10 +216,8 @@ def _verdict(group: xr.Dataset) -> str:
 
 
 def _no_gain(group: xr.Dataset) -> str:
-    """That no purchase lowers the loss, or that there is none."""
+    """That no purchase lowers the loss."""
     number, loss = group.sizes["purchase"], float(group.attrs["expected_loss"])
-    if not number:
-        return "nothing that has a price can be bought"
     if number == 1:
         change = "lower it" if loss else "change that"
         return f"the one purchase that was looked at does not {change}"
@@ -224,12 +226,15 @@ def _no_gain(group: xr.Dataset) -> str:
 
 
 def _verdict_without_list(group: xr.Dataset, now: str) -> str:
-    """Verdict of a crowd where no purchase lowers the loss."""
-    attrs = group.attrs
-    reason = f", and {_no_gain(group)}" if int(attrs["open_pairs"]) else ""
-    if attrs["verdict"] == "stop":
+    """Verdict where no purchase lowers the loss."""
+    is_open = bool(group.attrs.get("open_pairs", 1))
+    if is_open and not group.sizes["purchase"]:
+        return f"Cannot tell: {now}, and nothing that has a price can be bought."
+    reason = f", and {_no_gain(group)}" if is_open else ""
+    if group.attrs["verdict"] == "stop":
         return f"Stop: {now}{reason}."
-    return f"Cannot tell: by the fitted model {now}{reason}. That rests on its law of raters."
+    basis = "law of raters" if _is_crowd(group) else "tail"
+    return f"Cannot tell: by the fitted model {now}{reason}. That rests on its {basis}."
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:

@@ -214,7 +214,7 @@ def _check_choice(chosen: xr.Dataset, study: PanelStudy) -> None:
         allowed &= chosen["prob_admissible"] >= study.weights.spec.decision.confidence
     number = int(allowed.sum())
     if number < 2:  # noqa: PLR2004
-        who = "one model" if number else "no model"
+        who = "only one model" if number else "no model"
         limit = " that the tolerance admits" if tolerance is not None else ""
         message = f"{who} to choose from{limit}; a choice needs two"
         raise SpecError.at("next", message)

@@ -259,9 +259,9 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     assert done.exit_code == 0, done.stderr
     assert "What each weighting decides" in done.stdout
     assert "status is not converged" in done.stderr
-    # Every table says so: what each decides, models by weights, verdicts, and further data and
-    # priors under each of the two.
-    assert done.stdout.count("NOT CONVERGED") == 3 + 2 * 2
+    # Every table says so: limits of the evidence, what each decides, models by weights, verdicts,
+    # and further data and priors under each of the two.
+    assert done.stdout.count("NOT CONVERGED") == 4 + 2 * 2
     assert max(map(len, done.stdout.splitlines())) <= 80
     weighed = open_results(out)
     assert set(weighed.children) == {"sharp", "precautionary"}

@@ -31,7 +31,6 @@ SHORT_TAIL = (
     "lowest CVaR 95. An alpha of 0.66 would leave ten prompts in the tail; 100 prompts would leave "
     "five at 0.95; the mean can be compared."
 )
-NOTHING = "nothing that has a price can be bought"
 
 
 @pytest.fixture(scope="module")
@@ -163,13 +162,31 @@ def test_an_answer_without_a_gain(plan):
         "that were looked at changes that."
     ]
     one = plan["next"].to_dataset().isel(purchase=[0]).assign_attrs(none)
-    for number, text in (
-        (1, "the one purchase that was looked at does not lower it"),
-        (0, NOTHING),
-    ):
-        group = one.isel(purchase=slice(number))
-        answer = next_answer(xr.DataTree.from_dict({"/next": group}))
-        assert answer[0].endswith(f" nats of CVaR, and {text}.")
+    answers = [
+        next_answer(xr.DataTree.from_dict({"/next": one.isel(purchase=slice(number))}))[0]
+        for number in (1, 0)
+    ]
+    assert answers[0].endswith(
+        " nats of CVaR, and the one purchase that was looked at does not lower it."
+    )
+    assert answers[1].startswith("Cannot tell: the choice of aster has an expected loss of ")
+    assert answers[1].endswith(" nats of CVaR, and nothing that has a price can be bought.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "cells"),
+    [
+        ("another judge", ("a", "p1", ""), ("another judge", "a", "p1", "new")),
+        ("new prompt", ("", "", ""), ("new prompt", "every", "new", "every")),
+        ("judged again", ("a", "p1", "j"), ("judged again", "a", "p1", "j")),
+    ],
+)
+def test_the_table_says_who_is_meant_where_nobody_is_named(plan, kind, named, cells):
+    group = plan["next"].to_dataset().isel(purchase=[0])
+    names = ("kind", "rated_model", "rated_prompt", "rated_judge")
+    group = group.assign({k: ("purchase", [v]) for k, v in zip(names, (kind, *named), strict=True)})
+    [row] = next_table(xr.DataTree.from_dict({"/next": group})).rows
+    assert row[1:5] == cells
 
 
 def test_the_table_counts_what_it_leaves_out(plan):

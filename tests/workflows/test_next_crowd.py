@@ -140,6 +140,15 @@ def test_a_unit_without_a_price_is_not_offered(fitted):
     assert set(results["next"]["kind"].to_numpy()) == {"new item"}
 
 
+def test_where_nothing_is_sold_it_cannot_tell(fitted):
+    results = plan_next(fitted, costs={"rating": 0.1}, number=4)
+    assert results["next"].attrs["verdict"] == "cannot tell"
+    answer = next_answer(results)[0]
+    assert answer.startswith("Cannot tell: ")
+    assert answer.endswith("(HM), and nothing that has a price can be bought.")
+    assert "by the fitted model" not in answer
+
+
 def test_ratings_of_present_raters_are_offered_where_they_are_missing(fitted):
     study, draws = read_fit(fitted, read_fit_files(fitted, None))
     data, number = study.data, len(study.data.score)

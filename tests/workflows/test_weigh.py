@@ -91,12 +91,13 @@ def test_several_weights_are_compared_in_tables(panel, crowd):
         "Each model under each weighting, as observed",
         ("model", "sharp"),
     )
-    [populations] = report_tables(weigh(open_results(crowd), weights))
-    assert [row[0] for row in populations.rows] == [
-        *("sharp: sample", "sharp: target"),
-        *("precautionary: sample", "precautionary: target"),
-    ]
-    assert populations.note == f"All raters. T{LEFT_OUT[1:]}."
+    files = named_weights(["sharp", "population_us"])
+    [populations] = report_tables(weigh(open_results(crowd), files))
+    labels = ["sharp: sample", "population_us: sample", "population_us: target"]
+    assert [row[0] for row in populations.rows] == labels
+    assert populations.note == (
+        f"All raters. Target: raters weighted to the shares of the weights. T{LEFT_OUT[1:]}."
+    )
 
 
 def test_several_jurisdictions_give_one_table(panel, tmp_path):
@@ -158,8 +159,9 @@ def test_the_command_prints_tables_or_one_document(panel, tmp_path):
     document = json.loads(done.stdout)
     assert document["left_out"] == LEFT_OUT
     assert set(document["weights"]["equal"]) == {
-        *("title", "sha256", "profile", "profile_interval", "evidence", "joint")
+        *("title", "sha256", "limits", "profile", "profile_interval", "evidence", "joint")
     }
+    assert document["weights"]["equal"]["limits"][0].startswith("With 30 prompts the 5% tail ")
 
 
 def test_results_without_ratings_are_refused(panel):

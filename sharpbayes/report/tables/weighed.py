@@ -148,11 +148,12 @@ def _models(view: View) -> list[Labels]:
 
 
 def _populations(view: View) -> list[Labels]:
-    """Every weights file with the sample and with its target population."""
+    """Every weights file with the sample and, where it has shares, with its target population."""
     return [
         {**labels, "population": population, "by": "all"}
         for labels in _weights(view)
         for population in ("sample", "target")
+        if population == "sample" or read_weights(labels["inside"].results).get("population")
     ]
 
 
@@ -278,7 +279,8 @@ GROUP_TABLES = (
             ),
         ),
         note=_note_of_first(
-            "All raters: observed; median and interval of replicates. "
+            "All raters: observed; median and interval of replicates. Target: raters weighted to "
+            "the shares of the weights. "
             "{posterior_responsiveness_population[interval_note]} "
             "{posterior_responsiveness_population[remark]}"
         ),
@@ -296,6 +298,9 @@ GROUP_TABLES = (
                 for metric, label in HEADLINE.items()
             ),
         ),
-        note=lambda view: f"All raters. {str(view.results.attrs['left_out']).capitalize()}.",
+        note=lambda view: (
+            "All raters. Target: raters weighted to the shares of the weights. "
+            f"{str(view.results.attrs['left_out']).capitalize()}."
+        ),
     ),
 )

@@ -101,8 +101,8 @@ def test_the_answer_says_that_all_raters_are_flagged(results):
     is_left = metrics["population"] != "without careless"
     results["responsiveness_careless"] = xr.DataTree(metrics.where(is_left))
     assert list(CrowdAnswer(View(results))._careless()) == [
-        "4 raters are flagged: their scores are better described without the items; without them "
-        "no responsiveness is left."
+        "4 raters are flagged as careless: the model describes their scores better without the "
+        "items. Without these raters no responsiveness is left."
     ]
 
 
@@ -114,8 +114,9 @@ def test_metrics_that_are_missing_have_no_table(results):
 
 def test_the_answer_says_what_careless_raters_change(results):
     assert list(CrowdAnswer(View(results))._careless()) == [
-        "1 rater is flagged: these scores are better described without the items; without them the "
-        "observed responsiveness is 0.60 in place of 0.55. Nobody is left out elsewhere."
+        "1 rater is flagged as careless: the model describes their scores better without the "
+        "items. Without this rater the observed responsiveness is 0.60 in place of 0.55. Nobody is "
+        "left out elsewhere."
     ]
     reads = results["careless"].to_dataset()
     reads["reading_p"][1] = 0.01
