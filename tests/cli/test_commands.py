@@ -446,9 +446,8 @@ def test_calibrate_writes_table_figure_and_places(run, tmp_path):
     assert {"MPA[all]", "WRA[gender=Woman]"} <= set(results["calibration"]["quantity"].to_numpy())
     assert "MPA[all]" in done.stdout
     assert (results.attrs["status"] == "calibrated") == (done.exit_code == 0)
-    assert {"calibration.png", "truths-in-their-posteriors.csv"} <= {
-        path.name for path in (tmp_path / "shown").iterdir()
-    }
+    table = "simulation-based-calibration-ranks-of-true-values.csv"
+    assert {"calibration.png", table} <= {path.name for path in (tmp_path / "shown").iterdir()}
 
 
 def test_compare_says_which_model_predicts_better(run):

@@ -334,10 +334,15 @@ def test_simulations_are_the_same_though_a_worker_dies(workers, tmp_path):
 def test_replications_are_the_same_bytes(workers):
     few = ("sampler.tune=60", "sampler.draws=60", "sampler.chains=2", "sampler.predictive_draws=40")
     files = load_study("quickstart_crowd", overrides=(*few, "crowd.permutations=10"))
-    in_process = fit(files)
-    with use_map(workers.map), pytest.MonkeyPatch.context() as patched:
+    # Several blocks here and on the workers, each with random numbers of its own.
+    usual = replicates.BLOCK_RATINGS
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(replicates, "BLOCK_RATINGS", 20_000)
-        on_cluster = fit(files)
+        workers.client.run(setattr, replicates, "BLOCK_RATINGS", 20_000)
+        in_process = fit(files)
+        with use_map(workers.map):
+            on_cluster = fit(files)
+        workers.client.run(setattr, replicates, "BLOCK_RATINGS", usual)
     for name in in_process.children:
         xr.testing.assert_identical(
             in_process[name].to_dataset().drop_attrs(), on_cluster[name].to_dataset().drop_attrs()
