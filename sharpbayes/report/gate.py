@@ -91,12 +91,11 @@ def gate_document(results: xr.DataTree) -> dict[str, Any]:
     Numbers that are infinite or missing are null.
     """
     gate = results["gate"].to_dataset()
-    finite = gate.map(lambda x: x.where(np.isfinite(x)) if x.dtype.kind == "f" else x)
     lists = ("judges", "candidate_judges", "reference_judges")
     facts = {name: json.loads(gate.attrs[name]) for name in lists}
     facts |= {str(k): _plain(value) for k, value in gate.attrs.items() if k not in lists}
     root = {str(k): _plain(v) for k, v in results.attrs.items() if k not in ("weights", "study")}
-    numbers = {str(name): nested(array) for name, array in finite.data_vars.items()}
+    numbers = {str(name): nested(array) for name, array in gate.data_vars.items()}
     return root | {"answer": gate_answer(results)} | facts | {"gate": numbers}
 
 
@@ -273,8 +272,9 @@ def _percent(share: xr.DataArray) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A number or a text as JSON has it."""
-    return value.item() if isinstance(value, np.generic) else value
+    """A number or a text as JSON has it; None for a number that it has no word for."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and not np.isfinite(plain) else plain
 
 
 def _xml_text(text: str) -> str:

@@ -270,7 +270,6 @@ def test_the_command_prints_and_writes_what_each_weighting_decides(stored, tmp_p
     )
 
 
-@pytest.mark.slow
 def test_json_of_weigh(stored):
     done = CliRunner().invoke(app, ["weigh", str(stored), "--weights", "equal", "--json"])
     document = json.loads(done.stdout)

@@ -250,6 +250,8 @@ def test_an_answer_at_the_end_of_the_scale_is_in_the_tail_already(store, old):
     np.testing.assert_allclose(results["gate"]["bounds"], [[-ceiling, ceiling]])
     assert np.isnan(results["gate"].attrs["unseen_cvar_rise"])
     assert not [text for text in gate_answer(results) if text.startswith("No answer of new")]
+    document = json.loads(json.dumps(gate_document(results), allow_nan=False))
+    assert document["unseen_cvar_rise"] is None
 
 
 def test_a_gate_of_known_power():
