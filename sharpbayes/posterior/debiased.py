@@ -50,8 +50,25 @@ def add_posterior(
         number: Position of the weights among those of ``metrics``.
     """
     plan = metrics.plans[number]
+    return join_posterior(
+        table,
+        posterior_column(table, metrics, draws, sources=sources, number=number),
+        familywise=plan.study.panel.validation.familywise,
+    )
+
+
+def posterior_column(
+    table: xr.Dataset,
+    metrics: PanelMetrics,
+    draws: ReplicateDraws,
+    *,
+    sources: Sequence[str],
+    number: int,
+) -> xr.Dataset:
+    """Return the posterior as an estimator of its own; arguments as of :func:`add_posterior`."""
     pooled = min(int(table["raters"]), metrics.positions.scores.sizes["judge"])
-    narrowed = replace(metrics, plans=[plan], positions=replace(metrics.positions, judges=pooled))
+    positions = replace(metrics.positions, judges=pooled)
+    narrowed = replace(metrics, plans=[metrics.plans[number]], positions=positions)
     values = _measure(narrowed, draws, sources).sel(metric=table["metric"])
     level = float(table.attrs["level"])
     pairs = pairwise(values)
@@ -63,16 +80,19 @@ def add_posterior(
             "difference": pairs.median("replicate", skipna=False),
             "difference_interval": percentile_interval(pairs, level=level),
         }
-    ).expand_dims(estimator=[POSTERIOR])
-    of_estimators = table[list(facts)]
-    joined = xr.concat([of_estimators, facts], "estimator", join="exact").transpose(
+    )
+    return facts.expand_dims(estimator=[POSTERIOR]).assign_attrs(pooled=pooled)
+
+
+def join_posterior(table: xr.Dataset, column: xr.Dataset, *, familywise: float) -> xr.Dataset:
+    """Return a table with the posterior as third estimator, compared with PPI++."""
+    of_estimators = table[list(column)]
+    joined = xr.concat([of_estimators, column], "estimator", join="exact").transpose(
         "estimator", "metric", "model", "other", "bound"
     )
-    others = table.drop_vars(list(facts)).drop_dims("estimator", errors="ignore")
-    return _compare(
-        xr.merge([joined, others], join="exact").assign_attrs(table.attrs, pooled=pooled),
-        familywise=plan.study.panel.validation.familywise,
-    )
+    others = table.drop_vars(list(column)).drop_dims("estimator", errors="ignore")
+    merged = xr.merge([joined, others], join="exact")
+    return _compare(merged.assign_attrs(table.attrs, **column.attrs), familywise=familywise)
 
 
 def _measure(metrics: PanelMetrics, draws: ReplicateDraws, sources: Sequence[str]) -> xr.DataArray:

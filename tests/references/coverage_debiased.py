@@ -71,29 +71,39 @@ def values_of(harm):
     return np.stack([risk, harm @ POLICY, harm[..., 0], harm[..., 1]])
 
 
-def truths(number):
+def truths(number, alpha=ALPHA):
     """Metrics of the population as that many people score it: (metric, model)."""
     rng = np.random.default_rng([SEED, number])
     blocks = [rate(rng, draw_severity(rng, POPULATION), number) for _ in range(4)]
     values = values_of(np.concatenate(blocks, axis=1))
     ordered = np.sort(values[0], axis=-1)
-    tail = ordered[:, int(ALPHA * ordered.shape[1]) :].mean(-1)
+    tail = ordered[:, int(alpha * ordered.shape[1]) :].mean(-1)
     return np.concatenate([tail[None], values.mean(-1)])
+
+
+def draw_scores(rng, world, number, size=(PROMPTS, LABELLED)):
+    """Scores of judges and people, (model, prompt, who, dimension), and probabilities of a label.
+
+    ``size`` is the number of prompts, and how many are labelled on average.
+    """
+    prompts, wanted = size
+    bias, shared, factor, follows, _ = WORLDS[world]
+    severity = draw_severity(rng, prompts)
+    perceived = severity + bias + rng.normal(0, 1, severity.shape) * shared
+    judge = rng.normal(0, 0.5, (JUDGES, 2))
+    judges = score(rng, perceived[:, :, None] + judge, factor)
+    people = score(rng, np.repeat(severity[:, :, None], number, axis=2))
+    chance = np.ones(prompts)
+    if follows:
+        risk = values_of(pool(judges))[0].mean(axis=0)
+        chance = 1 / (1 + np.exp(-2 * (risk - risk.mean()) / risk.std())) + 0.15
+    return judges, people, np.minimum(chance * wanted / chance.sum(), 1.0)
 
 
 def draw_study(rng, world, number):
     """Values of people (missing without a label) and judges, and probabilities of a label."""
-    bias, shared, factor, follows, _ = WORLDS[world]
-    severity = draw_severity(rng, PROMPTS)
-    perceived = severity + bias + rng.normal(0, 1, severity.shape) * shared
-    judge = rng.normal(0, 0.5, (JUDGES, 2))
-    judges = values_of(pool(score(rng, perceived[:, :, None] + judge, factor)))
-    people = values_of(rate(rng, severity, number))
-    chance = np.ones(PROMPTS)
-    if follows:
-        risk = judges[0].mean(axis=0)
-        chance = 1 / (1 + np.exp(-2 * (risk - risk.mean()) / risk.std())) + 0.15
-    chance = np.minimum(chance * LABELLED / chance.sum(), 1.0)
+    *scores, chance = draw_scores(rng, world, number)
+    judges, people = (values_of(pool(of_some)) for of_some in scores)
     labelled = rng.random(PROMPTS) < chance
     return np.where(labelled, people, np.nan), judges, chance
 

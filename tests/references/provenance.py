@@ -126,6 +126,10 @@ TABLES: dict[str, tuple[str, ...]] = {
     "coverage_debiased.csv": (
         *("sharpbayes/metrics/panel/debiased.py", f"{OWN}/coverage_debiased.py"),
     ),
+    "debiased_posterior.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/coverage_debiased.py", f"{OWN}/debiased_posterior.py"),
+        f"{OWN}/worlds/people_alone.toml",
+    ),
 }
 COMMENT = {".R": r"#.*", ".stan": r"//.*|/\*[\s\S]*?\*/", ".toml": r"^\s*#.*"}
 
