@@ -33,11 +33,11 @@ KINDS = ("plain", "portable")
 LIMIT = 1 / 3
 PAGE = """# The price of `--portable`
 
-`{command}`: {repeats} runs of each kind in turn, after one that is left out. A fit is measured by
-the processor seconds of its process, a gradient (log density with its gradient) by microseconds of
-a call, the median of a second of calls. Each cell is the least of the runs, with the median in
-brackets; the price is the median of the ratios of runs that followed each other. Measured on {day}
-with {cores} cores, commit {commit}.
+`{command}`: {repeats} runs of each kind in turn, after one that is left out. A fit is measured \
+by the processor seconds of its process, a gradient (log density with its gradient) by \
+microseconds of a call, the median of a second of calls. Each cell is the least of the runs, with \
+the median in brackets. The price is the median of the ratios of runs that followed each other. \
+Measured on {day} with {cores} cores, commit {commit}.
 
 {table}
 
