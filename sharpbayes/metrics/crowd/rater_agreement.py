@@ -64,7 +64,7 @@ def rater_agreement(score: xr.DataArray, *, item: Codes, rater: Codes, n_scores:
         >>> level[rater >= 4] = 4 - level[rater >= 4]  # half of the raters reverse the scale
         >>> data = rater_agreement(xr.DataArray(level, dims="rating"), item=item, rater=rater,
         ...                        n_scores=5)
-        >>> data.map(lambda x: round(float(x), 2)).to_array().values
+        >>> data.round(2).to_array().values
         array([-0.38,  0.02,  0.03,  0.25,  3.61])
     """
     order = np.lexsort((rater, item))
