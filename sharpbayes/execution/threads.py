@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from warnings import catch_warnings, filterwarnings
 
 from sharpbayes.execution.processors import cpu_count
 from sharpbayes.execution.tasks import MapFunction, ignore_result
+
+# What NumPy says of a mean, a quantile or a variance of nothing, which is NaN here as it should be.
+OF_NOTHING = ("Mean of empty slice", "All-NaN slice encountered", "Degrees of freedom <= 0")
 
 
 def trim_memory() -> None:
@@ -29,15 +33,29 @@ def thread_map[A, B](
         done(argument, result)
         return result
 
-    with ThreadPoolExecutor(cpu_count()) as pool:
+    with _start_threads(cpu_count()) as pool:
         return list(pool.map(run, arguments))
 
 
 def run_both[A, B](task: Callable[[], A], background: Callable[[], B]) -> tuple[A, B]:
     """Return the results of two tasks; the second runs on a thread while the first runs here."""
-    with ThreadPoolExecutor(1) as pool:
+    with _start_threads(1) as pool:
         future = pool.submit(background)
         return task(), future.result()
+
+
+@contextmanager
+def _start_threads(number: int) -> Iterator[ThreadPoolExecutor]:
+    """Give threads on which numbers of nothing warn of nothing.
+
+    xarray turns these warnings off around each mean, for the whole process: a thread that has
+    finished turns them on under another that has not.
+    """
+    with catch_warnings():
+        for message in OF_NOTHING:
+            filterwarnings("ignore", message)
+        with ThreadPoolExecutor(number) as pool:
+            yield pool
 
 
 _MAPS = ContextVar[tuple[MapFunction, MapFunction]]("maps", default=(thread_map, thread_map))

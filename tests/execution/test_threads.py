@@ -33,6 +33,16 @@ def test_blocks_of_resamples_and_of_pairs_take_one_thread_for_each_processor(thr
     assert three_processors == [3, 3]
 
 
+def test_a_mean_of_nothing_warns_on_no_thread():
+    def mean_of_nothing(*_):
+        return np.nanmean([np.nan])
+
+    assert np.isnan(thread_map(mean_of_nothing, [1, 2, 3])).all()
+    assert np.isnan(run_both(mean_of_nothing, mean_of_nothing)).all()
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        mean_of_nothing()
+
+
 VALUES = xr.DataArray(np.random.default_rng(1).normal(size=40), dims="prompt")
 
 
