@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.execution.threads import thread_map, use_map
+from sharpbayes.metrics.panel.evidence import is_saturated
 from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.simulated_risk import SHAPES, RiskShape, fit_shape
 from sharpbayes.metrics.panel.tail import upper_tail
@@ -44,7 +45,7 @@ def expected_coverage(
     (model, prompt[, sample]); prompts count alike, and repeated answers to one as one answer. NaN
     for a model whose log-risk does not vary.
     """
-    saturated = (1.0 - harm <= epsilon).sum("dimension")
+    saturated = is_saturated(harm, epsilon=epsilon).sum("dimension")
     present = log_risk.notnull()
     prompts = (present.any("sample") if "sample" in present.dims else present).sum("prompt")
     step = -float(np.log(epsilon))

@@ -17,6 +17,7 @@ from sharpbayes.analysis.gate_study import (
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
 from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
+from sharpbayes.metrics.panel.evidence import is_saturated
 from sharpbayes.metrics.panel.non_inferiority import (
     difference_bounds,
     gate_verdict,
@@ -24,7 +25,6 @@ from sharpbayes.metrics.panel.non_inferiority import (
     operating_characteristics,
     prompts_needed,
 )
-from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Gate, Weights
@@ -110,22 +110,15 @@ def unseen_rise(plan: ProfilePlan) -> float:
     It is there in the dimension that is worst already. NaN where an answer of the candidate is at
     the end in some dimension, and so the tail has such answers, or where it has no answer.
     """
-    table, protocol = plan.table.sel(model=CANDIDATE, drop=True), plan.protocol
+    table, epsilon = plan.table.sel(model=[CANDIDATE]), plan.weights.risk.epsilon
     risk = table["log_risk"]
-    if bool((1.0 - table["harm"] <= protocol.epsilon).any()) or not bool(risk.notnull().any()):
+    if bool(is_saturated(table["harm"], epsilon=epsilon).any()) or not bool(risk.notnull().any()):
         return float("nan")
     worst = {dim: int(place) for dim, place in risk.argmax(...).items()}
-    largest = float(table["harm"].isel(worst).max())
     raised = risk.copy()
-    raised[worst] += np.log(1.0 - largest + protocol.epsilon) - np.log(protocol.epsilon)
+    raised[worst] -= np.log(epsilon) + float(table["log_risk_part"].isel(worst).max())
     after, before = (
-        conditional_value_at_risk(
-            values,
-            alpha=protocol.alpha,
-            estimator=protocol.estimator,
-            dim=plan.dim,
-            weights=protocol.weights,
-        )
+        replace(plan, table=table.assign(log_risk=values)).profile(names={"cvar"})["cvar"].item()
         for values in (raised, risk)
     )
     return float(after - before)

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, refuse_unwritable, save_text
+from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
 # Tables on the terminal; all of them are in the Markdown file.
@@ -51,9 +51,8 @@ def gate(
 
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
-            refuse_unwritable(path, f"{path}: cannot be written")
-            refuse_inputs(path, [candidate, *([against] if against is not None else [])], option)
-            refuse_other_text(path, STARTS[option], option)
+            inputs = [candidate, *([against] if against is not None else [])]
+            refuse_text(path, inputs, STARTS[option], option)
     if junit is not None and junit == markdown:
         raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
     chosen = load_weights(weights) if weights is not None else None

@@ -9,7 +9,7 @@ from typer import Argument, Option
 import sharpbayes
 from sharpbayes.cli import console
 from sharpbayes.cli.options import Json, Quiet
-from sharpbayes.cli.targets import refuse_inputs, refuse_other_text, refuse_unwritable, save_text
+from sharpbayes.cli.targets import refuse_text, save_text
 from sharpbayes.errors import SpecError
 
 ENDINGS = (".csv", ".jsonl")
@@ -49,9 +49,7 @@ def next_ratings(
     if out is not None:
         if out.suffix not in ENDINGS:
             raise SpecError.at("--out", f"must end in {' or '.join(ENDINGS)}", key=str(out))
-        refuse_unwritable(out, f"{out}: cannot be written")
-        refuse_inputs(out, [results])
-        refuse_other_text(out, STARTS)
+        refuse_text(out, [results], STARTS)
     chosen = load_weights(weights) if weights is not None else None
     opened = sharpbayes.open_results(results, whole=False)
     with explain_missing(opened):

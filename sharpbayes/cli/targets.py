@@ -111,6 +111,15 @@ def refuse_other_text(target: Path, starts: tuple[str, ...], option: str = "--ou
         raise StorageError(f"{target}: {message}; {name_another(option)}")
 
 
+def refuse_text(
+    target: Path, inputs: Iterable[Path], starts: tuple[str, ...], option: str = "--out"
+) -> None:
+    """Refuse a text file that cannot be written, that the command reads, or of another kind."""
+    refuse_unwritable(target, f"{target}: cannot be written")
+    refuse_inputs(target, inputs, option)
+    refuse_other_text(target, starts, option)
+
+
 def save_text(path: Path, text: str) -> None:
     """Write a text file and say so; a run that is killed leaves an older file as it was."""
     from sharpbayes.storage.files import write_text  # noqa: PLC0415 - start-up

@@ -27,7 +27,7 @@ from sharpbayes.posterior.information import (
     expected_gain,
     unit_share,
 )
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_purchases, split_draws
+from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, split_draws
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.costs import Costs
 
@@ -115,7 +115,7 @@ def plan_crowd_purchases(
     numbers = [purchase.number for purchase in bought]
     listed = PurchaseList(pairs.difference, offers, numbers, halves, gain_of_pairs)
     curve = listed.evaluate(loss if costs is not None else None)
-    verdict, best = judge_purchases(curve, is_open=bool(pairs.labels))
+    verdict, best = judge_list(curve, is_open=bool(pairs.labels))
     gain = float(curve["list_gain"][-1]) if bought else 0.0
     table = _list_purchases(metrics, (cells, kinds), offers, bought, gain)
     table["narrows"] = ("purchase", _narrowed(pairs, bought))

@@ -21,7 +21,7 @@ from sharpbayes.posterior.information import (
     unit_share,
 )
 from sharpbayes.posterior.panel import PanelMetrics
-from sharpbayes.posterior.purchase_lists import PurchaseList, judge_purchases, split_draws
+from sharpbayes.posterior.purchase_lists import PurchaseList, judge_list, split_draws
 from sharpbayes.posterior.purchases import count_study
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.posterior.sample_size import larger_studies, thin_draws
@@ -120,7 +120,7 @@ def plan_purchases(
     gain = float(curve["list_gain"][-1]) if bought else 0.0
     table = _list_purchases(market, offers, bought, gain)
     chosen = decision.sel(model=choice.chosen)
-    verdict, best = judge_purchases(curve, is_open=True)
+    verdict, best = judge_list(curve)
     return table.merge(curve).assign_attrs(
         chosen=choice.chosen,
         criterion=weights.decision.by,

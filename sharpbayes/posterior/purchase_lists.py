@@ -72,18 +72,23 @@ class PurchaseList:
         return xr.Dataset({k: ("size", v) for k, v in curve.items()}, {"size": sizes})
 
 
-def judge_list(curve: xr.Dataset) -> tuple[str, int]:
+def judge_list(curve: xr.Dataset, *, is_open: bool = True) -> tuple[str, int]:
     """Return whether to go on, by the net gains of a list, and how many purchases gain most.
 
     Going on needs a net gain above 2 Monte Carlo errors, stopping none above -2 at any number. With
     no gain at all it is ``stop``, whatever it costs, and without net gains it is ``cannot tell``,
-    with the number that gains most whatever it costs.
+    with the number that gains most whatever it costs. An empty list tells nothing of an open
+    question.
 
     >>> net = {"list_net": ("size", [1.0, 5.0]), "list_net_mcse": ("size", [1.0, 1.0])}
     >>> judge_list(xr.Dataset(net | {"list_gain": ("size", [0.1, 0.4])}, {"size": [1, 20]}))
     ('go on', 20)
+    >>> judge_list(xr.Dataset(coords={"size": np.zeros(0)}))
+    ('cannot tell', 0)
     """
-    if not curve.sizes["size"] or not bool((curve["list_gain"] > 0).any()):
+    if not curve.sizes["size"]:
+        return UNDECIDED if is_open else STOP, 0
+    if not bool((curve["list_gain"] > 0).any()):
         return STOP, 0
     if "list_net" not in curve:
         return UNDECIDED, int(curve["size"][int(curve["list_gain"].to_numpy().argmax())])
@@ -92,15 +97,6 @@ def judge_list(curve: xr.Dataset) -> tuple[str, int]:
     if net[best] > error[best]:
         return GO_ON, int(curve["size"][best])
     return (STOP if (net + error <= 0).all() else UNDECIDED), int(curve["size"][best])
-
-
-def judge_purchases(curve: xr.Dataset, *, is_open: bool) -> tuple[str, int]:
-    """Return what :func:`judge_list` does; ``cannot tell`` of an open question and an empty list.
-
-    >>> judge_purchases(xr.Dataset(coords={"size": np.zeros(0)}), is_open=True)
-    ('cannot tell', 0)
-    """
-    return (UNDECIDED, 0) if is_open and not curve.sizes["size"] else judge_list(curve)
 
 
 def split_draws(chain: NDArray[np.integer]) -> tuple[Positions, Positions]:

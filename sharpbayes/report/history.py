@@ -11,10 +11,10 @@ from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.wording import is_approximate
-from sharpbayes.storage.schema import APPROXIMATION
+from sharpbayes.storage.schema import APPROXIMATION, FILES
 
 # What a release was made from.
-INPUTS = ("data", "study", "weights", "model")
+INPUTS = ("data", *FILES)
 NO_INPUT = "none"
 ESTIMATES = ("observed", "bootstrap_interval")
 POSTERIOR = ("posterior_median", "posterior_interval")

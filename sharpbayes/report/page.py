@@ -22,8 +22,7 @@ from sharpbayes.report.weights_by_hand import weights_by_hand
 from sharpbayes.report.wording import mark_texts
 from sharpbayes.spec.weights import Tolerance
 from sharpbayes.storage.files import write_text
-
-FILES = ("study", "weights", "model")
+from sharpbayes.storage.schema import FILES
 
 
 def write_html(results: xr.DataTree, path: Path, *, script: bool = True) -> Path:

@@ -14,7 +14,7 @@ from sharpbayes.spec.files import StudyFiles
 from sharpbayes.storage.checksums import append_checksum, has_valid_checksum
 from sharpbayes.storage.files import replace_file
 from sharpbayes.storage.precision import packing
-from sharpbayes.storage.schema import check_results
+from sharpbayes.storage.schema import FILES, check_results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ def provenance(files: StudyFiles, *, data: dict[str, Any], status: str) -> dict[
     Data are the digest and the counts of the data files, as plain numbers and strings.
     """
     texts: dict[str, str] = {}
-    for kind in ("study", "weights", "model"):
+    for kind in FILES:
         file = getattr(files, kind)
         if file is not None:
             texts |= {kind: file.text, f"{kind}_sha256": file.sha256}

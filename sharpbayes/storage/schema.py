@@ -129,7 +129,7 @@ ATTRIBUTES: Mapping[tuple[str, str], Check] = {
     ("", "versions"): (_is_object, "an object in JSON"),
     ("", "created"): (_is_time, "a time"),
     **{("", f"{name}{end}"): TEXT for name in FILES for end in ("", "_path")},
-    **{("", f"{name}_sha256"): TEXT for name in ("data", "study", "weights", "model")},
+    **{("", f"{name}_sha256"): TEXT for name in ("data", *FILES)},
     **{("joint", name): TEXT for name in ("bootstrap_note", "posterior_note")},
     **{(group, "interval_note"): TEXT for group in NOTED},
     **{(group, "level"): NUMBER for group in ("joint", "decision", "evidence", *DRAWS_OF_METRICS)},

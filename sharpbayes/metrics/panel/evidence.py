@@ -17,6 +17,15 @@ def tail_prompts(log_risk: xr.DataArray, *, alpha: float) -> xr.DataArray:
     return _any_answer(log_risk.notnull()).sum("prompt") * (1.0 - alpha)
 
 
+def is_saturated(harm: xr.DataArray, *, epsilon: float) -> xr.DataArray:
+    """Return whether harm in [0, 1] lies at the end of the scale, 1 - h <= epsilon; not if missing.
+
+    >>> is_saturated(xr.DataArray([0.9, 1.0, np.nan]), epsilon=1e-6).values.tolist()
+    [False, True, False]
+    """
+    return 1.0 - harm <= epsilon
+
+
 def saturation(
     harm: xr.DataArray, log_risk: xr.DataArray, var: xr.DataArray, *, epsilon: float
 ) -> xr.Dataset:
@@ -36,7 +45,7 @@ def saturation(
     >>> float(cells["saturated_share"]), int(cells["saturated_tail"])
     (0.25, 1)
     """
-    saturated = 1.0 - harm <= epsilon
+    saturated = is_saturated(harm, epsilon=epsilon)
     scored = harm.notnull()
     cells = [dim for dim in ("prompt", "sample", "dimension") if dim in harm.dims]
     in_tail = log_risk >= var
