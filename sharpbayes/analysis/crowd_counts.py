@@ -6,9 +6,16 @@ import xarray as xr
 
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.metrics.crowd import scores
-from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata
-from sharpbayes.metrics.crowd.responsiveness import responsiveness
+from sharpbayes.metrics.crowd.groups import assign_groups, assign_strata, shared_items
+from sharpbayes.metrics.crowd.responsiveness import (
+    responsiveness,
+    severity_table,
+    table_responsiveness,
+)
 from sharpbayes.spec.crowd import Crowd
+
+# Dimension of replicates of the ratings of one draw; each has all items.
+REPLICATE = "replicate"
 
 
 @dataclass(frozen=True)
@@ -73,15 +80,42 @@ def measure_responsiveness(
     weights: xr.DataArray | None = None,
     reason: xr.DataArray | None = None,
 ) -> xr.Dataset:
-    """Return the responsiveness of every group in every stratum; see :func:`responsiveness`."""
+    """Return the responsiveness of every group in every stratum; see :func:`responsiveness`.
+
+    Of counts over :data:`REPLICATE` it is that of all replicates together, and needs a ``reason``;
+    ``items`` is then the mean of a replicate.
+    """
+    raters = counts.membership.sum("rater")
+    if reason is not None:
+        items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
+        if REPLICATE in items.dims:
+            items = items.sum(REPLICATE) // items.sizes[REPLICATE]
+        table = tabulate_counts(counts, weights=weights)
+        return table_responsiveness(table, items, reason=reason, raters=raters)
     return responsiveness(
         counts.plurality,
         counts.label_count,
         by=counts.strata,
-        raters=counts.membership.sum("rater"),
+        raters=raters,
         min_raters=spec.min_raters,
         min_items=spec.min_items,
         n_scores=counts.score_count.sizes["score"],
         weights=weights,
-        reason=reason,
     )
+
+
+def tabulate_counts(
+    counts: CrowdCounts, *, by: str | None = None, weights: xr.DataArray | None = None
+) -> xr.DataArray:
+    """Return rows by score and label, of every stratum or of one; see :func:`severity_table`.
+
+    Every row adds to its count, so that the rows of all replicates of a draw are added up.
+    """
+    table = severity_table(
+        counts.plurality,
+        counts.label_count,
+        by=counts.strata if by is None else counts.strata.sel(by=[by]),
+        n_scores=counts.score_count.sizes["score"],
+        weights=weights,
+    )
+    return table.sum(REPLICATE) if REPLICATE in counts.plurality.dims else table

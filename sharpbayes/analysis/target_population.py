@@ -7,7 +7,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.analysis.crowd_counts import CrowdCounts, count_crowd, measure_responsiveness
+from sharpbayes.analysis.crowd_counts import (
+    CrowdCounts,
+    count_crowd,
+    measure_responsiveness,
+    tabulate_counts,
+)
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.weighted_labels import check_rater_labels
 from sharpbayes.data.crowd import CrowdData
@@ -16,7 +21,6 @@ from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import (
     metric_names,
     severity_metrics,
-    severity_table,
 )
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
 from sharpbayes.metrics.stats.population import rater_weights, shares_around
@@ -125,13 +129,7 @@ def measure_shares(
     reason = study.responsiveness["reason"].sel(group=ALL, by=ALL, drop=True)
     parts = []
     for part in counts:
-        table = severity_table(
-            part.plurality,
-            part.label_count,
-            by=part.strata.sel(by=[ALL]),
-            n_scores=part.score_count.sizes["score"],
-            weights=weights,
-        ).sel(group=ALL, by=ALL, drop=True)
+        table = tabulate_counts(part, by=ALL, weights=weights).sel(group=ALL, by=ALL, drop=True)
         parts.append(severity_metrics(table, HEADLINE).where(reason == ""))
     known = shares.rater.notnull().all("rater")
     metrics = {}

@@ -22,7 +22,7 @@ from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.predict.replication import rater_probability
 from sharpbayes.metrics.crowd.reading import reading
 from sharpbayes.metrics.stats.metric import name_variables
-from sharpbayes.posterior.crowd import pool_counts, replicate_scores, unknown_labels_note
+from sharpbayes.posterior.crowd import replicate_scores, unknown_labels_note
 from sharpbayes.posterior.replicates import Block, ReplicateDraws, interval_note, measure_draws
 from sharpbayes.spec.model import Model
 
@@ -72,9 +72,8 @@ def careless_groups(
 
     def measure_block(block: Block) -> list[xr.Dataset]:
         counts = _count_populations(study, populations, replicate_scores(block, sources))
-        pooled = [pool_counts(part, block.draws.n_replicates) for part in counts]
-        weights = block.population_weights(items, "item", sources)
-        return [population_responsiveness(study, pooled, names=names, weights=weights)]
+        weights = block.replicate_weights(items, "item", sources)
+        return [population_responsiveness(study, counts, names=names, weights=weights)]
 
     kinds = sum(len(np.unique(weights)) for weights in populations.values())
     copies = -(-items.size * len(study.data.score_labels) * kinds * 4 // len(study.data.score))

@@ -6,13 +6,16 @@ from functools import reduce
 from operator import add
 from typing import ClassVar
 
+import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import (
+    REPLICATE,
     CrowdCounts,
     count_crowd,
     count_labels,
     measure_responsiveness,
+    tabulate_counts,
 )
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import (
@@ -23,21 +26,17 @@ from sharpbayes.analysis.target_population import (
     population_weights,
     reweight_all,
 )
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.crowd import ITEM_LABEL, SCALE
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import (
-    harmonic_mean,
-    severity_metrics,
-    severity_table,
-)
+from sharpbayes.metrics.crowd.responsiveness import harmonic_mean, severity_metrics
 from sharpbayes.metrics.crowd.scores import plurality
 from sharpbayes.posterior.replicates import (
     Block,
     ReplicateDraws,
     interval_note,
     measure_draws,
-    pool_replicates,
 )
 from sharpbayes.spec.crowd import MODEL_OF_LABELS, Crowd
 from sharpbayes.spec.model import Model
@@ -95,10 +94,9 @@ class CrowdMetrics:
             metrics = measure_responsiveness(
                 self.study.crowd,
                 self.replicate_counts(block, sources),
-                weights=block.population_weights(self.unit_labels, "item", sources),
+                weights=block.replicate_weights(self.unit_labels, "item", sources),
                 reason=self.observed["reason"],
             ).drop_vars("reason")
-            metrics["items"] = metrics["items"] // block.draws.n_replicates
             # The number of raters is the same in every draw.
             return [
                 metrics.map(lambda x: x if "draw" in x.dims else x.expand_dims(draw=block.size))
@@ -122,35 +120,40 @@ class CrowdMetrics:
     def replicate_counts(self, block: Block, sources: Sequence[str]) -> CrowdCounts:
         """Return the counts of all replicates of every draw of a block."""
         scores = replicate_scores(block, sources)
-        counts = count_crowd(self.study.crowd, self.study.data, scores)
-        return pool_counts(counts, block.draws.n_replicates)
+        return count_crowd(self.study.crowd, self.study.data, scores)
 
     def unit_tables(self, block: Block) -> list[xr.Dataset]:
         """Return plurality scores, labels and strata of each item."""
         counts = self.replicate_counts(block, ["ratings"])
         return [xr.Dataset({name: getattr(counts, name) for name in ITEM_COUNTS})]
 
-    def criteria(
-        self, tables: Sequence[xr.Dataset], weights: xr.DataArray | None
+    def pooled_criteria(
+        self, tables: Sequence[xr.Dataset], shifts: Sequence[Index], weights: xr.DataArray
     ) -> list[xr.DataArray]:
-        """Return MPA and WRA over (draw, metric, group) from a table of items."""
+        """Return MPA and WRA over (draw, metric, group) of studies of several draws together.
+
+        Draws at each of the shifts are pooled, with weights over (draw, shift, item). Rows add up:
+        the weights are moved to the draws, and their rows back.
+        """
         [table] = tables
-        counts = {name: table[name] for name in ITEM_COUNTS}
-        return [self._areas(replace(self.study.score_counts, **counts), weights)]
+        counts = replace(self.study.score_counts, **{name: table[name] for name in ITEM_COUNTS})
+        parts = []
+        for number, shift in enumerate(shifts):
+            moved = weights.isel(shift=number, draw=np.argsort(shift))
+            parts.append(tabulate_counts(counts, by=ALL, weights=moved).isel(draw=shift))
+        return [self._areas(reduce(add, parts))]
 
     def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
         """Return MPA and WRA with that many times as many new raters."""
-        return [self._areas(self._pool_copies(block, ["raters"], times, 1), None)]
+        return [self._areas(tabulate_counts(self._pool_copies(block, ["raters"], times), by=ALL))]
 
-    def _pool_copies(
-        self, block: Block, sources: Sequence[str], times: int, n_replicates: int
-    ) -> CrowdCounts:
-        """Return counts over (replicate x draw, ...) of several sets of raters together."""
+    def _pool_copies(self, block: Block, sources: Sequence[str], times: int) -> CrowdCounts:
+        """Return counts over ([replicate,] draw, ...) of several sets of raters together."""
         crowd, data = self.study.crowd, self.study.data
-        copies = []
-        for copy in range(times):
-            scores = block.ratings(sources, copy=copy, n_replicates=n_replicates)[SCALE]
-            copies.append(count_crowd(crowd, data, xr.DataArray(scores, dims=("draw", "rating"))))
+        copies = [
+            count_crowd(crowd, data, replicate_scores(block, sources, copy=copy))
+            for copy in range(times)
+        ]
         if times == 1:
             return copies[0]
         counts = reduce(add, (copy.score_count for copy in copies))
@@ -170,44 +173,30 @@ class CrowdMetrics:
         """
 
         def measure_block(block: Block) -> list[xr.Dataset]:
-            counts = self._pool_copies(block, sources, times, block.draws.n_replicates)
-            counts = pool_counts(counts, block.draws.n_replicates)
-            weights = block.population_weights(self.unit_labels, "item", sources)
-            areas = self._areas(counts, weights)
+            counts = self._pool_copies(block, sources, times)
+            weights = block.replicate_weights(self.unit_labels, "item", sources)
+            areas = self._areas(tabulate_counts(counts, by=ALL, weights=weights))
             mpa, wra = (areas.sel(metric=name, drop=True) for name in self.checked)
             return [harmonic_mean(mpa, wra).to_dataset(name="hm")]
 
         [values] = measure_draws(draws, measure_block, copies=times)
         return values["hm"]
 
-    def _areas(self, counts: CrowdCounts, weights: xr.DataArray | None) -> xr.DataArray:
-        """Return MPA and WRA over (draw, metric, group)."""
-        table = severity_table(
-            counts.plurality,
-            counts.label_count,
-            by=counts.strata.sel(by=[ALL]),
-            n_scores=counts.score_count.sizes["score"],
-            weights=weights,
-        )
+    def _areas(self, table: xr.DataArray) -> xr.DataArray:
+        """Return MPA and WRA over (draw, metric, group), of rows by score and label."""
         reason = self.observed["reason"].sel(by=ALL, drop=True)
         metrics = severity_metrics(table.sel(by=ALL, drop=True), self.checked).where(reason == "")
         return metrics.to_dataarray("metric").transpose("draw", "metric", "group")
 
 
-def replicate_scores(block: Block, sources: Sequence[str]) -> xr.DataArray:
-    """Return all replicates of the scores, (replicate x draw, rating), without expert labels."""
-    return xr.DataArray(block.replicates(sources)[SCALE], dims=("draw", "rating"))
-
-
-def pool_counts(counts: CrowdCounts, n_replicates: int) -> CrowdCounts:
-    """Pool the items of all replicates; the counts of scores are those of the first replicate."""
-    if n_replicates == 1:
-        return counts
-    first = {"draw": slice(0, counts.score_count.sizes["draw"] // n_replicates)}
-    pooled = {
-        name: pool_replicates(getattr(counts, name), n_replicates, "item") for name in ITEM_COUNTS
-    }
-    return replace(counts, score_count=counts.score_count.isel(first), **pooled)
+def replicate_scores(block: Block, sources: Sequence[str], *, copy: int = 0) -> xr.DataArray:
+    """Return all replicates of the scores, ([replicate,] draw, rating), without expert labels."""
+    number = block.draws.n_replicates
+    scores = block.ratings(sources, copy=copy, n_replicates=number)[SCALE]
+    if number == 1:
+        return xr.DataArray(scores, dims=("draw", "rating"))
+    by_replicate = scores.reshape(number, block.size, -1)
+    return xr.DataArray(by_replicate, dims=(REPLICATE, "draw", "rating"))
 
 
 def unknown_labels_note(crowd: Crowd, model: Model) -> str:
@@ -236,15 +225,13 @@ def posterior_population(
     items = study.score_counts.plurality["item"]
 
     def measure_block(block: Block) -> list[xr.Dataset]:
-        scores, number = replicate_scores(block, sources), block.draws.n_replicates
-        sample, target = population_counts(study, rater, scores)
-        weights = block.population_weights(items, "item", sources)
-        pooled = pool_counts(sample, number), pool_counts(target, number)
-        datasets = [population_responsiveness(study, pooled, weights=weights)]
+        scores = replicate_scores(block, sources)
+        counts = population_counts(study, rater, scores)
+        weights = block.replicate_weights(items, "item", sources)
+        datasets = [population_responsiveness(study, counts, weights=weights)]
         if around is not None:
-            parts = reweight_all(data, sample, scores, around)
-            counts = (pool_counts(part, number) for part in parts)
-            datasets.append(measure_shares(study, around, counts, weights=weights))
+            parts = reweight_all(data, counts[0], scores, around)
+            datasets.append(measure_shares(study, around, parts, weights=weights))
         return datasets
 
     copies = -(-len(data.item.labels) * len(data.score_labels) * 4 // len(data.score))

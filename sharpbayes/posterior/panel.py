@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.analysis.profile_plan import ProfilePlan, tabulate_replicates
 from sharpbayes.analysis.study import PanelStudy
+from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.metrics.panel.comparison import policy_score
@@ -20,6 +21,7 @@ from sharpbayes.posterior.replicates import (
     Block,
     Categories,
     ReplicateDraws,
+    concatenate_units,
     measure_draws,
     pool_replicates,
 )
@@ -179,6 +181,23 @@ class PanelMetrics:
         """Return the criterion of each plan from its table of prompts and their weights."""
         pairs = zip(self.plans, tables, strict=True)
         return [profile_criterion(plan, table, weights) for plan, table in pairs]
+
+    def pooled_criteria(
+        self, tables: Sequence[xr.Dataset], shifts: Sequence[Index], weights: xr.DataArray
+    ) -> list[xr.DataArray]:
+        """Return the criterion of each plan, of studies of several draws together.
+
+        Draws at each of the shifts are pooled, with weights over (draw, shift, prompt); a prompt
+        has one weight in all replicates.
+        """
+        pooled = [
+            concatenate_units([table.isel(draw=shift) for shift in shifts], "prompt")
+            for table in tables
+        ]
+        prompts = weights.transpose("draw", "shift", "prompt").to_numpy()[:, :, None]
+        number = pooled[0].sizes["prompt"] // prompts[0].size
+        repeated = prompts.repeat(number, axis=2).reshape(len(prompts), -1)
+        return self.criteria(pooled, xr.DataArray(repeated, dims=("draw", "prompt")))
 
     def member_criteria(self, block: Block, times: int) -> list[xr.DataArray]:
         """Return the criterion of each plan, with that many times as many new judges."""

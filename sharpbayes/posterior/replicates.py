@@ -206,15 +206,22 @@ class Block:
     def population_weights(
         self, units: xr.DataArray, dim: str, sources: Sequence[str]
     ) -> xr.DataArray | None:
-        """Return weights of the units of all replicates, (draw, ``dim``); None counts each once.
+        """Return weights of the units of all replicates, (draw, ``dim``); None counts each once."""
+        weights, number = self.replicate_weights(units, dim, sources), self.draws.n_replicates
+        if weights is None or number == 1:
+            return weights
+        return concatenate_units([weights] * number, dim)
+
+    def replicate_weights(
+        self, units: xr.DataArray, dim: str, sources: Sequence[str]
+    ) -> xr.DataArray | None:
+        """Return weights of the units of each replicate, (draw, ``dim``); None counts each once.
 
         The weights of a unit in all replicates add up to its weight in one.
         """
         if f"{dim}s" not in sources:
             return None
-        number = self.draws.n_replicates
-        weights = self.unit_weights(units, dim) / number
-        return weights if number == 1 else concatenate_units([weights] * number, dim)
+        return self.unit_weights(units, dim) / self.draws.n_replicates
 
     def rng(self, *stream: int) -> np.random.Generator:
         """Return a random stream of this chain."""

@@ -164,13 +164,10 @@ def _more_units(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.Da
         tables = [concatenate_units(parts, "draw") for parts in zip(*blocks, strict=True)]
         criteria = []
         for times in MULTIPLES:
-            weights = xr.DataArray(_unit_weights(draws, chain, times, units), dims=("draw", dim))
+            drawn = _unit_weights(draws, chain, times, units)
+            weights = xr.DataArray(drawn, dims=("draw", "shift", dim))
             shifts = [np.roll(np.arange(draws.shape[1]), -lag) for lag in LAGS[:times]]
-            pooled = [
-                concatenate_units([table.isel(draw=shift) for shift in shifts], dim)
-                for table in tables
-            ]
-            criteria.append(metrics.criteria(pooled, weights))
+            criteria.append(metrics.pooled_criteria(tables, shifts, weights))
         return [list(by_times) for by_times in zip(*criteria, strict=True)]
 
     by_weights = zip(*current_map()(measure_chain, range(draws.shape[0])), strict=True)
@@ -194,13 +191,9 @@ def _more_members(metrics: StudyMetrics, draws: ReplicateDraws) -> list[list[xr.
 
 
 def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> NDArray[np.float64]:
-    """Draw Bayesian bootstrap weights (draw, times x replicate x unit) of pooled units.
-
-    A unit has one weight in all replicates.
-    """
+    """Draw Bayesian bootstrap weights (draw, times, unit) of pooled units."""
     rng = np.random.default_rng([draws.seed, chain, times, WEIGHT_STREAM])
-    weights = rng.exponential(size=(draws.shape[1], times, 1, units))
-    return weights.repeat(draws.n_replicates, axis=2).reshape(len(weights), -1)
+    return rng.exponential(size=(draws.shape[1], times, units))
 
 
 def difference_precision(

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sharpbayes.errors import did_you_mean, format_count, format_list
+from sharpbayes.metrics.crowd.tabulation import count_items
 
 ALL = "all"
 # No reason has more characters, however large its numbers.
@@ -57,9 +58,7 @@ def shared_items(
     plurality: xr.DataArray, label_count: xr.DataArray, *, by: xr.DataArray
 ) -> xr.DataArray:
     """Count the items of each stratum that have both a score of the group and a label."""
-    shared = (plurality >= 0) & (label_count.sum("unsafe") > 0)
-    items: xr.DataArray = xr.dot(shared.astype(float), by.astype(float), dim="item", optimize=True)
-    return items.astype(np.int64).transpose(..., "group", "by")
+    return count_items(plurality, label_count, by).transpose(..., "group", "by")
 
 
 def explain_missing(

@@ -11,6 +11,8 @@ Groups = NDArray[np.uint32]
 Scores = NDArray[np.int16]
 Counts = NDArray[np.int32]
 Members = NDArray[np.bool_]
+# Counts of labels, weighted or not.
+Labels = NDArray[np.number]
 
 
 @njit(cache=True, nogil=True)
@@ -128,6 +130,65 @@ def _add_margins(
 
 
 @njit(cache=True, nogil=True)
+def add_labels(  # noqa: PLR0917
+    score: Scores,
+    label: Labels,
+    stratum: Members,
+    weight: Floats,
+    position: Index,
+    table: Floats,
+) -> None:
+    """Add the labels of each item, times its weight, to the score that a group gave it.
+
+    ``score`` and ``weight`` are over (.., item), ``label`` (.., item, 2) and ``stratum`` (.., by,
+    item); ``position`` (row, 4) says which score, label, stratum and weight are those of a row of
+    ``table`` (row, by, score, 2). Scores off the scale are missing and count nowhere.
+    """
+    for row in range(table.shape[0]):
+        scores, labels = score[position[row, 0]], label[position[row, 1]]
+        strata, weights = stratum[position[row, 2]], weight[position[row, 3]]
+        for i in range(scores.size):
+            if scores[i] < 0 or scores[i] >= table.shape[2]:
+                continue
+            safe, unsafe = weights[i] * labels[i, 0], weights[i] * labels[i, 1]
+            for b in range(strata.shape[0]):
+                if strata[b, i]:
+                    table[row, b, scores[i], 0] += safe
+                    table[row, b, scores[i], 1] += unsafe
+
+
+@njit(cache=True, nogil=True)
+def add_items(
+    score: Scores, label: Labels, stratum: Members, position: Index, items: Index
+) -> None:
+    """Count the items that have a score and a label; arguments as in :func:`add_labels`."""
+    for row in range(items.shape[0]):
+        scores, labels = score[position[row, 0]], label[position[row, 1]]
+        strata = stratum[position[row, 2]]
+        for i in range(scores.size):
+            if scores[i] >= 0 and labels[i, 0] + labels[i, 1] > 0:
+                for b in range(strata.shape[0]):
+                    items[row, b] += 1 if strata[b, i] else 0
+
+
+@njit(cache=True, nogil=True)
+def label_outside(counts: NDArray[np.number], everyone: int, cut: int, label: Labels) -> None:
+    """Count ratings from outside each group that are below a score, and at or above it.
+
+    ``counts`` are over (row, group, item, score), with all raters in the group ``everyone``, and
+    ``label`` (row, group, item, 2).
+    """
+    rows, groups, items, scores = counts.shape
+    label[:] = 0
+    for row in range(rows):
+        for g in range(groups):
+            for i in range(items):
+                for s in range(scores):
+                    others = counts[row, everyone, i, s] - counts[row, g, i, s]
+                    label[row, g, i, 1 if s >= cut else 0] += others
+
+
+@njit(cache=True, nogil=True)
 def tabulate_raters(  # noqa: PLR0917
     first: Index,
     rater: Codes,
@@ -175,14 +236,18 @@ def count_raters(  # noqa: PLR0917
 
 @njit(cache=True, nogil=True)
 def add_classes(by_class: Counts, member: Members, counts: Counts) -> None:
-    """Add the counts of each class (class, item, score) to those of its groups (group, ...).
+    """Add the counts of each class (class, cell) to those of its groups (group, cell).
 
-    ``member`` (class, group) says which groups a class belongs to.
+    ``member`` (class, group) says which groups a class belongs to. Loops over single rows become
+    vector instructions.
     """
     for c in range(by_class.shape[0]):
+        added = by_class[c]
         for g in range(counts.shape[0]):
             if member[c, g]:
-                counts[g] += by_class[c]
+                total = counts[g]
+                for cell in range(added.size):
+                    total[cell] += added[cell]
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sharpbayes.metrics.crowd import association
 from sharpbayes.metrics.crowd.association import ratio, rows_below
 from sharpbayes.metrics.crowd.groups import explain_missing, shared_items
+from sharpbayes.metrics.crowd.tabulation import tabulate_labels
 from sharpbayes.metrics.stats.metric import Metric, describe, name_variables
 
 LONG_NAMES = {
@@ -53,18 +54,17 @@ def severity_table(
     >>> severity_table(scores, labels, by=every, n_scores=3).values.tolist()
     [[[[4.0, 1.0], [0.0, 0.0], [0.0, 5.0]]]]
     """
-    once = xr.DataArray(1.0) if weights is None else weights.astype(float)
-    plurality, label_count, by, once = xr.align(plurality, label_count, by, once, join="exact")
+    once = xr.ones_like(by.isel(by=0, drop=True)) if weights is None else weights
+    plurality, label_count, by, once = xr.align(
+        plurality, label_count, by, once.astype(float), join="exact", copy=False
+    )
     score = xr.DataArray(np.arange(n_scores), dims="score", coords={"score": np.arange(n_scores)})
-    scored = (plurality == score).astype(float)
-    labelled = label_count.astype(float) * by
-    # Resamples meet the rows last, in one matrix product; weights of each draw stay with its draw.
     if set(once.dims) <= set(plurality.dims):
-        labelled = labelled * once
-    else:
-        scored, labelled = scored * labelled, once
-    table: xr.DataArray = xr.dot(scored, labelled, dim="item", optimize=True)
-    return table.transpose(..., "group", "by", "score", "unsafe")
+        table = tabulate_labels(plurality, label_count, by, once, n_scores=n_scores)
+    else:  # resamples meet the rows last, in one matrix product
+        rows = (plurality == score).astype(float) * label_count.astype(float) * by
+        table = xr.dot(rows, once, dim="item", optimize=True)
+    return table.assign_coords(score=score).transpose(..., "group", "by", "score", "unsafe")
 
 
 def precision(table: xr.DataArray) -> xr.DataArray:
@@ -224,6 +224,17 @@ def responsiveness(
             alone=label_count.sum(["item", "unsafe"]) == 0 if from_crowd else None,
         )
     table = severity_table(plurality, label_count, by=by, n_scores=n_scores, weights=weights)
+    return table_responsiveness(table, items, reason=reason, raters=raters)
+
+
+def table_responsiveness(
+    table: xr.DataArray,
+    items: xr.DataArray,
+    *,
+    reason: xr.DataArray,
+    raters: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return what :func:`responsiveness` does, of rows (..., score, unsafe) and their items."""
     metrics = severity_metrics(table).where(reason == "")
     metrics = metrics.assign(count=table.sum("unsafe"), items=items, reason=reason)
     if raters is not None:

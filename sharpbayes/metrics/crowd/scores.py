@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.errors import format_list
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.kernels import add_classes, count_scores, find_modes
+from sharpbayes.metrics.crowd.kernels import add_classes, count_scores, find_modes, label_outside
 
 MISSING = -1
 
@@ -64,7 +64,8 @@ def score_counts(
             row_scores = np.ascontiguousarray(scores[row], dtype=np.int16)
             by_class[:] = 0
             count_scores(*codes, row_scores, rater_class, by_class)
-            add_classes(by_class, classes, counts[row])
+            cells = counts[row].reshape(sizes["group"], -1)
+            add_classes(by_class.reshape(len(classes), -1), classes, cells)
         return counts
 
     counts: xr.DataArray = xr.apply_ufunc(
@@ -165,11 +166,24 @@ def crowd_label_counts(counts: xr.DataArray, *, cut: int) -> xr.DataArray:
         )
     if ALL not in counts.coords.get("group", ()):
         raise ValueError("crowd labels need the counts of the group 'all'")
-    outside = counts.sel(group=ALL, drop=True) - counts
-    unsafe = outside.isel(score=slice(cut, None)).sum("score")
-    safe = outside.isel(score=slice(None, cut)).sum("score")
-    labelled = xr.concat([safe, unsafe], "unsafe").assign_coords(unsafe=[0, 1])
-    return labelled.transpose(..., "group", "item", "unsafe")
+    everyone = counts.indexes["group"].get_loc(ALL)
+
+    def label(values: NDArray[np.number]) -> NDArray[np.number]:
+        rows = np.ascontiguousarray(values).reshape(-1, *values.shape[-3:])
+        labels = np.empty((*rows.shape[:-1], 2), dtype=rows.dtype)
+        label_outside(rows, everyone, cut, labels)
+        return labels.reshape(*values.shape[:-1], 2)
+
+    labelled: xr.DataArray = xr.apply_ufunc(
+        label,
+        counts.drop_vars("score", errors="ignore"),
+        input_core_dims=[["group", "item", "score"]],
+        output_core_dims=[["group", "item", "unsafe"]],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": {"unsafe": 2}},
+        output_dtypes=[counts.dtype],
+    )
+    return labelled.assign_coords(unsafe=[0, 1])
 
 
 def item_label_counts(label: xr.DataArray | NDArray[np.integer]) -> xr.DataArray:
