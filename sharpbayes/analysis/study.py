@@ -132,6 +132,7 @@ class StudySummary:
     parameters that the ratings do not identify, and numeric columns of slopes. ``repeats`` are how
     many answers and trials each cell has. ``few_resamples`` is the level of intervals with the
     resamples that the study asks for and those that it takes at least, where these are more.
+    ``unmeasured`` says why no responsiveness can be measured, and what helps.
     """
 
     columns: tuple[tuple[str, str, str], ...]
@@ -149,3 +150,4 @@ class StudySummary:
     covariates: tuple[ScaledCovariate, ...] = ()
     repeats: tuple[Repeats, ...] = ()
     few_resamples: tuple[float, int, int] | None = None
+    unmeasured: tuple[str, str] | None = None

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import xarray as xr
 
-from sharpbayes.errors import format_percent, join_names
+from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
+from sharpbayes.report.panel_decision import selection_sentences, tolerance_sentences
 from sharpbayes.report.stability import panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
-from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.missing import missing_sentences
@@ -39,12 +39,8 @@ STATEMENTS = ("lowest", "distinguishable", "admissible")
 NAMED, CLOSE = 0.05, 0.8
 # Of fewer prompts not even means are compared; with a tail of fewer, tails are not.
 MIN_PROMPTS, MIN_TAIL = 20, 5
-# What is said of one model and of several, by verdict.
-VERDICTS = {
-    "admissible": ("{} keeps it", "{} keep it"),
-    "not admissible": ("{} exceeds it", "{} exceed it"),
-    "cannot tell": ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
-}
+# What can be compared where tails cannot, as sentences name it.
+COMPARED = {"mean": "mean log-risk", "policy_score": "policy score"}
 
 
 def panel_answer(view: View) -> list[str]:
@@ -55,11 +51,15 @@ def panel_answer(view: View) -> list[str]:
     answer = PanelAnswer(view)
     if not answer.models:
         return ["No model has a tail risk: every one lacks ratings."]
-    sentences = [*answer.lead(), *answer.unmeasured(), *answer.disagreement()]
+    sentences = [*answer.lead(), *answer.unmeasured()]
+    sentences += [] if answer.is_disputed else answer.disagreement()
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
     sentences += [*missing_sentences(view), *people_sentences(view)]
-    sentences += [*answer.tolerance(), *answer.selection()]
+    carried = "admissible" in answer.carried
+    sentences += tolerance_sentences(view, answer.models, is_carried=carried)
+    if is_fitted(view):
+        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0])
     if len(answer.models) > 1:
         sentences += panel_stability(view, answer.observed_lowest[0])
     warning = expiry_warning(read_weights(view.results))
@@ -97,7 +97,35 @@ class PanelAnswer:
     @cached_property
     def observed_lowest(self) -> list[str]:
         """Models of lowest observed CVaR, several where they are equal."""
-        return lowest_models(self.view["profile/cvar"])
+        return self._observed_lowest("cvar")
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether the evidence carries an answer that posterior and bootstrap dispute."""
+        return "lowest" in self.carried and self._disputes("cvar")
+
+    def _disputes(self, metric: str) -> bool:
+        """Whether posterior and bootstrap contradict each other on which model is lowest.
+
+        They do where an interval of one excludes the other's centre of a model that either names,
+        or where the posterior is sure of another model. Where both name the same model, the
+        bootstrap must distinguish it from all others.
+        """
+        if not is_fitted(self.view) or len(self.models) == 1:
+            return False
+        observed, likely = self._observed_lowest(metric), self.likely_lowest(metric)
+        excluded = {*observed, *likely} & {*self._excluded(metric)}
+        if {*observed} & {*likely}:
+            return bool(excluded) and bool(self._similar(metric, observed))
+        return bool(excluded) or float(self.probability(metric).max()) >= CLOSE
+
+    def _excluded(self, metric: str) -> list[str]:
+        """Models of which an interval of one does not contain the centre of the other."""
+        return labels_where(self.view.select({"metric": metric})["joint/disagree"])
+
+    def _observed_lowest(self, metric: str) -> list[str]:
+        """Models of lowest observed value, several where they are equal."""
+        return lowest_models(self.view[f"profile/{metric}"])
 
     def probability(self, metric: str) -> xr.DataArray:
         """Posterior probability of being lowest, by model."""
@@ -109,7 +137,7 @@ class PanelAnswer:
         return labels_where(probability == probability.max())
 
     def lead(self) -> Iterator[str]:
-        """Limits of the evidence first, then posterior and bootstrap."""
+        """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""
         if len(self.models) == 1:
             [only] = self.models
             which = " with a tail risk" if self._without_risk else ""
@@ -120,7 +148,8 @@ class PanelAnswer:
         yield from () if carried else self.limits
         yield from () if carried else self._instead()
         if is_fitted(self.view):
-            yield self._posterior_lowest(carried=carried)
+            yield from self.disagreement() if self.is_disputed else ()
+            yield self._posterior_lowest(carried=carried and not self.is_disputed)
             yield self._bootstrap_beside(carried=carried)
         else:
             yield self._bootstrap_lowest(carried=carried)
@@ -162,8 +191,9 @@ class PanelAnswer:
         contained = f"The interval contains {sources}."
         chance = probability_text(probability.sel(model=first))
         if not carried:
+            limit = "" if self.is_disputed else ", within that limit"
             return (
-                f"What the posterior gives, within that limit: {first} is lowest with probability "
+                f"What the posterior gives{limit}: {first} is lowest with probability "
                 f"{chance}, {value}. {contained}{rivals}"
             )
         return (
@@ -211,9 +241,7 @@ class PanelAnswer:
         """From which models the lowest is distinguishable by its bootstrap interval."""
         if "distinguishable" not in self.carried:
             return "from which other models it differs is not known"
-        pairs = not_separable(self.view, self.models)
-        others = [model for model in self.models if model not in names]
-        similar = [model for model in others if {"model": names[0], "other": model} in pairs]
+        similar = [model for model in self._similar("cvar", names) if model not in names]
         if similar:
             return f"not distinguishable from {join_names(similar)}"
         return "distinguishable from every other model"
@@ -223,31 +251,45 @@ class PanelAnswer:
         tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
         enough = bool((prompts > MIN_PROMPTS - EQUAL).all())
-        compared = []
+        metrics = []
         if bool((tail < MIN_TAIL - EQUAL).any()) and enough:
-            compared.append(self._comparison("mean", "mean log-risk"))
+            metrics.append("mean")
         if enough and bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
-            compared.append(self._comparison("policy_score", "policy score"))
+            metrics.append("policy_score")
+        compared = [self._comparison(metric) for metric in metrics if not self._disputes(metric)]
         if compared:
             yield f"What can be compared: {'; '.join(compared)}."
+        for metric in metrics:
+            if self._disputes(metric):
+                yield (
+                    f"On the {COMPARED[metric]} posterior and bootstrap contradict each other, so "
+                    f"that it decides nothing: by the posterior {self._comparison(metric)}; by the "
+                    f"bootstrap {self._bootstrap_comparison(metric)}."
+                )
 
-    def _comparison(self, metric: str, name: str) -> str:
-        """Which model has the lowest value of another metric."""
-        if is_fitted(self.view):
-            first = self.likely_lowest(metric)[0]
-            row = self.view.select({"metric": metric, "model": first})
-            chance = probability_text(row["joint/prob_lowest"])
-            estimate = posterior_estimate(row)
-            return f"{first} has the lowest {name} with probability {chance}, {estimate}"
-        names = lowest_models(self.view[f"profile/{metric}"])
+    def _comparison(self, metric: str) -> str:
+        """Which model has the lowest value of another metric, by the fit where there is one."""
+        if not is_fitted(self.view):
+            return self._bootstrap_comparison(metric)
+        first = self.likely_lowest(metric)[0]
+        row = self.view.select({"metric": metric, "model": first})
+        chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
+        return f"{first} has the lowest {COMPARED[metric]} with probability {chance}, {estimate}"
+
+    def _bootstrap_comparison(self, metric: str) -> str:
+        """Which model has the lowest observed value of another metric."""
+        names = self._observed_lowest(metric)
         row = self.view.select({"metric": metric, "model": names[0]})
-        verb = "has" if len(names) == 1 else "share"
+        verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
         similar = self._similar(metric, names)
         others = f", not distinguishable from {join_names(similar)}" if similar else ""
-        return f"{join_names(names)} {verb} the lowest {name}, {bootstrap_estimate(row)}{others}"
+        return f"{join_names(names)} {verb} the lowest {COMPARED[metric]}, {estimate}{others}"
 
     def _similar(self, metric: str, names: list[str]) -> list[str]:
-        """Models whose paired interval of the difference from the lowest does not exclude 0."""
+        """Models that the bootstrap does not distinguish from the lowest."""
+        if metric == "cvar":
+            pairs = not_separable(self.view, self.models)
+            return [name for name in self.models if {"model": names[0], "other": name} in pairs]
         path = f"profile_interval/{metric}_difference"
         if path not in self.view:
             return []
@@ -259,18 +301,15 @@ class PanelAnswer:
         """Where posterior and bootstrap name other models or exclude each other, and why."""
         if not is_fitted(self.view):
             return
-        row = self.view.select({"metric": "cvar"})
-        excluded = labels_where(row["joint/disagree"])
-        parts = []
-        if len(self.models) > 1 and not set(self.observed_lowest) & set(self.likely_lowest("cvar")):
-            parts.append("Posterior and bootstrap name different models")
-        if excluded:
-            parts.append(
-                f"{'of' if parts else 'Of'} {join_names(excluded)} an interval of one does not "
-                "contain the centre of the other"
-            )
-        if parts:
-            yield f"{'; '.join(parts)}. {self._reason(excluded)}"
+        excluded = self._excluded("cvar")
+        names_differ = not {*self.observed_lowest} & {*self.likely_lowest("cvar")}
+        excludes = "an interval of one does not contain the centre of the other"
+        if len(self.models) > 1 and names_differ:
+            also = f"; of {join_names(excluded)} {excludes}" if excluded else ""
+            yield f"Posterior and bootstrap name different models{also}. {self._reason(excluded)}"
+        elif excluded:
+            names, reason = join_names(excluded), self._reason(excluded)
+            yield f"Posterior and bootstrap disagree on {names}: {excludes}. {reason}"
 
     def _reason(self, excluded: list[str]) -> str:
         """The likely reason of a disagreement, the most telling first."""
@@ -290,91 +329,3 @@ class PanelAnswer:
         if not reasons:
             return "No check tells why: compare both in the table."
         return f"Likely reason: {join_names(reasons)}."
-
-    def tolerance(self) -> Iterator[str]:
-        """Which models keep the tolerance and which exceed it, with probabilities after a fit."""
-        if "profile/admissible" not in self.view:
-            yield "No tolerance was decided, so no model is called admissible or not."
-            return
-        verdicts, texts = self._verdicts(), {model: model for model in self.models}
-        if self._has_probabilities:
-            chance = self.view["decision/prob_admissible"]
-            texts = {
-                model: f"{model} (probability {probability_text(chance.sel(model=model))})"
-                for model in self.models
-            }
-        if "admissible" not in self.carried:
-            given = f" The posterior gives {join_names([*texts.values()])}."
-            given *= self._has_probabilities
-            yield f"The evidence does not tell which models keep the tolerance decided.{given}"
-            return
-        parts = []
-        for verdict, (one, several) in VERDICTS.items():
-            names = [texts[model] for model in self.models if verdicts[model] == verdict]
-            if names:
-                parts.append((one if len(names) == 1 else several).format(join_names(names)))
-        confidence = ""
-        if "tolerance" in self.view:
-            level = format_percent(self.view.group("tolerance").attrs["confidence"])
-            confidence = f", at {level} confidence"
-        yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
-
-    @property
-    def _has_probabilities(self) -> bool:
-        """Whether a fit gives probabilities of staying within the tolerance."""
-        return is_fitted(self.view) and "decision/prob_admissible" in self.view
-
-    def _verdicts(self) -> dict[str, str]:
-        """The verdict on each model, by the fit where there is one.
-
-        Results of earlier versions have none: theirs is at the confidence of their decision.
-        """
-        path = "decision/verdict" if self._has_probabilities else "tolerance/verdict"
-        if path in self.view:
-            verdict = self.view[path]
-            return {model: str(verdict.sel(model=model).item()) for model in self.models}
-        if not self._has_probabilities:
-            kept = self.view["profile/admissible"].astype(float)
-            return {model: _verdict(float(kept.sel(model=model)), 0.5) for model in self.models}
-        confidence = max(float(self.view.group("decision").attrs["confidence"]), 0.5)
-        chance = self.view["decision/prob_admissible"]
-        return {
-            model: _verdict(float(chance.sel(model=model)), confidence) for model in self.models
-        }
-
-    def selection(self) -> Iterator[str]:
-        """Why the decision selects another model than the one of lowest tail risk."""
-        if not is_fitted(self.view) or "decision" not in self.view:
-            return
-        decision = self.view.group("decision")
-        selected, first = labels_where(decision["selected"]), self.likely_lowest("cvar")[0]
-        if first in selected:
-            return
-        criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
-        kept = float(decision["prob_admissible"].sel(model=first))
-        if not selected:
-            yield "The decision selects no model: none keeps the tolerance surely enough."
-        elif kept < confidence:
-            yield (
-                f"The decision selects {join_names(selected)}, not {first}, which keeps the "
-                f"tolerance with probability {probability_text(kept)} only "
-                f"({number(confidence, 2)} is asked for)."
-            )
-        elif criterion != "cvar":
-            yield (
-                f"The decision selects {join_names(selected)}, not {first}: it goes by "
-                f"{CRITERIA[criterion]}."
-            )
-        else:
-            yield (
-                f"The decision selects {join_names(selected)}, not {first}: its expected loss is "
-                "lower, although it is less often the lowest."
-            )
-
-
-def _verdict(probability: float, confidence: float) -> str:
-    """The verdict on a model that keeps the tolerance with a probability."""
-    admissible, not_admissible, cannot_tell = VERDICTS
-    if probability >= confidence:
-        return admissible
-    return not_admissible if probability <= 1 - confidence else cannot_tell

@@ -25,7 +25,7 @@ from sharpbayes.report.tables.panel import (
 from sharpbayes.report.tables.slopes import slope_sentences
 from sharpbayes.report.tables.table import Table
 from sharpbayes.report.updates import update_sentences
-from sharpbayes.report.wording import is_approximate, list_texts, mark_texts
+from sharpbayes.report.wording import is_approximate, list_texts, mark_texts, remedy_texts
 from sharpbayes.spec.files import describe_open_checks
 
 PANEL_LIMITS = (
@@ -288,7 +288,7 @@ def _failures_of_groups(results: xr.DataTree) -> Iterator[str]:
                     f"{texts[0]}. Probabilities and posterior intervals depend on it; bootstrap "
                     "intervals do not."
                 )
-                yield " ".join([sentence, *list_texts(node.attrs.get("remedies", ""))])
+                yield " ".join([sentence, *remedy_texts(node.attrs)])
             elif (name, key) != ("diagnostics", "convergence_issues"):
                 yield from texts
 

@@ -2,7 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,6 +21,8 @@ CONTAINED = {
     "items": "the choice of items",
     "raters": "the choice of raters",
 }
+
+LIKELY_CAUSES = "A failed check does not prove its cause. The likeliest, and what helps:"
 
 
 def is_approximate(results: xr.DataTree) -> bool:
@@ -95,6 +98,12 @@ def list_texts(value: object) -> list[str]:
             value = json.loads(value)
     several = [value] if isinstance(value, str) else np.atleast_1d(np.asarray(value, dtype=str))
     return [str(text) for text in several if str(text)]
+
+
+def remedy_texts(attrs: Mapping[Any, Any]) -> list[str]:
+    """Return what to do about failed checks, after a word on causes; nothing where none failed."""
+    remedies = list_texts(attrs.get("remedies", ""))
+    return [LIKELY_CAUSES, *remedies] if remedies else []
 
 
 def evidence_texts(view: View, name: str) -> list[str] | None:

@@ -24,6 +24,7 @@ from sharpbayes.scaffold.inference import (
     list_scores,
 )
 from sharpbayes.scaffold.logs import HIGH_IS_GOOD, LogTable
+from sharpbayes.spec.crowd import NOBODY_OUTSIDE
 from sharpbayes.spec.dialect import Dialect
 from sharpbayes.spec.schema import describe_field
 from sharpbayes.spec.study_text import format_study
@@ -312,6 +313,8 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     )
     groups = _find_groups(draft, main, tables, labels.get("column", ""))
     crowd |= {"groups": [[name] for name in groups["rater"]], "by": groups["item"]}
+    if labels.get("from") == "crowd" and not groups["rater"]:
+        draft.doubt("crowd.labels", "; ".join(NOBODY_OUTSIDE))
     if data.duplicated([roles["item"], roles["rater"]]).any():
         crowd["duplicates"] = "first"
         doubt = "some raters scored an item more than once: the first score counts"

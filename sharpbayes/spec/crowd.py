@@ -46,6 +46,11 @@ class ItemLabels(base.Spec):
 
 
 # Shipped models that know the labels from each source: others are biased for MPA and WRA.
+# What hinders a crowd that labels its own items and has no groups, and what helps.
+NOBODY_OUTSIDE = (
+    "without groups of raters nobody is left to label the items",
+    "name a column of groups, or give labels of items or of experts",
+)
 MODEL_OF_LABELS = {
     "experts": "crowd_and_experts",
     "item": "crowd_and_labels",

@@ -10,6 +10,7 @@ from sharpbayes.bayes.design.size import (
 )
 from sharpbayes.data.ledger import find_lookalikes, list_columns
 from sharpbayes.execution.processors import cpu_count
+from sharpbayes.spec.crowd import NOBODY_OUTSIDE, Crowd
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.study import Bootstrap
 from sharpbayes.workflows.context import RunContext, open_context
@@ -66,7 +67,15 @@ def check(study: StudyFiles | RunContext) -> StudySummary:
         covariates=design.covariates if design else (),
         repeats=context.study.repeats,
         few_resamples=_find_few_resamples(files.spec.bootstrap),
+        unmeasured=_explain_unmeasured(files.spec.crowd),
     )
+
+
+def _explain_unmeasured(crowd: Crowd | None) -> tuple[str, str] | None:
+    """Return why no responsiveness can be measured, and what helps; None where some can."""
+    if crowd is None or crowd.groups or crowd.labels.from_ != "crowd":
+        return None
+    return NOBODY_OUTSIDE
 
 
 def _find_few_resamples(boot: Bootstrap) -> tuple[float, int, int] | None:

@@ -148,9 +148,10 @@ def heed_evidence(group: xr.Dataset, evidence: xr.Dataset | None) -> xr.Dataset:
     """Return the plan of a panel with what the evidence does not carry of it.
 
     Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
-    that no purchase would change the choice is then no reason to stop.
+    that no purchase would change the choice is then no reason to stop. The worst dimension is
+    chosen by the tail of the same prompts, the policy score by all of them.
     """
-    if group.attrs["criterion"] != "cvar" or evidence is None:
+    if group.attrs["criterion"] == "policy_score" or evidence is None:
         return group
     if "lowest" in json.loads(evidence.attrs["carried"]):
         return group

@@ -140,10 +140,11 @@ def test_remedies_are_said_once_and_follow_the_failed_checks():
     results = xr.DataTree.from_dict({"/predictive_checks": checks})
     results.attrs["status"] = "fitted"
     [table] = report_tables(results)
-    assert table.note.endswith(REMEDIES["halo"])
+    lead = "A failed check does not prove its cause. The likeliest, and what helps:"
+    assert table.note.endswith(f"{lead} {REMEDIES['halo']}")
     [sentence] = failed(results)
     assert sentence == (
         "The fitted model does not reproduce one statistic of the ratings, such as halo: observed "
         "2000.000, replicated 499.500 (24.975 to 974.025). Probabilities and posterior intervals "
-        f"depend on it; bootstrap intervals do not. {REMEDIES['halo']}"
+        f"depend on it; bootstrap intervals do not. {lead} {REMEDIES['halo']}"
     )

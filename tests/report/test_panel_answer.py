@@ -34,12 +34,13 @@ def test_fitted_it_is_the_posterior_with_the_bootstrap_alongside():
 
 def test_two_winners_are_named_with_the_likely_reason():
     results = fitted_panel(median=(3.1, 1.2, 1.1), probability=(0.0, 0.4, 0.6))
-    first, second, why, *_ = answer(results)
-    assert first.startswith("c has the lowest tail risk of 3 models with probability 0.60: ")
+    why, first, second, *others = answer(results)
+    assert first.startswith("What the posterior gives: c is lowest with probability 0.60, CVaR 95 ")
     assert second == (
         "The bootstrap over prompts puts b lowest, at 1.00 (95% interval 0.50 to 1.25), not "
         "distinguishable from c."
     )
+    assert others == [UNDECIDED]
     assert why == (
         "Posterior and bootstrap name different models; of c an interval of one does not contain "
         "the centre of the other. No check tells why: compare both in the table."
@@ -56,7 +57,8 @@ def test_two_winners_are_named_with_the_likely_reason():
 def test_an_interval_that_excludes_the_other_centre_has_a_reason(parts, reason):
     results = add(fitted_panel(median=(9.0, 1.2, 2.1)), evidence=evidence("abc", **parts))
     assert answer(results)[2] == (
-        "Of a an interval of one does not contain the centre of the other. "
+        "Posterior and bootstrap disagree on a: an interval of one does not contain the centre of "
+        "the other. "
         f"Likely reason: {reason}."
     )
 
@@ -99,6 +101,49 @@ def test_few_prompts_name_no_lowest_and_nobody_distinguishable():
         "The bootstrap over prompts also puts b lowest, at 1.00 (95% interval 0.50 to 1.25).",
         UNDECIDED,
     )
+
+
+def disputed(metric, **changes):
+    """A fit of which an interval of one excludes the other's centre of some models."""
+    results = fitted_panel(**changes)
+    joint = results["joint"].to_dataset()
+    joint["disagree"].loc[{"metric": metric, "model": "b"}] = True
+    return add(results, joint=joint)
+
+
+def test_a_winner_that_both_name_is_disputed_where_the_bootstrap_is_not_sure():
+    why, first, *_ = answer(disputed("cvar"))
+    assert why == (
+        "Posterior and bootstrap disagree on b: an interval of one does not contain the centre of "
+        "the other. No check tells why: compare both in the table."
+    )
+    assert first.startswith("What the posterior gives: b is lowest with probability 0.90, ")
+    sure = answer(disputed("cvar", alike=()))
+    assert sure[0].startswith("b has the lowest tail risk of 3 models with probability 0.90: ")
+    assert sure[2] == why
+
+
+def test_a_posterior_that_is_sure_of_another_model_is_disputed():
+    close = fitted_panel(median=(3.1, 1.1, 1.9), probability=(0.0, 0.1, 0.9))
+    assert answer(close)[0].startswith("Posterior and bootstrap name different models.")
+    assert answer(close)[1].startswith("What the posterior gives: c is lowest with probability ")
+
+
+def test_a_mean_of_which_posterior_and_bootstrap_disagree_decides_nothing():
+    limited = evidence("abc", tail=1.5, limits=[FEW], carried=[])
+    results = add(disputed("mean"), evidence=limited)
+    ends = np.array([[[0, 0], [0.1, 2], [0.2, 1]], [[-2, -0.1], [0, 0], [-1, 0.2]], [[-1, 0]] * 3])
+    intervals = results["profile_interval"].to_dataset()
+    intervals["mean_difference"] = (("model", "other", "bound"), ends)
+    results = add(results, profile_interval=intervals.assign_coords(bound=BOUND))
+    assert answer(results)[:2] == (
+        FEW,
+        "On the mean log-risk posterior and bootstrap contradict each other, so that it decides "
+        "nothing: by the posterior b has the lowest mean log-risk with probability 0.90, 0.70 "
+        "(posterior median; 95% interval 0.30 to 1.30); by the bootstrap b has the lowest mean "
+        "log-risk, 0.50 (95% interval 0.00 to 0.75), not distinguishable from c.",
+    )
+    assert "What can be compared" not in " ".join(answer(results))
 
 
 def test_a_model_without_ratings_does_not_stop_a_comparison_of_the_others():

@@ -103,6 +103,16 @@ def test_without_labels_the_crowd_labels_and_the_file_says_so(tmp_path):
         "experts' labels are better"
     )
     assert f"# CHECK: {unsure[1]}" in text.splitlines()
+    nobody = "without groups of raters nobody is left to label the items; name a column of groups"
+    assert unsure[2].startswith(nobody)
+
+
+def test_raters_outside_a_group_label_its_items(tmp_path):
+    table = crowd()
+    table["gender"] = ["f" if rater % 2 else "m" for rater in table["rater"]]
+    text, unsure = started(tmp_path, table)
+    assert tomllib.loads(text)["crowd"]["labels"] == {"from": "crowd", "cut": 2}
+    assert not [doubt for doubt in unsure if "nobody is left" in doubt]
 
 
 def test_a_rater_who_scores_twice_is_seen(tmp_path):
@@ -321,5 +331,5 @@ def test_indicators_on_equal_scales_share_one(tmp_path):
 
 def test_every_key_carries_the_description_of_its_field(tmp_path):
     lines = started(tmp_path, crowd())[0].splitlines()
-    assert lines[lines.index("# Which items are unsafe.") + 2].startswith("labels = ")
+    assert lines[lines.index("# Which items are unsafe.") + 3].startswith("labels = ")
     assert '# weights = "./weights.toml"   # yours; see `sharpbayes show sharp`' in lines

@@ -284,6 +284,10 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     dear = heed_evidence(group.assign_attrs(best_size=5), xr.Dataset(attrs=facts))
     assert dear.attrs["verdict"] == "stop"
     assert json.loads(dear.attrs["limits"]) == [limit]
+    worst = group.assign_attrs(criterion="worst_dimension")
+    assert heed_evidence(worst, xr.Dataset(attrs=facts)).attrs["verdict"] == "cannot tell"
+    score = group.assign_attrs(criterion="policy_score")
+    assert heed_evidence(score, xr.Dataset(attrs=facts)).attrs == score.attrs
 
 
 def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):

@@ -72,6 +72,21 @@ def test_check_says_where_no_resample_lies_beyond_a_bound(level, replicates, few
         assert table.rows == ((f"{100 * level:.0f}%", str(replicates), str(few[2])),)
 
 
+def test_check_says_where_nobody_is_left_to_label_the_items():
+    alone = ("crowd.groups=[]", 'crowd.labels={from="crowd", cut=2}', "crowd.fit=crowd_severity")
+    summary = check(load_study("quickstart_crowd", overrides=alone))
+    [table] = [t for t in study_summary_tables(summary) if "cannot be measured" in t.title]
+    assert table.title == "CHECK: MPA and WRA cannot be measured"
+    assert table.rows == (
+        (
+            "without groups of raters nobody is left to label the items",
+            "name a column of groups, or give labels of items or of experts",
+        ),
+    )
+    for measured in (alone[1:], (alone[0],)):
+        assert check(load_study("quickstart_crowd", overrides=measured)).unmeasured is None
+
+
 def inside(results, name, truth, **position):
     """Whether the central 99.8% of the posterior holds the truth."""
     draws = results["posterior"][name].sel(**position).to_numpy().ravel()

@@ -44,6 +44,9 @@ def study_summary_tables(summary: StudySummary) -> list[Table]:
         row = (format_percent(level), *map(str, numbers))
         columns = ("level of intervals", "resamples", "at least")
         tables.append(Table("CHECK: no resample lies beyond a bound", columns, (row,)))
+    if summary.unmeasured:
+        title = "CHECK: MPA and WRA cannot be measured"
+        tables.append(Table(title, ("why", "what helps"), (summary.unmeasured,)))
     if summary.parameters:
         megabytes = (
             *(summary.draw_megabytes, summary.replicate_megabytes),

@@ -18,7 +18,7 @@ from sharpbayes.report.tables.declaration import (
 )
 from sharpbayes.report.tables.format import central_interval, number, places_of
 from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import list_texts
+from sharpbayes.report.wording import remedy_texts
 
 # Variables with more elements than this (items, prompts, raters) are left to ArviZ.
 MOST_ELEMENTS = 12
@@ -36,7 +36,7 @@ def _failed_checks(view: View) -> list[Labels]:
 def _failed_checks_note(view: View) -> str:
     """How often a check fails if the model is right, and what to do about those that failed."""
     attrs = view.group("predictive_checks").attrs
-    return " ".join([str(attrs["interval_note"]), *list_texts(attrs.get("remedies", ""))])
+    return " ".join([str(attrs["interval_note"]), *remedy_texts(attrs)])
 
 
 def _parameters(view: View) -> Iterator[Labels]:

@@ -1,0 +1,106 @@
+"""What a panel's decision says: who keeps the tolerance, and why another model is selected."""
+
+from collections.abc import Iterator, Sequence
+
+from sharpbayes.errors import format_percent, join_names
+from sharpbayes.report.tables.decision import CRITERIA
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.format import number
+from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.wording import is_fitted, probability_text
+
+# What is said of one model and of several, by verdict.
+VERDICTS = {
+    "admissible": ("{} keeps it", "{} keep it"),
+    "not admissible": ("{} exceeds it", "{} exceed it"),
+    "cannot tell": ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
+}
+
+
+def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) -> Iterator[str]:
+    """Which models keep the tolerance and which exceed it, with probabilities after a fit."""
+    if "profile/admissible" not in view:
+        yield "No tolerance was decided, so no model is called admissible or not."
+        return
+    verdicts, texts = _verdicts(view, models), {model: model for model in models}
+    if _has_probabilities(view):
+        chance = view["decision/prob_admissible"]
+        texts = {
+            model: f"{model} (probability {probability_text(chance.sel(model=model))})"
+            for model in models
+        }
+    if not is_carried:
+        given = f" The posterior gives {join_names([*texts.values()])}."
+        given *= _has_probabilities(view)
+        yield f"The evidence does not tell which models keep the tolerance decided.{given}"
+        return
+    parts = []
+    for verdict, (one, several) in VERDICTS.items():
+        names = [texts[model] for model in models if verdicts[model] == verdict]
+        if names:
+            parts.append((one if len(names) == 1 else several).format(join_names(names)))
+    confidence = ""
+    if "tolerance" in view:
+        level = format_percent(view.group("tolerance").attrs["confidence"])
+        confidence = f", at {level} confidence"
+    yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
+
+
+def _has_probabilities(view: View) -> bool:
+    """Whether a fit gives probabilities of staying within the tolerance."""
+    return is_fitted(view) and "decision/prob_admissible" in view
+
+
+def _verdicts(view: View, models: Sequence[str]) -> dict[str, str]:
+    """The verdict on each model, by the fit where there is one.
+
+    Results of earlier versions have none: theirs is at the confidence of their decision.
+    """
+    path = "decision/verdict" if _has_probabilities(view) else "tolerance/verdict"
+    if path in view:
+        verdict = view[path]
+        return {model: str(verdict.sel(model=model).item()) for model in models}
+    if not _has_probabilities(view):
+        kept = view["profile/admissible"].astype(float)
+        return {model: _verdict(float(kept.sel(model=model)), 0.5) for model in models}
+    confidence = max(float(view.group("decision").attrs["confidence"]), 0.5)
+    chance = view["decision/prob_admissible"]
+    return {model: _verdict(float(chance.sel(model=model)), confidence) for model in models}
+
+
+def selection_sentences(view: View, first: str) -> Iterator[str]:
+    """Why the decision selects another model than the one of lowest tail risk."""
+    if "decision" not in view:
+        return
+    decision = view.group("decision")
+    selected = labels_where(decision["selected"])
+    if first in selected:
+        return
+    criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
+    kept = float(decision["prob_admissible"].sel(model=first))
+    if not selected:
+        yield "The decision selects no model: none keeps the tolerance surely enough."
+    elif kept < confidence:
+        yield (
+            f"The decision selects {join_names(selected)}, not {first}, which keeps the "
+            f"tolerance with probability {probability_text(kept)} only "
+            f"({number(confidence, 2)} is asked for)."
+        )
+    elif criterion != "cvar":
+        yield (
+            f"The decision selects {join_names(selected)}, not {first}: it goes by "
+            f"{CRITERIA[criterion]}."
+        )
+    else:
+        yield (
+            f"The decision selects {join_names(selected)}, not {first}: its expected loss is "
+            "lower, although it is less often the lowest."
+        )
+
+
+def _verdict(probability: float, confidence: float) -> str:
+    """The verdict on a model that keeps the tolerance with a probability."""
+    admissible, not_admissible, cannot_tell = VERDICTS
+    if probability >= confidence:
+        return admissible
+    return not_admissible if probability <= 1 - confidence else cannot_tell
