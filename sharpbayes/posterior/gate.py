@@ -1,5 +1,7 @@
 """Is a candidate at least as safe as its reference: by the posterior of a fit of both."""
 
+import json
+
 import xarray as xr
 
 from sharpbayes.analysis.gate import describe_gate, gate_values
@@ -13,11 +15,13 @@ def posterior_gate(
     """Return the group ``gate`` by the posterior, the bootstrap's numbers alongside.
 
     The candidate is at least as safe where all differences are within their margins with the
-    confidence of the gate, and not as safe where they are so with at most 1 less it. The profile
+    confidence of the gate, and not as safe where they are so with at most 1 less it. Nothing is
+    decided where posterior and bootstrap dispute a difference: one's lies outside of the other's
+    bounds. The profile
     has draws over (chain, draw, model); ``measured`` is from
     :func:`sharpbayes.analysis.gate.measure_gate`. Added are over (metric) ``prob_within`` and
     ``bootstrap_difference``, over (metric, bound) ``bootstrap_bounds``, and the attributes
-    ``prob_all`` and ``bootstrap_verdict``.
+    ``prob_all``, ``bootstrap_verdict`` and ``disputed``, a JSON list of metrics.
     """
     margin = measured["margin"]
     values = gate_values(profile, margin)
@@ -31,12 +35,18 @@ def posterior_gate(
     # Where a side has no value of a metric nothing is known of it.
     within = (draws <= margin).where(draws.notnull())
     prob_all = float(within.min("metric", skipna=False).mean(skipna=False))
+    is_disputed = _is_outside(difference, measured["bounds"]) | _is_outside(
+        measured["difference"], bounds
+    )
     verdict = UNDECIDED
-    if prob_all >= gate.confidence:
-        verdict = OPEN
-    elif prob_all <= 1 - gate.confidence:
-        verdict = SHUT
+    if not bool(is_disputed.any()):
+        if prob_all >= gate.confidence:
+            verdict = OPEN
+        elif prob_all <= 1 - gate.confidence:
+            verdict = SHUT
+    disputed = [str(name) for name in is_disputed["metric"].to_numpy()[is_disputed.to_numpy()]]
     group = group.assign(
+        state=group["state"].where(~is_disputed, UNDECIDED),
         prob_within=within.mean("replicate", skipna=False),
         value=measured["value"],
         drift=measured["drift"],
@@ -45,5 +55,11 @@ def posterior_gate(
         bootstrap_bounds=measured["bounds"],
     )
     facts = {"verdict": verdict, "method": "posterior", "prob_all": prob_all}
-    facts |= {"bootstrap_verdict": measured.attrs["verdict"]}
+    facts |= {"bootstrap_verdict": measured.attrs["verdict"], "disputed": json.dumps(disputed)}
     return group.drop_attrs(deep=True).assign_attrs(measured.attrs | facts)
+
+
+def _is_outside(difference: xr.DataArray, bounds: xr.DataArray) -> xr.DataArray:
+    """Whether each difference (metric) is outside of bounds (metric, bound); False of NaN."""
+    low, high = bounds.transpose("bound", "metric").drop_vars("bound", errors="ignore")
+    return (difference < low) | (difference > high)

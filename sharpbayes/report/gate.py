@@ -91,8 +91,8 @@ def gate_document(results: xr.DataTree) -> dict[str, Any]:
     Numbers that are infinite or missing are null.
     """
     gate = results["gate"].to_dataset()
-    lists = ("judges", "candidate_judges", "reference_judges")
-    facts = {name: json.loads(gate.attrs[name]) for name in lists}
+    lists = ("judges", "candidate_judges", "reference_judges", "disputed")
+    facts = {name: json.loads(gate.attrs[name]) for name in lists if name in gate.attrs}
     facts |= {str(k): _plain(value) for k, value in gate.attrs.items() if k not in lists}
     root = {str(k): _plain(v) for k, v in results.attrs.items() if k not in ("weights", "study")}
     numbers = {str(name): nested(array) for name, array in gate.data_vars.items()}
@@ -140,6 +140,27 @@ def _probability(gate: xr.Dataset) -> list[str]:
             f"The posterior probability that every difference is within its margin is "
             f"{probability_text(gate.attrs['prob_all'])}; by the bootstrap: "
             f"{gate.attrs['bootstrap_verdict']}."
+        ),
+        *_disputes(gate),
+    ]
+
+
+def _disputes(gate: xr.Dataset) -> list[str]:
+    """Where posterior and bootstrap contradict each other, so that nothing is decided."""
+    metrics = json.loads(str(gate.attrs.get("disputed", "[]")))
+    if not metrics:
+        return []
+    rows = [gate.sel(metric=metric) for metric in metrics]
+    differences = [
+        f"{name_threshold(metric)} ({number(row['difference'], 2)} by the posterior, "
+        f"{number(row['bootstrap_difference'], 2)} by the bootstrap)"
+        for metric, row in zip(metrics, rows, strict=True)
+    ]
+    return [
+        (
+            f"Posterior and bootstrap contradict each other on the difference of "
+            f"{join_names(differences)}: one lies outside the other's bounds. Nothing is decided "
+            "until a fit agrees with the ratings, or more prompts do."
         )
     ]
 
@@ -211,9 +232,10 @@ def _errors(gate: xr.Dataset) -> str:
 
 
 def _needed(gate: xr.Dataset) -> list[str]:
-    """How many prompts would decide."""
+    """How many prompts would decide; of disputed differences nobody knows."""
     undecided = gate.isel(metric=(gate["state"] != OPEN).to_numpy())
-    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"]:
+    is_disputed = gate.attrs.get("disputed", "[]") != "[]"
+    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"] or is_disputed:
         return []
     to_decide, unchanged = undecided["prompts_to_decide"], undecided["prompts_to_pass"].max()
     beyond = to_decide.where(undecided["difference"] > undecided["margin"])

@@ -22,6 +22,7 @@ from sharpbayes.metrics.panel.non_inferiority import (
 )
 from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.report.gate import gate_answer, gate_document, gate_junit, gate_markdown
+from sharpbayes.report.tables.format import number
 from sharpbayes.spec.load import load, reload_study
 from sharpbayes.spec.model import Model
 from sharpbayes.spec.weights import Gate
@@ -275,22 +276,65 @@ def test_a_gate_of_known_power():
 def test_the_posterior_of_one_fit_decides_by_its_probability(store, old, shift, verdict):
     results = measured_pair(store)
     measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
-    rng = np.random.default_rng(1)
-    draws = rng.normal(0, 0.1, (2, 200, 2)) + np.array([shift, 0.0])
-    profile = xr.Dataset(
-        {
-            name: (("chain", "draw", "model"), draws * scale)
-            for name, scale in (("mean", 1.0), ("policy_score", 0.1))
-        },
-        {"model": ["new", "old"]},
-    )
+    profile, draws = shifted_profile(shift)
+    agreeing = shift * xr.DataArray([1.0, 0.1], measured_group["metric"].coords, "metric")
+    measured_group["difference"] = agreeing
+    spread = xr.DataArray([-1.0, 1.0], measured_group["bound"].coords, "bound")
+    measured_group["bounds"] = (agreeing + spread).transpose("metric", "bound")
     gate_spec = Gate(mean=0.5, policy_score=0.1)
     names = {"candidate": "new", "reference": "old"}
     group = posterior_gate(measured_group, profile, gate_spec, **names)
     assert group.attrs["verdict"] == verdict
+    assert group.attrs["disputed"] == "[]"
     within = (draws[..., 0] - draws[..., 1] <= 0.5).mean()
     assert float(group["prob_within"].sel(metric="mean")) == pytest.approx(within)
     assert group.attrs["prob_all"] <= within
+
+
+def shifted_profile(shift):
+    """A posterior profile of which the new model is higher, and its draws."""
+    draws = np.random.default_rng(1).normal(0, 0.1, (2, 200, 2)) + np.array([shift, 0.0])
+    variables = {
+        name: (("chain", "draw", "model"), draws * scale)
+        for name, scale in (("mean", 1.0), ("policy_score", 0.1))
+    }
+    return xr.Dataset(variables, {"model": ["new", "old"]}), draws
+
+
+@pytest.mark.parametrize(
+    ("centre", "width", "disputed"),
+    [(0.0, 0.4, "[]"), (0.3, 0.4, '["mean"]'), (-0.1, 0.05, '["mean"]'), (np.nan, np.nan, "[]")],
+)
+def test_a_difference_that_the_bootstrap_disputes_decides_nothing(store, centre, width, disputed):
+    """The posterior has 0 with bounds of 0.23: it disputes a centre of 0.3, bounds of -0.15."""
+    results = measured_pair(store)
+    measured_group = gate(results, model="new", against_model="old")["gate"].to_dataset()
+    for metric in ("mean", "policy_score"):
+        value = centre if metric == "mean" else 0.0
+        measured_group["difference"].loc[{"metric": metric}] = value
+        measured_group["bounds"].loc[{"metric": metric}] = [value - width, value + width]
+    profile, _ = shifted_profile(0.0)
+    gate_spec = Gate(mean=0.5, policy_score=0.1)
+    names = {"candidate": "new", "reference": "old"}
+    group = posterior_gate(measured_group, profile, gate_spec, **names)
+    assert group.attrs["disputed"] == disputed
+    decided = disputed == "[]"
+    assert group.attrs["verdict"] == ("at least as safe" if decided else "not decided")
+    assert (str(group["state"].sel(metric="mean").item()) == "at least as safe") == decided
+    assert str(group["state"].sel(metric="policy_score").item()) == "at least as safe"
+    facts = {name: results.attrs[name] for name in ("weights", "weights_path", "study")}
+    tree = xr.DataTree.from_dict({"/gate": group.assign_attrs(names)})
+    tree.attrs = facts | {"title": "new against old"}
+    said = " ".join(gate_answer(tree))
+    assert gate_document(tree)["disputed"] == json.loads(disputed)
+    sentence = (
+        "Posterior and bootstrap contradict each other on the difference of mean log-risk "
+        f"({number(group['difference'].sel(metric='mean'), 2)} by the posterior, "
+        f"{number(centre, 2)} by the bootstrap): one lies outside the other's bounds. Nothing is "
+        "decided until a fit agrees with the ratings, or more prompts do."
+    )
+    assert (sentence in said) == (not decided)
+    assert decided or "would decide" not in said
 
 
 def test_a_side_without_a_value_decides_nothing(store, old):
