@@ -62,4 +62,5 @@ def posterior_gate(
 def _is_outside(difference: xr.DataArray, bounds: xr.DataArray) -> xr.DataArray:
     """Whether each difference (metric) is outside of bounds (metric, bound); False of NaN."""
     low, high = bounds.transpose("bound", "metric").drop_vars("bound", errors="ignore")
-    return (difference < low) | (difference > high)
+    outside: xr.DataArray = (difference < low) | (difference > high)
+    return outside
