@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
+from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.stability import has_rivals
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import labels_where
@@ -141,10 +142,19 @@ def _fit(view: View) -> tuple[str, str]:
     checks = int(view.group("predictive_checks").attrs["checks"])
     if count := failed_statistics(view):
         return NO, f"It does not reproduce {count} of {checks} statistics of the ratings."
+    if doubt := _doubt_of_fit(view):
+        return PARTLY, f"It reproduces {checks} statistics of the ratings, but {doubt}."
+    return YES, f"It converged and reproduces {checks} statistics of the ratings."
+
+
+def _doubt_of_fit(view: View) -> str:
+    """What speaks against a fit that reproduces the ratings; empty if nothing does."""
     group = "posterior_responsiveness"
     if group in view and list_texts(view.group(group).attrs.get("remark", "")):
-        return PARTLY, "It reproduces the ratings, but does not know the labels."
-    return YES, f"It converged and reproduces {checks} statistics of the ratings."
+        return "does not know the labels"
+    if "joint/disagree" in view and "profile" in view and PanelAnswer(view).is_disputed:
+        return "the bootstrap disputes which model is lowest"
+    return ""
 
 
 def _assumptions(results: xr.DataTree) -> tuple[str, str]:

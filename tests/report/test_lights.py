@@ -7,7 +7,15 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report.lights import lights
-from tests.report.hand_made import add, crowd, evidence, fitted_crowd, panel, stability
+from tests.report.hand_made import (
+    add,
+    crowd,
+    evidence,
+    fitted_crowd,
+    fitted_panel,
+    panel,
+    stability,
+)
 
 MODELS = ["a", "b", "c"]
 KEPT = ("judge", "j1", "b", False, 0.1)
@@ -139,8 +147,21 @@ def test_the_fit_describes_the_ratings(groups, expected):
 
 def test_a_fit_that_does_not_know_the_labels():
     results = add(fitted_crowd(remark="It does not know the labels."), **fit())
-    expected = ("partly", "It reproduces the ratings, but does not know the labels.")
+    expected = (
+        "partly",
+        "It reproduces 65 statistics of the ratings, but does not know the labels.",
+    )
     assert states(results)["The"] == expected
+
+
+def test_a_fit_that_the_bootstrap_disputes():
+    results = fitted_panel(median=(3.1, 1.2, 1.1), probability=(0.0, 0.1, 0.9))
+    assert states(add(results, **fit()))["The"] == (
+        "partly",
+        "It reproduces 65 statistics of the ratings, but the bootstrap disputes which model is "
+        "lowest.",
+    )
+    assert states(add(fitted_panel(), **fit()))["The"][0] == "yes"
 
 
 def test_open_checks_are_not_confirmed():
