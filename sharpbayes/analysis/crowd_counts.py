@@ -86,10 +86,9 @@ def measure_responsiveness(
     ``items`` is then the mean of a replicate.
     """
     raters = counts.membership.sum("rater")
-    if reason is not None:
+    if reason is not None and REPLICATE in counts.plurality.dims:
         items = shared_items(counts.plurality, counts.label_count, by=counts.strata)
-        if REPLICATE in items.dims:
-            items = items.sum(REPLICATE) // items.sizes[REPLICATE]
+        items = items.sum(REPLICATE) // items.sizes[REPLICATE]
         table = tabulate_counts(counts, weights=weights)
         return table_responsiveness(table, items, reason=reason, raters=raters)
     return responsiveness(
@@ -101,6 +100,7 @@ def measure_responsiveness(
         min_items=spec.min_items,
         n_scores=counts.score_count.sizes["score"],
         weights=weights,
+        reason=reason,
     )
 
 

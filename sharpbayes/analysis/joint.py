@@ -7,7 +7,7 @@ import xarray as xr
 from sharpbayes.analysis.debiased import PEOPLE, PPI
 from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.crowd.responsiveness import metric_names
-from sharpbayes.metrics.stats.intervals import percentile_interval
+from sharpbayes.metrics.stats.intervals import is_outside, percentile_interval
 
 # Metrics of models that have one value each; the share of each dimension follows.
 PANEL_METRICS = ["cvar", "mean", "volatility", "policy_score"]
@@ -90,17 +90,9 @@ def _add_posterior(table: xr.Dataset, draws: xr.DataArray) -> xr.Dataset:
     stacked = draws.stack(replicate=DRAWS, create_index=False)
     table["posterior_median"] = stacked.median("replicate", skipna=False)
     table["posterior_interval"] = percentile_interval(stacked, level=table.attrs["level"])
-    table["disagree"] = _outside(table["posterior_median"], table["bootstrap_interval"]) | _outside(
-        table["observed"], table["posterior_interval"]
-    )
+    table["disagree"] = is_outside(table["posterior_median"], table["bootstrap_interval"])
+    table["disagree"] |= is_outside(table["observed"], table["posterior_interval"])
     return table.assign_attrs(posterior_note=draws.attrs["note"])
-
-
-def _outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:
-    """Whether a value lies outside of an interval; a missing bound excludes nothing."""
-    lower, upper = interval.transpose("bound", ...)
-    outside: xr.DataArray = (value < lower.drop_vars("bound")) | (value > upper.drop_vars("bound"))
-    return outside
 
 
 def _prob_lowest(draws: xr.DataArray, decision: xr.Dataset) -> xr.DataArray:

@@ -18,10 +18,7 @@ from sharpbayes.analysis.weighted_labels import check_rater_labels
 from sharpbayes.data.crowd import CrowdData
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.crowd.groups import ALL
-from sharpbayes.metrics.crowd.responsiveness import (
-    metric_names,
-    severity_metrics,
-)
+from sharpbayes.metrics.crowd.responsiveness import metric_names, severity_metrics
 from sharpbayes.metrics.crowd.scores import plurality, score_counts
 from sharpbayes.metrics.stats.population import rater_weights, shares_around
 from sharpbayes.spec.files import SpecFile

@@ -6,6 +6,7 @@ import xarray as xr
 
 from sharpbayes.analysis.gate import describe_gate, gate_values
 from sharpbayes.metrics.panel.non_inferiority import OPEN, SHUT, UNDECIDED, draw_bounds
+from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.spec.weights import Gate
 
 
@@ -35,9 +36,8 @@ def posterior_gate(
     # Where a side has no value of a metric nothing is known of it.
     within = (draws <= margin).where(draws.notnull())
     prob_all = float(within.min("metric", skipna=False).mean(skipna=False))
-    is_disputed = _is_outside(difference, measured["bounds"]) | _is_outside(
-        measured["difference"], bounds
-    )
+    is_disputed = is_outside(difference, measured["bounds"])
+    is_disputed |= is_outside(measured["difference"], bounds)
     verdict = UNDECIDED
     if not bool(is_disputed.any()):
         if prob_all >= gate.confidence:
@@ -57,10 +57,3 @@ def posterior_gate(
     facts = {"verdict": verdict, "method": "posterior", "prob_all": prob_all}
     facts |= {"bootstrap_verdict": measured.attrs["verdict"], "disputed": json.dumps(disputed)}
     return group.drop_attrs(deep=True).assign_attrs(measured.attrs | facts)
-
-
-def _is_outside(difference: xr.DataArray, bounds: xr.DataArray) -> xr.DataArray:
-    """Whether each difference (metric) is outside of bounds (metric, bound); False of NaN."""
-    low, high = bounds.transpose("bound", "metric").drop_vars("bound", errors="ignore")
-    outside: xr.DataArray = (difference < low) | (difference > high)
-    return outside

@@ -147,7 +147,7 @@ def _probability(gate: xr.Dataset) -> list[str]:
 
 def _disputes(gate: xr.Dataset) -> list[str]:
     """Where posterior and bootstrap contradict each other, so that nothing is decided."""
-    metrics = json.loads(str(gate.attrs.get("disputed", "[]")))
+    metrics = _disputed_metrics(gate)
     if not metrics:
         return []
     rows = [gate.sel(metric=metric) for metric in metrics]
@@ -163,6 +163,11 @@ def _disputes(gate: xr.Dataset) -> list[str]:
             "until a fit agrees with the ratings, or more prompts do."
         )
     ]
+
+
+def _disputed_metrics(gate: xr.Dataset) -> list[str]:
+    """Metrics of which posterior and bootstrap contradict each other; none without a fit."""
+    return [str(metric) for metric in json.loads(str(gate.attrs.get("disputed", "[]")))]
 
 
 def _prompts(gate: xr.Dataset) -> str:
@@ -234,8 +239,7 @@ def _errors(gate: xr.Dataset) -> str:
 def _needed(gate: xr.Dataset) -> list[str]:
     """How many prompts would decide; of disputed differences nobody knows."""
     undecided = gate.isel(metric=(gate["state"] != OPEN).to_numpy())
-    is_disputed = gate.attrs.get("disputed", "[]") != "[]"
-    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"] or is_disputed:
+    if gate.attrs["verdict"] in SIGNS or not undecided.sizes["metric"] or _disputed_metrics(gate):
         return []
     to_decide, unchanged = undecided["prompts_to_decide"], undecided["prompts_to_pass"].max()
     beyond = to_decide.where(undecided["difference"] > undecided["margin"])

@@ -99,7 +99,7 @@ class PanelAnswer:
         """Models of lowest observed CVaR, several where they are equal."""
         return self._observed_lowest("cvar")
 
-    @property
+    @cached_property
     def is_disputed(self) -> bool:
         """Whether the evidence carries an answer that posterior and bootstrap dispute."""
         return "lowest" in self.carried and self._disputes("cvar")
@@ -256,16 +256,16 @@ class PanelAnswer:
             metrics.append("mean")
         if enough and bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
             metrics.append("policy_score")
-        compared = [self._comparison(metric) for metric in metrics if not self._disputes(metric)]
+        disputed = [metric for metric in metrics if self._disputes(metric)]
+        compared = [self._comparison(metric) for metric in metrics if metric not in disputed]
         if compared:
             yield f"What can be compared: {'; '.join(compared)}."
-        for metric in metrics:
-            if self._disputes(metric):
-                yield (
-                    f"On the {COMPARED[metric]} posterior and bootstrap contradict each other, so "
-                    f"that it decides nothing: by the posterior {self._comparison(metric)}; by the "
-                    f"bootstrap {self._bootstrap_comparison(metric)}."
-                )
+        for metric in disputed:
+            yield (
+                f"On the {COMPARED[metric]} posterior and bootstrap contradict each other, so "
+                f"that it decides nothing: by the posterior {self._comparison(metric)}; by the "
+                f"bootstrap {self._bootstrap_comparison(metric)}."
+            )
 
     def _comparison(self, metric: str) -> str:
         """Which model has the lowest value of another metric, by the fit where there is one."""

@@ -34,19 +34,6 @@ COMMANDS = {
     "`report` of the panel's fit": (("report", "panel.nc", "--out", "panel.html"), 3.0),
     "`report` of the crowd's fit": (("report", "crowd.nc", "--out", "crowd.html"), None),
 }
-# 1,500 items, 262 raters and two groupings, in the options of a study that names none.
-STUDY = """schema = "sharpbayes/study/2"
-title = "13,036 ratings"
-seed = 1
-[crowd]
-data = "made.parquet"
-roles = { item = "item", rater = "rater", score = "level" }
-scale = { kind = "ordinal", min = 0, max = 4 }
-groups = [["gender"], ["race"]]
-labels = { from = "crowd", cut = 1 }
-permutations = 0
-fit = "crowd_severity"
-"""
 PAGE = """# Commands
 
 What a user waits for, with warm caches. `{command}`: {repeats} runs of each command by each
@@ -59,10 +46,9 @@ time is the least. Measured on {day} with {cores} cores, commits {before} and {a
 
 def write_crowd(folder):
     """Write a made crowd of the size of those that people held out."""
-    sizes = {"ratings": 13_036, "items": 1500, "raters": 262, "levels": 5}
-    table = datasets.simulated(**sizes, groups=(2, 4), lowest=0.58, seed=1)
-    table.to_parquet(folder / "made.parquet")
-    (folder / "made.toml").write_text(STUDY, encoding="utf-8")
+    datasets.made("13k").to_parquet(folder / "made.parquet")
+    text = datasets.STUDY.format(title="13,036 ratings", seed=1, data="made.parquet")
+    (folder / "made.toml").write_text(text, encoding="utf-8")
 
 
 def run_command(checkout, folder, arguments):

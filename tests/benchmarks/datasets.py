@@ -16,6 +16,24 @@ import pandas as pd
 
 SD_ITEM, SD_RATER, SD_GROUP = 1.2, 1.3, 0.4
 LEVELS_OF_PLURIHARMS, FEW_RATERS = 5, 5
+# Sizes of made crowds, and a study of one that leaves all options open.
+SETS = {
+    "13k": {"ratings": 13_036, "items": 1500, "raters": 262, "levels": 5},
+    "30k": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
+    "wide": {"ratings": 118_932, "items": 9911, "raters": 12, "levels": 10},
+}
+STUDY = """schema = "sharpbayes/study/2"
+title = "{title}"
+seed = {seed}
+[crowd]
+data = "{data}"
+roles = {{ item = "item", rater = "rater", score = "level" }}
+scale = {{ kind = "ordinal", min = 0, max = 4 }}
+groups = [["gender"], ["race"]]
+labels = {{ from = "crowd", cut = 1 }}
+permutations = 0
+fit = "crowd_severity"
+"""
 
 
 def cells(rng, *, ratings, items, raters):
@@ -59,6 +77,11 @@ def simulated(*, ratings, items, raters, levels, groups, lowest, seed):
     eta = sum(rng.normal(0, sd, columns[name].max() + 1)[columns[name]] for name, sd in sds.items())
     level = cut(eta + rng.logistic(size=ratings), levels=levels, lowest=lowest)
     return pd.DataFrame(columns | {"level": level})
+
+
+def made(name):
+    """The made crowd of a set."""
+    return simulated(**SETS[name], groups=(2, 4), lowest=0.58, seed=1)
 
 
 def few_as_other(race):

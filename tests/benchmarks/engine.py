@@ -28,24 +28,8 @@ from tests.benchmarks import datasets
 from tests.benchmarks.peers import environment
 
 ROOT = Path(__file__).parents[2]
-SETS = {
-    "13k": {"ratings": 13_036, "items": 1500, "raters": 262, "levels": 5},
-    "30k": {"ratings": 30_000, "items": 1500, "raters": 262, "levels": 5},
-    "wide": {"ratings": 118_932, "items": 9911, "raters": 12, "levels": 10},
-}
 SEEDS = (1, 2, 3)
-STUDY = """schema = "sharpbayes/study/2"
-title = "Cold fit"
-seed = {seed}
-[crowd]
-data = "{data}"
-roles = {{ item = "item", rater = "rater", score = "level" }}
-scale = {{ kind = "ordinal", min = 0, max = 4 }}
-groups = [["gender"], ["race"]]
-labels = {{ from = "crowd", cut = 1 }}
-permutations = 0
-fit = "crowd_severity"
-[bootstrap]
+OPTIONS = """[bootstrap]
 replicates = 1000
 [sampler]
 chains = 2
@@ -82,7 +66,7 @@ def data(given, name):
     """The made ratings of a set."""
     path = given.out / f"{name}.parquet"
     if not path.exists():
-        datasets.simulated(**SETS[name], groups=(2, 4), lowest=0.58, seed=1).to_parquet(path)
+        datasets.made(name).to_parquet(path)
     return path
 
 
@@ -207,7 +191,8 @@ def cold(given):
 def cold_fit(given, seed):
     """Seconds, smallest ESS and largest R-hat of scales, thresholds and group effects."""
     study, results = given.out / "cold.toml", given.out / "cold.nc"
-    study.write_text(STUDY.format(seed=seed, data=data(given, "13k").name), encoding="utf-8")
+    text = datasets.STUDY.format(title="Cold fit", seed=seed, data=data(given, "13k").name)
+    study.write_text(text + OPTIONS, encoding="utf-8")
     start = time.perf_counter()
     command = pinned(given, sys.executable, "-m", "sharpbayes", "fit", study, "--out", results)
     subprocess.run([*command, "--quiet"], check=True)

@@ -39,6 +39,20 @@ def intervals_with_width(interval: xr.Dataset) -> xr.Dataset:
     return interval.where(interval.isel(bound=1, drop=True) > interval.isel(bound=0, drop=True))
 
 
+def is_outside(value: xr.DataArray, interval: xr.DataArray) -> xr.DataArray:
+    """Return whether each value (...) lies outside of its interval (..., bound).
+
+    A missing value lies nowhere, and a missing bound excludes nothing.
+
+    >>> interval = xr.DataArray([[0.0, 1.0], [0.0, np.nan]], dims=("model", "bound"))
+    >>> is_outside(xr.DataArray([2.0, 2.0], dims="model"), interval).values.tolist()
+    [True, False]
+    """
+    lower, upper = interval.transpose("bound", ...).drop_vars("bound", errors="ignore")
+    outside: xr.DataArray = (value < lower) | (value > upper)
+    return outside
+
+
 def bca_interval[Values: (xr.DataArray, xr.Dataset)](
     x: Values, observed: Values, jackknifed: Values, *, level: float, dim: str = "replicate"
 ) -> Values:
