@@ -12,6 +12,7 @@ from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.metrics.panel.missingness import missing_slope
 from sharpbayes.posterior.missing import IMPUTATIONS, answer_severity, fitted_missingness
+from sharpbayes.report.tables.catalogue import _of_run
 from sharpbayes.report.tables.declaration import View, build_tables
 from sharpbayes.report.tables.format import estimate, p_value
 from sharpbayes.report.tables.missing import TABLES, missing_sentences
@@ -121,6 +122,17 @@ def test_table_and_answer_of_a_fit_name_both_severities(fitted_tree):
     assert wanted in first.note
     [sentence] = missing_sentences(View(fitted_tree))
     assert wanted in sentence
+
+
+@pytest.mark.parametrize(("status", "is_told"), [("fitted", True), ("not converged", False)])
+def test_tables_of_weighed_results_know_whether_the_fit_converged(fitted_tree, status, is_told):
+    groups = {f"/other/{name}": node.to_dataset() for name, node in fitted_tree.children.items()}
+    weighed = xr.DataTree.from_dict({"/": xr.Dataset(), **groups})
+    weighed.attrs |= {"title": "Releases", "status": status}
+    weighed["other"].attrs |= {"title": "Other", "weights_sha256": "0"}
+    tables = build_tables([TABLES[0]], _of_run(weighed, weighed["other"]))
+    assert ("per sd of the severity that the fit gives" in tables[0].note) == is_told
+    assert list(weighed["other"].attrs) == ["title", "weights_sha256"]
 
 
 def test_without_a_converged_fit_only_the_other_judges_are_named(fitted_tree):

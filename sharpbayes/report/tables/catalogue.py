@@ -111,6 +111,13 @@ OF_EACH_WEIGHTS = (
 NOT_CONVERGED = "NOT CONVERGED"
 
 
+def _of_run(results: xr.DataTree, node: xr.DataTree) -> xr.DataTree:
+    """Results under one of several weights, with what the attributes say of the run."""
+    child = node.copy()
+    child.attrs = results.attrs | node.attrs
+    return child
+
+
 def report_tables(results: xr.DataTree) -> list[Table]:
     """Return every table that results allow, in the order of the report.
 
@@ -139,7 +146,7 @@ def _marked(results: xr.DataTree, specs: Sequence[TableSpec]) -> list[Table]:
         tables += [
             replace(table, title=f"{table.title}: {weights}")
             for weights, node in results.children.items()
-            for table in build_tables(OF_EACH_WEIGHTS, node)
+            for table in build_tables(OF_EACH_WEIGHTS, _of_run(results, node))
         ]
     if results.attrs.get("status") == APPROXIMATE:
         return [
