@@ -12,7 +12,7 @@ Four facts about terms make sampling quicker and leave the posterior as it is: r
 the sum of a mean effect and a cutpoint, so the mean of a group of effects is swept into the
 cutpoints or a finer term (*mean groups*); a term is the centre of the effects of a finer,
 well-informed term that is nested in it (*parents*); effects are sampled as effect / sd^w, w between
-0 (centred) and 1 (*non-centring weight*); of two terms of the same levels, of which one acts on
+0 (centred) and 1 (*non-centring weight*), and means that cutpoints absorb as mean / sd; of two terms of the same levels, of which one acts on
 some ratings of the other alone, the sum is sampled (*sum term*).
 
 Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
@@ -57,6 +57,7 @@ class Term:
     structure: Structure = "independent"
     correlation: LKJ | None = None  # prior of the correlations over the last dimension
     mean_holder: str | None = None  # finer term that absorbs the means in place of cutpoints
+    holds_means: bool = False  # whether it does so for other terms
     child_term: str | None = None  # finer term whose effects are centred at these
     sum_term: str | None = None  # term that is sampled as the sum of its effects and these
     scale: int = -1  # position of the scale of a gap term
@@ -137,6 +138,24 @@ class Term:
     def used_levels(self) -> Index:
         """Levels that have a rating, lowest first."""
         return np.unique(self.index[self.index >= 0])
+
+    @property
+    def unit_means(self) -> Index:
+        """Coordinates of group means that cutpoints absorb, sampled in units of the sd.
+
+        Ratings tell such a mean only in a sum with cutpoints, so that it keeps its prior.
+        """
+        inside = np.flatnonzero(self.mean_group >= 0)
+        if self.mean_holder or self.holds_means or self.structure != "independent":
+            return inside[:0]
+        return inside[np.unique(self.mean_group[inside], return_index=True)[1]]
+
+    @property
+    def powers(self) -> Floats:
+        """Power of the sd that each coordinate is divided by: the weight, and 1 of a unit mean."""
+        powers = np.full(self.size, self.non_centring)
+        powers[self.unit_means] = 1.0
+        return powers
 
     @property
     def n_mean_groups(self) -> int:

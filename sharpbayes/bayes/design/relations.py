@@ -27,7 +27,7 @@ def _assign_mean_holder(terms: list[Term], ratings: Ratings) -> list[Term]:
         if len(holder.dims) == 1 and holder.centred and not holder.zero_sum:
             regrouped = [_group_within(term, holder, ratings) for term in terms]
             if any(term.mean_holder for term in regrouped):
-                return regrouped
+                return [replace(t, holds_means=t.name == holder.name) for t in regrouped]
     return terms
 
 

@@ -16,7 +16,8 @@ prior cancels) and make it well conditioned:
 - effects are sampled divided by sd_t^w, with w = 0 where ratings say much of each effect and 1
   where they say little (Papaspiliopoulos, Roberts and Skold 2007);
 - of two terms whose effects most ratings show in a sum, the sum is sampled, and what one of them
-  has of it.
+  has of it; so are means that one term holds for others (:mod:`..design.held_means`), outside of
+  this graph.
 """
 
 from collections.abc import Callable
@@ -84,7 +85,7 @@ def _add_sum(term: Term, part: Term, centre: Tensor | None) -> dict[str, GraphTe
     sd, sd_of_part = add_sds_of_sum((term, part))
     total = pt.sqrt(sd**2 + sd_of_part**2)
     mean = 0.0 if centre is None else centre.reshape(term.shape)
-    transform = MeanFirst(term.mean_group, term.non_centring)
+    transform = MeanFirst(term.mean_group, term.powers.reshape(term.shape))
     sums = pm.Normal(f"{term.name}_offset", mean, total, dims=term.dims, transform=transform)
     transform = MeanFirst(part.mean_group)
     unit = pm.Normal(f"{part.name}_unit", 0.0, 1.0, dims=part.dims, transform=transform)
@@ -121,7 +122,7 @@ def _add_independent(term: Term, sd: Tensor, centre: Tensor | None) -> Tensor:
     name, mean = _coordinate_name(term), 0.0
     if centre is not None:
         name, mean = f"{name}_offset", centre.reshape(term.shape)
-    transform = MeanFirst(term.mean_group, term.non_centring)
+    transform = MeanFirst(term.mean_group, term.powers.reshape(term.shape))
     if isinstance(term.prior, StudentT):
         value = pm.StudentT(
             name, nu=term.prior.df, mu=mean, sigma=sd, dims=term.dims, transform=transform

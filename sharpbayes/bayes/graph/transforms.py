@@ -7,6 +7,7 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
 from sharpbayes.bayes.design.crossing import Index
+from sharpbayes.bayes.design.design import Floats
 
 Tensor = Any
 
@@ -14,14 +15,14 @@ Tensor = Any
 class MeanFirst(Transform):
     """Reflection of each group of n values to sqrt(n) times its mean and n - 1 other values.
 
-    Values are first divided by the last parameter of their distribution, the sd, to a power.
+    Values are then divided by the last parameter of their distribution, the sd, to a power each.
     """
 
     name = "mean_first"
 
-    def __init__(self, group: Index, power: float = 0.0) -> None:
+    def __init__(self, group: Index, power: float | Floats = 0.0) -> None:
         """Take the group of each value, -1 for none; a group of one value stays as it is."""
-        self.power = power
+        self.power = np.asarray(power, dtype=float)
         code, first, position, size = np.unique(
             group, return_index=True, return_inverse=True, return_counts=True
         )
@@ -31,23 +32,22 @@ class MeanFirst(Transform):
         self.first, self.size = first[reflected], size[reflected].astype(float)
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Divide by the scale, then reflect."""
-        return self.reflect(value / self.scale(inputs) if self.power else value)
+        """Reflect, then divide by the scale."""
+        return self.reflect(value) / self.scale(inputs)
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """Reflect back, since a reflection is its own inverse, then multiply by the scale."""
-        values = self.reflect(value)
-        return values * self.scale(inputs) if self.power else values
+        """Multiply by the scale, then reflect back, since a reflection is its own inverse."""
+        return self.reflect(value * self.scale(inputs))
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """Return the log scale of every value: a reflection keeps volumes."""
-        if not self.power:
+        if not self.power.any():
             return pt.zeros_like(value.ravel()[0])
         return pt.zeros_like(value) + pt.log(self.scale(inputs))
 
     def scale(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Return the sd to the power."""
-        return inputs[-1] ** np.float64(self.power)
+        """Return the sd to the power of each value."""
+        return inputs[-1] ** self.power if self.power.any() else np.ones(self.power.shape)
 
     def reflect(self, value: Tensor) -> Tensor:
         """Apply a Householder reflection to each group, its mean against its first value."""

@@ -6,12 +6,10 @@ entries come from partial correlations y = tanh(z / 2), with 2 Beta(b, b) - 1 pr
 
 import math
 
-import numba
 import numpy as np
 
 from sharpbayes.bayes.kernel.data import AT, PRIOR
-
-jit = numba.njit(error_model="numpy", nogil=True)
+from sharpbayes.bayes.kernel.vectors import jit
 
 
 @jit

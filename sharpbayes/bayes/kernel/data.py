@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Term
+from sharpbayes.bayes.design.held_means import find_held_means
 from sharpbayes.bayes.kernel.blocks import block_arrays, find_links
 from sharpbayes.bayes.kernel.careless_data import careless_arrays, reference_positions
 from sharpbayes.bayes.kernel.tables import join_parts, make_table
@@ -82,6 +83,7 @@ class TermRow(NamedTuple):
     stride: int  # number of groups if effects are in group 0, 1, ... in turn, else 0
     sum: int  # row of the term that is sampled as the sum with this one, -1 for none
     ratio_z: int  # coordinate of the log ratio of the two sds of such a sum, -1 for none
+    unit_means: int  # number of means of groups that are sampled in units of the sd
 
 
 class PriorRow(NamedTuple):
@@ -92,6 +94,15 @@ class PriorRow(NamedTuple):
     eta: float  # parameter of LKJ
     weight: float  # non-centring weight
     freedom: float  # degrees of freedom of the effects, 0 for normal ones
+
+
+class HeldRow(NamedTuple):
+    """Columns of ``KernelData.held``: of each mean that one term holds for others."""
+
+    term: int  # row of the term
+    level: int  # of its sd
+    effects: int  # number of effects in the group
+    z: int  # coordinate of the mean
 
 
 class ScaleRow(NamedTuple):
@@ -106,9 +117,10 @@ class ScaleRow(NamedTuple):
 
 # Positions of those columns.
 SIZE = Sizes(*range(10))
-AT = TermRow(*range(18))
+AT = TermRow(*range(19))
 PRIOR = PriorRow(*range(5))
 SCALE = ScaleRow(*range(5))
+HELD = HeldRow(*range(4))
 
 
 class KernelData(NamedTuple):
@@ -153,6 +165,14 @@ class KernelData(NamedTuple):
     careless: Floats
     reference: Floats  # centre and spread of the reference of each rater
     block_run: Index  # first cell of a block whose cells follow one another, -1 of others
+    # Row of the term that holds means, -1 for none, and the coordinate of each of its own means;
+    # the means and the matrices of ``design.held_means``.
+    holder: Index
+    held: Index  # see :class:`HeldRow`
+    held_average: Floats
+    held_earlier: Floats
+    held_later: Floats
+    held_of_sum: Floats
 
 
 def build_kernel_data(
@@ -216,6 +236,7 @@ def build_kernel_data(
         gap_links=make_table(gap_means),
         cutpoint_set=cutpoint_set,
         set_links=set_links,
+        **_held_arrays(design, rows),
         **careless_arrays(design),
         **block_arrays(design, {name: row.u for name, row in rows.items()}, set_of_rating),
     )
@@ -248,11 +269,35 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
             stride=_stride(term),
             sum=list(rows).index(term.sum_term) if term.sum_term else -1,
             ratio_z=starts[of_sum[1].name][0] if of_sum else -1,
+            unit_means=len(term.unit_means),
         )
         stored += term.size
         u += term.size + term.n_mean_groups
         links += term.size * centres
     return rows
+
+
+def _held_arrays(design: Design, rows: dict[str, TermRow]) -> dict[str, Any]:
+    """Means that one term holds for others."""
+    held = find_held_means(design)
+    if held is None:
+        empty = np.zeros((1, 1))
+        names = ("held_average", "held_earlier", "held_later", "held_of_sum")
+        nothing = {"holder": np.array([-1]), "held": np.zeros((1, len(HELD)), dtype=np.int64)}
+        return nothing | dict.fromkeys(names, empty)
+    number = {name: row for row, name in enumerate(rows)}
+    means = [
+        HeldRow(number[m.term.name], m.level, m.effects, rows[m.term.name].z + m.first)
+        for m in held.means
+    ]
+    return {
+        "holder": np.array([number[held.holder.name], *held.first]),
+        "held": make_table(means),
+        "held_average": held.average,
+        "held_earlier": held.earlier,
+        "held_later": held.later,
+        "held_of_sum": held.of_sum,
+    }
 
 
 def _stride(term: Term) -> int:

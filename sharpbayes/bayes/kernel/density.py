@@ -23,9 +23,11 @@ from sharpbayes.bayes.kernel.careless import (
 from sharpbayes.bayes.kernel.correlated import correlation_factor
 from sharpbayes.bayes.kernel.cutpoints import cutpoints_backward, cutpoints_forward
 from sharpbayes.bayes.kernel.data import ADJACENT, AT, LOGIT, SIZE
-from sharpbayes.bayes.kernel.effects import dot_of, jit, term_backward, term_forward
+from sharpbayes.bayes.kernel.effects import term_backward, term_forward
+from sharpbayes.bayes.kernel.held_means import hold_backward, hold_forward
 from sharpbayes.bayes.kernel.interval import inner_gaps, interval_blocks, logistic
 from sharpbayes.bayes.kernel.sums import effects_log_sd
+from sharpbayes.bayes.kernel.vectors import dot_of, jit
 
 
 @jit
@@ -36,7 +38,11 @@ def density(p, z, grad):
     sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
     cutpoints, gaps = np.empty(n), np.empty(n)
     grad[:] = 0.0
-    total = share_forward(p, z, U)
+    units, sums, total = z, np.zeros(len(p.held)), 0.0
+    if p.holder[0] >= 0:
+        z = units.copy()
+        total += hold_forward(p, z, sums)
+    total += share_forward(p, z, U)
     for t in range(p.term.shape[0]):
         total += term_forward(p, t, z, U, stored)
     total += cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps)
@@ -48,6 +54,8 @@ def density(p, z, grad):
     for t in range(p.term.shape[0] - 1, -1, -1):
         total += term_backward(p, t, z, stored, probability, dU, grad)
     share_backward(p, z, dU, grad)
+    if p.holder[0] >= 0:
+        hold_backward(p, units, z, sums, grad)
     return total
 
 
@@ -57,6 +65,9 @@ def constrain(p, z, out):
     effects, n = p.sizes[SIZE.effects], p.sizes[SIZE.cutpoints]
     position = effects + p.sizes[SIZE.scale_cutpoints]
     U, sampled = np.zeros(p.sizes[SIZE.vector]), np.zeros(position - effects)
+    if p.holder[0] >= 0:
+        z = z.copy()
+        hold_forward(p, z, np.zeros(len(p.held)))
     for t in range(p.term.shape[0]):
         term_forward(p, t, z, U, out[:effects])
     cutpoints, gaps = np.empty(n), np.empty(n)

@@ -45,6 +45,7 @@ class ParameterLayout:
     coordinates: tuple[Section, ...]  # what is sampled, by PyMC's names
     stored: tuple[Section, ...]  # what is stored of each draw
     kernel_data: KernelData
+    design: Design
 
     @property
     def size(self) -> int:
@@ -75,7 +76,7 @@ def parameter_layout(design: Design) -> ParameterLayout:
     size = coordinates[-1].stop
     share = start.get(SHARE_COORDINATE, -1)
     data = build_kernel_data(design, starts, thresholds=thresholds, share=share, size=size)
-    return ParameterLayout(coordinates, _lay_out(_stored(design)), data)
+    return ParameterLayout(coordinates, _lay_out(_stored(design)), data, design)
 
 
 def _lay_out(variables: Iterable[Variable]) -> tuple[Section, ...]:

@@ -19,8 +19,8 @@ from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
 from sharpbayes.bayes.kernel.data import KernelData
 from sharpbayes.bayes.kernel.density import constrain, density, likelihood
-from sharpbayes.bayes.kernel.effects import jit
 from sharpbayes.bayes.kernel.layout import ParameterLayout
+from sharpbayes.bayes.kernel.vectors import jit
 
 DOUBLES = types.CPointer(types.double)
 LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
@@ -98,6 +98,12 @@ def unpack(user):
         careless=table(user, 28, np.float64).ravel(),
         reference=table(user, 29, np.float64),
         block_run=table(user, 30, np.int64).ravel(),
+        holder=table(user, 31, np.int64).ravel(),
+        held=table(user, 32, np.int64),
+        held_average=table(user, 33, np.float64),
+        held_earlier=table(user, 34, np.float64),
+        held_later=table(user, 35, np.float64),
+        held_of_sum=table(user, 36, np.float64),
     )
 
 

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from sharpbayes.bayes.kernel.correlated import jit
 from sharpbayes.bayes.kernel.data import AT
+from sharpbayes.bayes.kernel.vectors import jit
 
 
 @jit

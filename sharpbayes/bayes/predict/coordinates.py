@@ -13,6 +13,7 @@ import xarray as xr
 from sharpbayes.bayes.design.careless import SHARE
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Design, Floats, ScaleRatings, Term
+from sharpbayes.bayes.design.held_means import HeldMeans, find_held_means
 from sharpbayes.bayes.kernel.layout import (
     SHARE_COORDINATE,
     START_SD,
@@ -64,10 +65,42 @@ def to_coordinates(posterior: xr.Dataset, design: Design, layout: ParameterLayou
     for scale in design.scales:
         name = threshold_name(design, scale)
         point[:, sections[name]] = _free_cutpoints(posterior, design, scale, means)
+    if (held := find_held_means(design)) is not None:
+        _to_units(point, design, held, layout)
     if design.careless and SHARE in posterior:
         share = flatten_draws(posterior[SHARE])[:, 0]
         point[:, sections[SHARE_COORDINATE]] = np.log(share / (1.0 - share))[:, None]
     return point
+
+
+def _to_units(point: Floats, design: Design, held: HeldMeans, layout: ParameterLayout) -> None:
+    """Put units in the place of the coordinates of means that one term holds for others."""
+    start = {section.name: section.start for section in layout.coordinates}
+
+    def sd_of(term: Term, level: int = 0) -> Floats:
+        if isinstance(term.prior.sd, float):
+            return np.full(len(point), term.prior.sd)
+        return np.exp(point[:, start[coordinate_names(design, term)[0]] + level])
+
+    def first_of(term: Term) -> int:
+        return start[coordinate_names(design, term)[2]]
+
+    sd, first = sd_of(held.holder), first_of(held.holder)
+    scale = sd**held.holder.non_centring
+    sds = np.stack([sd_of(mean.term, mean.level) for mean in held.means], axis=1)
+    effects = np.array([mean.effects for mean in held.means])
+    columns = [first_of(mean.term) + mean.first for mean in held.means]
+    variance = sds**2 / effects
+    means = point[:, columns] * sds ** [mean.power for mean in held.means] / np.sqrt(effects)
+    others = sd[:, None] ** 2 * (held.average**2).sum(axis=1) + variance @ held.later.T
+    sums = _reflect(
+        point[:, first : first + held.holder.size] * scale[:, None], held.holder.mean_group
+    )
+    remainder = sums @ held.average.T - means @ held.earlier.T
+    share = variance / (variance + others)
+    point[:, columns] = (means - share * remainder) / np.sqrt(share * others)
+    of_sum = np.sqrt(sd[:, None] ** 2 + variance @ held.of_sum.T)
+    point[:, first + np.array(held.first)] *= scale[:, None] / of_sum
 
 
 def _read_effects(posterior: xr.Dataset, term: Term, samples: int) -> Floats:
@@ -140,7 +173,7 @@ def _free_effects(
     if term.zero_sum:
         return _drop_sums(deviations / sd**term.non_centring, term.shape)
     if not term.correlation:
-        return _reflect((deviations + centres) / sd**term.non_centring, term.mean_group)
+        return _reflect(deviations + centres, term.mean_group) / sd**term.powers
     if term.centred:
         return _reflect(deviations + centres, term.mean_group)
     rows = (deviations.reshape(len(deviations), -1, sd.shape[1]) / sd[:, None]).swapaxes(1, 2)

@@ -159,7 +159,8 @@ def log_jacobian(design, flat, point):
         section = sections.get(f"sd_{term.stem}_log__")
         log_sd = float(point[section.start]) if section else np.log(float(term.prior.sd))
         total += log_sd if section else 0.0
-        total += term.n_coordinates * term.non_centring * log_sd
+        total += term.powers[: term.n_coordinates].sum() * log_sd
+    total += log_jacobian_of_held_means(design, sections, point)
     for scale in design.scales:
         section = sections[f"threshold_{scale.name}_offset_log_gaps__"]
         # stretched gaps g exp(s) are sampled where the model has g
@@ -179,7 +180,50 @@ def log_jacobian_of_sum(design, term, sections, point):
     sd, of_part = total * other, total * np.sqrt(1.0 - other**2)
     if term.sum_term:
         return np.log(of_part) + term.size * np.log(sd * of_part / total)
-    return np.log(sd) + term.size * term.non_centring * log_total
+    return np.log(sd) + term.powers.sum() * log_total
+
+
+def log_jacobian_of_held_means(design, sections, point):
+    """Log volume of units in the place of means that one term holds for others, group by group."""
+    holder = next((term for term in design.terms if term.holds_means), None)
+    if holder is None:
+        return 0.0
+    parents = [parent for parent in design.parents(holder) if parent.by_mean]
+    sd, variance = sd_at(design, holder, 0, sections, point), {}
+    for term, _, position in parents:
+        for group in set(position[position >= 0]):
+            members = np.flatnonzero(term.mean_group == group)
+            level = members[0] % term.shape[-1] if term.correlation else 0
+            own = sd_at(design, term, level, sections, point)
+            variance[term.name, group] = own**2 / len(members), own, len(members)
+    total = 0.0
+    for number, (term, _, position) in enumerate(parents):
+        for group in set(position[position >= 0]):
+            v, own, size = variance[term.name, group]
+            inside = np.flatnonzero(position == group)
+            later = [
+                variance[other.name, of_other[i]][0]
+                for other, _, of_other in parents[number + 1 :]
+                for i in inside
+                if of_other[i] >= 0
+            ]
+            rest = (sd**2 + sum(later)) / len(inside)
+            power = (not term.centred) if term.correlation else term.non_centring
+            total += 0.5 * np.log(size * v * rest / (v + rest)) - power * np.log(own)
+    for group in range(holder.n_mean_groups):
+        inside, of_sum = np.flatnonzero(holder.mean_group == group), sd**2
+        for term, _, position in parents:
+            for of_term in set(position[position >= 0]):
+                members = np.sum(position[inside] == of_term)
+                of_sum += members**2 / len(inside) * variance[term.name, of_term][0]
+        total += 0.5 * np.log(of_sum) - holder.non_centring * np.log(sd)
+    return total
+
+
+def sd_at(design, term, level, sections, point):
+    """The sd of a term's effects, of the sum where a sum is sampled."""
+    section = sections.get(coordinate_names(design, term)[0])
+    return np.exp(point[section.start + level]) if section else float(term.prior.sd)
 
 
 def values_of(term, flat, point):
