@@ -50,7 +50,9 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
     Betancourt (2016) by chain, ``max_depth_share`` the share of transitions that ended at the
-    largest depth. A parameter that never varies (the diagonal of a correlation matrix, a level
+    largest depth. A small E-BFMI fails where the energy misses the wider limits of a single effect:
+    it says that energies change slowly, and ``energy_rhat`` and ``energy_ess``, the smaller of bulk
+    and tail, whether the chains were long enough for that. A parameter that never varies (the diagonal of a correlation matrix, a level
     without ratings) has missing numbers and does not count; one with draws missing in part fails.
     For single effects of a term with more than 12 levels the limits are 1 + 5 (max_rhat - 1) and a
     quarter of ``target_ess``.
@@ -82,6 +84,7 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
             "divergence_share": float(diverging.mean()),
             "divergence_shift": ("parameter", shift_by_divergences(values, diverging)),
             "bfmi": ("chain", np.atleast_1d(bfmi(energy))),
+            **_measure_energy(energy),
             "max_depth_share": float((statistics["depth"] >= sampler.max_depth).mean()),
         },
         {"parameter": labels, "chain": posterior["chain"]},
@@ -118,6 +121,12 @@ def shift_by_divergences(values: Floats, diverging: NDArray[np.bool_]) -> Floats
     return shift
 
 
+def _measure_energy(energy: Floats) -> dict[str, float]:
+    """R-hat of the energy, and the smaller of its bulk and tail ESS."""
+    rhat, bulk, tail = (float(number[0]) for number in rhat_and_ess(energy[None]))
+    return {"energy_rhat": rhat, "energy_ess": min(bulk, tail)}
+
+
 def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -> list[float]:
     """How many times each limit is missed, in the order of ``LIMITS``."""
     rhat = (table["rhat"].to_numpy() - 1) / (sampler.max_rhat - 1)
@@ -131,9 +140,20 @@ def _shortfalls(table: xr.Dataset, large: NDArray[np.bool_], sampler: Sampler) -
         _largest(rhat / np.where(large, RHAT_FACTOR, 1.0)),
         _largest(ess * np.where(large, ESS_FACTOR, 1.0)),
         max(divergences),
-        sampler.min_bfmi / max(float(table["bfmi"].min()), TINY),
+        _energy_shortfall(table, sampler),
         float(table["max_depth_share"]) / max(sampler.max_depth_share, TINY),
     ]
+
+
+def _energy_shortfall(table: xr.Dataset, sampler: Sampler) -> float:
+    """How many times E-BFMI misses its limit; at most what the energy misses as a single effect."""
+    of_bfmi = sampler.min_bfmi / max(float(table["bfmi"].min()), TINY)
+    of_energy = [
+        (float(table["energy_rhat"]) - 1.0) / (sampler.max_rhat - 1.0) / RHAT_FACTOR,
+        sampler.target_ess * ESS_FACTOR / max(float(table["energy_ess"]), TINY),
+    ]
+    # An energy that never varies has no R-hat: its E-BFMI decides.
+    return of_bfmi if np.isnan(of_energy).any() else min(of_bfmi, max(of_energy))
 
 
 def max_shift(sampler: Sampler) -> float:
@@ -237,8 +257,12 @@ def _sampling_issues(table: xr.Dataset, sampler: Sampler) -> Iterator[str]:
             f"{count} transitions diverged and bias {name} by {_largest(shift):.3f} of its sd "
             f"(at most {max_shift(sampler):.3f})"
         )
-    if bfmi_min < sampler.min_bfmi:
-        yield f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g})"
+    if _energy_shortfall(table, sampler) > 1.0:
+        yield (
+            f"E-BFMI down to {bfmi_min:.2f} (at least {sampler.min_bfmi:g}), and the energy has an "
+            f"R-hat of {float(table['energy_rhat']):.3f} and an ESS of "
+            f"{float(table['energy_ess']):.0f}"
+        )
     if share > sampler.max_depth_share:
         yield (
             f"{share:.0%} of transitions ended at the largest depth {sampler.max_depth} "
@@ -269,11 +293,10 @@ def _suggest(table: xr.Dataset, where: str, sampler: Sampler) -> Iterator[str]:
             "differ widely in scale. Try --set sampler.max_depth="
             f"{min(sampler.max_depth + 2, 15)} and a longer --set sampler.tune."
         )
-    if not float(table["bfmi"].min()) >= sampler.min_bfmi:
+    if _energy_shortfall(table, sampler) > 1.0:
         yield (
             "Energies change little from draw to draw: the tails of the posterior are heavy, "
-            "mostly from an sd that few levels inform. Try a tighter prior for it, or a longer "
-            "--set sampler.tune."
+            "mostly from an sd that few levels inform. Try more draws, or a tighter prior for it."
         )
     yield from _suggest_length(table, sampler)
 

@@ -29,7 +29,7 @@ ASK_ALL_FROM = 1000
 DIVERGENCE_RETRIES = 2
 # A chain with a smaller ESS of its own has not shown yet that it mixes.
 MIN_ESS_ALONE = 50
-BY_LENGTH = ("R-hat", "ESS")
+BY_LENGTH = ("R-hat", "ESS", "E-BFMI")
 
 
 @dataclass
@@ -146,8 +146,9 @@ def explain_stop(
     """Return why more draws cannot help a fit that has not converged; empty if they may.
 
     Draws that are missing stay missing. Chains that mix well one by one and disagree explore
-    different regions. After the second attempt, what a limit was missed by in the last two
-    attempts tells whether the remaining attempts can reach it.
+    different regions. After the second attempt, what a limit is missed by tells whether the
+    remaining attempts can reach it: R-hat, ESS and energies if chains mix from now on, others at the
+    pace of the last two attempts.
     """
     labels, values = stack_parameters(trace["posterior"].to_dataset())
     finite = np.isfinite(values)
@@ -166,13 +167,13 @@ def explain_stop(
         last, now = (float(t["shortfall"].sel(limit=limit)) for t in (before, table))
         if last <= 1 or now <= 1:
             continue
-        rate = now / last
-        if limit in BY_LENGTH:  # half of the evidence is what chains that mix would do
-            rate = float(np.sqrt(rate / LENGTH_FACTOR))
+        # Chains that mix halve what they miss by. How much one pair of lengths says of that is
+        # mostly noise.
+        rate = 1.0 / LENGTH_FACTOR if limit in BY_LENGTH else now / last
         if now * rate**remaining > 1:
             return (
                 f"{limit} missed its limit {last:.1f} times over, then {now:.1f} times with twice "
-                "the draws; at this pace the remaining attempts do not reach it"
+                "the draws; the remaining attempts do not reach it"
             )
     return ""
 

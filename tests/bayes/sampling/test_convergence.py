@@ -63,6 +63,10 @@ def test_numbers_are_those_of_arviz(rng, draws):
         assert numbers[1:] == pytest.approx(wanted["several"].to_numpy(), rel=1e-12)
     energies = trace["sample_stats"]["energy"]
     assert table["bfmi"].to_numpy() == pytest.approx(az.bfmi(energies.to_numpy()))
+    energy = xr.Dataset({"energy": energies})
+    ess = [az.ess(energy, method="bulk"), az.ess(energy, method="tail", prob=(0.05, 0.95))]
+    assert float(table["energy_ess"]) == pytest.approx(min(float(x["energy"]) for x in ess))
+    assert float(table["energy_rhat"]) == pytest.approx(float(az.rhat(energy)["energy"]))
 
 
 def test_many_blocks_keep_their_order(rng):
@@ -154,12 +158,26 @@ def test_energy_and_depth_have_limits(rng):
     assert bool(
         check_convergence(trace_of(rng, x=x, energy=walk(rng, keep=0.5)), Sampler())["converged"]
     )
+    assert "the energy has an R-hat of 1.0" in slow.attrs["convergence_issues"]
     depth = np.where(rng.random((CHAINS, DRAWS)) < 0.25, 10, 6)
     deep = check_convergence(trace_of(rng, x=x, depth=depth), Sampler())
     assert "25% of transitions ended at the largest depth 10" in deep.attrs["convergence_issues"]
     assert "max_depth=12" in deep.attrs["suggestions"]
     allowed = Sampler(max_depth_share=0.5)
     assert bool(check_convergence(trace_of(rng, x=x, depth=depth), allowed)["converged"])
+
+
+def test_slow_energies_pass_where_chains_are_long_enough_for_them(rng):
+    x, energy = rng.normal(size=(CHAINS, DRAWS)), walk(rng, keep=0.95)
+    short = check_convergence(trace_of(rng, x=x, energy=energy), Sampler())
+    assert not short["converged"] and float(short["energy_ess"]) < 100
+    assert 1 < float(short["shortfall"].sel(limit="E-BFMI")) < 10
+    # A single effect needs a quarter of what a scale needs.
+    needs_less = Sampler(target_ess=4 * int(short["energy_ess"]), max_rhat=1.05)
+    long = check_convergence(trace_of(rng, x=x, energy=energy), needs_less)
+    assert float(long["bfmi"].min()) < 0.3 and bool(long["converged"])
+    needs_more = needs_less.model_copy(update={"target_ess": 4 * int(short["energy_ess"]) + 4})
+    assert not check_convergence(trace_of(rng, x=x, energy=energy), needs_more)["converged"]
 
 
 def heavy_by_turns(rng):
