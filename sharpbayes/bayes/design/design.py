@@ -8,12 +8,14 @@ Rating n on a scale with K categories comes from
 
 where t runs over the location terms, with x = 1, and the slopes, and u over the discrimination
 terms; index -1 is no effect.
-Four facts about terms make sampling quicker and leave the posterior as it is: ratings show only
+Five facts about terms make sampling quicker and leave the posterior as it is: ratings show only
 the sum of a mean effect and a cutpoint, so the mean of a group of effects is swept into the
-cutpoints or a finer term (*mean groups*); a term is the centre of the effects of a finer,
-well-informed term that is nested in it (*parents*); effects are sampled as effect / sd^w, w between
-0 (centred) and 1 (*non-centring weight*), and means that cutpoints absorb as mean / sd; of two terms of the same levels, of which one acts on
-some ratings of the other alone, the sum is sampled (*sum term*).
+cutpoints, and sampled in units of the sd (*unit mean*), or into a finer term (*mean groups*); a
+term is the centre of the effects of a finer, well-informed term that is nested in it (*parents*);
+effects are sampled as effect / sd^w, w between 0 (centred) and 1 (*non-centring weight*); of two
+terms of the same levels, of which one acts on some ratings of the other alone, the sum is sampled
+(*sum term*); so is that of means that a term holds for others
+(:mod:`sharpbayes.bayes.design.held_means`).
 
 Source: Gelfand, Sahu and Carlin 1995; Papaspiliopoulos, Roberts and Skold 2007.
 """

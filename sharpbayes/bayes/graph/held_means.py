@@ -37,14 +37,15 @@ def hold_means(design: Design, sampled: Mapping[str, Tensor]) -> tuple[dict[str,
     values = pt.set_subtensor(values[first], values[first] * of_sum)
     changed = {name: values.reshape(holder.shape)}
     sums = pt.dot(held.average, MeanFirst(holder.mean_group).reflect(values * sd**weight))
-    volume, means = pt.log(of_sum).sum() + pt.log(spread).sum(), []
+    volume = pt.log(of_sum).sum() + pt.log(spread).sum()
+    means: list[Tensor] = []
     for row, mean in enumerate(held.means):
         name = coordinate_names(design, mean.term)[2]
         earlier = sum(held.earlier[row, k] * value for k, value in enumerate(means))
         unit = sampled[name].ravel()[mean.first]
         means.append(share[row] * (sums[row] - earlier) + spread[row] * unit)
-        flat = changed.get(name, sampled[name]).ravel()
-        flat = pt.set_subtensor(flat[mean.first], means[row] * factors[row])
+        coordinates: Tensor = changed.get(name, sampled[name])
+        flat = pt.set_subtensor(coordinates.ravel()[mean.first], means[row] * factors[row])
         changed[name] = flat.reshape(mean.term.shape)
         volume += pt.log(factors[row])
     return changed, volume

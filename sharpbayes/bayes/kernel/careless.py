@@ -58,10 +58,10 @@ def reference_offsets(p, z, U, stored):
     """
     offsets, t = np.zeros(len(p.rater_block)), p.sizes[SIZE.reference]
     if t >= 0:
-        sd, median = sd_of(p, t, z, 0), z[p.sizes[SIZE.median]]
-        for r in range(p.term[t, AT.size]):
-            own, spread = stored[p.term[t, AT.stored] + r] / sd, p.reference[r, 1]
-            distance = (U[p.term[t, AT.u] + r] - median - p.reference[r, 0]) / spread
+        sd, median = sd_of(p.terms, t, z, 0), z[p.sizes[SIZE.median]]
+        for r in range(p.terms.term[t, AT.size]):
+            own, spread = stored[p.terms.term[t, AT.stored] + r] / sd, p.reference[r, 1]
+            distance = (U[p.terms.term[t, AT.u] + r] - median - p.reference[r, 0]) / spread
             offsets[r + 1] = 0.5 * (own * own - distance * distance) + math.log(sd / spread)
     return offsets
 
@@ -72,8 +72,8 @@ def reference_backward(p, z, U, probability, dU, grad):
     t = p.sizes[SIZE.reference]
     if t >= 0:
         median = p.sizes[SIZE.median]
-        for r in range(p.term[t, AT.size]):
-            u, spread = p.term[t, AT.u] + r, p.reference[r, 1]
+        for r in range(p.terms.term[t, AT.size]):
+            u, spread = p.terms.term[t, AT.u] + r, p.reference[r, 1]
             distance = (U[u] - z[median] - p.reference[r, 0]) / (spread * spread)
             dU[u] -= probability[r + 1] * distance
             grad[median] += probability[r + 1] * distance

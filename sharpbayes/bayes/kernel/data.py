@@ -84,6 +84,8 @@ class TermRow(NamedTuple):
     sum: int  # row of the term that is sampled as the sum with this one, -1 for none
     ratio_z: int  # coordinate of the log ratio of the two sds of such a sum, -1 for none
     unit_means: int  # number of means of groups that are sampled in units of the sd
+    unit_start: int  # first position in ``unit_mean``
+    reference: int  # whether careless raters have a reference in place of the prior
 
 
 class PriorRow(NamedTuple):
@@ -97,7 +99,7 @@ class PriorRow(NamedTuple):
 
 
 class HeldRow(NamedTuple):
-    """Columns of ``KernelData.held``: of each mean that one term holds for others."""
+    """Columns of ``HeldData.mean``: of each mean that one term holds for others."""
 
     term: int  # row of the term
     level: int  # of its sd
@@ -117,21 +119,38 @@ class ScaleRow(NamedTuple):
 
 # Positions of those columns.
 SIZE = Sizes(*range(10))
-AT = TermRow(*range(19))
+AT = TermRow(*range(21))
 PRIOR = PriorRow(*range(5))
 SCALE = ScaleRow(*range(5))
 HELD = HeldRow(*range(4))
+
+
+class TermData(NamedTuple):
+    """What the kernel reads of the terms: little, since machine code copies it in each call."""
+
+    term: Index  # one row a term, parents first: see :class:`TermRow`
+    axes: Index  # sizes of the dimensions of each term
+    mean_group: Index  # mean group of each effect, terms one after the other, -1 for none
+    centre_links: NDArray[np.uint32]  # position in ``U`` of each centre of each effect
+    prior: Floats  # one row a term: see :class:`PriorRow`
+    unit_mean: Index  # coordinate of each unit mean among those of its term
+
+
+class HeldData(NamedTuple):
+    """Means that one term holds for others; the matrices are those of ``design.held_means``."""
+
+    holder: Index  # row of the term, -1 for none, and the coordinate of each of its own means
+    mean: Index  # one row a mean: see :class:`HeldRow`
+    table: Floats  # A, E and L side by side
+    of_sum: Floats  # C
 
 
 class KernelData(NamedTuple):
     """Everything that the kernel reads."""
 
     sizes: Index  # see :class:`Sizes`
-    term: Index  # one row a term, parents first: see :class:`TermRow`
-    axes: Index  # sizes of the dimensions of each term
-    mean_group: Index  # mean group of each effect, terms one after the other, -1 for none
-    centre_links: NDArray[np.uint32]  # position in ``U`` of each centre of each effect
-    prior: Floats  # one row a term: see :class:`PriorRow`
+    terms: TermData
+    held: HeldData
     scale: Index  # one row a scale: see :class:`ScaleRow`
     scale_prior: Floats  # mean and sd of its cutpoints
     shift_links: Index  # for each scale the means that its cutpoints absorb
@@ -165,14 +184,6 @@ class KernelData(NamedTuple):
     careless: Floats
     reference: Floats  # centre and spread of the reference of each rater
     block_run: Index  # first cell of a block whose cells follow one another, -1 of others
-    # Row of the term that holds means, -1 for none, and the coordinate of each of its own means;
-    # the means and the matrices of ``design.held_means``.
-    holder: Index
-    held: Index  # see :class:`HeldRow`
-    held_average: Floats
-    held_earlier: Floats
-    held_later: Floats
-    held_of_sum: Floats
 
 
 def build_kernel_data(
@@ -190,7 +201,7 @@ def build_kernel_data(
     of careless raters, -1 for none.
     """
     rows = _term_rows(design, starts)
-    terms, locations = design.parents_first, design.terms_of("location")
+    locations = design.terms_of("location")
     swept = [
         [rows[t.name].means + t.swept_mean[n] for t in locations if t.swept_mean[n] >= 0]
         for n in range(len(design.scales))
@@ -201,16 +212,7 @@ def build_kernel_data(
         ScaleRow(z, scale.n_cutpoints, scale.median_cutpoint, scale.reference_cutpoint, int(n))
         for z, scale, n in zip(thresholds, design.scales, first[:-1], strict=True)
     ]
-    prior = [
-        PriorRow(*SD_PRIORS[type(t.prior.sd)][1](t.prior.sd), t.lkj_eta, t.non_centring, t.freedom)
-        for t in terms
-    ]
     set_of_rating, cutpoint_set, set_links = _cutpoint_sets(design, rows)
-    centre_links = [
-        find_links(rows[other.name].means if by_mean else rows[other.name].u, position)
-        for term in terms
-        for other, by_mean, position in design.parents(term)
-    ]
     form = LOGIT if design.link == "logit" else PROBIT
     sizes = Sizes(
         coordinates=size,
@@ -225,27 +227,46 @@ def build_kernel_data(
     )
     return KernelData(
         sizes=np.array(sizes),
-        term=make_table([rows[term.name] for term in terms], columns=len(AT)),
-        axes=make_table([term.shape for term in terms], columns=4),
-        mean_group=join_parts([term.mean_group for term in terms]),
-        centre_links=join_parts(centre_links).astype(np.uint32),
-        prior=np.array(prior, dtype=float).reshape(-1, len(PRIOR)),
+        terms=_term_data(design, rows),
+        held=_held_data(design, rows),
         scale=make_table(scale_rows),
         scale_prior=np.array([[design.thresholds.mean, design.thresholds.sd]] * len(scale_rows)),
         shift_links=make_table(swept),
         gap_links=make_table(gap_means),
         cutpoint_set=cutpoint_set,
         set_links=set_links,
-        **_held_arrays(design, rows),
         **careless_arrays(design),
         **block_arrays(design, {name: row.u for name, row in rows.items()}, set_of_rating),
+    )
+
+
+def _term_data(design: Design, rows: Mapping[str, TermRow]) -> TermData:
+    """What the kernel reads of the terms."""
+    terms = design.parents_first
+    prior = [
+        PriorRow(*SD_PRIORS[type(t.prior.sd)][1](t.prior.sd), t.lkj_eta, t.non_centring, t.freedom)
+        for t in terms
+    ]
+    centre_links = [
+        find_links(rows[other.name].means if by_mean else rows[other.name].u, position)
+        for term in terms
+        for other, by_mean, position in design.parents(term)
+    ]
+    return TermData(
+        term=make_table([rows[term.name] for term in terms], columns=len(AT)),
+        axes=make_table([term.shape for term in terms], columns=4),
+        mean_group=join_parts([term.mean_group for term in terms]),
+        centre_links=join_parts(centre_links).astype(np.uint32),
+        prior=np.array(prior, dtype=float).reshape(-1, len(PRIOR)),
+        unit_mean=join_parts([term.unit_means for term in terms]),
     )
 
 
 def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[str, TermRow]:
     """Row of each term, by its name."""
     rows: dict[str, TermRow] = {}
-    stored, u, links = 0, 1, 0
+    stored, u, links, units = 0, 1, 0, 0
+    reference = design.careless.reference if design.careless else None
     for term in design.parents_first:
         sd_z, corr_z, z = starts[term.name]
         centres = len(design.parents(term))
@@ -270,34 +291,33 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
             sum=list(rows).index(term.sum_term) if term.sum_term else -1,
             ratio_z=starts[of_sum[1].name][0] if of_sum else -1,
             unit_means=len(term.unit_means),
+            unit_start=units,
+            reference=int(reference is not None and reference.term == term.name),
         )
         stored += term.size
         u += term.size + term.n_mean_groups
         links += term.size * centres
+        units += len(term.unit_means)
     return rows
 
 
-def _held_arrays(design: Design, rows: dict[str, TermRow]) -> dict[str, Any]:
+def _held_data(design: Design, rows: dict[str, TermRow]) -> HeldData:
     """Means that one term holds for others."""
     held = find_held_means(design)
     if held is None:
-        empty = np.zeros((1, 1))
-        names = ("held_average", "held_earlier", "held_later", "held_of_sum")
-        nothing = {"holder": np.array([-1]), "held": np.zeros((1, len(HELD)), dtype=np.int64)}
-        return nothing | dict.fromkeys(names, empty)
+        nothing = np.zeros((0, 1))
+        return HeldData(np.array([-1]), make_table([], columns=len(HELD)), nothing, nothing)
     number = {name: row for row, name in enumerate(rows)}
     means = [
         HeldRow(number[m.term.name], m.level, m.effects, rows[m.term.name].z + m.first)
         for m in held.means
     ]
-    return {
-        "holder": np.array([number[held.holder.name], *held.first]),
-        "held": make_table(means),
-        "held_average": held.average,
-        "held_earlier": held.earlier,
-        "held_later": held.later,
-        "held_of_sum": held.of_sum,
-    }
+    return HeldData(
+        holder=np.array([number[held.holder.name], *held.first]),
+        mean=make_table(means),
+        table=np.hstack([held.average, held.earlier, held.later]),
+        of_sum=held.of_sum,
+    )
 
 
 def _stride(term: Term) -> int:

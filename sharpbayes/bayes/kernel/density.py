@@ -33,29 +33,35 @@ from sharpbayes.bayes.kernel.vectors import dot_of, jit
 @jit
 def density(p, z, grad):
     """Return the log density at coordinates ``z`` and write its gradient."""
+    if p.held.holder[0] < 0:
+        return density_of_terms(p, z, grad)
+    terms, sums = z.copy(), np.zeros(len(p.held.mean))
+    total = hold_forward(p.terms, p.held, terms, sums)
+    total += density_of_terms(p, terms, grad)
+    hold_backward(p.terms, p.held, z, terms, sums, grad)
+    return total
+
+
+@jit
+def density_of_terms(p, z, grad):
+    """Return the log density at the coordinates of terms and write its gradient."""
     vector, n = p.sizes[SIZE.vector], p.sizes[SIZE.cutpoints]
     U, stored, dU = np.zeros(vector), np.empty(p.sizes[SIZE.effects]), np.zeros(vector)
     sampled, common = np.zeros((2, p.sizes[SIZE.scale_cutpoints]))
     cutpoints, gaps = np.empty(n), np.empty(n)
     grad[:] = 0.0
-    units, sums, total = z, np.zeros(len(p.held)), 0.0
-    if p.holder[0] >= 0:
-        z = units.copy()
-        total += hold_forward(p, z, sums)
-    total += share_forward(p, z, U)
-    for t in range(p.term.shape[0]):
-        total += term_forward(p, t, z, U, stored)
+    total = share_forward(p, z, U)
+    for t in range(p.terms.term.shape[0]):
+        total += term_forward(p.terms, t, z, U, stored)
     total += cutpoints_forward(p, z, U, sampled, common, cutpoints, gaps)
     d_cutpoints, d_gaps = np.zeros(n), np.zeros(n)
     offsets, probability = reference_offsets(p, z, U, stored), np.zeros(len(p.rater_block))
     total += likelihood(p, U, cutpoints, gaps, offsets, dU, d_cutpoints, d_gaps, probability)
     reference_backward(p, z, U, probability, dU, grad)
     cutpoints_backward(p, z, sampled, common, gaps, d_cutpoints, d_gaps, dU, grad)
-    for t in range(p.term.shape[0] - 1, -1, -1):
-        total += term_backward(p, t, z, stored, probability, dU, grad)
+    for t in range(p.terms.term.shape[0] - 1, -1, -1):
+        total += term_backward(p.terms, t, z, stored, probability, dU, grad)
     share_backward(p, z, dU, grad)
-    if p.holder[0] >= 0:
-        hold_backward(p, units, z, sums, grad)
     return total
 
 
@@ -65,21 +71,21 @@ def constrain(p, z, out):
     effects, n = p.sizes[SIZE.effects], p.sizes[SIZE.cutpoints]
     position = effects + p.sizes[SIZE.scale_cutpoints]
     U, sampled = np.zeros(p.sizes[SIZE.vector]), np.zeros(position - effects)
-    if p.holder[0] >= 0:
+    if p.held.holder[0] >= 0:
         z = z.copy()
-        hold_forward(p, z, np.zeros(len(p.held)))
-    for t in range(p.term.shape[0]):
-        term_forward(p, t, z, U, out[:effects])
+        hold_forward(p.terms, p.held, z, np.zeros(len(p.held.mean)))
+    for t in range(p.terms.term.shape[0]):
+        term_forward(p.terms, t, z, U, out[:effects])
     cutpoints, gaps = np.empty(n), np.empty(n)
     cutpoints_forward(p, z, U, sampled, out[effects:position], cutpoints, gaps)
-    for t in range(p.term.shape[0]):
-        if p.term[t, AT.sd_z] >= 0:
-            for d in range(p.term[t, AT.levels]):
-                out[position] = math.exp(effects_log_sd(p, t, z, d))
+    for t in range(p.terms.term.shape[0]):
+        if p.terms.term[t, AT.sd_z] >= 0:
+            for d in range(p.terms.term[t, AT.levels]):
+                out[position] = math.exp(effects_log_sd(p.terms, t, z, d))
                 position += 1
-    for t in range(p.term.shape[0]):
-        if p.term[t, AT.corr_z] >= 0:
-            factor = correlation_factor(p, t, z)
+    for t in range(p.terms.term.shape[0]):
+        if p.terms.term[t, AT.corr_z] >= 0:
+            factor = correlation_factor(p.terms, t, z)
             for value in np.dot(factor, factor.T).ravel():
                 out[position] = value
                 position += 1

@@ -8,7 +8,7 @@ effects reflected by R, sd, non-centring weight w and centres m,
 p normal or Student's t. The coordinate of a mean that cutpoints absorb has a weight of 1 (*unit
 mean*).
 
-Rows and columns of the tables are those of :class:`sharpbayes.bayes.kernel.data.KernelData`.
+Rows and columns of the tables are those of :class:`sharpbayes.bayes.kernel.data.TermData`.
 """
 
 import math
@@ -16,12 +16,12 @@ import math
 import numpy as np
 
 from sharpbayes.bayes.kernel.correlated import correlated_backward, correlated_forward, sd_of
-from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR, SIZE
+from sharpbayes.bayes.kernel.data import AT, EXPONENTIAL, HALF_NORMAL, PRIOR
 from sharpbayes.bayes.kernel.means import (
-    dot_of_means,
+    dot_at,
     reflect,
     reflection,
-    scale_means,
+    scale_at,
     split_means,
     split_means_backward,
 )
@@ -33,6 +33,7 @@ from sharpbayes.bayes.kernel.sums import (
 )
 from sharpbayes.bayes.kernel.vectors import add_times, dot_of, jit, multiply, write
 from sharpbayes.bayes.kernel.zero_sum import zero_sum, zero_sum_backward
+
 LOG_2PI = math.log(2.0 * math.pi)
 
 
@@ -58,7 +59,8 @@ def term_forward(p, t, z, U, stored):
         sd, weight = sd_of(p, t, z, 0), p.prior[t, PRIOR.weight]
         if row[AT.unit_means]:
             values = values.copy()
-            scale_means(p, t, sd ** (1.0 - weight), values)
+            positions = p.unit_mean[row[AT.unit_start] :][: row[AT.unit_means]]
+            scale_at(positions, sd ** (1.0 - weight), values)
         start_effects(p, t, values, sd**weight, x, effects)
         subtract_centres(p, t, U, x)
         freedom = p.prior[t, PRIOR.freedom]
@@ -151,8 +153,9 @@ def term_backward(p, t, z, stored, probability, dU, grad):
         reflect(p, t, dx)
     values, weight = z[row[AT.z] : row[AT.z] + free], p.prior[t, PRIOR.weight]
     if row[AT.unit_means]:
-        scale_means(p, t, sd_of(p, t, z, 0) ** (1.0 - weight), dz)
-        d_log_sd += (1.0 - weight) * dot_of_means(p, t, values, dz)
+        positions = p.unit_mean[row[AT.unit_start] :][: row[AT.unit_means]]
+        scale_at(positions, sd_of(p, t, z, 0) ** (1.0 - weight), dz)
+        d_log_sd += (1.0 - weight) * dot_at(positions, values, dz)
     if row[AT.sd_z] >= 0 and not correlated:
         grad[row[AT.sd_z]] += d_log_sd
         if weight != 0.0:
@@ -170,7 +173,7 @@ def prior_backward(p, t, z, x, probability, dx, dU):
     row = p.term[t]
     weight, sd, without_prior = p.prior[t, PRIOR.weight], sd_of(p, t, z, 0), 0.0
     pull = prior_pull(x, sd, p.prior[t, PRIOR.freedom])
-    if t == p.sizes[SIZE.reference]:
+    if row[AT.reference]:
         for i in range(len(x)):
             pull[i] *= 1.0 - probability[i + 1]
             without_prior += probability[i + 1]

@@ -14,10 +14,11 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils
+from numpy.typing import NDArray
 
 from sharpbayes.bayes.design.crossing import Index
 from sharpbayes.bayes.design.design import Floats
-from sharpbayes.bayes.kernel.data import KernelData
+from sharpbayes.bayes.kernel.data import HeldData, KernelData, TermData
 from sharpbayes.bayes.kernel.density import constrain, density, likelihood
 from sharpbayes.bayes.kernel.layout import ParameterLayout
 from sharpbayes.bayes.kernel.vectors import jit
@@ -26,7 +27,8 @@ DOUBLES = types.CPointer(types.double)
 LOGP = types.int64(types.uint64, DOUBLES, DOUBLES, DOUBLES, types.voidptr)
 CONSTRAIN = types.int64(types.uint64, types.uint64, DOUBLES, DOUBLES, types.voidptr)
 WIDTH = 3  # Address, rows and columns of an array.
-PACKED = 1 + WIDTH * len(KernelData._fields)
+ARRAYS = len(KernelData._fields) - 2 + len(TermData._fields) + len(HeldData._fields)
+PACKED = 1 + WIDTH * ARRAYS
 FINE, OTHER_SOURCES, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4
 
 
@@ -40,10 +42,16 @@ def digest() -> int:
 def pack(data: KernelData) -> Index:
     """Return the digest, then address, rows and columns of every array, which must live on."""
     entries = [digest()]
-    for array in data:
+    for array in list_arrays(data):
         rows, columns = (*array.shape, 1)[:2]
         entries += [array.ctypes.data, rows, columns]
     return np.array(entries, dtype=np.int64)
+
+
+def list_arrays(data: KernelData) -> list[NDArray[Any]]:
+    """Return the arrays of the kernel's data in their order, parts of parts one after the other."""
+    parts = (part if isinstance(part, tuple) else (part,) for part in data)
+    return [array for part in parts for array in part]
 
 
 @numba.extending.intrinsic
@@ -68,42 +76,45 @@ def unpack(user):
     """Return the arrays that :func:`pack` packed."""
     return KernelData(
         sizes=table(user, 0, np.int64).ravel(),
-        term=table(user, 1, np.int64),
-        axes=table(user, 2, np.int64),
-        mean_group=table(user, 3, np.int64).ravel(),
-        centre_links=table(user, 4, np.uint32).ravel(),
-        prior=table(user, 5, np.float64),
-        scale=table(user, 6, np.int64),
-        scale_prior=table(user, 7, np.float64),
-        shift_links=table(user, 8, np.int64),
-        gap_links=table(user, 9, np.int64),
-        cutpoint_set=table(user, 10, np.int64),
-        set_links=table(user, 11, np.int64),
-        discrimination_links=table(user, 12, np.int64),
-        pair=table(user, 13, np.int64),
-        counts=table(user, 14, np.float64).ravel(),
-        location_links=table(user, 15, np.uint32),
-        cell_location=table(user, 16, np.uint32).ravel(),
-        cell_start=table(user, 17, np.int64).ravel(),
-        group_links=table(user, 18, np.int64),
-        block=table(user, 19, np.int64),
-        block_start=table(user, 20, np.int64).ravel(),
-        rating_cell=table(user, 21, np.uint32).ravel(),
-        location_slopes=table(user, 22, np.int64),
-        location_numbers=table(user, 23, np.float64),
-        group_slopes=table(user, 24, np.int64),
-        group_numbers=table(user, 25, np.float64),
-        rater_block=table(user, 26, np.int64).ravel(),
-        block_pair=table(user, 27, np.int64).ravel(),
-        careless=table(user, 28, np.float64).ravel(),
-        reference=table(user, 29, np.float64),
-        block_run=table(user, 30, np.int64).ravel(),
-        holder=table(user, 31, np.int64).ravel(),
-        held=table(user, 32, np.int64),
-        held_average=table(user, 33, np.float64),
-        held_earlier=table(user, 34, np.float64),
-        held_later=table(user, 35, np.float64),
-        held_of_sum=table(user, 36, np.float64),
+        terms=TermData(
+            term=table(user, 1, np.int64),
+            axes=table(user, 2, np.int64),
+            mean_group=table(user, 3, np.int64).ravel(),
+            centre_links=table(user, 4, np.uint32).ravel(),
+            prior=table(user, 5, np.float64),
+            unit_mean=table(user, 6, np.int64).ravel(),
+        ),
+        held=HeldData(
+            holder=table(user, 7, np.int64).ravel(),
+            mean=table(user, 8, np.int64),
+            table=table(user, 9, np.float64),
+            of_sum=table(user, 10, np.float64),
+        ),
+        scale=table(user, 11, np.int64),
+        scale_prior=table(user, 12, np.float64),
+        shift_links=table(user, 13, np.int64),
+        gap_links=table(user, 14, np.int64),
+        cutpoint_set=table(user, 15, np.int64),
+        set_links=table(user, 16, np.int64),
+        discrimination_links=table(user, 17, np.int64),
+        pair=table(user, 18, np.int64),
+        counts=table(user, 19, np.float64).ravel(),
+        location_links=table(user, 20, np.uint32),
+        cell_location=table(user, 21, np.uint32).ravel(),
+        cell_start=table(user, 22, np.int64).ravel(),
+        group_links=table(user, 23, np.int64),
+        block=table(user, 24, np.int64),
+        block_start=table(user, 25, np.int64).ravel(),
+        rating_cell=table(user, 26, np.uint32).ravel(),
+        location_slopes=table(user, 27, np.int64),
+        location_numbers=table(user, 28, np.float64),
+        group_slopes=table(user, 29, np.int64),
+        group_numbers=table(user, 30, np.float64),
+        rater_block=table(user, 31, np.int64).ravel(),
+        block_pair=table(user, 32, np.int64).ravel(),
+        careless=table(user, 33, np.float64).ravel(),
+        reference=table(user, 34, np.float64),
+        block_run=table(user, 35, np.int64).ravel(),
     )
 
 

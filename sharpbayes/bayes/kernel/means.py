@@ -12,8 +12,6 @@ from sharpbayes.bayes.kernel.vectors import jit, raise_by, sum_of
 def first_of_groups(p, t):
     """Return the position of the first effect of each group, -1 of one without effects."""
     row = p.term[t]
-    if row[AT.stride] > 0:
-        return np.arange(row[AT.groups])
     start = np.full(row[AT.groups], -1)
     for i in range(row[AT.size] - 1, -1, -1):
         group = p.mean_group[row[AT.stored] + i]
@@ -23,20 +21,18 @@ def first_of_groups(p, t):
 
 
 @jit
-def scale_means(p, t, factor, values):
-    """Multiply the coordinate of the mean of each group by a factor."""
-    for i in first_of_groups(p, t):
-        if i >= 0:
-            values[i] *= factor
+def scale_at(positions, factor, values):
+    """Multiply values at some positions by a factor."""
+    for i in positions:
+        values[i] *= factor
 
 
 @jit
-def dot_of_means(p, t, x, y):
-    """Return the sum of products over the coordinates of the means of groups."""
+def dot_at(positions, x, y):
+    """Return the sum of products at some positions."""
     total = 0.0
-    for i in first_of_groups(p, t):
-        if i >= 0:
-            total += x[i] * y[i]
+    for i in positions:
+        total += x[i] * y[i]
     return total
 
 

@@ -50,12 +50,12 @@ def check_convergence(trace: xr.DataTree, sampler: Sampler) -> xr.Dataset:
 
     R-hat is rank-normalised split R-hat, ESS bulk and tail (Vehtari et al. 2021), E-BFMI that of
     Betancourt (2016) by chain, ``max_depth_share`` the share of transitions that ended at the
-    largest depth. A small E-BFMI fails where the energy misses the wider limits of a single effect:
-    it says that energies change slowly, and ``energy_rhat`` and ``energy_ess``, the smaller of bulk
-    and tail, whether the chains were long enough for that. A parameter that never varies (the diagonal of a correlation matrix, a level
-    without ratings) has missing numbers and does not count; one with draws missing in part fails.
-    For single effects of a term with more than 12 levels the limits are 1 + 5 (max_rhat - 1) and a
-    quarter of ``target_ess``.
+    largest depth. A small E-BFMI says that energies change slowly; it fails a fit where the energy
+    misses the wider limits of a single effect (``energy_rhat``, and ``energy_ess``, the smaller of
+    bulk and tail), so that chains are too short for that. A parameter that never varies (the
+    diagonal of a correlation matrix, a level without ratings) has missing numbers and does not
+    count; one with draws missing in part fails. For single effects of a term with more than 12
+    levels the limits are 1 + 5 (max_rhat - 1) and a quarter of ``target_ess``.
 
     ``divergence_share`` is the share of transitions that diverged. ``divergence_shift`` is how far
     the mean of a parameter moves, in its posterior sd, if the draws of these transitions count

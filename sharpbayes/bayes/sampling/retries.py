@@ -147,8 +147,8 @@ def explain_stop(
 
     Draws that are missing stay missing. Chains that mix well one by one and disagree explore
     different regions. After the second attempt, what a limit is missed by tells whether the
-    remaining attempts can reach it: R-hat, ESS and energies if chains mix from now on, others at the
-    pace of the last two attempts.
+    remaining attempts can reach it: R-hat, ESS and energies if chains mix from now on, others at
+    the pace of the last two attempts.
     """
     labels, values = stack_parameters(trace["posterior"].to_dataset())
     finite = np.isfinite(values)

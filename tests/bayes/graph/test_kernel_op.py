@@ -11,7 +11,7 @@ from sharpbayes.bayes.graph.kernel_op import ratings_likelihood
 from sharpbayes.bayes.graph.model import sampling_model
 from sharpbayes.bayes.kernel.data import SIZE
 from sharpbayes.bayes.kernel.layout import parameter_layout
-from sharpbayes.bayes.kernel.machine_code import PACKED, WIDTH
+from sharpbayes.bayes.kernel.machine_code import PACKED, WIDTH, list_arrays
 from tests.bayes.conftest import crowd_ratings, model_from, model_of
 
 
@@ -37,4 +37,6 @@ def test_the_arrays_live_as_long_as_the_model(rng):
     design = build_design(crowd_ratings(rng, items=6, raters=4), model_from(location))
     (node,) = sampling_model(design).potentials
     packed = next(x.data for x in ancestors([node]) if np.size(getattr(x, "data", 0)) == PACKED)
-    assert packed[1::WIDTH].tolist() == [array.ctypes.data for array in node.tag.kernel_data]
+    assert packed[1::WIDTH].tolist() == [
+        array.ctypes.data for array in list_arrays(node.tag.kernel_data)
+    ]

@@ -170,12 +170,14 @@ def test_energy_and_depth_have_limits(rng):
 def test_slow_energies_pass_where_chains_are_long_enough_for_them(rng):
     x, energy = rng.normal(size=(CHAINS, DRAWS)), walk(rng, keep=0.95)
     short = check_convergence(trace_of(rng, x=x, energy=energy), Sampler())
-    assert not short["converged"] and float(short["energy_ess"]) < 100
+    assert not short["converged"]
+    assert float(short["energy_ess"]) < 100
     assert 1 < float(short["shortfall"].sel(limit="E-BFMI")) < 10
     # A single effect needs a quarter of what a scale needs.
     needs_less = Sampler(target_ess=4 * int(short["energy_ess"]), max_rhat=1.05)
     long = check_convergence(trace_of(rng, x=x, energy=energy), needs_less)
-    assert float(long["bfmi"].min()) < 0.3 and bool(long["converged"])
+    assert float(long["bfmi"].min()) < 0.3
+    assert bool(long["converged"])
     needs_more = needs_less.model_copy(update={"target_ess": 4 * int(short["energy_ess"]) + 4})
     assert not check_convergence(trace_of(rng, x=x, energy=energy), needs_more)["converged"]
 
