@@ -326,7 +326,7 @@ def save_outputs(
     for name, folder in folders.items():
         if folder is not None:
             files = _write_files(name, results, folder)
-            say(f"{len(files)} files of {name} in {folder}")
+            say(f"{format_count(len(files), 'file')} of {name} in {folder}")
             written += files
     return written
 
