@@ -265,8 +265,7 @@ def test_a_fit_that_has_not_converged_is_written_marked_and_exit_4(run):
 def test_retry_samples_longer_until_a_fit_has_converged(run):
     few = ["sampler.tune=50", "sampler.draws=50", "sampler.chains=2", "sampler.predictive_draws=0"]
     loose = ["sampler.max_rhat=1.1", "sampler.target_ess=100", "sampler.max_divergence_share=0.2"]
-    few.append("seed=3")
-    options = [part for setting in (*few, *loose) for part in ("--set", setting)]
+    options = [part for x in ("seed=3", *few, *loose) for part in ("--set", x)]
     done = run("fit", "quickstart_crowd", *FEW, *options, "--retry")
     assert done.exit_code == 0, done.stderr
     results = open_results("quickstart_crowd.results.nc")

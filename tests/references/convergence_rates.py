@@ -44,16 +44,7 @@ FIELDS = (
 def fit(ratings, name, seed):
     """What a fit by default comes to."""
     start = time.process_time()
-    model = load(find("models", name), Model).spec
-    design = build_design(ratings, model)
-    tuned = tune_design(design, ratings, model, seed=seed, execution=IN_PROCESS)
-    trace, table = sample_until_converged(
-        lambda sampler, chain_seed: sample_posterior(tuned, sampler, seed=chain_seed),
-        Sampler(),
-        seed=seed,
-        retries=0,
-        progress=silent,
-    )
+    design, trace, table = sample_by_default(ratings, name, seed)
     return {
         "ratings": design.n_ratings,
         "seconds": round(time.process_time() - start, 1),
@@ -67,6 +58,21 @@ def fit(ratings, name, seed):
         "worst": find_slowest(table),
         "issues": table.attrs["convergence_issues"],
     }
+
+
+def sample_by_default(ratings, name, seed):
+    """The design of a shipped model, and trace and diagnostics of its fit with no option set."""
+    model = load(find("models", name), Model).spec
+    design = build_design(ratings, model)
+    tuned = tune_design(design, ratings, model, seed=seed, execution=IN_PROCESS)
+    trace, table = sample_until_converged(
+        lambda sampler, chain_seed: sample_posterior(tuned, sampler, seed=chain_seed),
+        Sampler(),
+        seed=seed,
+        retries=0,
+        progress=silent,
+    )
+    return design, trace, table
 
 
 def find_slowest(table):

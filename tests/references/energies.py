@@ -3,7 +3,7 @@
 A panel of one judge and one indicator has one rating of each answer. The effect of an answer is
 then an integral over one normal number, which Gauss-Hermite quadrature takes out of the density:
 what remains is some 45 parameters that NUTS samples without difficulty. ``judge_severity`` by
-default, with its thousands of answers, has an E-BFMI below 0.3 there; means and sds of the other
+default, with an effect for every answer, has an E-BFMI below 0.3 there; means and sds of the other
 parameters should be those of the quadrature.
 
 ``python -m tests.references.energies``; some two minutes of processor time a panel.
@@ -16,16 +16,8 @@ import nutpie
 import pymc as pm
 import pytensor.tensor as pt
 
-from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.sampling.convergence import rhat_and_ess
-from sharpbayes.bayes.sampling.geometry import tune_design
-from sharpbayes.bayes.sampling.nuts import sample_posterior
-from sharpbayes.bayes.sampling.retries import sample_until_converged
-from sharpbayes.execution.progress import silent
-from sharpbayes.library import find
-from sharpbayes.spec.load import load
-from sharpbayes.spec.model import Model
-from sharpbayes.spec.study import Sampler
+from tests.references.convergence_rates import sample_by_default
 from tests.references.made_panels import make_panel
 
 PANELS, MOST_PROMPTS, NODES = (51, 60), 60, 96
@@ -85,16 +77,7 @@ def sample_panel(number):
     facts, ratings = make_panel(number, MOST_PROMPTS)
     if facts["judges"] > 1 or facts["indicators"] * facts["dimensions"] > 1 or facts["trials"] > 1:
         sys.exit(f"panel {number} has several ratings of an answer")
-    model = load(find("models", "judge_severity"), Model).spec
-    design = build_design(ratings, model)
-    tuned = tune_design(design, ratings, model, seed=number)
-    trace, table = sample_until_converged(
-        lambda sampler, seed: sample_posterior(tuned, sampler, seed=seed),
-        Sampler(),
-        seed=number,
-        retries=0,
-        progress=silent,
-    )
+    design, trace, table = sample_by_default(ratings, "judge_severity", number)
     posterior = trace["posterior"].to_dataset()
     name = f"threshold_{design.scales[0].name}"
     return table, dict(split_draws(posterior, name)), sample_marginal(design, number)

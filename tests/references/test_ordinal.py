@@ -24,7 +24,7 @@ from tests.references.make import tables
 
 R = json.loads(Path(__file__).with_name("ordinal.json").read_text(encoding="utf-8"))
 RATINGS = tables()
-SAMPLER = Sampler(chains=2, tune=800, draws=2000)
+SAMPLER = Sampler(chains=2, tune=800, draws=4000)
 VARYING = {"kind": "normal", "sd": {"kind": "half_normal", "scale": 5.0}}
 FLAT = {"kind": "normal", "sd": 10.0}
 WIDE = {"kind": "ordered_normal", "mean": 0.0, "sd": 20.0}
@@ -74,7 +74,7 @@ def test_varying_effects_are_those_of_clmm(name, terms, link):
         assert draws.std() == pytest.approx(error, rel=0.12)
     for term in terms:
         (estimate,) = R[f"{name} sd_{term}"]
-        near(posterior[f"sd_{term}"], estimate, sds=0.4, middle=np.median)
+        near(posterior[f"sd_{term}"], estimate, sds=0.35, middle=np.median)
 
 
 def test_thresholds_by_group_are_those_of_clm():

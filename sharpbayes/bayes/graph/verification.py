@@ -9,10 +9,9 @@ import pymc as pm
 import pytensor
 from numpy.typing import NDArray
 from pytensor.compile.mode import Mode
-from pytensor.graph.replace import graph_replace
 
 from sharpbayes.bayes.design.design import Design
-from sharpbayes.bayes.graph.held_means import hold_means
+from sharpbayes.bayes.graph.held_means import put_sampled
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.kernel.layout import ParameterLayout, initial_point, parameter_layout
 from sharpbayes.bayes.kernel.machine_code import kernel_density
@@ -54,10 +53,8 @@ def graph_density(model: pm.Model, layout: ParameterLayout, point: Floats) -> De
     """Return log density and gradient of PyMC's graph, its coordinates in the kernel's order."""
     # One by one: where it is not compiled, PyTensor adds at most 32 terms at once.
     by_term = reduce(add, (factor.sum() for factor in model.logp(sum=False)))
-    coordinates = {variable.name: variable for variable in model.value_vars}
-    changed, volume = hold_means(layout.design, coordinates)
-    replaced = {coordinates[name]: value for name, value in changed.items()}
-    logp = graph_replace(by_term, replaced, strict=False) + volume
+    [by_sampled], volume = put_sampled(layout.design, model.value_vars, [by_term])
+    logp = by_sampled + volume
     gradients = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
     mode = Mode(linker="py", optimizer=None)
     function = pytensor.function(

@@ -303,20 +303,20 @@ def _term_rows(design: Design, starts: Mapping[str, tuple[int, ...]]) -> dict[st
 
 def _held_data(design: Design, rows: dict[str, TermRow]) -> HeldData:
     """Means that one term holds for others."""
-    held = find_held_means(design)
-    if held is None:
+    by_sum = find_held_means(design)
+    if by_sum is None:
         nothing = np.zeros((0, 1))
         return HeldData(np.array([-1]), make_table([], columns=len(HELD)), nothing, nothing)
     number = {name: row for row, name in enumerate(rows)}
     means = [
         HeldRow(number[m.term.name], m.level, m.effects, rows[m.term.name].z + m.first)
-        for m in held.means
+        for m in by_sum.means
     ]
     return HeldData(
-        holder=np.array([number[held.holder.name], *held.first]),
+        holder=np.array([number[by_sum.holder.name], *by_sum.first]),
         mean=make_table(means),
-        table=np.hstack([held.average, held.earlier, held.later]),
-        of_sum=held.of_sum,
+        table=np.hstack([by_sum.average, by_sum.earlier, by_sum.later]),
+        of_sum=by_sum.of_sum,
     )
 
 

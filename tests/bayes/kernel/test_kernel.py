@@ -10,11 +10,10 @@ import numpy as np
 import pytensor
 import pytest
 from pytensor.compile.mode import Mode
-from pytensor.graph.replace import graph_replace
 
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.graph import verification
-from sharpbayes.bayes.graph.held_means import hold_means
+from sharpbayes.bayes.graph.held_means import put_sampled
 from sharpbayes.bayes.graph.model import build_model
 from sharpbayes.bayes.graph.verification import graph_density, verify_kernel
 from sharpbayes.bayes.kernel.density import constrain, density
@@ -253,11 +252,8 @@ def graph_function(model, flat, names):
     variables = model.replace_rvs_by_values([model[name] for name in names])
     # One by one: where it is not compiled, PyTensor adds at most 32 terms at once.
     density_of_graph = sum(factor.sum() for factor in model.logp(sum=False))
-    coordinates = {variable.name: variable for variable in model.value_vars}
-    changed, volume = hold_means(flat.design, coordinates)
-    replaced = {coordinates[name]: value for name, value in changed.items()}
-    density_of_graph, *variables = graph_replace(
-        [density_of_graph, *variables], replaced, strict=False
+    (density_of_graph, *variables), volume = put_sampled(
+        flat.design, model.value_vars, [density_of_graph, *variables]
     )
     function = pytensor.function(
         model.value_vars,
