@@ -109,10 +109,12 @@ def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
     if is_short.any():
         prompts = _fewest_prompts(evidence)
         models = "" if is_short.all() else f" ({_list_models(evidence, is_short)})"
+        unknown = f"cannot tell which model has the lowest {_cvar(evidence)}"
+        if evidence.sizes["model"] == 1:
+            unknown = f"says little about {_cvar(evidence)}"
         yield (
             f"With {format_count(prompts, 'prompt')}{models} the {100 * (1 - alpha):.3g}% tail "
-            f"holds {float(tail.min()):.1f} prompts: this study cannot tell which model has the "
-            f"lowest {_cvar(evidence)}. {_instead(evidence)}"
+            f"holds {float(tail.min()):.1f} prompts: this study {unknown}. {_instead(evidence)}"
         )
 
 
@@ -157,10 +159,13 @@ def _instead(evidence: xr.Dataset) -> str:
         parts.append(f"an alpha of {lower:g} would leave ten prompts in the tail")
     if prompts < enough:
         parts.append(f"{enough} prompts would leave five at {alpha:g}")
+    can_be, carried = "compared", "comparison of means"
+    if evidence.sizes["model"] == 1:
+        can_be, carried = "read", "mean"
     parts.append(
-        "the mean can be compared"
+        f"the mean can be {can_be}"
         if prompts >= MIN_PROMPTS
-        else f"fewer than {MIN_PROMPTS} prompts carry no comparison of means either"
+        else f"fewer than {MIN_PROMPTS} prompts carry no {carried} either"
     )
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."

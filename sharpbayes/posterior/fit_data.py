@@ -3,6 +3,7 @@
 import xarray as xr
 
 from sharpbayes.bayes.design.design import Design
+from sharpbayes.errors import StorageError, format_list
 from sharpbayes.posterior.replicates import ReplicateDraws
 
 Groups = dict[str, xr.Dataset]
@@ -23,12 +24,27 @@ def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDr
     """Return the draws of ``posterior`` that ``posterior_predictive`` has, in memory.
 
     Where it has no ratings, because they are many, each draw replicates them when they are needed.
+
+    Raises:
+        StorageError: The fit has effects that the design leaves out, as that of an older version.
     """
+    _require_terms(groups["posterior"], design)
     predictive = _without_labels(groups["posterior_predictive"])
     index = {name: predictive[name] for name in ("chain", "draw")}
     by_draw = not predictive.data_vars
     posterior = groups["posterior"].sel(index).load()
     return ReplicateDraws(posterior, predictive, design, seed, by_draw=by_draw)
+
+
+def _require_terms(posterior: xr.Dataset, design: Design) -> None:
+    """Raise StorageError where draws have effects of terms that are not in a design."""
+    terms = {term.name for term in design.terms}
+    others = [str(name) for name in posterior if str(name).startswith("location_")]
+    if left_out := [name for name in others if name not in terms]:
+        raise StorageError(
+            f"posterior: has {format_list(left_out)}, which this version leaves out, because these "
+            "ratings do not show it; fit the study again"
+        )
 
 
 def _without_labels(predictive: xr.Dataset) -> xr.Dataset:

@@ -102,9 +102,9 @@ class PanelAnswer:
     @cached_property
     def is_disputed(self) -> bool:
         """Whether the evidence carries an answer that posterior and bootstrap dispute."""
-        return "lowest" in self.carried and self._disputes("cvar")
+        return "lowest" in self.carried and self.disputes("cvar")
 
-    def _disputes(self, metric: str) -> bool:
+    def disputes(self, metric: str) -> bool:
         """Whether posterior and bootstrap contradict each other on which model is lowest.
 
         They do where an interval of one excludes the other's centre of a model that either names,
@@ -139,10 +139,7 @@ class PanelAnswer:
     def lead(self) -> Iterator[str]:
         """Limits of the evidence first, or that posterior and bootstrap dispute the answer."""
         if len(self.models) == 1:
-            [only] = self.models
-            which = " with a tail risk" if self._without_risk else ""
-            yield f"{only} is the only model{which}: {self._values(only)}."
-            yield from [*self.limits, *self.remarks]
+            yield from self._only_model()
             return
         carried = "lowest" in self.carried
         yield from () if carried else self.limits
@@ -167,13 +164,31 @@ class PanelAnswer:
             verb, they = ("has", "it lacks") if len(names) == 1 else ("have", "they lack")
             yield f"{join_names(names)} {verb} no tail risk: {they} ratings."
 
-    def _values(self, model: str) -> str:
-        """CVaR of a model by posterior and bootstrap."""
-        row = self.view.select({"metric": "cvar", "model": model})
-        name = row.text("{cvar} of cumulative log-risk")
+    def _only_model(self) -> Iterator[str]:
+        """The values of the only model, after what the evidence does not carry of them."""
+        [only] = self.models
+        carried = "lowest" in self.carried
+        which = " with a tail risk" if self._without_risk else ""
+        values = [self._values(only, "cvar", f"{self._cvar} of cumulative log-risk")]
+        if not carried:
+            values[0] = f"within that limit, {values[0]}"
+            values = [*(self._values(only, x, COMPARED[x]) for x in self.substitutes), *values]
+        source = "" if is_fitted(self.view) else ", from the bootstrap; no model was fitted"
+        yield from () if carried else self.limits
+        yield f"{only} is the only model{which}: {'; '.join(values)}{source}."
+        yield from [*(self.limits if carried else ()), *self.remarks]
+
+    @property
+    def _cvar(self) -> str:
+        """Name of the tail risk."""
+        return self.view.select({"metric": "cvar"}).text("{cvar}")
+
+    def _values(self, model: str, metric: str, name: str) -> str:
+        """A metric of a model by posterior and bootstrap."""
+        row = self.view.select({"metric": metric, "model": model})
         if not is_fitted(self.view):
-            return f"{name} {bootstrap_estimate(row)}, from the bootstrap; no model was fitted"
-        return f"{name} {posterior_estimate(row)}; the bootstrap has {bootstrap_estimate(row)}"
+            return f"{name} {bootstrap_estimate(row)}"
+        return f"{name} {posterior_estimate(row)}, and {bootstrap_estimate(row)} by the bootstrap"
 
     def _posterior_lowest(self, *, carried: bool) -> str:
         """The most probable model, with probability, estimate and what its interval contains."""
@@ -246,8 +261,9 @@ class PanelAnswer:
             return f"not distinguishable from {join_names(similar)}"
         return "distinguishable from every other model"
 
-    def _instead(self) -> Iterator[str]:
-        """What can be compared where tails cannot: the mean, or the policy score."""
+    @cached_property
+    def substitutes(self) -> list[str]:
+        """Metrics that can be compared where tails cannot: the mean, or the policy score."""
         tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
         enough = bool((prompts > MIN_PROMPTS - EQUAL).all())
@@ -256,7 +272,12 @@ class PanelAnswer:
             metrics.append("mean")
         if enough and bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
             metrics.append("policy_score")
-        disputed = [metric for metric in metrics if self._disputes(metric)]
+        return metrics
+
+    def _instead(self) -> Iterator[str]:
+        """What is said of the substitutes, apart from those that are disputed."""
+        metrics = self.substitutes
+        disputed = [metric for metric in metrics if self.disputes(metric)]
         compared = [self._comparison(metric) for metric in metrics if metric not in disputed]
         if compared:
             yield f"What can be compared: {'; '.join(compared)}."

@@ -29,6 +29,7 @@ from sharpbayes.analysis.gate import measure_gate
 from sharpbayes.analysis.gate_study import Comparison, Side, join_sides
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.ratings import PanelRatings
+from sharpbayes.spec.files import StudyFiles
 from sharpbayes.spec.load import load_study
 from sharpbayes.spec.weights import Gate
 from tests.references.provenance import record_run
@@ -48,7 +49,6 @@ from tests.study_texts import format_panel
 
 TABLE = Path(__file__).with_name("gate.csv")
 POPULATION, MARGIN, DRIFT, CONFIDENCE = 20_000, 0.4, 0.5, 0.95
-STUDY = format_panel("Release", replicates=500)
 WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "Gate"
 
@@ -236,12 +236,17 @@ def summarise(name: str, prompts: int, rows: pd.DataFrame) -> dict[str, object]:
     return row | {key: round(float(x), 4) for key, x in (shares | alarms | promised).items()}
 
 
-def template_study() -> PanelStudy:
-    """The study of a release without its ratings."""
+def template_files(*, fit: str = "", uncertainty: str = "") -> StudyFiles:
+    """The files of the study of a release; ``fit`` and ``uncertainty`` are lines of it, if any."""
+    text = format_panel("Release", replicates=500, fit=fit, uncertainty=uncertainty)
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "study.toml").write_text(STUDY, "utf-8")
+        (Path(folder) / "study.toml").write_text(text, "utf-8")
         (Path(folder) / "weights.toml").write_text(WEIGHTS, "utf-8")
-        files = load_study(f"{folder}/study.toml")
+        return load_study(f"{folder}/study.toml")
+
+
+def template_study(files: StudyFiles) -> PanelStudy:
+    """The study of a release without its ratings."""
     empty = PanelRatings(score=np.empty(0, np.int16), labels={})
     spec = files.study.spec
     if spec.panel is None or files.weights is None:
@@ -259,7 +264,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
     parser.add_argument("--out", type=Path, default=TABLE)
     asked = parser.parse_args()
-    end, template = time.monotonic() + 60 * asked.minutes, template_study()
+    end, template = time.monotonic() + 60 * asked.minutes, template_study(template_files())
     present = set()
     if asked.raw.exists():
         rows = pd.read_csv(asked.raw)

@@ -34,7 +34,7 @@ from sharpbayes.analysis.peeking import (
     sequence_bounds,
 )
 from sharpbayes.analysis.profile_plan import build_profile_plan
-from tests.references.gate import study_of, template_study
+from tests.references.gate import study_of, template_files, template_study
 from tests.references.provenance import record_run
 from tests.references.worlds.panel import (
     CELL_SD,
@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after them")
     parser.add_argument("--out", type=Path, default=TABLE)
     asked = parser.parse_args()
-    begun, template = time.monotonic(), template_study()
+    begun, template = time.monotonic(), template_study(template_files())
     known = pd.read_csv(asked.raw) if asked.raw.exists() else pd.DataFrame(columns=["study"])
     finished = 0 if known.empty else int(known["study"].max()) + 1
     for study in range(finished, asked.studies):

@@ -74,6 +74,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis/profile_plan.py", f"{OWN}/gate.py", f"{OWN}/worlds/panel.py"),
         "tests/study_texts.py",
     ),
+    "gate_posterior.csv": (
+        *(*POSTERIOR, "models", f"{OWN}/gate.py", f"{OWN}/gate_posterior.py"),
+        *(f"{OWN}/worlds/panel.py", "tests/study_texts.py"),
+    ),
     "next_ratings.csv": (
         *(*POSTERIOR, "models", f"{OWN}/next_ratings.py", f"{OWN}/worlds/panel.py"),
         "tests/study_texts.py",

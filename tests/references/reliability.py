@@ -24,6 +24,9 @@ import pandas as pd
 import xarray as xr
 
 import sharpbayes
+from sharpbayes.report.panel_answer import PanelAnswer
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.wording import is_fitted
 from tests.references.provenance import record_run
 
 SEED = 20260122
@@ -124,11 +127,12 @@ def cvar(risk):
     return np.nanmean(np.where(risk >= quantile, risk, np.nan), axis=-1)
 
 
-def true_cvar(rng, panel):
-    """CVaR of each model over the population of prompts."""
+def true_values(rng, panel):
+    """CVaR and mean of each model over the population of prompts."""
     top = len(panel.world.cuts)
     blocks = [log_risk(panel.scores(rng, BLOCK), top) for _ in range(POPULATION // BLOCK)]
-    return cvar(np.concatenate(blocks, axis=1))
+    risk = np.concatenate(blocks, axis=1)
+    return {"cvar": cvar(risk), "mean": risk.mean(axis=1)}
 
 
 STUDY = """schema = "sharpbayes/study/2"
@@ -157,13 +161,9 @@ rms = ["y_0", "y_1"]
 replicates = 500
 [sampler]
 chains = 2
-tune = 300
-draws = 300
 predictive_draws = 400
-target_accept = 0.9
 max_rhat = 1.05
-target_ess = 50
-max_divergence_share = 0.01
+target_ess = 100
 """
 WEIGHTS = """schema = "sharpbayes/weights/2"
 title = "SHARP with a tolerance"
@@ -201,7 +201,7 @@ def write_study(folder, scores, world, seed):
 
 
 def fit_study(folder, name, prompts, seed):
-    """Fit a study of a world, and store the fit with the true CVaR."""
+    """Fit a study of a world, and store the fit with its answer and the true CVaR."""
     stored = folder / f"{name.replace(' ', '_')}-{prompts}-{seed}.nc"
     if stored.exists():
         return stored
@@ -211,16 +211,36 @@ def fit_study(folder, name, prompts, seed):
     results = sharpbayes.fit(sharpbayes.load_study(path))
     tree = xr.DataTree.from_dict({group: results[group].to_dataset() for group in STORED})
     tree.attrs = results.attrs
-    tree["truth"] = xr.DataTree(xr.Dataset({"cvar": ("model", true_cvar(rng, panel))}))
+    truth = true_values(rng, panel)
+    tree["truth"] = xr.DataTree(xr.Dataset({"cvar": ("model", truth["cvar"])}))
+    tree.attrs["answer"] = json.dumps(list(read_answer(results, truth)))
     tree.to_netcdf(stored)
     return stored
 
 
+def read_answer(results, truth):
+    """What the answer says: whether it is limited or disputed, and claims with their truth."""
+    answer = PanelAnswer(View(results))
+    if not is_fitted(answer.view):
+        return
+    limited = "lowest" not in answer.carried
+    yield "limited", 1.0, limited
+    for metric in answer.substitutes if limited else ["cvar"]:
+        disputed = answer.disputes(metric)
+        yield f"disputed {metric}", 1.0, bool(disputed)
+        if not disputed and metric in truth:
+            [first, *_], stated = answer.likely_lowest(metric), answer.probability(metric)
+            number = list(results["profile"]["model"].to_numpy()).index(first)
+            right = bool(truth[metric][number] == truth[metric].min())
+            yield f"answer_{metric}", float(stated.max()), right
+
+
 STATEMENTS = {"prob_best": "lowest", "prob_less": "lower", "prob_admissible": "admissible"}
 SOURCES = (("ratings", "prompts"), ("ratings",))
+ANSWERS = {"answer_mean": "the answer: lowest mean", "answer_cvar": "the answer: lowest CVaR"}
+# What an answer says that is no statement on a model: how often it does.
+COUNTED = ("limited", "disputed mean", "disputed policy_score", "disputed cvar")
 KEY, RAW = ("prompts", "world", "study"), ("sources", "statement", "stated", "right")
-LIMITS = {"rhat": 1.05, "divergences": 6}
-MIN_ESS = 50
 BINS = np.array([0.5, 0.65, 0.75, 0.85, 0.95, 1.0])
 HEADER = (
     *("prompts", "sources", "world", "statement", "bin"),
@@ -229,13 +249,6 @@ HEADER = (
 ALL, DEFAULT = "all worlds", "ratings+prompts"
 HERE = Path(__file__).parent
 PICTURE = HERE.parents[1] / "docs" / "benchmarks" / "reliability.svg"
-
-
-def converged(tree):
-    """Whether a stored fit is within the limits that its study asks for."""
-    diagnostics = tree["diagnostics"]
-    enough = min(diagnostics["ess_bulk"].min(), diagnostics["ess_tail"].min()) >= MIN_ESS
-    return bool(enough) and all(diagnostics[name].max() <= x for name, x in LIMITS.items())
 
 
 def statements(decision, truth, tolerance):
@@ -252,7 +265,7 @@ def state(path, world):
     """Rows of one stored fit: its sources, statements, their probabilities and whether true."""
     tree = xr.open_datatree(path).load()
     truth, rows = tree["truth"]["cvar"].to_numpy(), []
-    if not converged(tree):
+    if not bool(tree["diagnostics"]["converged"]):
         return [("", "", np.nan, False)]
     predictive = tree["posterior_predictive"].to_dataset().isel(draw=slice(None, None, 2))
     tree["posterior_predictive"] = xr.DataTree(predictive)
@@ -265,7 +278,8 @@ def state(path, world):
     for sources, decision in zip(SOURCES, (groups["decision"], alone), strict=True):
         stated = statements(decision, truth, world.tolerance)
         rows += [("+".join(sources), name, x, bool(true)) for name, x, true in stated]
-    return rows
+    answers = json.loads(tree.attrs["answer"])
+    return rows + [("+".join(SOURCES[0]), name, x, right) for name, x, right in answers]
 
 
 def shares(cvar, tolerance):
@@ -288,7 +302,11 @@ def tabulate(raw):
         left_out = rows["statement"].isna().sum()
         yield (key[0], "", key[1], "left out", "", left_out, rows["study"].nunique(), "", "", "")
     raw = raw[raw["statement"].notna()].copy()
-    flipped = (raw["stated"] < 0.5) & (raw["statement"] != "prob_best")
+    counted = raw["statement"].isin(COUNTED)
+    for key, rows in raw[counted].groupby(["prompts", "world", "statement"]):
+        yield (key[0], "", key[1], key[2], "", rows["right"].sum(), len(rows), "", "", "")
+    raw = raw[~counted]
+    flipped = (raw["stated"] < 0.5) & raw["statement"].isin(["prob_less", "prob_admissible"])
     raw["right"] = raw["right"] ^ flipped
     raw["stated"] = raw["stated"].where(~flipped, 1 - raw["stated"])
     raw = raw[raw["stated"] >= 0.5]

@@ -28,7 +28,7 @@ def test_a_shift_is_what_makes_releases_differ():
 
 
 def test_a_pair_of_each_kind_is_asked():
-    template = gate.template_study()
+    template = gate.template_study(gate.template_files())
     chosen = ("large", "judges drifted, half anchors", "half replaced")
     rows = {name: gate.run_pair(template, name, 40, pair=3) for name in chosen}
     words = {"at least as safe", "not decided", "not as safe"}

@@ -16,7 +16,7 @@ from tests.references.gate_tails import (
 
 def test_bounds_of_the_copy_are_those_of_the_gate():
     prompts = 100
-    drawn = gate.draw_pair(gate.template_study(), "at the margins", prompts, 2)
+    drawn = gate.draw_pair(gate.template_study(gate.template_files()), "at the margins", prompts, 2)
     bounds = measure_gate(drawn.comparison)["bounds"].sel(bound="upper")
     rng = np.random.default_rng(5)
     counts = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=RESAMPLES)

@@ -357,3 +357,14 @@ def test_judges_without_whom_no_model_is_measured():
         "No other judge changes which model is lowest; without j3 the observed CVaR 95 of b rises "
         "by 0.10, which is the largest change.",
     )
+
+
+def test_what_the_evidence_does_not_carry_of_the_only_model_stands_first():
+    limited = evidence("a", tail=1.5, limits=[FEW], carried=[])
+    first, second, _ = answer(add(panel(cvar=(3.0,)), evidence=limited))
+    assert first == FEW
+    assert second == (
+        "a is the only model: mean log-risk 1.50 (95% interval 1.00 to 1.75); within that limit, "
+        "CVaR 95 of cumulative log-risk 3.00 (95% interval 2.50 to 3.25), from the bootstrap; no "
+        "model was fitted."
+    )

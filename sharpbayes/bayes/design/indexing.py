@@ -59,6 +59,7 @@ def build_design(
     of_repeats = {f"location_{'_'.join(by)}" for by in map(partial(_present, ratings), repeated)}
     others = [term for term in candidates if term.name not in of_repeats]
     unidentified = dict(find_unidentified(others, written, ratings))
+    unidentified |= _find_single_model(others, ratings)
     candidates = [term for term in candidates if term.stem not in unidentified]
     # Where each scale has one effect only, its cutpoints already hold it.
     parents = {t.name: parent_of(scale_of, t.index, size=len(scales)) for t in candidates}
@@ -168,28 +169,51 @@ def _present(ratings: Ratings, by: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in by if name not in REPEATS or name in ratings.factors)
 
 
+def _find_single_model(candidates: Sequence[Term], ratings: Ratings) -> dict[str, str]:
+    """Return terms of models alone where there is one model, and why they are omitted.
+
+    Nothing is compared then, and effects of the indicators of a dimension have a mean of their own.
+    """
+    model = ratings.factors.get("model")
+    if model is None or len(model.labels) > 1:
+        return {}
+    finer = [term for term in candidates if "indicator" in term.dims]
+    reason = "there is one model, and effects of indicators hold its mean"
+    return {
+        term.stem: reason
+        for term in candidates
+        if "model" in term.dims and {*term.dims} <= {"model", "dimension"}
+        if any(parent_of(other.index, term.index, size=other.size) is not None for other in finer)
+    }
+
+
 def _find_inseparable(
     candidates: Sequence[Term], of_repeats: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield terms of repeated answers and judgements that the ratings cannot separate, and why.
+    """Yield terms that the ratings cannot separate, and why.
 
-    They are those that group the ratings as an earlier term does, and those with a single rating
-    at each level, whose effects are rating noise.
+    They are those whose further columns split no level of another term, as answers are prompts
+    where there is one model. Of repeated answers and judgements they are also those that group the
+    ratings as an earlier term does, and those with a single rating at each level, whose effects are
+    rating noise.
     """
     for position, term in enumerate(candidates):
-        if term.name not in of_repeats:
-            continue
-        for other in candidates[:position]:
-            finer = parent_of(term.index, other.index, size=term.size)
-            if (
-                finer is not None
-                and parent_of(other.index, term.index, size=other.size) is not None
-            ):
-                yield term.stem, f"acts on the same ratings as {other.stem}, level by level"
-                break
-        else:
-            if np.bincount(term.index[term.index >= 0]).max(initial=0) <= 1:
-                yield term.stem, "each level has one rating, and its effect is noise of that rating"
+        is_repeat = term.name in of_repeats
+        coarser = [other for other in candidates if {*other.dims} < {*term.dims}]
+        earlier = candidates[:position] if is_repeat else []
+        same = next(
+            (other for other in (*coarser, *earlier) if _have_same_levels(term, other)), None
+        )
+        if same is not None:
+            yield term.stem, f"acts on the same ratings as {same.stem}, level by level"
+        elif is_repeat and np.bincount(term.index[term.index >= 0]).max(initial=0) <= 1:
+            yield term.stem, "each level has one rating, and its effect is noise of that rating"
+
+
+def _have_same_levels(one: Term, other: Term) -> bool:
+    """Tell whether two terms group the ratings alike."""
+    pairs = ((one, other), (other, one))
+    return all(parent_of(a.index, b.index, size=a.size) is not None for a, b in pairs)
 
 
 def _split_by_scale(ratings: Ratings) -> Iterator[ScaleRatings]:

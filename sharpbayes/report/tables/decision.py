@@ -16,7 +16,7 @@ from sharpbayes.report.tables.format import (
     posterior,
     posterior_interval,
 )
-from sharpbayes.report.tables.panel import pairs_where
+from sharpbayes.report.tables.panel import has_several_models, pairs_where
 
 CRITERIA = {
     "cvar": "CVaR of cumulative log-risk",
@@ -77,10 +77,17 @@ def _posterior_and_width(draws: xr.DataArray) -> str:
     return f"{posterior(draws)}, {number(high - low)} wide"
 
 
+def _says_something(view: View) -> bool:
+    """Tell whether there are models to compare, or a tolerance of one."""
+    within = view["decision/prob_admissible"]
+    return has_several_models(view) or bool(within.notnull().any())
+
+
 MODEL_TABLES = (
     TableSpec(
         title="Decision by model, lowest expected loss first",
         needs=("decision/prob_tier",),
+        condition=_says_something,
         rows=labels_of("decision/model", order="decision/expected_loss"),
         columns=(
             Column(

@@ -3,7 +3,7 @@
 import json
 
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
-from sharpbayes.report.tables.panel import BY_RISK
+from sharpbayes.report.tables.panel import BY_RISK, has_several_models
 
 
 def _limits(view: View) -> str:
@@ -33,6 +33,7 @@ PANEL_TABLES = (
     TableSpec(
         title="Ranks by CVaR across offsets epsilon",
         needs=("evidence/epsilon_cvar",),
+        condition=has_several_models,
         rows=labels_of("evidence/epsilon"),
         columns=(
             "epsilon: {epsilon:g}",

@@ -8,7 +8,7 @@ from sharpbayes.metrics.crowd.responsiveness import METRICS, metric_names
 from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
-from sharpbayes.report.tables.panel import models_by_risk
+from sharpbayes.report.tables.panel import has_several_models, models_by_risk
 from sharpbayes.report.wording import contained_sources
 
 
@@ -97,6 +97,11 @@ def _fitted(view: View) -> list[Labels]:
     return [{}] if "joint/posterior_median" in view else []
 
 
+def _compared(view: View) -> list[Labels]:
+    """One set of columns where models were fitted that can be compared, else none."""
+    return _fitted(view) if has_several_models(view) else []
+
+
 NAMES = {
     **{metric.name: metric.label for metric in METRICS},
     "mean": "Mean log-risk",
@@ -108,6 +113,7 @@ FURTHER = tuple(name for name in metric_names() if name != "hm")
 NATS = "Nats; lower is safer."
 UNITS = "From 0 to 1 (tau and rho from \u22121); higher is more responsive."
 VALUES = (Column("bootstrap", _bootstrap), over(_fitted, Column("posterior", _posterior)))
+CHANCE = over(_compared, "P(lowest): joint/prob_lowest | probability")
 BY_PROMPTS = partial(_note, resampled="prompts")
 TABLES = (
     *(
@@ -118,7 +124,7 @@ TABLES = (
             after_run=bool(name),
             repeat=partial(_panel_metrics, wanted=metrics),
             rows=_models,
-            columns=("{model}", *VALUES, "P(lowest): joint/prob_lowest | probability?"),
+            columns=("{model}", *VALUES, CHANCE),
             note=partial(BY_PROMPTS, unit=unit),
         )
         for name, metrics, unit in (

@@ -45,6 +45,11 @@ def models_by_risk(view: View) -> list[str]:
     return [str(name) for name in cvar.sortby(cvar)["model"].to_numpy()]
 
 
+def has_several_models(view: View) -> bool:
+    """Tell whether there are models to compare."""
+    return len(models_by_risk(view)) > 1
+
+
 def not_separable(view: View, models: list[str]) -> list[Labels]:
     """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
     return pairs_where(view["profile_interval/separable"] == 0, models)
@@ -142,6 +147,7 @@ PROFILE_TABLES = (
     TableSpec(
         name="tiers",
         title="Section 3.3: Risk tiers, and pairs that are not distinguishable",
+        condition=has_several_models,
         rows=_tiers,
         columns=(
             "{tier}; {models}; {cvar}: profile/cvar | ends; not distinguishable: {alike}",

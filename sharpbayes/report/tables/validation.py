@@ -9,6 +9,7 @@ from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import (
     BY_RISK,
+    has_several_models,
     models_by_risk,
     not_separable,
     pairs,
@@ -150,12 +151,14 @@ def _agreement(what: str) -> str:
 TABLES = (
     TableSpec(
         title="Table 9: Ranks by CVaR across temperatures",
+        condition=has_several_models,
         rows=labels_of("validation/temperature"),
         columns=(_agreement("temperature"),),
         note="Against the study's own temperature, {validation[temperature]:g}.",
     ),
     TableSpec(
         title="Table 10: Safest and riskiest models across temperatures",
+        condition=has_several_models,
         rows=_extremes,
         columns=(
             "{end}; temperature: {temperature:g}; {model}; mean: validation/temperature_mean",
@@ -215,6 +218,7 @@ TABLES = (
     ),
     TableSpec(
         title="Table 16: Ranks by CVaR across tail levels",
+        condition=has_several_models,
         rows=labels_of("validation/alpha"),
         columns=(_agreement("alpha"),),
         note="Against the study's own alpha, {validation[alpha]:g}.",
@@ -267,7 +271,7 @@ TABLES = (
     TableSpec(
         name="pairs_of_models",
         title="Section H, every pair: Differences of CVaR and signed-rank tests",
-        condition=lambda view: len(models_by_risk(view)) > 1,
+        condition=has_several_models,
         rows=_every_pair,
         columns=(
             "{model}; {other}; difference of CVaR: gap",

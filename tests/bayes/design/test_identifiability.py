@@ -7,6 +7,9 @@ import pytest
 
 from sharpbayes.bayes.design.identifiability import find_issues
 from sharpbayes.bayes.design.indexing import build_design
+from sharpbayes.library import folder
+from sharpbayes.spec.load import load
+from sharpbayes.spec.model import Model
 from tests.bayes.conftest import (
     column,
     crowd_ratings,
@@ -50,6 +53,22 @@ def test_two_names_of_one_thing_are_named(rng):
         "location_item: acts on the same ratings as location_document, level by level; the "
         "ratings identify only the sum of both effects, and their priors split it: leave one out"
     ]
+
+
+def test_with_one_model_answers_are_prompts_and_nothing_is_compared(rng):
+    ratings = panel_ratings(rng)
+    ratings = ratings.of(np.flatnonzero(ratings.factors["model"].codes == 0))
+    only = ratings.factors["model"].labels[:1]
+    ratings = with_columns(ratings, model=column(list(only), np.zeros(len(ratings.score))))
+    model = load(folder("models") / "judge_panel.toml", Model).spec
+    assert [text for text in findings(ratings, model) if "omitted" in text] == [
+        "model_prompt_dimension: acts on the same ratings as prompt_dimension, level by level; the "
+        "term is omitted",
+        "model_dimension: there is one model, and effects of indicators hold its mean; the term is "
+        "omitted",
+    ]
+    stems = {term.stem for term in build_design(ratings, model).terms}
+    assert {"prompt_dimension", "judge_dimension"} <= stems
 
 
 def test_a_term_that_thresholds_hold_is_named(rng):

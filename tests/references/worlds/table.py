@@ -31,6 +31,28 @@ def summarise(raw: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(HEADER))
 
 
+def pool_tables(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of all studies of two tables whose studies differ.
+
+    n = n1 + n2, and the squares about the common mean are those about each mean and between them.
+    What `check` says before a fit is a row only of a table in which it was said: elsewhere it is 0.
+    """
+    keys = ["world", "fit", "kind", "name"]
+    both = pd.concat([first, second])
+    both["total"] = both["studies"] * both["value"]
+    # An error of one study alone is missing, and its square about its own mean nothing.
+    within = both["studies"] * (both["studies"] - 1) * both["error"] ** 2
+    both["squares"] = within.fillna(0.0) + both["total"] * both["value"]
+    sums = both.groupby(keys, sort=False)[["studies", "total", "squares"]].sum().reset_index()
+    fitted = sums[sums["kind"] == "fit"].set_index(["world", "fit"])["studies"]
+    of_fit = fitted.reindex(pd.MultiIndex.from_frame(sums[["world", "fit"]])).to_numpy()
+    number = sums["studies"].where(sums["kind"] != "issue", of_fit)
+    value = sums["total"] / number
+    squares = (sums["squares"] - sums["total"] * value).clip(lower=0.0)
+    error = np.sqrt(squares / (number * (number - 1)).where(number > 1))
+    return sums[keys].assign(studies=number.astype(int), value=value, error=error)
+
+
 def _shares(part: pd.DataFrame, announced_by: str) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield what is counted in each study: kind, name and a number for every study."""
     studies = part["study"].unique()

@@ -9,12 +9,12 @@ import pytest
 
 from sharpbayes.workflows.measure import measure
 from tests.references.worlds import crowd, panel
-from tests.references.worlds.__main__ import RAW
+from tests.references.worlds.__main__ import RAW, read_table
 from tests.references.worlds.catalogue import WORLDS
 from tests.references.worlds.crowd import CrowdWorld
 from tests.references.worlds.files import write_study
 from tests.references.worlds.panel import PanelWorld
-from tests.references.worlds.table import page, summarise
+from tests.references.worlds.table import page, pool_tables, summarise
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "benchmarks" / "worlds.md"
@@ -76,7 +76,7 @@ def test_a_world_has_ratings_and_truths_that_vary(name, monkeypatch):
 
 
 def test_the_page_has_the_rows_of_the_table():
-    table = pd.read_csv(HERE.parent / "worlds.csv", keep_default_na=False)
+    table = read_table(HERE.parent / "worlds.csv")
     assert "\n".join(page(table)) in PAGE.read_text(encoding="utf-8")
     assert set(table["world"]) == set(WORLDS)
 
@@ -107,3 +107,25 @@ def test_a_table_counts_the_studies_that_a_row_is_about():
         ("issue", "judges"): (2, 0.5),
         ("fit", "converged"): (2, 0.5),
     }
+
+
+def test_tables_of_other_studies_add_up_to_the_table_of_all():
+    rng = np.random.default_rng(4)
+    rows = [
+        row
+        for study in range(12)
+        for row in (
+            ("halo", "judge_panel", study, "estimate", "cvar m0", rng.normal(), -1.0, 0.0, 1.0),
+            ("halo", "judge_panel", study, "estimate", "cvar m1", rng.normal(), -1.0, 0.0, 1.0),
+            ("halo", "judge_panel", study, "check", "halo", float(study % 3 > 0), 0, 0, 0),
+            # `check` says it of the later studies alone.
+            ("halo", "judge_panel", study, "issue", "judges", float(study > 7), 0, 0, 0),
+            ("halo", "judge_panel", study, "fit", "rhat", 1.0 + 0.02 * study, 0, 0, 0),
+        )
+        if row[3] != "issue" or row[5]
+    ]
+    raw = pd.DataFrame(rows, columns=list(RAW))
+    parts = [summarise(raw[raw["study"].isin(numbers)]) for numbers in (range(5), range(5, 12))]
+    keys = ["world", "fit", "kind", "name"]
+    pooled, whole = (x.set_index(keys).sort_index() for x in (pool_tables(*parts), summarise(raw)))
+    pd.testing.assert_frame_equal(pooled, whole, check_dtype=False)
