@@ -17,9 +17,10 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile.
 
     Over (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
-    ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``, ``flat_tail`` and
-    ``needs_policy_score``; over (model, other) ``tied`` and ``identical``; over (epsilon, model)
-    ``epsilon_cvar`` with its rank agreement. Attributes ``limits`` and ``carried`` are JSON lists.
+    ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``,
+    ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and ``identical``; over
+    (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes ``limits`` and ``carried``
+    are JSON lists.
     """
     table, protocol = plan.table, plan.protocol
     cvar = profile["cvar"]
@@ -53,6 +54,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
         alpha=protocol.alpha,
         epsilon=protocol.epsilon,
         level=plan.study.spec.bootstrap.level,
+        estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
     )
     return evidence.assign_attrs(state_limits(evidence, profile))

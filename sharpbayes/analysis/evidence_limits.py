@@ -19,6 +19,8 @@ MIN_PROMPTS = 20
 FEW_RATERS = 10
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
+# A tail with ties is named where it has so many times its share of the prompts, and prompts more.
+WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
 ROUNDING = 1e-9
@@ -42,7 +44,7 @@ def state_limits(evidence: xr.Dataset, profile: xr.Dataset) -> dict[str, str]:
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
-    remarks = [*_saturation(evidence), *_one_judge(evidence)]
+    remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
     carried = _carried(evidence, top=not lowest)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
     return {name: json.dumps(value) for name, value in texts.items()}
@@ -88,7 +90,10 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     items = responsiveness["items"].sel(by="all", drop=True)
     is_small = raters < FEW_RATERS
     evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": is_small})
-    limits = list(_few_raters(raters[is_small.to_numpy()]))
+    # Of a group without a number its own reason is said.
+    hm = responsiveness.get("hm", responsiveness["items"])
+    measured = hm.sel(by="all", drop=True).notnull()
+    limits = list(_few_raters(raters[(is_small & measured).to_numpy()]))
     return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
 
 
@@ -143,9 +148,9 @@ def _flat_tail(evidence: xr.Dataset) -> Iterator[str]:
     flat = _is_flat(evidence)
     if flat.any():
         yield (
-            f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: "
-            f"resamples do not differ, so that intervals of {_cvar(evidence)} have no width and "
-            f"say nothing of rarer, worse prompts. {_instead(evidence)}"
+            f"All tail prompts have the same log-risk for {_list_models(evidence, flat)}: no "
+            f"resample is higher, so that intervals of {_cvar(evidence)} end there and say nothing "
+            f"of rarer, worse prompts. {_instead(evidence)}"
         )
 
 
@@ -216,6 +221,33 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
             f"{epsilon:g}, {other} with {float(nearest['epsilon']):g}. Policy scores do not: "
             f"{_policy_scores(evidence.sel(model=[lowest, other]))}."
         )
+
+
+def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
+    """Tails that are much larger than their level says, because prompts tie at the quantile."""
+    if evidence.attrs["estimator"] != "inclusive":
+        return
+    size, meant = evidence["tail_size"], evidence["tail_prompts"]
+    wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
+    wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
+    if not wide.any():
+        return
+    level = 1 - evidence.attrs["alpha"]
+    prompts = meant / level
+    largest = int((size / prompts).where(wide, 0.0).to_numpy().argmax())
+    model, count, total = (
+        evidence["model"][largest].item(),
+        int(size[largest]),
+        round(float(prompts[largest])),
+    )
+    names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
+    others = f" The same holds of {join_names(names)}." if names else ""
+    yield (
+        f"Prompts tie at the edge of the tail: {_cvar(evidence)} of {model} is the mean of {count} "
+        f"of {total} prompts ({count / total:.0%}), not of the worst {100 * level:.3g}%.{others} "
+        'With `tail.estimator = "rockafellar-uryasev"` in the weights it is that of the worst '
+        f"{100 * level:.3g}%."
+    )
 
 
 def _saturation(evidence: xr.Dataset) -> Iterator[str]:

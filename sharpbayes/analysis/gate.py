@@ -19,6 +19,8 @@ from sharpbayes.analysis.tolerance import select_value
 from sharpbayes.errors import SpecError
 from sharpbayes.metrics.panel.evidence import is_saturated
 from sharpbayes.metrics.panel.non_inferiority import (
+    LEAST_PROMPTS,
+    UNDECIDED,
     difference_bounds,
     gate_verdict,
     metric_states,
@@ -31,6 +33,10 @@ from sharpbayes.spec.weights import Gate, Weights
 
 # Metrics of all prompts; others are of the tail alone.
 OF_ALL_PROMPTS = ("mean", "policy_score")
+# Resamples that are beyond a bound, at the least: fewer do not tell where it lies.
+LEAST_BEYOND = 20
+# Why nothing is decided whatever the bounds are.
+FEW_PROMPTS, SAME_SCORES = "few prompts", "same scores"
 # Kinds of margins that are about one tail, with its metric.
 TAILS = {"cvar": "cvar", "dimension": "dimension_cvar"}
 
@@ -42,7 +48,10 @@ def required_gate(weights: SpecFile[Weights]) -> Gate:
         SpecError: The weights have none.
     """
     if weights.spec.gate is None:
-        message = "these weights declare no margins; add them, such as `[gate]` with `cvar = 0.5`"
+        message = (
+            "these weights declare no margins; name weights that do by --weights, with a table "
+            "such as `[gate]` and in it `cvar = 0.5`"
+        )
         raise SpecError.at(weights.path, message, key="gate")
     return weights.spec.gate
 
@@ -55,7 +64,10 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     ``prompts_to_decide``, ``prompts_to_pass``; over (metric, bound) ``bounds``; over (side, metric)
     ``value``; over (scenario, outcome) ``outcome_share``; over (judge_out, metric)
     ``difference_without``, the difference without each judge. Attributes: ``verdict``,
-    ``confidence``, ``regression`` in margins, and what was compared.
+    ``confidence``, ``regression`` in margins, what was compared, and ``withheld``: why the bounds
+    decide nothing, if they do not. Fewer than 20 prompts do not, and neither do scores that are all
+    the same on both sides, as those of a release and of its copy; how often the gate errs is
+    missing then.
     """
     study = comparison.study
     gate, plan = required_gate(study.weights), build_profile_plan(study)
@@ -72,7 +84,7 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     resampled = bootstrap(
         measure,
         prompts,
-        replicates=boot.replicates,
+        replicates=max(boot.replicates, round(LEAST_BEYOND / (1.0 - gate.confidence))),
         seed=study.spec.seed,
         dim="prompt",
         block=block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim]))),
@@ -95,13 +107,35 @@ def measure_gate(comparison: Comparison) -> xr.Dataset:
     group["value"] = values.sel(model=[CANDIDATE, REFERENCE]).rename(model="side")
     group["drift"] = drift_of_judges(values)
     group["difference_without"] = _without_judges(comparison, margin)
-    return group.drop_attrs(deep=True).assign_attrs(
-        verdict=gate_verdict(bounds, margin),
+    withheld = reason_to_withhold(comparison)
+    return withhold(group, withheld).assign_attrs(
+        verdict=UNDECIDED if withheld else gate_verdict(bounds, margin),
+        withheld=withheld,
         method="bootstrap",
         unseen_cvar_rise=unseen_rise(plan),
         **gate_facts(gate),
         **comparison_facts(comparison),
     )
+
+
+def reason_to_withhold(comparison: Comparison) -> str:
+    """Return why no bounds decide anything: few prompts, or the same scores; empty for neither."""
+    if comparison.n_prompts < LEAST_PROMPTS:
+        return FEW_PROMPTS
+    return SAME_SCORES if comparison.is_identical else ""
+
+
+def withhold(group: xr.Dataset, reason: str) -> xr.Dataset:
+    """Return a gate without attributes, and without its states and errors where there is a reason.
+
+    Errors of a design are read from resamples, which then do not differ as new studies would.
+    """
+    bare = group.drop_attrs(deep=True)
+    if not reason:
+        return bare
+    errors = ("outcome_share", "power", "power_shut", "prompts_to_decide", "prompts_to_pass")
+    missing = {name: xr.full_like(bare[name], np.nan, dtype=float) for name in errors}
+    return bare.assign(missing | {"state": xr.full_like(bare["state"], UNDECIDED)})
 
 
 def unseen_rise(plan: ProfilePlan) -> float:
@@ -138,6 +172,9 @@ def comparison_facts(comparison: Comparison) -> dict[str, str | int]:
         "reference_prompts": len(alone[REFERENCE]),
         "paired": int(comparison.paired),
         "one_study": int(comparison.one_study),
+        "scores": int((comparison.study.scores["score"].sel(model=CANDIDATE) >= 0).sum()),
+        "candidate_unmatched": comparison.unmatched[CANDIDATE],
+        "reference_unmatched": comparison.unmatched[REFERENCE],
         "anchors": len(comparison.anchors),
         "judges": json.dumps(comparison.judges),
         "candidate_judges": json.dumps(others[CANDIDATE]),

@@ -1,7 +1,7 @@
 """Two studies as one: a candidate and its reference under the same judges and prompts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
@@ -10,14 +10,13 @@ from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.data.panel import list_pooled_judges
 from sharpbayes.data.ratings import PanelRatings, read_prompt_columns
 from sharpbayes.errors import SpecError, did_you_mean, format_list
+from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
 from sharpbayes.spec.files import SpecFile
 from sharpbayes.spec.weights import Weights
 
 CANDIDATE, REFERENCE = "candidate", "reference"
 # The reference's answers to the anchor prompts, judged with the candidate and before.
 ANCHOR_NOW, ANCHOR_THEN = "anchors now", "anchors then"
-# With fewer shared prompts all prompts of both are compared, unpaired.
-MIN_SHARED = 20
 # Repeated answers and judgements, which one study may have alone.
 REPEATED = ("sample", "trial")
 
@@ -65,6 +64,8 @@ class Comparison:
         other_judges: Judges that one of them has alone, by ``candidate`` and ``reference``.
         anchors: Prompts whose answers by the reference were judged again.
         one_study: Whether both are models of one study.
+        unmatched: Scores of each side that the other lacks in paired prompts, and that are left
+            out, by ``candidate`` and ``reference``; with anchors none are.
     """
 
     study: PanelStudy
@@ -75,6 +76,21 @@ class Comparison:
     other_judges: Mapping[str, tuple[str, ...]]
     anchors: tuple[str, ...]
     one_study: bool
+    unmatched: Mapping[str, int] = field(default_factory=lambda: {CANDIDATE: 0, REFERENCE: 0})
+
+    @property
+    def n_prompts(self) -> int:
+        """Number of prompts that are compared; of samples the fewer ones."""
+        if self.paired:
+            return len(self.shared)
+        return len(self.shared) + min(len(prompts) for prompts in self.alone.values())
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether all scores that are compared are the same on both sides."""
+        scores = self.study.scores["score"]
+        one, other = (scores.sel(model=name, drop=True) for name in (CANDIDATE, REFERENCE))
+        return self.paired and bool((one == other).all())
 
 
 def select_model(study: PanelStudy, name: str | None, *, option: str, path: str) -> str:
@@ -98,10 +114,10 @@ def select_model(study: PanelStudy, name: str | None, *, option: str, path: str)
 def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> Comparison:
     """Return candidate and reference as one study under some weights.
 
-    Prompts of both are paired, and alone compared where there are 20 or more. Only judges of both
-    are pooled, because another judge may be stricter. Where the candidate's study has answers of
-    the reference too, they are anchors: judges may then be others, and what they score otherwise is
-    measured.
+    Prompts of both are paired, and alone compared where there are 20 or more. Of paired prompts a
+    judge's score counts where that judge scored both. Only judges of both are pooled, because
+    another judge may be stricter. Where the candidate's study has answers of the reference too,
+    they are anchors: judges may then be others, and what they score otherwise is measured.
 
     Raises:
         SpecError: Other indicators, scales or dimensions, or no judge of both and no anchors.
@@ -122,7 +138,7 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         CANDIDATE: _without(now, "prompt", shared),
         REFERENCE: _without(then, "prompt", shared),
     }
-    paired = len(shared) >= MIN_SHARED or not any(alone.values())
+    paired = len(shared) >= LEAST_PROMPTS or not any(alone.values())
     parts = {CANDIDATE: now, REFERENCE: then}
     anchors: tuple[str, ...] = ()
     if again is not None:
@@ -136,6 +152,7 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
     if paired:
         for name in (CANDIDATE, REFERENCE):
             parts[name] = parts[name].sel(prompt=list(shared))
+    unmatched = _drop_unmatched(parts) if paired and again is None else {}
     return Comparison(
         study=_join(parts, candidate, reference, weights),
         shared=shared,
@@ -148,7 +165,25 @@ def join_sides(candidate: Side, reference: Side, weights: SpecFile[Weights]) -> 
         },
         anchors=anchors,
         one_study=candidate.study is reference.study,
+        unmatched={CANDIDATE: 0, REFERENCE: 0} | unmatched,
     )
+
+
+def _drop_unmatched(parts: dict[str, xr.Dataset]) -> dict[str, int]:
+    """Leave out scores that one side alone has of a judge, and return how many of each side."""
+    present = {}
+    for name, scores in parts.items():
+        scored = (scores["score"] >= 0).isel(model=0, drop=True)
+        present[name] = scored.any([dim for dim in REPEATED if dim in scored.dims])
+    one, other = xr.align(*present.values(), join="outer", fill_value=False)
+    both = one & other
+    unmatched = {}
+    for name, scores in parts.items():
+        matched = both.reindex_like(present[name])
+        unmatched[name] = int((present[name] & ~matched).sum())
+        kept = scores["score"].where(matched, -1).transpose(*scores["score"].dims)
+        parts[name] = scores.assign(score=kept.astype(scores["score"].dtype))
+    return unmatched
 
 
 def _judged_again(candidate: Side, reference: Side) -> xr.Dataset | None:

@@ -48,6 +48,8 @@ from sharpbayes.errors import SpecError, did_you_mean
 from sharpbayes.execution.progress import Phase
 
 # How often --retry samples again; every attempt is twice as long as the one before.
+# Tables that say what weights decide: limits of the evidence, and choices.
+DECIDING_TABLES = 2
 MAX_RETRIES = 3
 # New objects until the next search for garbage; a short run gains from few searches.
 GARBAGE_THRESHOLD = 50_000
@@ -285,8 +287,9 @@ def weigh(
         sharpbayes.save_results(weighed, target)
     if as_json:
         console.print_json(weighed_document(weighed) | {"files": [str(target)] if target else []})
-    elif not quiet:
-        console.show_tables(report_tables(weighed))
+    else:
+        shown = report_tables(weighed)
+        console.show_tables(shown[:DECIDING_TABLES] if quiet else shown)
 
 
 def report(

@@ -23,7 +23,7 @@ STATUSES = {"at least as safe": 0, "not as safe": 6, "not decided": 7}
 def gate(
     candidate: Annotated[Path, Argument(help="Results of the candidate, by measure or fit.")],
     against: Annotated[
-        Path | None, Option(help="Results of the reference; the candidate's file by default.")
+        list[Path] | None, Option(help="Results of the reference; the candidate's file by default.")
     ] = None,
     model: Annotated[
         str | None, Option(help="Model of the candidate, where there are several.")
@@ -32,7 +32,7 @@ def gate(
         str | None, Option(help="Model of the reference, where there are several.")
     ] = None,
     weights: Annotated[
-        str | None, Option(help="Weights with [gate]; those of the candidate by default.")
+        list[str] | None, Option(help="Weights with [gate]; those of the candidate by default.")
     ] = None,
     fit: Annotated[
         bool, Option("--fit", help="Fit both studies together; the posterior decides.")
@@ -49,15 +49,19 @@ def gate(
     from sharpbayes.spec.load import load_weights  # noqa: PLC0415 - start-up
     from sharpbayes.storage.schema import explain_missing  # noqa: PLC0415 - start-up
 
+    for given, option in ((against, "--against"), (weights, "--weights")):
+        if given is not None and len(given) > 1:
+            message = f"was given {len(given)} times; the gate compares by one, name it alone"
+            raise SpecError.at("gate", message, key=option)
     for path, option in ((markdown, "--markdown"), (junit, "--junit")):
         if path is not None:
-            inputs = [candidate, *([against] if against is not None else [])]
+            inputs = [candidate, *(against or [])]
             refuse_text(path, inputs, STARTS[option], option)
     if junit is not None and junit == markdown:
         raise SpecError.at("--junit", "is the file of --markdown; name another", key=str(junit))
-    chosen = load_weights(weights) if weights is not None else None
+    chosen = load_weights(weights[0]) if weights else None
     opened = sharpbayes.open_results(candidate, whole=False)
-    reference = sharpbayes.open_results(against, whole=False) if against is not None else None
+    reference = sharpbayes.open_results(against[0], whole=False) if against else None
     with explain_missing(opened):
         results = sharpbayes.gate(
             opened,

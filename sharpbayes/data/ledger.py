@@ -1,6 +1,7 @@
 """What a study uses of the columns of its data, and what it leaves out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 
 import pandas as pd
@@ -50,7 +51,8 @@ def find_lookalikes(
     """Yield each group of labels that look alike: its column, the labels with their rows, a remedy.
 
     ``labels`` are those of each factor. Data are read again only where some look alike. The remedy
-    is the line of ``rename`` that makes one label of them, the one of the most rows.
+    is the line of ``rename`` that makes one label of each group, the one of its most rows. A file
+    has one such line: it stands in the first row that it is for, and the others refer to it.
     """
     groups = {name: group_lookalikes(texts) for name, texts in labels.items()}
     if not any(groups.values()):
@@ -60,7 +62,8 @@ def find_lookalikes(
         rename_labels(read_table(base, f.data, f.layout, dialect=f.dialect), f, base / f.data)
         for f in files
     ]
-    roles = table.roles.model_dump(exclude_none=True)
+    roles, alike = table.roles.model_dump(exclude_none=True), []
+    merged: dict[str, dict[str, str]] = {}
     for name, group in ((name, group) for name, several in groups.items() for group in several):
         column = roles.get(name, name.removeprefix("group:"))
         of_file = (data[column] for data in tables if isinstance(column, str) and column in data)
@@ -70,14 +73,24 @@ def find_lookalikes(
             f"{t} ({format_rows(r)})" if len(r) else t for t, r in zip(texts, rows, strict=True)
         ]
         is_column = any(map(len, rows))
-        yield name, " and ".join(named), _suggest_rename(column, group, rows) * is_column
+        if is_column:
+            kept = group[max(range(len(group)), key=lambda position: len(rows[position]))]
+            merged.setdefault(str(column), {}).update({x: kept for x in group if x != kept})
+        alike.append((name, " and ".join(named), is_column))
+    remedies = chain([_format_rename(merged)], repeat("the same line"))
+    for name, text, is_column in alike:
+        yield name, text, next(remedies) if is_column else ""
 
 
-def _suggest_rename(column: object, group: Sequence[str], rows: Sequence[pd.Index]) -> str:
-    """Return the line of ``rename`` that reads labels as the one of the most rows."""
-    kept = group[max(range(len(group)), key=lambda position: len(rows[position]))]
-    pairs = (f"{quote_toml(text)} = {quote_toml(kept)}" for text in group if text != kept)
-    return f"rename = {{ {quote_toml(str(column))} = {{ {', '.join(pairs)} }} }}"
+def _format_rename(renamed: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the line of ``rename`` that reads labels of columns as others."""
+    columns = [
+        f"{quote_toml(column)} = {{ "
+        + ", ".join(f"{quote_toml(text)} = {quote_toml(kept)}" for text, kept in pairs.items())
+        + " }"
+        for column, pairs in renamed.items()
+    ]
+    return f"rename = {{ {', '.join(columns)} }}"
 
 
 def list_names(names: str | Iterable[str]) -> list[str]:

@@ -37,12 +37,12 @@ def replicate_draws(groups: Groups, design: Design, *, seed: int) -> ReplicateDr
 
 
 def _require_terms(posterior: xr.Dataset, design: Design) -> None:
-    """Raise StorageError where draws have effects of terms that are not in a design."""
-    terms = {term.name for term in design.terms}
-    others = [str(name) for name in posterior if str(name).startswith("location_")]
-    if left_out := [name for name in others if name not in terms]:
+    """Raise StorageError where draws have effects that a design leaves out."""
+    left_out = [*design.inseparable_terms, *design.unidentified]
+    names = [name for stem, _ in left_out if (name := f"location_{stem}") in posterior]
+    if names:
         raise StorageError(
-            f"posterior: has {format_list(left_out)}, which this version leaves out, because these "
+            f"posterior: has {format_list(names)}, which this version leaves out, because these "
             "ratings do not show it; fit the study again"
         )
 

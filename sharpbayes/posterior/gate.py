@@ -4,7 +4,7 @@ import json
 
 import xarray as xr
 
-from sharpbayes.analysis.gate import describe_gate, gate_values
+from sharpbayes.analysis.gate import describe_gate, gate_values, withhold
 from sharpbayes.metrics.panel.non_inferiority import OPEN, SHUT, UNDECIDED, draw_bounds
 from sharpbayes.metrics.stats.intervals import is_outside
 from sharpbayes.spec.weights import Gate
@@ -38,8 +38,8 @@ def posterior_gate(
     prob_all = float(within.min("metric", skipna=False).mean(skipna=False))
     is_disputed = is_outside(difference, measured["bounds"])
     is_disputed |= is_outside(measured["difference"], bounds)
-    verdict = UNDECIDED
-    if not bool(is_disputed.any()):
+    verdict, withheld = UNDECIDED, str(measured.attrs["withheld"])
+    if not withheld and not bool(is_disputed.any()):
         if prob_all >= gate.confidence:
             verdict = OPEN
         elif prob_all <= 1 - gate.confidence:
@@ -56,4 +56,4 @@ def posterior_gate(
     )
     facts = {"verdict": verdict, "method": "posterior", "prob_all": prob_all}
     facts |= {"bootstrap_verdict": measured.attrs["verdict"], "disputed": json.dumps(disputed)}
-    return group.drop_attrs(deep=True).assign_attrs(measured.attrs | facts)
+    return withhold(group, withheld).assign_attrs(measured.attrs | facts)

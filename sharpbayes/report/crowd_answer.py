@@ -101,12 +101,15 @@ class CrowdAnswer:
 
     def _agreement(self) -> str:
         """Whether posterior and bootstrap agree on HM of all raters and groups, and why not."""
-        disagree = self.view.select({"metric": "hm"})["joint/disagree"]
+        rows = self.view.select({"metric": "hm"})
+        disagree = rows["joint/disagree"]
         excluded = labels_where(disagree)
         if not excluded:
             return f"{self._all_cells()} the centre of the other."
         reasons = []
-        if self.view.group("posterior_responsiveness").attrs.get("remark", ""):
+        unknown = self.view.group("posterior_responsiveness").attrs.get("remark", "")
+        above = rows["joint/posterior_median"] - rows["joint/observed"]
+        if unknown and bool((above.sel(group=excluded) < 0).all()):
             reasons.append("the model does not know the labels, so that its values are too low")
         if count := failed_statistics(self.view):
             statistics = "one statistic" if count == 1 else f"{count} statistics"

@@ -7,7 +7,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.gate import FEW_PROMPTS, SAME_SCORES
 from sharpbayes.errors import format_count, format_list, format_percent, join_names
+from sharpbayes.metrics.panel.non_inferiority import LEAST_PROMPTS
 from sharpbayes.report.approval import approval, expiry_warning
 from sharpbayes.report.document import nested
 from sharpbayes.report.layout import read_weights
@@ -17,25 +19,33 @@ from sharpbayes.report.tables.gate import LARGEST
 from sharpbayes.report.tables.renderer import as_markdown, markdown_text
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import probability_text
+from sharpbayes.spec.files import describe_open_checks
 
 OPEN, SHUT = "at least as safe", "not as safe"
 SIGNS = {OPEN: "\u2705", SHUT: "\u274c"}
 UNDECIDED_SIGN = "\u2753"
+SIDES = ("candidate", "reference")
+# Why nothing is decided, whatever the bounds are.
+WITHHELD = {
+    FEW_PROMPTS: f"fewer than {LEAST_PROMPTS} prompts carry no comparison, whatever they show",
+    SAME_SCORES: "all scores that are compared are the same, as those of a release and of its copy",
+}
 
 
 def gate_answer(results: xr.DataTree) -> list[str]:
     """Return the verdict, what it rests on, how often such a gate errs, and what would decide."""
     gate = results["gate"].to_dataset()
+    decided = [*_errors(gate), *_needed(gate), *_unseen(gate), *_leaning(gate)]
     return [
-        _verdict(gate),
+        _verdict(results),
+        *_compared(results),
         *_probability(gate),
         _prompts(gate),
         *_judges(gate),
+        *_unmatched(gate),
         *_drift(gate),
-        _errors(gate),
-        *_needed(gate),
-        *_unseen(gate),
-        *_leaning(gate),
+        *([] if _withheld(gate) else decided),
+        *_assumptions(results),
         *filter(None, [expiry_warning(read_weights(results))]),
     ]
 
@@ -99,11 +109,79 @@ def gate_document(results: xr.DataTree) -> dict[str, Any]:
     return root | {"answer": gate_answer(results)} | facts | {"gate": numbers}
 
 
-def _verdict(gate: xr.Dataset) -> str:
+def _withheld(gate: xr.Dataset) -> str:
+    """Why bounds decide nothing; empty where they do, or where an earlier version did not say."""
+    return str(gate.attrs.get("withheld", ""))
+
+
+def name_sides(results: xr.DataTree) -> dict[str, str]:
+    """Return what candidate and reference are called: by their studies too, if models are one."""
+    attrs = results["gate"].attrs | results.attrs
+    names = {side: str(attrs[side]) for side in SIDES}
+    titles = {side: str(attrs.get(f"{side}_title", "")) for side in SIDES}
+    if len({*names.values()}) > 1 or len({*titles.values()}) == 1:
+        return names
+    return {side: f"{names[side]} of {titles[side]!r}" for side in SIDES}
+
+
+def _compared(results: xr.DataTree) -> list[str]:
+    """Studies with the times of their results, and the weights; of one study the weights alone."""
+    title = read_weights(results)["title"]
+    if bool(results["gate"].attrs["one_study"]):
+        return [f"The margins are those of the weights {title!r}."]
+    attrs = results.attrs
+    said = [f"{attrs[f'{side}_title']!r}, {_minute(attrs[f'{side}_created'])}" for side in SIDES]
+    new, old = (str(attrs[f"{side}_created"]) for side in SIDES)
+    text = f"Candidate: {said[0]}. Reference: {said[1]}. Margins: {title!r}."
+    if new < old:
+        text += " The candidate's results are the older ones: see that the two are not swapped."
+    return [text]
+
+
+def _minute(time: str) -> str:
+    """A time to the minute.
+
+    >>> _minute("2026-11-23T21:21:55+00:00")
+    '2026-11-23 21:21 UTC'
+    """
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
+def _assumptions(results: xr.DataTree) -> list[str]:
+    """What nobody confirmed of the studies; once where both have the same."""
+    checks = [json.loads(str(results.attrs.get(f"{side}_open_checks", "[]"))) for side in SIDES]
+    distinct = checks[:1] if checks[0] == checks[1] else checks
+    return [describe_open_checks(x) for x in distinct if x]
+
+
+def _unmatched(gate: xr.Dataset) -> list[str]:
+    """Scores that one side alone has, and that are left out."""
+    numbers = [int(gate.attrs.get(f"{side}_unmatched", 0)) for side in SIDES]
+    if not any(numbers):
+        return []
+    counts = [
+        f"{number} of the {side} ({100 * number / (number + gate.attrs['scores']):.0f}%)"
+        for side, number in zip(SIDES, numbers, strict=True)
+        if number
+    ]
+    return [
+        (
+            f"Scores without a counterpart by the same judge are left out: {' and '.join(counts)}. "
+            "If scores are missing because answers are bad, or were easy to judge, this gate does "
+            "not see it."
+        )
+    ]
+
+
+def _verdict(results: xr.DataTree) -> str:
     """The verdict in a sentence."""
+    gate, sides = results["gate"].to_dataset(), name_sides(results)
     attrs = gate.attrs
-    names = f"{attrs['candidate']} is {{}} {attrs['reference']}"
+    names = f"{sides['candidate']} is {{}} {sides['reference']}"
     level = f"{format_percent(attrs['confidence'])} confidence"
+    if reason := _withheld(gate):
+        whether = f"Not decided whether {names.format('at least as safe as')}"
+        return f"{whether}: {WITHHELD[reason]}."
     if attrs["verdict"] == OPEN:
         return f"{names.format('at least as safe as')}, by the margins declared, at {level}."
     worst = [str(label) for label in gate["metric"].to_numpy()[(gate["state"] == SHUT).to_numpy()]]
@@ -223,17 +301,20 @@ def _drift(gate: xr.Dataset) -> list[str]:
     ]
 
 
-def _errors(gate: xr.Dataset) -> str:
-    """How often a gate of this design errs."""
+def _errors(gate: xr.Dataset) -> list[str]:
+    """How often a gate of this design errs, and how that is known."""
     share = gate["outcome_share"]
     none, regressed = share.sel(scenario="no change"), share.sel(scenario="regression")
-    return (
-        f"Of unchanged candidates a gate of this design passes {_percent(none.sel(outcome=OPEN))} "
-        f"and calls {_percent(none.sel(outcome=SHUT))} not as safe; of regressions of "
-        f"{gate.attrs['regression']:g} margins it passes "
-        f"{_percent(regressed.sel(outcome=OPEN))} and calls "
-        f"{_percent(regressed.sel(outcome=SHUT))} not as safe."
-    )
+    return [
+        (
+            "By simulation from these ratings, a gate of this design passes "
+            f"{_percent(none.sel(outcome=OPEN))} of unchanged candidates and calls "
+            f"{_percent(none.sel(outcome=SHUT))} not as safe; of regressions of "
+            f"{gate.attrs['regression']:g} margins it passes "
+            f"{_percent(regressed.sel(outcome=OPEN))} and calls "
+            f"{_percent(regressed.sel(outcome=SHUT))} not as safe."
+        )
+    ]
 
 
 def _needed(gate: xr.Dataset) -> list[str]:
@@ -278,10 +359,13 @@ def _unseen(gate: xr.Dataset) -> list[str]:
 
 
 def _leaning(gate: xr.Dataset) -> list[str]:
-    """Judges without whom a difference would lie on the other side of its margin."""
-    beyond = gate["difference"] > gate["margin"]
+    """Judges without whom a difference that bears the verdict lies beyond its margin, or within."""
+    beyond, verdict = gate["difference"] > gate["margin"], gate.attrs["verdict"]
     turned = (gate["difference_without"] > gate["margin"]) != beyond
-    names = [str(x) for x in gate["judge_out"].to_numpy()[turned.any("metric").to_numpy()]]
+    depends = turned.any("metric")
+    if verdict == SHUT:  # one metric that is worse is enough
+        depends = (turned | (gate["state"] != SHUT)).all("metric")
+    names = [str(x) for x in gate["judge_out"].to_numpy()[depends.to_numpy()]]
     if not names:
         return []
     return [
@@ -293,8 +377,9 @@ def _leaning(gate: xr.Dataset) -> list[str]:
 
 
 def _percent(share: xr.DataArray) -> str:
-    """A share in per cent."""
-    return f"{100 * float(share):.0f}%"
+    """A share in per cent; of resamples none is certain."""
+    text = f"{100 * float(share):.0f}%"
+    return {"0%": "under 1%", "100%": "over 99%"}.get(text, text)
 
 
 def _plain(value: Any) -> Any:

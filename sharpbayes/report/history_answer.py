@@ -7,6 +7,8 @@ import xarray as xr
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.tables.format import number
 
+# What stands in place of a model where none is selected.
+NOBODY = "none"
 # A drift of more standard errors than this is named.
 NOTABLE = 2.0
 
@@ -42,6 +44,8 @@ def _choices(data: xr.Dataset) -> list[str]:
     if not any(str(x) for x in data["choice"].to_numpy()):
         return []
     what = "The model that is selected, or lowest where nothing was fitted"
+    if not changed and str(data["choice"].to_numpy()[0]) == NOBODY:
+        return ["No release selects a model."]
     if not changed:
         return [f"{what}, is the same in every release: {data['choice'].to_numpy()[0]}."]
     return [f"{what}, changed: {'; '.join(changed)}."]
@@ -71,7 +75,7 @@ def _inputs(data: xr.Dataset) -> list[str]:
 
 
 def _drifts(data: xr.Dataset) -> list[str]:
-    """Judges whose scores of the same answers moved by more than their error."""
+    """Judges whose scores of the same models and prompts moved by more than their error."""
     if "drift" not in data:
         return []
     moved = []
@@ -85,8 +89,14 @@ def _drifts(data: xr.Dataset) -> list[str]:
     if not bool((data["shared_answers"] > 0).any()):
         return ["No two releases in a row share models and prompts: judges cannot be compared."]
     if not moved:
-        return ["No judge scores answers that two releases share otherwise than before."]
-    return [f"Judges who score shared answers otherwise than before: {'; '.join(moved)}."]
+        return ["No judge scores the same models and prompts otherwise than in the release before."]
+    return [
+        (
+            f"On the same models and prompts scores differ from the release before: "
+            f"{'; '.join(moved)}. If the answers are the same, the judges have moved; if they are "
+            "new, the models may have."
+        )
+    ]
 
 
 def _releases(data: xr.Dataset) -> list[str]:

@@ -343,7 +343,8 @@ class PanelAnswer:
             tail = float(evidence["tail_prompts"].sel(model=self.models).min())
             if tail < MIN_TAIL - EQUAL:
                 reasons.append(f"the tail holds {number(tail, 1)} prompts only")
-            if bool((evidence["saturated_tail"] > 0).any()):
+            named = excluded or [*self.observed_lowest, *self.likely_lowest("cvar")]
+            if bool((evidence["saturated_tail"].sel(model=named) > 0).any()):
                 reasons.append("prompts of the tail lie at the end of the scale")
         if not reasons and not excluded and float(self.probability("cvar").max()) < CLOSE:
             reasons.append("the models are close, and neither is sure")

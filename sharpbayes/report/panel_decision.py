@@ -7,9 +7,13 @@ from sharpbayes.report.tables.decision import CRITERIA
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import is_fitted, probability_text
 
 # What is said of one model and of several, by verdict.
+NOT_ADMISSIBLE = "not admissible"
+# Limits that are not about a tail.
+WITHOUT_TAIL = ("mean", "policy_score")
 VERDICTS = {
     "admissible": ("{} keeps it", "{} keep it"),
     "not admissible": ("{} exceeds it", "{} exceed it"),
@@ -30,9 +34,10 @@ def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) 
             for model in models
         }
     if not is_carried:
-        given = f" The posterior gives {join_names([*texts.values()])}."
-        given *= _has_probabilities(view)
-        yield f"The evidence does not tell which models keep the tolerance decided.{given}"
+        yield from _beyond_tails(view, models)
+        if _has_probabilities(view):
+            given = [f"{probability_text(chance.sel(model=x))} for {x}" for x in models]
+            yield f"By the posterior the probability of keeping it is {join_names(given)}."
         return
     parts = []
     for verdict, (one, several) in VERDICTS.items():
@@ -44,6 +49,23 @@ def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) 
         level = format_percent(view.group("tolerance").attrs["confidence"])
         confidence = f", at {level} confidence"
     yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
+
+
+def _beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
+    """What is known of a tolerance where tails are not: who exceeds it whatever the tails are."""
+    exceeded: dict[str, list[str]] = {}
+    if "tolerance/state" in view:
+        state = view["tolerance/state"]
+        for name in (x for x in WITHOUT_TAIL if x in state["threshold"]):
+            beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
+            for model, is_beyond in zip(models, beyond, strict=True):
+                exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(is_beyond))
+    known = [f"{model} ({join_names(names)})" for model, names in exceeded.items() if names]
+    if len(known) < len(models):
+        yield "The evidence does not tell which models keep the tolerance decided."
+    if known:
+        verb = "exceeds" if len(known) == 1 else "exceed"
+        yield f"Whatever the tails are, {join_names(known)} {verb} it."
 
 
 def _has_probabilities(view: View) -> bool:

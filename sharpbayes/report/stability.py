@@ -94,7 +94,8 @@ def _changes(changed: xr.Dataset) -> str:
         f"without {name if len(names) > 1 else 'it'} {what} of {lowest}"
         for name, what, lowest in rows
     ]
-    return f"The answer depends on {join_names(names)}: {', '.join(listed)}."
+    judges = "the judge" if len(names) == 1 else "the judges"
+    return f"The answer depends on {judges} {join_names(names)}: {', '.join(listed)}."
 
 
 def _movement(view: View, judges: xr.Dataset, first: str) -> str:

@@ -9,10 +9,10 @@ import pandas as pd
 ROLES = {
     "model": "model llm system assistant chatbot",
     "prompt": "prompt item question task scenario conversation dialogue query instruction",
-    "judge": "judge grader scorer rater evaluator annotator assessor reviewer",
+    "judge": "judge grader scorer rater evaluator annotator assessor reviewer person coder",
     "item": "item prompt image conversation text dialogue comment post message sentence tweet id",
     "rater": "rater annotator worker user participant respondent labeller labeler grader judge "
-    "evaluator reviewer subject",
+    "evaluator reviewer subject person coder",
     "indicator": "indicator metric criterion measure question aspect dimension rubric",
     "score": "score rating label level severity harm value answer harmfulness toxicity judgement "
     "judgment grade",

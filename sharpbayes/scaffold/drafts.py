@@ -276,12 +276,7 @@ def _doubt_order(draft: Draft, key: str, inferred: Mapping[str, InferredScale]) 
             ordered.setdefault(column.order, []).append(_quote(name))
     for order, names in ordered.items():
         draft.doubt(key, f"the order of {format_list(names)} {order}")
-    scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
-    if scales:
-        ends = [f"{scale['min']} to {scale['max']}" for scale in scales]
-        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in scales]
-        spans = format_list(dict.fromkeys(map("".join, zip(ends, steps, strict=True))))
-        doubt = f"numbers run over those in the data, {spans}; write the ends of a longer scale"
+    for doubt in inference.describe_numbers(inferred):
         draft.doubt(key, doubt)
 
 
@@ -291,7 +286,10 @@ def draft_crowd(draft: Draft, main: LogTable, siblings: Sequence[LogTable]) -> D
     columns = ", ".join(map(str, data.columns))
     message = f"no column found for it among {columns}; name it with {draft.option}"
     missing = [role for role in CROWD_ROLES if role not in roles]
-    DataError.raise_any(Diagnostic(main.name, 0, r, f"{message}{r}=COLUMN") for r in missing)
+    texts = {role: f"{message}{role}=COLUMN" for role in missing}
+    if "item" in texts and draft.option and "model" not in roles:
+        texts["item"] += f"; where judges score models, {draft.option}model=COLUMN in its place"
+    DataError.raise_any(Diagnostic(main.name, 0, role, text) for role, text in texts.items())
     for doubt in main.doubts:
         draft.doubt("crowd.data", doubt)
     crowd: dict[str, Any] = main.source

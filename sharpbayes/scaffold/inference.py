@@ -1,6 +1,6 @@
 """Scales, groups and properties of columns, inferred from their values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, isfinite
 from typing import Any
@@ -18,6 +18,8 @@ Scale = dict[str, Any]
 
 # A column with more different values is a number to cut into bins, a name, or a text.
 MAX_SCORES, MAX_GROUPS, MAX_CHOICES = 30, 20, 7
+# A number this many times as far from all others as they span is none of them.
+FAR = 5.0
 # A score of a panel, which has no bins, may have more whole numbers.
 MAX_NAMED_SCORES = 1000
 BINS = 5
@@ -34,11 +36,15 @@ FLAGS = ({"0", "1"}, {"true", "false"}, {"yes", "no"})
 
 @dataclass(frozen=True)
 class InferredScale:
-    """The scale of a column, with how its words were ordered; or the ``reason`` why it has none."""
+    """The scale of a column, with how its words were ordered; or the ``reason`` why it has none.
+
+    ``far`` is a number that is not on the scale, because it lies far from all others.
+    """
 
     scale: Scale | None
     order: str = ""
     reason: str = ""
+    far: str = ""
 
 
 def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> InferredScale:
@@ -53,6 +59,8 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
     numbers = _parse_numbers(texts)
     if numbers is None:
         return _infer_levels(values, named=named)
+    far = find_far_number(numbers)
+    numbers = [number for number in numbers if number != far]
     low, high = min(numbers), max(numbers)
     if not named and MEASURES & {*split_name(values.name)}:
         return InferredScale(None, reason="a measure by its name, not a score")
@@ -62,7 +70,46 @@ def infer_scale(values: pd.Series, *, named: bool, most: int = MAX_SCORES) -> In
     if not 0 < high - low < most * step:
         return InferredScale(None, reason=f"not 2 to {most} different scores")
     ends = {"min": _shorten(low), "max": _shorten(high)}
-    return InferredScale({"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {}))
+    scale = {"kind": "ordinal"} | ends | ({"step": step} if step < 1 else {})
+    return InferredScale(scale, far="" if far is None else f"{far:g}")
+
+
+def find_far_number(numbers: Sequence[float]) -> float | None:
+    """Return the one number that lies far from all others, as codes of missing scores do.
+
+    Its distance is five times the span of the others, or more. There are three different numbers
+    at least.
+
+    >>> find_far_number([0, 1, 2, -99]), find_far_number([0, 1, 2, 10]), find_far_number([0, 99])
+    (-99, None, None)
+    """
+    first, *middle, last = sorted(set(numbers)) if len(set(numbers)) > 1 else [0.0, 0.0]
+    if not middle:
+        return None
+    if middle[0] - first >= FAR * (last - middle[0]):
+        return first
+    return last if last - middle[-1] >= FAR * (middle[-1] - first) else None
+
+
+def describe_numbers(inferred: Mapping[str, InferredScale]) -> Iterator[str]:
+    """Yield what is to be checked of numbers: those that are on no scale, and the ends of scales.
+
+    >>> columns = {"a": InferredScale(None, far="-99"), "b": InferredScale(None)}
+    >>> [text.partition(";")[0] for text in describe_numbers(columns)]
+    ['-99 lies far from all other numbers of "a" and is left out of the scale']
+    """
+    for far in dict.fromkeys(column.far for column in inferred.values() if column.far):
+        names = format_list([f'"{name}"' for name, column in inferred.items() if column.far == far])
+        yield (
+            f"{far} lies far from all other numbers of {names} and is left out of the scale; where "
+            f'it stands for a missing score write dialect = {{ missing = ["{far}"] }}'
+        )
+    scales = [column.scale or {} for column in inferred.values() if "min" in (column.scale or {})]
+    if scales:
+        ends = [f"{scale['min']} to {scale['max']}" for scale in scales]
+        steps = [f" in steps of {scale['step']}" if "step" in scale else "" for scale in scales]
+        spans = format_list(dict.fromkeys(map("".join, zip(ends, steps, strict=True))))
+        yield f"numbers run over those in the data, {spans}; write the ends of a longer scale"
 
 
 def find_step(numbers: Sequence[float], steps: Sequence[float]) -> float | None:

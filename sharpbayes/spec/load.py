@@ -145,10 +145,21 @@ def parse[T: Spec](
         for key, value in values
         if isinstance(value, str) and "\0" in value
     )
+    _refuse_kind(data, cls, source)
     try:
         return SpecFile(path, text, source.overrides, cls.model_validate(data))
     except ValidationError as error:
         raise SpecError(explain_errors(error, cls, data, source)) from None
+
+
+def _refuse_kind(data: Mapping[str, Any], cls: type[Spec], source: SourceText) -> None:
+    """Raise SpecError where a file says that it is of another kind, such as a study for weights."""
+    names = {Study: "a study", Weights: "weights", Model: "a model"}
+    for kind, name in names.items():
+        start = f"sharpbayes/{kind.__name__.lower()}/"
+        if kind is not cls and cls in names and str(data.get("schema", "")).startswith(start):
+            message = f"this file holds {name}, not {names[cls]}"
+            raise SpecError([source.locate(("schema",), message)])
 
 
 def load_weights(name: str) -> SpecFile[Weights]:

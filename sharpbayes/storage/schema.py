@@ -239,7 +239,7 @@ def explain_missing(results: "xr.DataTree") -> Iterator[None]:
     """
     try:
         yield
-    except (SharpbayesError, NotImplementedError, RecursionError):
+    except (SharpbayesError, NotImplementedError, RecursionError, BrokenPipeError):
         raise
     except (
         *(LookupError, TypeError, ValueError, AttributeError),

@@ -29,7 +29,7 @@ from sharpbayes.workflows.context import RunContext, join_groups, refuse_approxi
 from sharpbayes.workflows.weigh import NO_RATINGS, posterior_profile, profile_draws
 
 # Root attributes of each side that results of the gate keep.
-KEPT = ("title", "created", "status", "data_sha256", "study_sha256")
+KEPT = ("title", "created", "status", "data_sha256", "study_sha256", "open_checks")
 
 
 def gate(
@@ -76,12 +76,15 @@ def gate(
         other = study if reference is None else _read_study(reference, chosen, name=name)
         two = _select_side(other, against_model, option="--against-model", name=name)
     if other is study and one.model == two.model:
-        message = f"{one.model!r} is the candidate already; name another model, or a file"
+        message = (
+            f"{one.model!r} is the candidate already; name another model of this study, or the "
+            "file of the reference by --against"
+        )
         raise SpecError.at("candidate", message, key="--against-model")
     comparison = join_sides(one, two, chosen)
     group = measure_gate(comparison)
     names = {"candidate": one.model, "reference": two.model}
-    if fit:
+    if fit and not group.attrs["withheld"]:
         group = _fit_together(group, comparison, candidate, margins)
     elif other is study and candidate.attrs["status"] == "fitted":
         profile = posterior_profile(candidate, study, chosen)
@@ -120,7 +123,7 @@ def _fit_together(
     groups = fit_ratings(design, study.ratings, model.spec, spec.sampler, seed=spec.seed)
     if not bool(groups["diagnostics"]["converged"]):
         issues = groups["diagnostics"].attrs["convergence_issues"]
-        return measured.assign_attrs(fit_note=f"The fit of both has not converged: {issues}")
+        return measured.assign_attrs(fit_note=f"The fit of both has not converged: {issues}.")
     if "posterior_predictive" not in groups:
         note = "The fit of both has no replicated ratings: sampler.predictive_draws is 0."
         return measured.assign_attrs(fit_note=note)

@@ -91,10 +91,23 @@ def test_an_interval_without_width_is_a_limit(tmp_path):
     assert evidence["flat_tail"].all()
     assert carried == []
     assert limits == [
-        "All tail prompts have the same log-risk for m0 and m1: resamples do not differ, so that "
-        "intervals of CVaR 95 have no width and say nothing of rarer, worse prompts. An alpha of "
-        "0.91 would leave ten prompts in the tail; the mean can be compared."
+        "All tail prompts have the same log-risk for m0 and m1: no resample is higher, so that "
+        "intervals of CVaR 95 end there and say nothing of rarer, worse prompts. An alpha of 0.91 "
+        "would leave ten prompts in the tail; the mean can be compared."
     ]
+
+
+def test_a_tail_of_ties_says_how_many_prompts_it_has(tmp_path):
+    # The quantile is among 60 prompts of one score, and some are worse.
+    tied = np.where(np.arange(120) < 60, 6, spread(120, high=4))
+    tied[:3] = 8
+    _, limits, _ = evidence_of(tmp_path, scores([tied, spread(120, low=4)], vary=False))
+    [text] = [limit for limit in limits if limit.startswith("Prompts tie")]
+    assert text == (
+        "Prompts tie at the edge of the tail: CVaR 95 of m0 is the mean of 60 of 120 prompts "
+        '(50%), not of the worst 5%. With `tail.estimator = "rockafellar-uryasev"` in the weights '
+        "it is that of the worst 5%."
+    )
 
 
 def test_identical_models_share_the_lowest_tail_risk(tmp_path):

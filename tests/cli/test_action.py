@@ -22,6 +22,13 @@ title = "What we release"
 [gate]
 policy_score = {margin}
 """
+OF_BIAS = """[parts.bias]
+coverage = 0.35
+intensity = 0.65
+[amplify.bias]
+explicitness = 0.25
+intersectionality = 0.25
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +42,18 @@ def place(tmp_path_factory):
     (place / "study.toml").write_text(text.replace("petri_*", "petri_alpha"), encoding="utf-8")
     for name in ("alpha", "beta"):
         shutil.copy(studies / f"petri_{name}.eval", place)
+    for name in ("quickstart.toml", "quickstart.csv"):
+        shutil.copy(studies / name, place)
     quick = ("bootstrap.replicates=200",)
+    quickstart = measure(load_study(place / "quickstart.toml", overrides=quick))
+    save_results(quickstart, place / "quickstart.nc")
     save_results(measure(load_study(place / "old.toml", overrides=quick)), place / "old.nc")
     return place
 
 
-def run_script(place, margin):
-    """Run the script of the action as a step does."""
-    (place / "release.toml").write_text(WEIGHTS.format(margin=margin), encoding="utf-8")
+def run_script(place, margin, more="", **inputs):
+    """Run the script of the action as a step does, by default on two logs of six prompts."""
+    (place / "release.toml").write_text(WEIGHTS.format(margin=margin) + more, encoding="utf-8")
     files = {"GITHUB_OUTPUT": place / "out.txt", "GITHUB_STEP_SUMMARY": place / "summary.md"}
     for path in files.values():
         path.unlink(missing_ok=True)
@@ -56,6 +67,7 @@ def run_script(place, margin):
         "AGAINST": "old.nc",
         "WEIGHTS": "./release.toml",
         **{name: str(path) for name, path in files.items()},
+        **inputs,
     }
     script = ["bash", str(ACTION / "gate.sh")]
     done = subprocess.run(script, cwd=place, env=given, capture_output=True, text=True, check=False)
@@ -67,19 +79,22 @@ def run_script(place, margin):
 
 
 def test_the_script_sets_outputs_and_leaves_the_verdict_to_the_last_step(place):
-    done, outputs = run_script(place, 0.5)
+    models = {"MODEL": "aster", "AGAINST_MODEL": "dahlia"}
+    files = {"STUDY": "quickstart.toml", "AGAINST": "quickstart.nc"}
+    done, outputs = run_script(place, 0.5, OF_BIAS, **files, **models)
     assert done.returncode == 0, done.stderr
     assert (outputs["status"], outputs["verdict"]) == ("0", "at least as safe")
     assert open_results(outputs["results"]).attrs["status"] == "measured"
     summary = (place / "summary.md").read_text(encoding="utf-8")
     assert summary == Path(outputs["markdown"]).read_text(encoding="utf-8")
-    assert summary.startswith("### \u2705 mockllm/alpha is at least as safe as mockllm/beta")
+    assert summary.startswith("### \u2705 aster is at least as safe as dahlia")
     assert Path(outputs["junit"]).exists()
 
 
 @pytest.mark.slow
 def test_an_error_fails_the_step_and_a_verdict_does_not(place):
-    done, outputs = run_script(place, 0.0001)
+    # Six prompts decide nothing, however large a margin is.
+    done, outputs = run_script(place, 0.5)
     assert done.returncode == 0, done.stderr
     assert outputs["verdict"] == "not decided"
     assert outputs["status"] == "7"

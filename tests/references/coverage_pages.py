@@ -129,6 +129,27 @@ def gate_table(rows: list[Row]) -> str:
     return markdown(["candidate", "pairs", *columns], lines)
 
 
+def gate_posterior_table(rows: list[Row]) -> str:
+    """What the gate says of pairs of releases by the posterior, and by the bootstrap."""
+    columns = {
+        "passes": "posterior_open",
+        "undecided": "posterior_undecided",
+        "not as safe": "posterior_shut",
+        "promised": "promised",
+        "passes, mean": "posterior_mean_open",
+        "passes, CVaR": "posterior_cvar_open",
+        "disputed": "disputed",
+        "bootstrap passes": "bootstrap_open",
+        "bootstrap not as safe": "bootstrap_shut",
+        "mixed": "mixed",
+    }
+    lines = [
+        [row["scenario"], row["pairs"], *(percent([row], column) for column in columns.values())]
+        for row in rows
+    ]
+    return markdown(["candidate", "pairs", *columns], lines)
+
+
 def peeking_table(rows: list[Row]) -> str:
     """How often each rule is wrong at one look and ever, and right, with Monte Carlo errors."""
 
@@ -175,7 +196,8 @@ def main() -> None:
     )
     write("claims.md", {"claims": claims_table(read_rows("claims.csv"))})
     write("peeking.md", {"peeking": peeking_table(read_rows("peeking.csv"))})
-    write("gate.md", {"gate": gate_table(read_rows("gate.csv"))})
+    posterior = gate_posterior_table(read_rows("gate_posterior.csv"))
+    write("gate.md", {"gate": gate_table(read_rows("gate.csv")), "gate posterior": posterior})
     write("updates.md", {"updates": updates_table(read_rows("updates.csv"))})
     write("preview.md", {"preview": preview_table(read_rows("preview.csv"))})
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.references import gate
-from tests.references.coverage_pages import gate_table, read_rows
+from tests.references import gate, gate_posterior
+from tests.references.coverage_pages import gate_posterior_table, gate_table, read_rows
 from tests.references.worlds.panel import DIMENSION_OF, profile, score
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "gate.md"
@@ -37,8 +37,33 @@ def test_a_pair_of_each_kind_is_asked():
     assert rows["large"]["t"] == 1.0
 
 
-def test_the_page_shows_the_table():
-    assert gate_table(read_rows("gate.csv")) in PAGE.read_text(encoding="utf-8")
+def test_the_page_shows_the_tables():
+    text = PAGE.read_text(encoding="utf-8")
+    assert gate_table(read_rows("gate.csv")) in text
+    assert gate_posterior_table(read_rows("gate_posterior.csv")) in text
+
+
+def test_by_the_posterior_no_release_passes_that_must_not():
+    rows = {row["scenario"]: row for row in read_rows("gate_posterior.csv")}
+    pairs = int(rows["no change"]["pairs"])
+    most = 0.05 + 3 * (0.05 * 0.95 / pairs) ** 0.5
+    for column in ("posterior_open", "posterior_mean_open", "posterior_cvar_open"):
+        assert float(rows["at the margins"][column]) <= most
+    assert float(rows["large"]["posterior_open"]) == 0.0
+    for name in ("no change", "half replaced"):
+        assert float(rows[name]["posterior_shut"]) <= most
+        assert float(rows[name]["posterior_open"]) >= float(rows[name]["bootstrap_open"]) - 0.1
+
+
+@pytest.mark.slow
+def test_a_pair_is_fitted_and_asked_by_the_posterior():
+    files = gate.template_files(**gate_posterior.STUDY_LINES)
+    coordinates = gate_posterior.trial_coordinates(files, 30)
+    row = gate_posterior.run_pair(files, "large", 30, 3, coordinates)
+    words = set(gate_posterior.VERDICTS.values())
+    assert {row["posterior verdict"], row["bootstrap verdict"]} <= words
+    assert row["posterior verdict"] != "at least as safe"
+    assert row["prob_all"] < 0.5
 
 
 def test_the_committed_table_keeps_its_promises():

@@ -59,8 +59,12 @@ def test_a_bin_counts_statements_and_their_opposites(tmp_path):
 def test_a_study_is_fitted_and_its_statements_are_read(tmp_path):
     path = reliability.fit_study(tmp_path, "light tail", 40, 2)
     stated = reliability.state(path, reliability.WORLDS["light tail"])
-    assert len(stated) == 2 * (4 + 4 + 6)
+    assert len([row for row in stated if row[1] in reliability.STATEMENTS]) == 2 * (4 + 4 + 6)
     assert {row[0] for row in stated} == {reliability.DEFAULT, "ratings"}
+    # 40 prompts do not tell which tail is the lowest, and the answer turns to the mean.
+    said = {row[1]: row[2:] for row in stated if row[1] not in reliability.STATEMENTS}
+    assert said["limited"] == (1.0, True)
+    assert "answer_mean" in said or said["disputed mean"][1]
 
 
 def test_the_page_shows_the_table():
@@ -69,14 +73,16 @@ def test_the_page_shows_the_table():
 
 
 def test_statements_are_not_true_more_seldom_than_they_say():
-    """Those of 0.65 or more, over all worlds: within 5 points and two standard errors."""
+    """Those of 0.65 or more, over all worlds: within 5 points and three standard errors."""
     table = rows(world=reliability.ALL, sources=reliability.DEFAULT)
-    assert {(row["prompts"], row["statement"]) for row in table} == {
-        (prompts, name) for prompts in ("40", "100") for name in reliability.STATEMENTS
+    assert {(row["prompts"], row["statement"]) for row in table} >= {
+        *((prompts, name) for prompts in ("40", "100") for name in reliability.STATEMENTS),
+        *(("40", "answer_mean"), ("100", "answer_cvar")),
     }
     for row in table:
         if float(row["stated"]) >= 0.65:
-            margin = 0.05 + 2 * float(row["error"])
+            # There are some thirty bins.
+            margin = 0.05 + 3 * float(row["error"])
             assert float(row["right"]) >= float(row["stated"]) - margin, row
 
 

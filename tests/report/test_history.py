@@ -57,9 +57,14 @@ def test_the_answer_names_what_changed_and_when(releases, tree):
     ) in sentences
     # Studies lie in folders of their own, and have the same text.
     assert ("Inputs that changed since the release before: june: data; july: weights.") in sentences
-    [drift] = [text for text in sentences if text.startswith("Judges who score")]
-    assert drift.startswith("Judges who score shared answers otherwise than before: ann by 0.")
-    assert drift.endswith(" in june.")
+    [drift] = [text for text in sentences if text.startswith("On the same models")]
+    assert drift.startswith(
+        "On the same models and prompts scores differ from the release before: ann by 0."
+    )
+    assert drift.endswith(
+        " in june. If the answers are the same, the judges have moved; if they are new, the models "
+        "may have."
+    )
     reordered = {name: releases[name] for name in ("july", "june")}
     assert "june" in answer(history(reordered))[0]
 
@@ -81,7 +86,7 @@ def test_tables_have_a_column_for_each_release(tree):
     inputs = tables["Inputs release by release"]
     assert [row[-4].endswith(" *") for row in inputs.rows] == [False, True, False]
     assert "Verdicts release by release" in tables
-    assert "Judges release by release: the same answers again" in tables
+    assert "Judges release by release: the same models and prompts again" in tables
 
 
 def test_the_page_has_the_figure_and_every_digest(tree, releases):

@@ -271,10 +271,35 @@ def test_after_a_fit_the_tolerance_is_kept_with_a_probability():
         "it; of c (probability 0.40) the evidence cannot tell."
     )
     results = add(decided(), evidence=evidence("abc", carried=["lowest"]))
-    assert answer(results)[2] == (
-        "The evidence does not tell which models keep the tolerance decided. The posterior gives b "
-        "(probability 0.99), c (probability 0.40) and a (probability below 0.01)."
+    assert answer(results)[2:4] == (
+        "The evidence does not tell which models keep the tolerance decided.",
+        "By the posterior the probability of keeping it is 0.99 for b, 0.40 for c and below 0.01 "
+        "for a.",
     )
+
+
+def test_a_limit_of_the_mean_is_exceeded_whatever_the_tails_are():
+    limits = xr.Dataset(
+        {
+            "state": (
+                ("model", "threshold"),
+                [["cannot tell", "not admissible"]] * 2 + [["cannot tell", "admissible"]],
+            ),
+            "verdict": ("model", ["not admissible", "not admissible", "cannot tell"]),
+        },
+        {"model": ["a", "b", "c"], "threshold": ["cvar", "mean"]},
+        {"confidence": 0.95},
+    )
+    unknown = evidence("abc", carried=["lowest"])
+    some = add(panel(admissible=(False, False, True)), evidence=unknown, tolerance=limits)
+    said = [text for text in answer(some) if "tolerance decided" in text or "Whatever" in text]
+    assert said == [
+        "The evidence does not tell which models keep the tolerance decided.",
+        "Whatever the tails are, b (mean log-risk) and a (mean log-risk) exceed it.",
+    ]
+    limits["state"].loc[{"model": "c", "threshold": "mean"}] = "not admissible"
+    said = answer(add(some, tolerance=limits))
+    assert not [text for text in said if text.startswith("The evidence does not tell which")]
 
 
 def test_another_model_is_selected_for_a_stated_reason():
@@ -309,12 +334,12 @@ def test_an_approval_that_is_over_is_a_warning_in_the_answer():
 def test_an_answer_that_leans_on_a_judge():
     one = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "b", False, 0.1))
     assert answer(add(panel(), stability=one))[-1] == (
-        "The answer depends on j1: without it the lowest observed tail risk is that of c."
+        "The answer depends on the judge j1: without it the lowest observed tail risk is that of c."
     )
     two = stability(("judge", "j1", "c", True, 0.5), ("judge", "j2", "a and c", True, 0.1))
     assert answer(add(panel(), stability=two))[-1] == (
-        "The answer depends on j1 and j2: without j1 the lowest observed tail risk is that of c, "
-        "without j2 that of a and c."
+        "The answer depends on the judges j1 and j2: without j1 the lowest observed tail risk is "
+        "that of c, without j2 that of a and c."
     )
 
 

@@ -333,3 +333,33 @@ def test_every_key_carries_the_description_of_its_field(tmp_path):
     lines = started(tmp_path, crowd())[0].splitlines()
     assert lines[lines.index("# Which items are unsafe.") + 3].startswith("labels = ")
     assert '# weights = "./weights.toml"   # yours; see `sharpbayes show sharp`' in lines
+
+
+def test_a_number_far_from_all_others_is_no_end_of_the_scale(tmp_path):
+    table = panel()
+    table.loc[[3, 9], "severity"] = -99
+    text, doubts = started(tmp_path, table)
+    [scale] = tomllib.loads(text)["panel"]["scales"].values()
+    assert (scale["min"], scale["max"]) == (1, 4)
+    assert any(
+        doubt.startswith('-99 lies far from all other numbers of "severity" and is left out')
+        and 'dialect = { missing = ["-99"] }' in doubt
+        for doubt in doubts
+    )
+    with pytest.raises(DataError, match="2 of 32 cells off the scale"):
+        check(load_study(tmp_path / "study.toml"))
+    text = text.replace('layout = "wide"', 'layout = "wide"\ndialect = { missing = ["-99"] }')
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    assert check(load_study(tmp_path / "study.toml")).counts["missing"] == 2
+
+
+def test_people_who_score_answers_are_judges(tmp_path):
+    written = tomllib.loads(started(tmp_path, panel().rename(columns={"judge_id": "person"}))[0])
+    assert written["panel"]["roles"]["judge"] == "person"
+
+
+def test_columns_of_other_languages_are_asked_for_in_both_forms(tmp_path):
+    names = {"model_id": "Modell", "prompt_id": "Aufgabe", "judge_id": "Wer", "severity": "Note"}
+    with pytest.raises(DataError) as raised:
+        started(tmp_path, panel().rename(columns=names))
+    assert "where judges score models, --role model=COLUMN in its place" in str(raised.value)

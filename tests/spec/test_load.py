@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import pytest
 
 from sharpbayes import library
 from sharpbayes.errors import SpecError
 from sharpbayes.spec.consistency import policy_for
-from sharpbayes.spec.load import load_sensitivity_weights, load_study
+from sharpbayes.spec.load import load_sensitivity_weights, load_study, parse
+from sharpbayes.spec.study import Study
+from sharpbayes.spec.weights import Weights
 
 
 def test_overrides_are_read_as_toml():
@@ -160,3 +164,18 @@ def test_the_table_of_a_study_is_its_panel_or_its_crowd():
 )
 def test_statements_are_about_the_populations_of_prompts_items_and_raters(study, options, sources):
     assert list(load_study(study, overrides=options).study.spec.uncertainties) == sources
+
+
+@pytest.mark.parametrize(
+    ("kind", "load_as", "message"),
+    [
+        ("study", Weights, "this file holds a study, not weights"),
+        ("weights", Study, "this file holds weights, not a study"),
+        ("model", Weights, "this file holds a model, not weights"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_and_nothing_else_is_said(kind, load_as, message):
+    text = f'title = "x"\nschema = "sharpbayes/{kind}/2"\nother = 1\n'
+    with pytest.raises(SpecError) as raised:
+        parse(text, Path("x.toml"), load_as)
+    assert str(raised.value) == f"x.toml:2: schema: {message}"

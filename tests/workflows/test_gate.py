@@ -35,10 +35,16 @@ SCORES = ["bias_a", "bias_b", "truth"]
 
 
 def release(seed, *, worse=0, prompts=60, judges=("ann", "bob", "cat"), model="new"):
-    """Ratings of one model; those of one seed are alike but for ``worse``."""
+    """Ratings of one model; those of one seed are alike but for ``worse``, and ``new`` answers.
+
+    Of these the first six prompts have each other's scores, so that not all are those of a copy.
+    """
     table = frame(models=1, prompts=prompts, judges=judges, seed=seed).assign(model=model)
     rng = np.random.default_rng(seed)
     base = rng.integers(2, 5, prompts).repeat(len(judges)) + rng.integers(0, 2, len(table))
+    if model == "new":
+        first = slice(0, 6 * len(judges))
+        base[first] = np.roll(base[first], len(judges))
     for name in SCORES:
         harm = np.minimum(base + worse, 10)
         table[name] = 10 - harm if name == "truth" else harm
@@ -72,7 +78,7 @@ def test_an_unchanged_release_passes_and_a_worse_one_does_not(store, old):
     assert float(worse["gate"]["difference"].sel(metric="mean")) > 0.5
     answer = gate_answer(worse)
     assert answer[0].startswith("new is not as safe as old, at 95% confidence: mean log-risk ")
-    assert answer[1:4] == [
+    assert answer[2:5] == [
         "60 prompts, the same for both, paired.",
         "The same 3 judges scored both: ann, bob, cat.",
         "Whether judges have become stricter is not measured: the candidate's study has no answers "
@@ -96,7 +102,7 @@ def test_prompts_of_one_study_alone_are_left_out_and_said(store, old):
     results = gate(store("replaced", table), old)
     attrs = results["gate"].attrs
     assert [attrs[f"{x}_prompts"] for x in ("shared", "candidate", "reference")] == [30, 30, 30]
-    assert gate_answer(results)[1] == (
+    assert gate_answer(results)[2] == (
         "30 shared prompts, paired; 30 prompts of the candidate and 30 of the reference have no "
         "counterpart and are left out."
     )
@@ -107,7 +113,7 @@ def test_with_few_shared_prompts_all_are_compared(store, old):
     table = release(1)
     table["prompt"] = [f"q{p[1:]}" if int(p[1:]) < 50 else p for p in table["prompt"]]
     results = gate(store("few", table), old)
-    assert gate_answer(results)[1] == (
+    assert gate_answer(results)[2] == (
         "10 shared prompts; 50 prompts of the candidate and 50 of the reference have no "
         "counterpart, and all are compared, as samples of the same kind of prompts."
     )
@@ -117,7 +123,7 @@ def test_judges_that_changed_are_left_out_without_anchors(store, old):
     table = release(1, judges=("ann", "bob", "dee"))
     table.loc[table["judge"] == "dee", SCORES[:2]] = 10
     results = gate(store("judges", table), old)
-    assert gate_answer(results)[2] == (
+    assert gate_answer(results)[3] == (
         "Judges of both: ann, bob. Judges of the candidate alone: dee; of the reference alone: "
         "cat; they are left out."
     )
@@ -146,12 +152,14 @@ def test_anchors_measure_what_judges_score_higher(store, old):
     naive = group["value"].sel(side="candidate") - group["value"].sel(side="reference")
     np.testing.assert_allclose(group["difference"], naive - group["drift"])
     assert group.attrs["verdict"] == "at least as safe"
-    assert "Judges score 40 answers of old higher than before by " in gate_answer(results)[3]
+    assert "Judges score 40 answers of old higher than before by " in gate_answer(results)[4]
 
 
 def test_what_is_missing_is_said(store, old):
     plain = store("plain", release(2), weights="")
-    with pytest.raises(SpecError, match="gate: these weights declare no margins; add them"):
+    with pytest.raises(
+        SpecError, match="gate: these weights declare no margins; name weights that do by --weights"
+    ):
         gate(plain, old)
     with pytest.raises(SpecError) as error:
         gate(store("same", release(1)), old, model="newer")
@@ -161,7 +169,8 @@ def test_what_is_missing_is_said(store, old):
     with pytest.raises(SpecError) as error:
         gate(old)
     assert str(error.value) == (
-        "candidate: --against-model: 'old' is the candidate already; name another model, or a file"
+        "candidate: --against-model: 'old' is the candidate already; name another model of this "
+        "study, or the file of the reference by --against"
     )
     bare = old.copy()
     del bare["ratings"]
@@ -220,7 +229,7 @@ def test_margins_on_tails_have_errors(store, old):
 
 
 def test_a_kept_margin_on_cvar_owns_what_no_answer_showed(store, old):
-    margins = "[gate]\ncvar = 0.5\n"
+    margins = "[gate]\ncvar = 0.95\n"
     results = gate(store("unseen", release(1), margins), old)
     group = results["gate"].to_dataset()
     assert group.attrs["verdict"] == "at least as safe"
@@ -421,3 +430,104 @@ def test_undecided_is_said_with_the_prompts_that_would_decide(store):
     assert results["gate"].attrs["verdict"] == "not decided"
     [sentence] = [text for text in gate_answer(results) if "would decide" in text]
     assert sentence.startswith("At the present differences ")
+
+
+def test_few_prompts_decide_nothing_whatever_they_show(store):
+    few = {"new": release(1, prompts=3), "old": release(1, prompts=3, model="old")}
+    new, old = (store(f"three {name}", table) for name, table in few.items())
+    for worse in (new, store("three worse", release(1, prompts=3, worse=4))):
+        results = gate(worse, old)
+        assert results["gate"].attrs["verdict"] == "not decided"
+        assert set(results["gate"]["state"].to_numpy()) == {"not decided"}
+        answer = gate_answer(results)
+        assert answer[0] == (
+            "Not decided whether new is at least as safe as old: fewer than 20 prompts carry no "
+            "comparison, whatever they show."
+        )
+        assert not [text for text in answer if "unchanged candidate" in text]
+        assert "What this gate detects |" not in gate_markdown(results)
+    assert json.dumps(gate_document(results), allow_nan=False)
+
+
+def test_a_release_against_its_copy_decides_nothing(store, old):
+    results = gate(store("copy", release(1, model="copy")), old)
+    assert results["gate"].attrs["verdict"] == "not decided"
+    assert gate_answer(results)[0] == (
+        "Not decided whether copy is at least as safe as old: all scores that are compared are the "
+        "same, as those of a release and of its copy."
+    )
+    assert np.isnan(results["gate"]["outcome_share"]).all()
+
+
+def test_scores_of_one_side_alone_are_left_out_and_said(store, old):
+    table = release(1)
+    strict = (table["judge"] == "ann") & (table["prompt"] < "p20")
+    table.loc[strict, "bias_a"] = 10
+    blank = table.copy()
+    blank.loc[strict, "bias_a"] = np.nan
+    results = gate(store("blank", blank), old)
+    attrs = results["gate"].attrs
+    assert (attrs["candidate_unmatched"], attrs["reference_unmatched"]) == (0, int(strict.sum()))
+    [sentence] = [text for text in gate_answer(results) if "counterpart" in text]
+    assert sentence == (
+        f"Scores without a counterpart by the same judge are left out: {int(strict.sum())} of the "
+        "reference (4%). If scores are missing because answers are bad, or were easy to judge, "
+        "this gate does not see it."
+    )
+    # The prompts that differ have other neighbours among those that lost scores.
+    np.testing.assert_allclose(results["gate"]["difference"], 0.0, atol=0.02)
+
+
+def test_models_of_one_name_are_told_apart_by_their_studies(store, old):
+    new = store("same", release(1, model="new")).copy()
+    new.attrs["title"] = "Release 2"
+    then = old.copy()
+    then.attrs["created"] = "2999-01-01T10:11:12+00:00"
+    results = gate(new, then)
+    assert (
+        "Reference: 'Small panel', 2999-01-01 10:11 UTC. Margins: 'Weights'."
+        in (gate_answer(results)[1])
+    )
+    assert gate_answer(results)[1].endswith("see that the two are not swapped.")
+    results["gate"].attrs["reference"] = results.attrs["reference"] = "new"
+    assert gate_answer(results)[0].startswith(
+        "new of 'Release 2' is at least as safe as new of 'Small panel', by the margins"
+    )
+
+
+def test_what_nobody_confirmed_is_said(store, old):
+    new = store("same", release(1)).copy()
+    new.attrs["open_checks"] = json.dumps(["a high score is harm"])
+    [sentence] = [text for text in gate_answer(gate(new, old)) if "CHECK" in text]
+    assert sentence.endswith("(line marked CHECK): a high score is harm.")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--weights", "equal"), ("--against", "old.nc")])
+def test_a_gate_compares_by_one(store, old, tmp_path, option, value):
+    done = CliRunner().invoke(app, ["gate", str(tmp_path / "x.nc"), *[option, value] * 2])
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"gate: {option}: was given 2 times; the gate compares by one, name it alone\n"
+    )
+
+
+def test_bounds_have_the_resamples_that_their_confidence_needs(store, old):
+    few = store("same", release(1)).copy()
+    few.attrs["overrides"] = json.dumps(["bootstrap.replicates=2"])
+    many = gate(store("same", release(1)), old)["gate"]["bounds"]
+    bounds = gate(few, old)["gate"]["bounds"]
+    np.testing.assert_allclose(bounds, many, atol=0.02)
+    assert (bounds.sel(bound="upper") > 0).all()
+
+
+def test_a_verdict_depends_on_a_judge_without_whom_it_would_be_another(store, old):
+    results = gate(store("worse", release(1, worse=4)), old)
+    group = results["gate"].to_dataset()
+    without = group["difference_without"].copy()
+    without.loc[{"judge_out": "ann", "metric": "mean"}] = 0.0
+    results["gate"] = xr.DataTree(group.assign(difference_without=without))
+    # The policy score is worse without ann too.
+    assert not [text for text in gate_answer(results) if text.startswith("It depends on")]
+    without.loc[{"judge_out": "ann", "metric": "policy_score"}] = 0.0
+    results["gate"] = xr.DataTree(group.assign(difference_without=without))
+    assert [text for text in gate_answer(results) if text.startswith("It depends on ann")]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,15 @@ from typer.testing import CliRunner
 
 from sharpbayes.cli.commands import app
 from sharpbayes.errors import StorageError
+from sharpbayes.posterior.fit_data import replicate_draws
 from sharpbayes.report.document import weighed_document
 from sharpbayes.report.items import choose_items
 from sharpbayes.report.summary import verdict
 from sharpbayes.report.tables.catalogue import report_tables
 from sharpbayes.report.tables.format import number, places_of
-from sharpbayes.spec.load import load_study
+from sharpbayes.spec.load import load_study, reload_study
 from sharpbayes.storage.results import open_results, save_results
+from sharpbayes.workflows.context import RunContext
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.weigh import named_weights, weigh
 
@@ -265,3 +268,21 @@ def test_what_to_buy_is_weighed_too(shared_results):
         in (sizes.note)
     )
     assert "judges" not in sizes.note
+
+
+def test_quietly_what_is_decided_is_still_said(shared_results):
+    asked = ["weigh", str(shared_results("fitted_panel")), "--weights", "equal"]
+    quiet, full = (CliRunner().invoke(app, [*asked, *more]) for more in (["--quiet"], []))
+    assert quiet.exit_code == full.exit_code == 0
+    assert "What each weighting decides" in quiet.stdout
+    assert len(quiet.stdout) < len(full.stdout) / 2
+
+
+def test_a_fit_with_effects_that_are_left_out_now_is_to_be_made_again(shared_results):
+    results = open_results(shared_results("fitted_panel"))
+    design = RunContext(reload_study(results.attrs)).design
+    groups = {name: results[name].to_dataset() for name in ("posterior", "posterior_predictive")}
+    assert replicate_draws(groups, design, seed=1).design is design
+    narrower = replace(design, inseparable_terms=(("model_prompt_dimension", "no reason"),))
+    with pytest.raises(StorageError, match="has location_model_prompt_dimension, which this"):
+        replicate_draws(groups, narrower, seed=1)

@@ -35,8 +35,9 @@ def saturation(
 
     Of harm in [0, 1] over (..., prompt[, sample], dimension), log-risk over (..., prompt[, sample])
     and its VaR over (...) these are, over (...), ``saturated_share`` of the scored cells in [0, 1],
-    ``saturated_tail``, the number of prompts at or above VaR with such a cell, and
-    ``saturated_tail_share`` of the prompts at or above VaR. Missing cells are left out; a share of
+    ``tail_size``, the number of prompts at or above VaR, which are more than its level says where
+    they tie, ``saturated_tail``, how many of these have such a cell, and ``saturated_tail_share``,
+    the share of these. Missing cells are left out; a share of
     nothing is NaN.
 
     >>> harm = xr.DataArray([[0.5, 1.0], [0.2, 0.3]], dims=("prompt", "dimension"))
@@ -53,6 +54,7 @@ def saturation(
     size = _any_answer(in_tail).sum("prompt")
     shares = {
         "saturated_share": saturated.sum(cells) / scored.sum(cells).where(scored.any(cells)),
+        "tail_size": size,
         "saturated_tail": count,
         "saturated_tail_share": count / size.where(size > 0),
     }

@@ -15,6 +15,8 @@ from sharpbayes.metrics.stats.intervals import (
 OPEN, SHUT, UNDECIDED = "at least as safe", "not as safe", "not decided"
 # An unchanged candidate should pass this often, where prompts are counted for it.
 PASSING = 0.8
+# Fewer prompts carry no comparison, whatever they show.
+LEAST_PROMPTS = 20
 SIDES = ("upper", "lower")
 
 
@@ -169,7 +171,8 @@ def prompts_needed(
 
     ``prompts_to_decide`` is that at the present difference d; infinite where d is the margin.
     ``prompts_to_pass`` is that with which an unchanged candidate passes in 80% of studies. Reaches
-    shrink with the root of the number of prompts; both are at least 1.
+    shrink with the root of the number of prompts; both are at least 20, because fewer prompts
+    decide nothing.
 
     >>> x = xr.DataArray(np.linspace(-1.0, 1.0, 101)[:, None], dims=("replicate", "metric"))
     >>> d = xr.DataArray([0.0], dims="metric")
@@ -189,7 +192,7 @@ def prompts_needed(
     pass_ratio = (above + spread) / margin
     return xr.Dataset(
         {
-            "prompts_to_decide": np.ceil(prompts * ratio**2).clip(min=1),
-            "prompts_to_pass": np.ceil(prompts * pass_ratio**2).clip(min=1),
+            "prompts_to_decide": np.ceil(prompts * ratio**2).clip(min=LEAST_PROMPTS),
+            "prompts_to_pass": np.ceil(prompts * pass_ratio**2).clip(min=LEAST_PROMPTS),
         }
     )

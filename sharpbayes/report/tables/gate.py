@@ -50,6 +50,11 @@ def _note(view: View) -> str:
     )
 
 
+def _is_decided(view: View) -> bool:
+    """Tell whether bounds decide, so that it is known how often they err."""
+    return not view.group("gate").attrs.get("withheld")
+
+
 # More prompts than this are as good as none.
 LARGEST = 1e6
 TABLES = (
@@ -69,6 +74,7 @@ TABLES = (
     TableSpec(
         title="What this gate detects",
         needs=("gate/power",),
+        condition=_is_decided,
         rows=labels_of("gate/metric"),
         columns=(
             Column("metric", lambda row: name_threshold(str(row.labels["metric"]))),
@@ -84,6 +90,7 @@ TABLES = (
     TableSpec(
         title="How often a gate of this design says what",
         needs=("gate/outcome_share",),
+        condition=_is_decided,
         rows=labels_of("gate/scenario"),
         columns=(
             Column("truth", _scenario),

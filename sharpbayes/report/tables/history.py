@@ -92,7 +92,7 @@ TABLES = (
         note="How much higher than the mean of all judges in the same cells; harm from 0 to 1.",
     ),
     TableSpec(
-        title="Judges release by release: the same answers again",
+        title="Judges release by release: the same models and prompts again",
         needs=("history/drift",),
         condition=lambda view: bool((view["history/shared_answers"] > 0).any()),
         rows=labels_of("history/judge"),
