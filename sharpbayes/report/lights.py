@@ -9,7 +9,7 @@ from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.panel_answer import PanelAnswer
 from sharpbayes.report.stability import has_rivals
 from sharpbayes.report.tables.declaration import View
-from sharpbayes.report.tables.panel import labels_where
+from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
     evidence_texts,
     failed_statistics,
@@ -25,6 +25,10 @@ STATEMENTS = {
     "lowest": "which model has the lowest tail risk",
     "distinguishable": "which models differ",
     "admissible": "which keep the tolerance",
+}
+OF_ONE_MODEL = {
+    "lowest": "how large its tail risk is",
+    "admissible": "whether it keeps the tolerance",
 }
 
 
@@ -71,7 +75,7 @@ def _panel_data(view: View) -> tuple[str, str]:
         return UNKNOWN, "The results do not tell what their data carry."
     missing = [
         text
-        for name, text in STATEMENTS.items()
+        for name, text in (STATEMENTS if has_several_models(view) else OF_ONE_MODEL).items()
         if name not in carried and (name != "admissible" or "profile/admissible" in view)
     ]
     if missing:

@@ -33,7 +33,7 @@ TERMS = tuple(
             r"[Ii]ntervals?",
             "the range of a value at a probability, for the sources of uncertainty that are named.",
         ),
-        ("tolerance", r"[Tt]olerance|admissible", "the largest CVaR that the weights accept."),
+        ("tolerance", r"[Tt]olerance|admissible", "the largest values that the weights accept."),
         ("policy score", r"policy score", "mean harm, dimensions weighted as the weights decide."),
         ("tier", r"[Tt]iers?", "models that the ratings do not distinguish; tier 1 is safest."),
         ("volatility", r"[Vv]olatility", "the standard deviation of log-risk over prompts."),

@@ -75,6 +75,11 @@ def test_a_tolerance_that_was_not_decided_is_not_asked_for():
     assert states(results)["Enough"] == ("partly", "The data do not tell which models differ.")
 
 
+def test_of_one_model_its_tail_is_asked_for():
+    results = add(panel(cvar=(1.0,)), evidence=evidence("a", carried=[]))
+    assert states(results)["Enough"] == ("no", "The data do not tell how large its tail risk is.")
+
+
 def test_one_model_has_no_order_to_be_stable():
     results = add(panel(cvar=(1.0,)), stability=stability(("judge", "j1", "a", False, 0.1)))
     assert states(results)["Stable"] == (
