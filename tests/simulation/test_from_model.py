@@ -16,6 +16,7 @@ from sharpbayes.workflows.fit import fit
 from sharpbayes.workflows.measure import measure
 from sharpbayes.workflows.simulate import simulate
 from tests import peopled
+from tests.shared_data import needs_shared_data
 
 QUICK = ("bootstrap.replicates=20", "sampler.predictive_draws=0")
 
@@ -93,6 +94,7 @@ def test_labels_are_true_or_the_experts_own(tmp_path):
     )
 
 
+@needs_shared_data
 def test_a_study_without_a_model_is_refused(tmp_path):
     with pytest.raises(SpecError, match=r"crowd\.fit"):
         simulate(load_study("tests/studies/nibbler.toml", overrides=[]), pattern="model")
