@@ -235,11 +235,8 @@ def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
     level = 1 - evidence.attrs["alpha"]
     prompts = meant / level
     largest = int((size / prompts).where(wide, 0.0).to_numpy().argmax())
-    model, count, total = (
-        evidence["model"][largest].item(),
-        int(size[largest]),
-        round(float(prompts[largest])),
-    )
+    model = evidence["model"][largest].item()
+    count, total = int(size[largest]), round(float(prompts[largest]))
     names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
     others = f" The same holds of {join_names(names)}." if names else ""
     yield (

@@ -130,9 +130,9 @@ def _compared(results: xr.DataTree) -> list[str]:
     if bool(results["gate"].attrs["one_study"]):
         return [f"The margins are those of the weights {title!r}."]
     attrs = results.attrs
-    said = [f"{attrs[f'{side}_title']!r}, {_minute(attrs[f'{side}_created'])}" for side in SIDES]
+    studies = [f"{attrs[f'{side}_title']!r}, {_minute(attrs[f'{side}_created'])}" for side in SIDES]
     new, old = (str(attrs[f"{side}_created"]) for side in SIDES)
-    text = f"Candidate: {said[0]}. Reference: {said[1]}. Margins: {title!r}."
+    text = f"Candidate: {studies[0]}. Reference: {studies[1]}. Margins: {title!r}."
     if new < old:
         text += " The candidate's results are the older ones: see that the two are not swapped."
     return [text]

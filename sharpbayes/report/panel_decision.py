@@ -10,13 +10,13 @@ from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import is_fitted, probability_text
 
-# What is said of one model and of several, by verdict.
 NOT_ADMISSIBLE = "not admissible"
 # Limits that are not about a tail.
 WITHOUT_TAIL = ("mean", "policy_score")
+# What is said of one model and of several, by verdict.
 VERDICTS = {
     "admissible": ("{} keeps it", "{} keep it"),
-    "not admissible": ("{} exceeds it", "{} exceed it"),
+    NOT_ADMISSIBLE: ("{} exceeds it", "{} exceed it"),
     "cannot tell": ("of {} the evidence cannot tell", "of {} the evidence cannot tell"),
 }
 

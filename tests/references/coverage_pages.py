@@ -110,6 +110,15 @@ def preview_table(rows: list[Row]) -> str:
     return markdown(columns, ([row[name] for name in columns.values()] for row in rows))
 
 
+def scenarios_table(rows: list[Row], columns: dict[str, str]) -> str:
+    """Shares of pairs of releases in percent, a row for each scenario."""
+    lines = [
+        [row["scenario"], row["pairs"], *(percent([row], column) for column in columns.values())]
+        for row in rows
+    ]
+    return markdown(["candidate", "pairs", *columns], lines)
+
+
 def gate_table(rows: list[Row]) -> str:
     """What the gate and its rivals say of pairs of releases."""
     columns = {
@@ -122,11 +131,7 @@ def gate_table(rows: list[Row]) -> str:
         "Wilcoxon": "wilcoxon_alarm",
         "intervals apart": "intervals_alarm",
     }
-    lines = [
-        [row["scenario"], row["pairs"], *(percent([row], column) for column in columns.values())]
-        for row in rows
-    ]
-    return markdown(["candidate", "pairs", *columns], lines)
+    return scenarios_table(rows, columns)
 
 
 def gate_posterior_table(rows: list[Row]) -> str:
@@ -143,11 +148,7 @@ def gate_posterior_table(rows: list[Row]) -> str:
         "bootstrap not as safe": "bootstrap_shut",
         "mixed": "mixed",
     }
-    lines = [
-        [row["scenario"], row["pairs"], *(percent([row], column) for column in columns.values())]
-        for row in rows
-    ]
-    return markdown(["candidate", "pairs", *columns], lines)
+    return scenarios_table(rows, columns)
 
 
 def peeking_table(rows: list[Row]) -> str:

@@ -17,8 +17,10 @@ import argparse
 import csv
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +49,7 @@ from tests.references.worlds.panel import (
 )
 from tests.study_texts import format_panel
 
+Row = dict[str, object]
 TABLE = Path(__file__).with_name("gate.csv")
 POPULATION, MARGIN, DRIFT, CONFIDENCE = 20_000, 0.4, 0.5, 0.95
 WEIGHTS = """schema = "sharpbayes/weights/2"
@@ -183,7 +186,7 @@ def draw_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> Pair:
     return Pair(bare, margins, log_risk(new_scores), log_risk(old_scores), replaced)
 
 
-def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> dict[str, float | str]:
+def run_pair(template: PanelStudy, name: str, prompts: int, pair: int) -> Row:
     """Draw a pair of releases, ask the gate and its rivals."""
     drawn = draw_pair(template, name, prompts, pair)
     group = measure_gate(drawn.comparison)
@@ -220,7 +223,7 @@ def intervals_apart(new: np.ndarray, old: np.ndarray) -> float:
     return float(new.mean() - reach[0] > old.mean() + reach[1])
 
 
-def summarise(name: str, prompts: int, rows: pd.DataFrame) -> dict[str, object]:
+def summarise(name: str, prompts: int, rows: pd.DataFrame) -> Row:
     """Shares of what the gate and its rivals say."""
     shares = {
         f"{prefix}{short}": (rows[column] == word).mean()
@@ -232,7 +235,7 @@ def summarise(name: str, prompts: int, rows: pd.DataFrame) -> dict[str, object]:
     }
     alarms = {f"{rival}_alarm": rows[rival].mean() for rival in ("t", "wilcoxon", "intervals")}
     promised = {"promised_open": rows["promised"].mean()}
-    row: dict[str, object] = {"scenario": name, "prompts": prompts, "pairs": len(rows)}
+    row: Row = {"scenario": name, "prompts": prompts, "pairs": len(rows)}
     return row | {key: round(float(x), 4) for key, x in (shares | alarms | promised).items()}
 
 
@@ -254,34 +257,48 @@ def template_study(files: StudyFiles) -> PanelStudy:
     return PanelStudy(spec, spec.panel, empty, files.weights, files.study.path)
 
 
-def main() -> None:
-    """Add pairs to the raw file, pair by pair of every scenario, and write the table."""
+def pairs_parser(pairs: int) -> argparse.ArgumentParser:
+    """Options of a study of pairs, with ``pairs`` of each scenario as the default."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--pairs", type=int, default=pairs)
     parser.add_argument("--prompts", type=int, default=100)
     parser.add_argument("--raw", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after them")
-    parser.add_argument("--only", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
-    parser.add_argument("--out", type=Path, default=TABLE)
-    asked = parser.parse_args()
-    end, template = time.monotonic() + 60 * asked.minutes, template_study(template_files())
-    present = set()
+    return parser
+
+
+def run_missing_pairs(
+    asked: argparse.Namespace, scenarios: Iterable[str], run: Callable[[str, int], Row]
+) -> pd.DataFrame:
+    """Add pairs to the raw file, pair by pair of every scenario, and return all of its rows."""
+    end, present = time.monotonic() + 60 * asked.minutes, set()
     if asked.raw.exists():
         rows = pd.read_csv(asked.raw)
         present = set(zip(rows["scenario"], rows["pair"], strict=True))
-    for pair in range(asked.pairs):
-        for name in asked.only:
-            if (name, pair) not in present and time.monotonic() < end:
-                row = {"scenario": name, "pair": pair, "prompts": asked.prompts}
-                append(asked.raw, row | run_pair(template, name, asked.prompts, pair))
-    rows = pd.read_csv(asked.raw)
+    for pair, name in product(range(asked.pairs), scenarios):
+        if (name, pair) not in present and time.monotonic() < end:
+            row = {"scenario": name, "pair": pair, "prompts": asked.prompts}
+            append(asked.raw, row | run(name, pair))
+    return pd.read_csv(asked.raw)
+
+
+def main() -> None:
+    """Run the pairs that are missing, and write the table."""
+    parser = pairs_parser(1000)
+    parser.add_argument("--only", nargs="+", default=list(SCENARIOS), choices=SCENARIOS)
+    parser.add_argument("--out", type=Path, default=TABLE)
+    asked = parser.parse_args()
+    template = template_study(template_files())
+    rows = run_missing_pairs(
+        asked, asked.only, lambda name, pair: run_pair(template, name, asked.prompts, pair)
+    )
     table = [summarise(name, asked.prompts, rows[rows["scenario"] == name]) for name in SCENARIOS]
     pd.DataFrame(table).to_csv(asked.out, index=False)
     if asked.out == TABLE:
         record_run(TABLE)
 
 
-def append(path: Path, row: dict[str, object]) -> None:
+def append(path: Path, row: Row) -> None:
     """Add a row to a file of raw rows."""
     header = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as file:

@@ -9,9 +9,7 @@ judges are its own, and dimensions are independent in the law. The kernel is not
 PyMC's graph. Beside the posterior stands what the paired bootstrap says of the same pairs.
 """
 
-import argparse
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +27,14 @@ from sharpbayes.posterior.gate import posterior_gate
 from sharpbayes.posterior.replicates import ReplicateDraws
 from sharpbayes.spec.files import StudyFiles
 from sharpbayes.workflows.weigh import profile_draws
-from tests.references.gate import append, draw_pair, template_files, template_study
+from tests.references.gate import (
+    Row,
+    draw_pair,
+    pairs_parser,
+    run_missing_pairs,
+    template_files,
+    template_study,
+)
 from tests.references.provenance import record_run
 
 TABLE = Path(__file__).with_name("gate_posterior.csv")
@@ -47,7 +52,7 @@ METHODS = ("posterior", "bootstrap")
 
 def run_pair(
     files: StudyFiles, name: str, prompts: int, pair: int, coordinates: dict[str, float]
-) -> dict[str, float | str]:
+) -> Row:
     """Draw a pair of releases, fit both together, ask the gate by posterior and bootstrap."""
     comparison = draw_pair(template_study(files), name, prompts, pair).comparison
     measured = measure_gate(comparison)
@@ -86,9 +91,9 @@ def trial_coordinates(files: StudyFiles, prompts: int) -> dict[str, float]:
     return choose_weights(build_design(study.ratings, files.model.spec), seed=TRIAL)
 
 
-def summarise(name: str, prompts: int, rows: pd.DataFrame) -> dict[str, object]:
+def summarise(name: str, prompts: int, rows: pd.DataFrame) -> Row:
     """Shares of what the gate says by both methods, with both margins and with each alone."""
-    row: dict[str, object] = {"scenario": name, "prompts": prompts, "pairs": len(rows)}
+    row: Row = {"scenario": name, "prompts": prompts, "pairs": len(rows)}
     for method in METHODS:
         for short, word in VERDICTS.items():
             row[f"{method}_{short}"] = (rows[f"{method} verdict"] == word).mean()
@@ -101,26 +106,12 @@ def summarise(name: str, prompts: int, rows: pd.DataFrame) -> dict[str, object]:
 
 
 def main() -> None:
-    """Add pairs to the raw file, pair by pair of every scenario, and write the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=100)
-    parser.add_argument("--prompts", type=int, default=100)
-    parser.add_argument("--raw", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after them")
-    asked = parser.parse_args()
-    end, files = time.monotonic() + 60 * asked.minutes, template_files(**STUDY_LINES)
+    """Run the pairs that are missing, and write the table."""
+    asked, files = pairs_parser(100).parse_args(), template_files(**STUDY_LINES)
     coordinates = trial_coordinates(files, asked.prompts)
-    present = set()
-    if asked.raw.exists():
-        rows = pd.read_csv(asked.raw)
-        present = set(zip(rows["scenario"], rows["pair"], strict=True))
-    for pair in range(asked.pairs):
-        for name in CHOSEN:
-            if (name, pair) not in present and time.monotonic() < end:
-                row = {"scenario": name, "pair": pair, "prompts": asked.prompts}
-                result = run_pair(files, name, asked.prompts, pair, coordinates)
-                append(asked.raw, row | result)
-    rows = pd.read_csv(asked.raw)
+    rows = run_missing_pairs(
+        asked, CHOSEN, lambda name, pair: run_pair(files, name, asked.prompts, pair, coordinates)
+    )
     table = [summarise(name, asked.prompts, rows[rows["scenario"] == name]) for name in CHOSEN]
     pd.DataFrame(table).to_csv(TABLE, index=False)
     record_run(TABLE)
