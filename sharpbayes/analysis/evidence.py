@@ -57,4 +57,6 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
         estimator=plan.weights.tail.estimator,
         judges=table.sizes["judge"],
     )
-    return evidence.assign_attrs(state_limits(evidence, profile))
+    tolerance = plan.weights.tolerance
+    limits_tails = tolerance is None or tolerance.limits_tails
+    return evidence.assign_attrs(state_limits(evidence, profile, limits_tails=limits_tails))

@@ -26,13 +26,16 @@ LEAST_ALPHA = 0.5
 ROUNDING = 1e-9
 
 
-def state_limits(evidence: xr.Dataset, profile: xr.Dataset) -> dict[str, str]:
+def state_limits(
+    evidence: xr.Dataset, profile: xr.Dataset, *, limits_tails: bool = True
+) -> dict[str, str]:
     """Return ``limits``, ``remarks`` and ``carried`` of a panel's evidence, JSON lists of texts.
 
     ``limits`` are sentences, each what cannot be said and what could be said instead; ``remarks``
     are those of them that leave every statement standing. ``carried``
     are the statements that the evidence carries, out of ``lowest`` (one model has the lowest CVaR),
-    ``distinguishable`` and ``admissible``. Models without a CVaR are left out.
+    ``distinguishable`` and ``admissible``. Models without a CVaR are left out. ``limits_tails`` is
+    whether the tolerance has a limit of a tail; one of means alone needs prompts, not a tail.
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
@@ -45,23 +48,24 @@ def state_limits(evidence: xr.Dataset, profile: xr.Dataset) -> dict[str, str]:
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
     remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
-    carried = _carried(evidence, top=not lowest)
+    carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
     return {name: json.dumps(value) for name, value in texts.items()}
 
 
-def _carried(evidence: xr.Dataset, *, top: bool) -> list[str]:
+def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str]:
     """Statements that the evidence carries; ``top`` is whether one model alone is the lowest.
 
     An interval that misses lies too low. Of two models only the lower one must have a good one.
     """
-    if (evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any():
-        return []
+    has_tail = not (evidence["tail_prompts"] < MIN_TAIL - ROUNDING).any()
     low = is_low(evidence) | _is_flat(evidence)
+    tells_lowest = has_tail and not low[int(evidence["cvar"].to_numpy().argmin())]
+    tells_kept = has_tail and not (low & evidence["admissible"].to_numpy()).any()
     statements = {
-        "lowest": top and not low[int(evidence["cvar"].to_numpy().argmin())],
-        "distinguishable": not low[int(evidence["cvar"].to_numpy().argmin())],
-        "admissible": not (low & evidence["admissible"].to_numpy()).any(),
+        "lowest": top and tells_lowest,
+        "distinguishable": tells_lowest,
+        "admissible": tells_kept if limits_tails else _fewest_prompts(evidence) >= MIN_PROMPTS,
     }
     return [name for name, holds in statements.items() if holds]
 

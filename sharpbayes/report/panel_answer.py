@@ -9,7 +9,11 @@ import xarray as xr
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
-from sharpbayes.report.panel_decision import selection_sentences, tolerance_sentences
+from sharpbayes.report.panel_decision import (
+    selection_sentences,
+    tolerance_beyond_tails,
+    tolerance_sentences,
+)
 from sharpbayes.report.stability import panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
@@ -56,10 +60,9 @@ def panel_answer(view: View) -> list[str]:
     if is_fitted(view):
         sentences += [*order_changes(view.results), *prior_sentences(view)]
     sentences += [*missing_sentences(view), *people_sentences(view)]
-    carried = "admissible" in answer.carried
-    sentences += tolerance_sentences(view, answer.models, is_carried=carried)
+    sentences += answer.tolerance()
     if is_fitted(view):
-        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0])
+        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0], answer.carried)
     if len(answer.models) > 1:
         sentences += panel_stability(view, answer.observed_lowest[0])
     warning = expiry_warning(read_weights(view.results))
@@ -164,6 +167,12 @@ class PanelAnswer:
             verb, they = ("has", "it lacks") if len(names) == 1 else ("have", "they lack")
             yield f"{join_names(names)} {verb} no tail risk: {they} ratings."
 
+    def tolerance(self) -> Iterator[str]:
+        """Who keeps the tolerance, or what is known of it where the evidence does not tell."""
+        if "admissible" in self.carried:
+            return tolerance_sentences(self.view, self.models)
+        return tolerance_beyond_tails(self.view, self.models, tells_means=self.tells_means)
+
     def _only_model(self) -> Iterator[str]:
         """The values of the only model, after what the evidence does not carry of them."""
         [only] = self.models
@@ -262,15 +271,20 @@ class PanelAnswer:
         return "distinguishable from every other model"
 
     @cached_property
-    def substitutes(self) -> list[str]:
-        """Metrics that can be compared where tails cannot: the mean, or the policy score."""
+    def tells_means(self) -> bool:
+        """Whether there are prompts enough for statements about means."""
         tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         prompts = tail / (1 - float(self.view.results["profile"].attrs["alpha"]))
-        enough = bool((prompts > MIN_PROMPTS - EQUAL).all())
-        metrics = []
-        if bool((tail < MIN_TAIL - EQUAL).any()) and enough:
-            metrics.append("mean")
-        if enough and bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
+        return bool((prompts > MIN_PROMPTS - EQUAL).all())
+
+    @cached_property
+    def substitutes(self) -> list[str]:
+        """Metrics that can be compared where tails cannot: the mean, or the policy score."""
+        if not self.tells_means:
+            return []
+        tail = self.view["evidence/tail_prompts"].sel(model=self.models)
+        metrics = ["mean"] if bool((tail < MIN_TAIL - EQUAL).any()) else []
+        if bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
             metrics.append("policy_score")
         return metrics
 

@@ -9,10 +9,10 @@ from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import is_fitted, probability_text
+from sharpbayes.spec.weights import WITHOUT_TAIL
 
+NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE = "not admissible"
-# Limits that are not about a tail.
-WITHOUT_TAIL = ("mean", "policy_score")
 # What is said of one model and of several, by verdict.
 VERDICTS = {
     "admissible": ("{} keeps it", "{} keep it"),
@@ -21,10 +21,10 @@ VERDICTS = {
 }
 
 
-def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) -> Iterator[str]:
+def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
     """Which models keep the tolerance and which exceed it, with probabilities after a fit."""
     if "profile/admissible" not in view:
-        yield "No tolerance was decided, so no model is called admissible or not."
+        yield NO_TOLERANCE
         return
     verdicts, texts = _verdicts(view, models), {model: model for model in models}
     if _has_probabilities(view):
@@ -33,12 +33,6 @@ def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) 
             model: f"{model} (probability {probability_text(chance.sel(model=model))})"
             for model in models
         }
-    if not is_carried:
-        yield from _beyond_tails(view, models)
-        if _has_probabilities(view):
-            given = [f"{probability_text(chance.sel(model=x))} for {x}" for x in models]
-            yield f"By the posterior the probability of keeping it is {join_names(given)}."
-        return
     parts = []
     for verdict, (one, several) in VERDICTS.items():
         names = [texts[model] for model in models if verdicts[model] == verdict]
@@ -51,10 +45,19 @@ def tolerance_sentences(view: View, models: Sequence[str], *, is_carried: bool) 
     yield f"The tolerance decided{confidence}: {'; '.join(parts)}."
 
 
-def _beyond_tails(view: View, models: Sequence[str]) -> Iterator[str]:
-    """What is known of a tolerance where tails are not: who exceeds it whatever the tails are."""
+def tolerance_beyond_tails(
+    view: View, models: Sequence[str], *, tells_means: bool
+) -> Iterator[str]:
+    """What is known of a tolerance where tails are not: who exceeds it whatever the tails are.
+
+    No probability is stated: with short tails they are overconfident (docs/benchmarks/
+    reliability.md).
+    """
+    if "profile/admissible" not in view:
+        yield NO_TOLERANCE
+        return
     exceeded: dict[str, list[str]] = {}
-    if "tolerance/state" in view:
+    if tells_means and "tolerance/state" in view:
         state = view["tolerance/state"]
         for name in (x for x in WITHOUT_TAIL if x in state["threshold"]):
             beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
@@ -90,8 +93,11 @@ def _verdicts(view: View, models: Sequence[str]) -> dict[str, str]:
     return {model: _verdict(float(chance.sel(model=model)), confidence) for model in models}
 
 
-def selection_sentences(view: View, first: str) -> Iterator[str]:
-    """Why the decision selects another model than the one of lowest tail risk."""
+def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Iterator[str]:
+    """Why the decision selects another model than the one of lowest tail risk.
+
+    A decision by statements that are not ``carried`` is no recommendation.
+    """
     if "decision" not in view:
         return
     decision = view.group("decision")
@@ -99,6 +105,13 @@ def selection_sentences(view: View, first: str) -> Iterator[str]:
     if first in selected:
         return
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])
+    needed = {"admissible"} | ({"lowest"} if criterion == "cvar" else set())
+    if selected and not needed <= {*carried}:
+        yield (
+            f"The table of the decision selects {join_names(selected)}, by tails that the evidence "
+            "does not tell: that is no recommendation."
+        )
+        return
     kept = float(decision["prob_admissible"].sel(model=first))
     if not selected:
         yield "The decision selects no model: none keeps the tolerance surely enough."

@@ -16,6 +16,9 @@ from sharpbayes.spec.base import (
     Spec,
 )
 
+# Limits of a tolerance that are not about a tail.
+WITHOUT_TAIL = ("mean", "policy_score")
+
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 
 
@@ -76,6 +79,11 @@ class Tolerance(Spec):
             for kind, limits in (("dimension", self.dimension), ("category", self.category))
             for name, limit in limits.items()
         }
+
+    @property
+    def limits_tails(self) -> bool:
+        """Whether one of the limits is about a tail."""
+        return not {*self.limits} <= {*WITHOUT_TAIL}
 
 
 class Gate(Spec):

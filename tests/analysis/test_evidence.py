@@ -68,6 +68,20 @@ def test_two_prompts_tell_nothing(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("prompts", "limits", "carried"),
+    [
+        (30, "mean = 0.5", ["admissible"]),
+        (30, "mean = 0.5\npolicy_score = 0.2", ["admissible"]),
+        (30, "mean = 0.5\ncvar = 1.0", []),
+        (10, "mean = 0.5", []),
+    ],
+)
+def test_a_tolerance_of_means_needs_prompts_and_no_tail(tmp_path, prompts, limits, carried):
+    table = scores([spread(prompts, high=4), spread(prompts, low=4)])
+    assert evidence_of(tmp_path, table, weights=f"[tolerance]\n{limits}\n")[2] == carried
+
+
 def test_models_with_few_prompts_are_named(tmp_path):
     table = scores([spread(120, high=4), spread(120, low=4)])
     table = table[(table["model"] == "m0") | (table["prompt"] < "p040")]
