@@ -11,12 +11,13 @@ from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.errors import format_percent
 from sharpbayes.metrics.crowd.contrasts import contrasts
 from sharpbayes.metrics.crowd.groups import shared_items
-from sharpbayes.metrics.crowd.rater_resampling import rater_runs, resample_raters
+from sharpbayes.metrics.crowd.rater_resampling import RaterRuns, rater_runs, resample_raters
 from sharpbayes.metrics.crowd.responsiveness import (
     metric_names,
     severity_metrics,
     severity_table,
 )
+from sharpbayes.metrics.crowd.size_effects import size_effects
 from sharpbayes.metrics.stats.resampling import block_size, bootstrap
 from sharpbayes.metrics.stats.two_way import combine, rater_variance, t_interval, wider_interval
 from sharpbayes.spec.crowd import CrowdLabels
@@ -48,7 +49,12 @@ def measure_intervals(
         metrics = severity_metrics(rows, names).where(observed["reason"] == "")
         return metrics.transpose("replicate", ...)
 
-    items, (raters, ratings) = _resample_items(study, measure), _resample_raters(study, measure)
+    runs = _rater_runs(study)
+    items = _resample_items(study, measure)
+    raters, ratings = (
+        resample_raters(runs, measure, seed=study.spec.seed, single_ratings=single_ratings)
+        for single_ratings in (False, True)
+    )
     sizes = {"n_items": observed["items"].astype(float), "n_raters": observed["raters"] + 0.0}
     intervals, items_alone, added = {}, {}, {}
     for name in names:
@@ -72,6 +78,7 @@ def measure_intervals(
         raters=observed["raters"],
         items=observed["items"],
         level=boot.level,
+        size_effect=_size_effects(study, runs, measure, observed[compared]),
     )
     note = {"interval_note": INTERVAL_NOTE.format(level=format_percent(boot.level))}
     return (
@@ -81,6 +88,14 @@ def measure_intervals(
             interval_note=ITEMS_NOTE.format(level=format_percent(boot.level))
         ),
     )
+
+
+def _size_effects(
+    study: CrowdStudy, runs: RaterRuns, measure: Measure, observed: xr.Dataset
+) -> xr.Dataset:
+    """What numbers of ratings alone do to differences between groups."""
+    membership = study.score_counts.membership
+    return size_effects(runs, measure, observed, membership=membership, seed=study.spec.seed)
 
 
 def _resample_items(study: CrowdStudy, measure: Measure) -> xr.Dataset:
@@ -123,10 +138,10 @@ def _resample_items(study: CrowdStudy, measure: Measure) -> xr.Dataset:
     )
 
 
-def _resample_raters(study: CrowdStudy, measure: Measure) -> list[xr.Dataset]:
-    """Metrics of resamples of the raters, and of the ratings inside each item."""
+def _rater_runs(study: CrowdStudy) -> RaterRuns:
+    """Ratings in the order in which raters are resampled."""
     counts, data, labels = study.score_counts, study.data, study.crowd.labels
-    runs = rater_runs(
+    return rater_runs(
         data.score,
         item=data.item.codes,
         rater=data.rater.codes,
@@ -136,10 +151,6 @@ def _resample_raters(study: CrowdStudy, measure: Measure) -> list[xr.Dataset]:
         cut=labels.cut if isinstance(labels, CrowdLabels) else 0,
         n_scores=counts.score_count.sizes["score"],
     )
-    return [
-        resample_raters(runs, measure, seed=study.spec.seed, single_ratings=single_ratings)
-        for single_ratings in (False, True)
-    ]
 
 
 def _spread_over(size: xr.DataArray, value: xr.DataArray) -> np.ndarray:

@@ -13,8 +13,8 @@ SATURATED_TAIL = 0.1
 ROUNDING = 1e-9
 
 
-def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
-    """Return the group ``evidence`` of a panel with this profile.
+def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
+    """Return the group ``evidence`` of a panel with this profile and its intervals.
 
     Over (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
     ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``,
@@ -59,4 +59,6 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset) -> xr.Dataset:
     )
     tolerance = plan.weights.tolerance
     limits_tails = tolerance is None or tolerance.limits_tails
-    return evidence.assign_attrs(state_limits(evidence, profile, limits_tails=limits_tails))
+    pairs = intervals[["shared_prompts", "cvar_difference_observed"]]
+    limits = state_limits(evidence, profile.assign(pairs), limits_tails=limits_tails)
+    return evidence.assign_attrs(limits)

@@ -23,6 +23,10 @@ COVERAGE_MARGIN = 0.07
 WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 # Half of the prompts are no tail.
 LEAST_ALPHA = 0.5
+# Where two models share less than this of the prompts of either, the answer says so.
+FEW_SHARED = 0.95
+# What the limits are about.
+CHOSEN = ["cvar", "policy_score", "shared_prompts", "cvar_difference_observed"]
 ROUNDING = 1e-9
 
 
@@ -39,15 +43,17 @@ def state_limits(
     """
     known = profile["cvar"].notnull().to_numpy()
     admissible = profile.get("admissible", xr.ones_like(profile["cvar"], dtype=bool))
-    chosen = profile[["cvar", "policy_score"]].assign(admissible=admissible).isel(model=known)
+    chosen = profile[CHOSEN].assign(admissible=admissible).isel(model=known, other=known)
     evidence = evidence.isel(model=known, other=known).assign(chosen)
     if not evidence.sizes["model"]:
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
     short_tails = list(_few_prompts(evidence))
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
+    lowest += _order_by_prompts(evidence)
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
     remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
+    remarks += _other_prompts(evidence)
     carried = _carried(evidence, top=not lowest, limits_tails=limits_tails)
     texts = {"limits": [*limits, *remarks], "remarks": remarks, "carried": carried}
     return {name: json.dumps(value) for name, value in texts.items()}
@@ -227,6 +233,31 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
+    """A lowest model that is not the lowest on the prompts of another one."""
+    first = int(evidence["cvar"].to_numpy().argmin())
+    higher = evidence["cvar_difference_observed"].isel(model=first)
+    if float(higher.max()) > 0:
+        model, other = evidence["model"][first].item(), higher.idxmax("other").item()
+        shared = int(evidence["shared_prompts"].isel(model=first).sel(other=other))
+        yield (
+            f"{model} has the lowest {_cvar(evidence)} of all prompts, but not on the {shared} "
+            f"prompts that it shares with {other}: there it is higher by {float(higher.max()):.2f}."
+            " The order depends on which prompts a model has; score all models on the same ones."
+        )
+
+
+def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
+    """Models that do not share all of their prompts."""
+    prompts, shared = _count_prompts(evidence), evidence["shared_prompts"].to_numpy()
+    if (shared < FEW_SHARED * np.maximum.outer(prompts, prompts)).any():
+        listed = [f"{n} of {name}" for name, n in zip(evidence["model"].data, prompts, strict=True)]
+        yield (
+            f"Models do not have the same prompts: {join_names(listed)}. Two models are compared "
+            "on the prompts of both, or on all of each where they share fewer than 20."
+        )
+
+
 def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Tails that are much larger than their level says, because prompts tie at the quantile."""
     if evidence.attrs["estimator"] != "inclusive":
@@ -296,9 +327,16 @@ def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
     return join_names(evidence["model"].to_numpy()[where].tolist())
 
 
+def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
+    """Number of prompts of every model."""
+    prompts = evidence["tail_prompts"] / (1.0 - float(evidence.attrs["alpha"]))
+    counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
+    return counts
+
+
 def _fewest_prompts(evidence: xr.Dataset) -> int:
     """Number of prompts of the model that has the fewest."""
-    return round(float(evidence["tail_prompts"].min()) / (1.0 - float(evidence.attrs["alpha"])))
+    return int(_count_prompts(evidence).min())
 
 
 def _cvar(evidence: xr.Dataset) -> str:

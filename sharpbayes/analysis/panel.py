@@ -1,6 +1,6 @@
 """The deterministic half of a panel study: scores of judges -> SHARP's groups of results."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
+from sharpbayes.analysis.shared_prompts import SharedPrompts, find_prompt_sets
 from sharpbayes.analysis.study import PanelStudy
 from sharpbayes.analysis.tolerance import keeps_tolerance, tolerance_group
 from sharpbayes.analysis.variance_components import variance_group
@@ -21,6 +22,7 @@ from sharpbayes.execution.threads import run_both
 from sharpbayes.metrics.panel import concordance, mixed_models, sweeps, validation
 from sharpbayes.metrics.panel.comparison import tiers, tiers_by_overlap
 from sharpbayes.metrics.panel.independence import judge_independence
+from sharpbayes.metrics.panel.profile import METRICS
 from sharpbayes.metrics.panel.ranking import aggregate_agreement, decision_flip
 from sharpbayes.metrics.panel.tail import value_at_risk
 from sharpbayes.metrics.stats.population import category_membership, flag_refusals
@@ -28,6 +30,8 @@ from sharpbayes.metrics.stats.resampling import block_size, bootstrap, jackknife
 from sharpbayes.spec.weights import Weights
 
 Groups = dict[str, xr.Dataset]
+# Metrics of which the differences between models have intervals.
+COMPARED = tuple(metric.name for metric in METRICS if metric.compared)
 
 
 def measure_panel(study: PanelStudy) -> Groups:
@@ -46,7 +50,7 @@ def measure_panel(study: PanelStudy) -> Groups:
     if plan.refusals.sizes["indicator"]:
         table = table.assign(refused=_flag_refused(plan) & table["log_risk"].notnull())
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
-    groups["evidence"] = panel_evidence(plan, groups["profile"])
+    groups["evidence"] = panel_evidence(plan, groups["profile"], groups["profile_interval"])
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)
@@ -99,22 +103,12 @@ def bootstrap_profile(
     ``names`` restricts the metrics. With ``differences`` intervals of differences alone are wanted,
     which need no standard errors.
     """
-    boot, prompts = plan.study.spec.bootstrap, plan.table["prompt"]
-    block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
-    errors = boot.interval == "studentized" and not differences
-    resampled = bootstrap(
+    errors = plan.study.spec.bootstrap.interval == "studentized" and not differences
+    resampled, jackknifed = _resample(
+        plan,
         partial(plan.profile_resample, errors=errors, names=names),
-        prompts,
-        replicates=boot.replicates,
-        seed=plan.study.spec.seed,
-        dim="prompt",
-        block=block,
+        partial(plan.profile, names=names),
     )
-    jackknifed = None
-    if boot.interval == "bca":
-        jackknifed = jackknife(
-            partial(plan.profile, names=names), prompts, dim="prompt", block=block
-        )
     return BootstrappedProfile(
         observed=plan.profile(errors=errors, names=names),
         resampled=resampled,
@@ -122,8 +116,47 @@ def bootstrap_profile(
         prompts=plan.table["log_risk"].count(plan.dim) / plan.cells,
         alpha=plan.weights.tail.alpha,
         ceiling=plan.ceiling,
-        bootstrap=boot,
+        bootstrap=plan.study.spec.bootstrap,
+        shared=_share_prompts(plan),
     )
+
+
+def _resample(
+    plan: ProfilePlan,
+    resample: Callable[[xr.DataArray], xr.Dataset],
+    leave_out: Callable[[xr.DataArray], xr.Dataset],
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """A statistic of resampled prompts and, for BCa intervals, without each prompt in turn."""
+    boot, prompts = plan.study.spec.bootstrap, plan.table["prompt"]
+    block = block_size(int(np.prod([plan.table.sizes[dim] for dim in plan.dim])))
+    replicates, seed = boot.replicates, plan.study.spec.seed
+    resampled = bootstrap(
+        resample, prompts, replicates=replicates, seed=seed, dim="prompt", block=block
+    )
+    if boot.interval != "bca":
+        return resampled, None
+    return resampled, jackknife(leave_out, prompts, dim="prompt", block=block)
+
+
+def _share_prompts(plan: ProfilePlan) -> SharedPrompts | None:
+    """The metrics that models are compared by, on the prompts of both models of every pair."""
+    sets = find_prompt_sets(plan.table["log_risk"])
+    if sets is None:
+        return None
+    table = plan.table.drop_vars(["judge", "sub_index"], errors="ignore")
+    plans = [replace(plan, table=table.where(mask)) for mask in sets.masks]
+
+    def profile_sets(counts: xr.DataArray | None = None, *, resample: bool = False) -> xr.Dataset:
+        profiles = [
+            one.profile_resample(counts, names=COMPARED)
+            if resample and counts is not None
+            else one.profile(counts, names=COMPARED)
+            for one in plans
+        ]
+        return xr.concat(profiles, "prompt_set")
+
+    resampled, jackknifed = _resample(plan, partial(profile_sets, resample=True), profile_sets)
+    return SharedPrompts(sets, profile_sets(), resampled, jackknifed)
 
 
 def _add_tiers(observed: xr.Dataset, interval: xr.Dataset, weights: Weights) -> xr.Dataset:

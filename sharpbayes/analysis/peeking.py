@@ -252,7 +252,7 @@ def _cvar_claims(bootstrapped: BootstrappedProfile, plan: ProfilePlan) -> NDArra
             )
             prompts = bootstrapped.prompts.isel(simulation=row)
             one = replace(one, observed=observed, resampled=resampled, prompts=prompts)
-        [claims[row]] = _signs(_pair_bounds(one.joint_differences()["cvar_difference_joint"]))
+        [claims[row]] = _signs(_pair_bounds(one.joint_difference("cvar")["_joint"]))
     return claims
 
 

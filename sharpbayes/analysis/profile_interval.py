@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.shared_prompts import SharedPrompts
 from sharpbayes.metrics.panel import profile
 from sharpbayes.metrics.panel.comparison import joint_margin, separable
 from sharpbayes.metrics.stats.intervals import (
@@ -28,6 +29,7 @@ class BootstrappedProfile:
         alpha: Tail level.
         ceiling: Largest log-risk that a prompt can have.
         bootstrap: Which interval, at which level.
+        shared: The metrics on the prompts of both models of a pair, where models have other ones.
     """
 
     observed: xr.Dataset
@@ -37,28 +39,41 @@ class BootstrappedProfile:
     alpha: float
     ceiling: float
     bootstrap: Bootstrap
+    shared: SharedPrompts | None = None
 
     def intervals(self) -> xr.Dataset:
         """Return the interval of every metric and of the differences between models.
 
-        ``cvar_difference_joint`` contains all pairs at once with the confidence of the study, and
-        ``separable`` is where it excludes 0; ``cvar_difference_p`` is adjusted for all pairs. For
-        percentile and BCa intervals each pair stands by itself, as in the paper.
+        Two models are compared on the prompts of both if there are 20, else on those of each:
+        ``<metric>_difference_observed (model, other)`` is the first less the second,
+        ``<metric>_difference`` its interval for the pair by itself. ``<metric>_difference_joint``
+        contains all pairs at once with the confidence of the study, and ``separable`` is where that
+        of CVaR excludes 0; ``<metric>_difference_p`` is adjusted for all pairs. For percentile and
+        BCa intervals each pair stands by itself, as in the paper. ``shared_prompts (model, other)``
+        counts prompts of both.
         """
         intervals = xr.Dataset(
             {metric.name: self.interval(metric.name) for metric in profile.METRICS}
         )
         for metric in profile.METRICS:
             if metric.compared:
-                intervals[f"{metric.name}_difference"] = self.difference_interval(metric.name)
-        intervals["cvar_difference_joint"] = intervals["cvar_difference"]
-        if self.bootstrap.interval == "studentized":
-            intervals = intervals.assign(self.joint_differences())
+                intervals = intervals.assign(self.compare_models(metric.name))
+        intervals["shared_prompts"] = (
+            self._fewer_prompts if self.shared is None else self.shared.sets.n_shared
+        )
         intervals["separable"] = separable(intervals["cvar_difference_joint"])
         models = self.observed.sizes["model"]
         # The table holds both orders of every pair, and no pair on the diagonal.
         pairs = models * (models - 1) or np.nan
         return intervals.assign(separable_share=intervals["separable"].sum() / pairs)
+
+    def compare_models(self, name: str) -> dict[str, xr.DataArray]:
+        """Return the differences of a metric, their intervals and adjusted p values."""
+        pairs = {"": self.difference_interval(name), "_observed": self.observed_difference(name)}
+        pairs["_joint"] = pairs[""]
+        if self.bootstrap.interval == "studentized":
+            pairs |= self.joint_difference(name)
+        return {f"{name}_difference{end}": values for end, values in pairs.items()}
 
     def interval(self, name: str) -> xr.DataArray:
         """Return the interval of a metric by the study's method, over (..., model, bound).
@@ -70,7 +85,8 @@ class BootstrappedProfile:
         if error in self.resampled:
             errors = self.resampled[error], self.observed[error]
             # Few prompts show how long the tail is, on which a volatility depends as a square.
-            freedom = self._carrying(name).clip(min=5.0) if name == "volatility" else np.inf
+            carrying = self._carrying(name, self.prompts).clip(min=5.0)
+            freedom = carrying if name == "volatility" else np.inf
             interval = studentized_interval(x, observed, *errors, level=level, freedom=freedom)
             # Log-risk of no harm is a little below 0.
             return interval.clip(observed.clip(max=0.0), self._limit(name), keep_attrs=True)
@@ -88,8 +104,7 @@ class BootstrappedProfile:
         rows = []
         for model in range(self.observed.sizes["model"]):
             x, observed = (
-                table[name].isel(model=[model]) - table[name].rename(model="other")
-                for table in (self.resampled, self.observed)
+                self._difference(source, name, model) for source in ("resampled", "observed")
             )
             if self.bootstrap.interval == "studentized":
                 freedom = self._freedom(name).isel(model=[model])
@@ -98,40 +113,60 @@ class BootstrappedProfile:
             elif self.jackknifed is None:
                 rows.append(percentile_interval(x, level=level))
             else:
-                jackknifed = self.jackknifed[name]
-                left_out = jackknifed.isel(model=[model]) - jackknifed.rename(model="other")
+                left_out = self._difference("jackknifed", name, model)
                 rows.append(bca_interval(x, observed, left_out, level=level))
         return xr.concat(rows, "model")
 
-    def joint_differences(self) -> dict[str, xr.DataArray]:
-        """Return joint intervals of all differences of CVaR, and adjusted p values.
+    def observed_difference(self, name: str) -> xr.DataArray:
+        """Return the observed differences of a metric, over (..., model, other)."""
+        models = range(self.observed.sizes["model"])
+        rows = [self._difference("observed", name, model) for model in models]
+        return xr.concat(rows, "model").transpose(..., "model", "other")
 
-        They are ``cvar_difference_joint`` and ``cvar_difference_p`` of studentized intervals.
+    def joint_difference(self, name: str) -> dict[str, xr.DataArray]:
+        """Return joint intervals of all differences of a metric, and adjusted p values.
+
+        They are ``_joint`` and ``_p`` of studentized intervals.
         """
-        joint = joint_margin(
-            self.resampled["cvar"],
-            self.observed["cvar"],
-            level=self.bootstrap.level,
-            freedom=self._freedom("cvar"),
+        observed = self.observed_difference(name)
+        resampled = (
+            self._difference("resampled", name, model).isel(model=0)
+            for model in range(observed.sizes["model"])
         )
-        difference = self.observed["cvar"] - self.observed["cvar"].rename(model="other")
-        bounds = [difference - joint["margin"], difference + joint["margin"]]
+        level, freedom = self.bootstrap.level, self._freedom(name)
+        joint = joint_margin(resampled, observed, level=level, freedom=freedom)
+        bounds = [observed - joint["margin"], observed + joint["margin"]]
         interval = xr.concat(bounds, "bound").transpose("model", "other", "bound")
-        return {
-            "cvar_difference_joint": interval.assign_coords(bound=["lower", "upper"]),
-            "cvar_difference_p": joint["p"],
-        }
+        return {"_joint": interval.assign_coords(bound=["lower", "upper"]), "_p": joint["p"]}
 
-    def _carrying(self, name: str) -> xr.DataArray:
+    def _difference(self, source: str, name: str, model: int) -> xr.DataArray:
+        """A metric of one model less that of all others, over (..., model, other)."""
+        x: xr.DataArray = getattr(self, source)[name]
+        difference = x.isel(model=[model]) - x.rename(model="other")
+        if self.shared is None:
+            return difference
+        on_shared = self.shared.difference(source, name, model)
+        return on_shared.where(self.shared.sets.are_enough.isel(model=[model]), difference)
+
+    @property
+    def _fewer_prompts(self) -> xr.DataArray:
+        """Number of prompts of that model of a pair which has fewer."""
+        other = self.prompts.rename(model="other")
+        fewer = self.prompts.where(self.prompts < other, other)
+        return fewer.transpose(..., "model", "other")
+
+    def _carrying(self, name: str, prompts: xr.DataArray) -> xr.DataArray:
         """Number of prompts that carry a metric: of a tail only those in it."""
         share = 1.0 if name in ("mean", "policy_score") else 1.0 - self.alpha
-        return (self.prompts * share).clip(min=1.0)
+        return (prompts * share).clip(min=1.0)
 
     def _freedom(self, name: str) -> xr.DataArray:
         """Number of prompts that carry a difference of two models."""
-        carrying = self._carrying(name)
-        other = carrying.rename(model="other")
-        return carrying.where(carrying < other, other).transpose(..., "model", "other")
+        fewer = self._fewer_prompts
+        if self.shared is not None:
+            sets = self.shared.sets
+            fewer = sets.n_shared.where(sets.are_enough, fewer)
+        return self._carrying(name, fewer)
 
     def _limit(self, name: str) -> float:
         """Largest value that a metric can have."""

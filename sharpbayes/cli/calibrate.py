@@ -65,6 +65,6 @@ def calibrate(
     if as_json:
         group = "calibration" if peek is None else "peeking"
         console.print_json(group_document(table, group, without="simulation", files=paths))
-    elif not quiet:
-        console.show_tables(report_tables(table))
+    else:
+        console.show_tables(report_tables(table)[: 1 if quiet else None])
     console.exit_if_not_converged(table)

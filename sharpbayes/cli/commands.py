@@ -257,8 +257,8 @@ def compare(
     files = console.save_outputs(table, target, tables=tables)
     if as_json:
         console.print_json(group_document(table, "comparison", without="unit", files=files))
-    elif not quiet:
-        console.show_tables(report_tables(table))
+    else:
+        console.show_tables(report_tables(table)[: 1 if quiet else None])
 
 
 def weigh(

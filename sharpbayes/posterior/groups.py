@@ -37,7 +37,7 @@ def posterior_groups(
     """Return every group that posterior draws add to those of the deterministic metrics."""
     study = metrics.study
     if isinstance(metrics, CrowdMetrics):
-        groups = crowd_groups(metrics, model, draws)
+        groups = crowd_groups(metrics, model, draws, measured)
         latent = latent_harshness(metrics.study, draws)
         if latent is not None:
             observed = measured["harshness_difference"]
@@ -161,7 +161,9 @@ def _other_ratings(
         yield "equal", equal_draws(draws), equal_facts(draws.design, sources, level=level)
 
 
-def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> Groups:
+def crowd_groups(
+    metrics: CrowdMetrics, model: Model, draws: ReplicateDraws, measured: Groups
+) -> Groups:
     """Return the posterior responsiveness for each list of sources, checks and the sample size.
 
     With slopes of raters or ratings, ``posterior_responsiveness_equal`` has all of them at the
@@ -188,7 +190,8 @@ def crowd_groups(metrics: CrowdMetrics, model: Model, draws: ReplicateDraws) -> 
     groups["predictive_checks"] = check_replicates(
         metrics, draws, study.ratings, groups["posterior_responsiveness"]
     )
-    groups |= crowd_sample_size(metrics, draws, sources=spec.sources, level=level)
+    pairs = measured["responsiveness_difference"]
+    groups |= crowd_sample_size(metrics, draws, pairs, sources=spec.sources, level=level)
     groups |= careless_groups(study, draws, model)
     population = posterior_population(study, draws, model, shares=True)
     return label_scores(groups | population, study.data)

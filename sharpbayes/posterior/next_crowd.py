@@ -78,6 +78,7 @@ def plan_crowd_purchases(
     metrics: CrowdMetrics,
     draws: ReplicateDraws,
     *,
+    size_effect: xr.DataArray | None = None,
     costs: Costs | None,
     loss: float | None,
     number: int,
@@ -96,12 +97,13 @@ def plan_crowd_purchases(
     Attributes: ``criterion`` (``hm``), ``expected_loss`` with ``_mcse``, ``open_pairs``, ``pairs``,
     ``verdict``, ``best_size``, ``loss``, ``unit``, ``left_out``, ``level``.
 
-    ``loss`` is the price of a loss of 1, if any; ``number`` the largest number of purchases.
+    ``size_effect`` of HM, over (group, other), is taken from differences; ``loss`` is the price of
+    a loss of 1, if any; ``number`` the largest number of purchases.
     """
     sources = metrics.study.spec.uncertainties[0]
     used = _thin(metrics, draws, sources)
     value = metrics.headline(used, sources)
-    pairs, total = _open_pairs(metrics, value)
+    pairs, total = _open_pairs(metrics, value, size_effect)
     kinds = tuple(_list_kinds(metrics, sources, costs)) if pairs.labels else ()
     cells, left_out = _unrated(metrics) if pairs.labels else (RaterItems(*np.empty((2, 0), int)), 0)
     populations = _offer_units(metrics, used, pairs, kinds) if kinds else None
@@ -173,14 +175,19 @@ def _thin(metrics: CrowdMetrics, draws: ReplicateDraws, sources: Sequence[str]) 
     return replace(replicated, posterior=posterior, predictive=predictive)
 
 
-def _open_pairs(metrics: CrowdMetrics, value: xr.DataArray) -> tuple[Pairs, int]:
+def _open_pairs(
+    metrics: CrowdMetrics, value: xr.DataArray, size_effect: xr.DataArray | None
+) -> tuple[Pairs, int]:
     """The pairs that are open, and how many pairs there are."""
     level, compared = metrics.study.spec.bootstrap.level, compared_pairs(metrics)
     flat = value.to_numpy().reshape(-1, value.sizes["group"])
     mean, names = flat.mean(0), value["group"].to_numpy()
-    ordered = [(a, b) if mean[a] >= mean[b] else (b, a) for a, b in compared]
+    effect = np.zeros((names.size, names.size))
+    if size_effect is not None:
+        effect = size_effect.transpose("group", "other").fillna(0.0).to_numpy()
+    ordered = [(a, b) if mean[a] - mean[b] >= effect[a, b] else (b, a) for a, b in compared]
     first, second = np.array(ordered, dtype=np.intp).reshape(-1, 2).T
-    difference = flat[:, first] - flat[:, second]
+    difference = flat[:, first] - flat[:, second] - effect[first, second]
     is_open = np.quantile(difference, (1 - level) / 2, axis=0) <= 0.0
     first, second = first[is_open], second[is_open]
     labels = tuple(f"{names[a]} - {names[b]}" for a, b in zip(first, second, strict=True))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sharpbayes.bayes.predict.replication import thin
 from sharpbayes.execution.threads import current_map
+from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import BATCHES, monte_carlo_error
@@ -99,17 +100,27 @@ def _none_now(pairs: xr.Dataset) -> xr.Dataset:
 
 
 def crowd_sample_size(
-    metrics: CrowdMetrics, draws: ReplicateDraws, *, sources: Collection[str], level: float
+    metrics: CrowdMetrics,
+    draws: ReplicateDraws,
+    measured: xr.Dataset,
+    *,
+    sources: Collection[str],
+    level: float,
 ) -> dict[str, xr.Dataset]:
     """Return how much more items or raters would narrow differences of MPA and WRA of groups.
 
     ``sample_size`` is :func:`difference_precision` over (design, difference_metric, group, other),
     missing except for groups of one grouping whose present interval contains 0; absent where there
-    are none.
+    are none. ``measured`` are the observed differences with their size effects, which differences
+    are without.
     """
     thinned = thin_draws(draws)
     [designs] = larger_studies(metrics, thinned, sources)
-    table = difference_precision(designs, "group", level=level)
+    of_all = measured.sel(by=ALL, drop=True)
+    names = list(map(str, designs[0].values[1]["metric"].to_numpy()))
+    effects = [of_all[f"{name}_size_effect"].fillna(0.0) for name in names]
+    effect = xr.concat(effects, xr.DataArray(names, dims="metric", name="metric"))
+    table = difference_precision(designs, "group", level=level, removed=effect)
     grouping = designs[0].values[1]["grouping"]
     same = grouping == grouping.rename(group="other")
     unresolved = table["prob_distinguishable"].sel(design="items x 1", drop=True) == 0
@@ -197,7 +208,11 @@ def _unit_weights(draws: ReplicateDraws, chain: int, times: int, units: int) -> 
 
 
 def difference_precision(
-    designs: Sequence[LargerStudies], unit: str, *, level: float
+    designs: Sequence[LargerStudies],
+    unit: str,
+    *,
+    level: float,
+    removed: xr.DataArray | float = 0.0,
 ) -> xr.Dataset:
     """Return how wide differences are in larger studies, and how likely their intervals exclude 0.
 
@@ -210,12 +225,17 @@ def difference_precision(
 
     Over (design, ..., unit, other): ``difference_width`` in the unit of the statistic and
     ``prob_distinguishable`` in [0, 1], each with its Monte Carlo standard error ``<name>_mcse``;
-    coordinates ``source (design)`` and ``multiple (design)``.
+    coordinates ``source (design)`` and ``multiple (design)``. ``removed`` is taken from every
+    difference.
 
     Source: preposterior analysis (Raiffa and Schlaifer 1961, chapter 5), by replication.
     """
     tables = [
-        _precision(studies.values[1], values, unit, level)
+        _precision(
+            present=_differences(studies.values[1], unit) - removed,
+            difference=_differences(values, unit) - removed,
+            level=level,
+        )
         .expand_dims(design=[f"{studies.source} x {times}"])
         .assign_coords(source=("design", [studies.source]), multiple=("design", [times]))
         for studies in designs
@@ -224,10 +244,9 @@ def difference_precision(
     return xr.concat(tables, "design")
 
 
-def _precision(once: xr.DataArray, replicated: xr.DataArray, unit: str, level: float) -> xr.Dataset:
+def _precision(*, present: xr.DataArray, difference: xr.DataArray, level: float) -> xr.Dataset:
     """Return widths and probabilities of a study from replicates of the present one and its own."""
     over = ["chain", "draw"]
-    present, difference = _differences(once, unit), _differences(replicated, unit)
     mean, variance = present.mean(over), present.var(over)
     low, high = _bounds(difference, level)
     share = difference.var(over) / variance.where(variance > 0)

@@ -26,6 +26,8 @@ from sharpbayes.report.wording import (
 WITHOUT = "without careless"
 # A smaller change of the responsiveness is not said.
 CARELESS_CHANGE = 0.01
+# Nor a smaller effect of numbers of ratings.
+SIZE_EFFECT = 0.05
 # Flagged raters with at most this p of their scores having nothing to do with the items read them.
 READING_P = 0.05
 BEST = "where 1 is best (harmonic mean of MPA and WRA)"
@@ -37,6 +39,7 @@ def crowd_answer(view: View) -> list[str]:
         return ["The results hold no profile and no responsiveness."]
     answer = CrowdAnswer(view)
     sentences = [*answer.responsiveness(), *answer.harshness(), answer.differences()]
+    sentences += [*answer.size_effect()]
     sentences += [*prior_sentences(view), *(evidence_texts(view, "limits") or [])]
     return [*sentences, *crowd_stability(view)]
 
@@ -222,6 +225,23 @@ class CrowdAnswer:
             f"{largest} is {gap}, {groups}."
         )
 
+    def size_effect(self) -> Iterator[str]:
+        """How far values of groups differ by their numbers of ratings alone, if at all."""
+        path = "responsiveness_difference/hm_size_effect"
+        if path not in self.view:
+            return
+        effect = self.view[path].sel(ALL_ITEMS)
+        pairs = pairs_where(abs(effect) >= SIZE_EFFECT)
+        if pairs:
+            most = max(pairs, key=lambda pair: abs(float(effect.sel(pair))))
+            high, low = self._ordered(most, effect)
+            by_numbers = number(abs(float(effect.sel(most))), 2)
+            yield (
+                f"More ratings of an item give a higher responsiveness: by these alone that of "
+                f"{self.size(high)} is {by_numbers} above that of {self.size(low)}. Groups are "
+                "therefore compared at equal numbers of ratings, their own values are not."
+            )
+
     def _none_of(self, pairs: list[Labels], what: str) -> str:
         """That no pair of groups is distinguishable."""
         none = f"None of {len(pairs)} pairs of rater groups is"
@@ -241,6 +261,9 @@ class CrowdAnswer:
             return ""
         draws = self.view.select(ALL_ITEMS)["posterior_responsiveness/hm"]
         gap = draws.sel(group=high) - draws.sel(group=low)
+        pairs = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
+        if "hm_size_effect" in pairs:
+            gap = gap - float(pairs["hm_size_effect"].sel(group=high, other=low))
         known = estimate(gap.median(), central_interval(gap, self._level()))
         return f"; the posterior has {known}"
 

@@ -325,7 +325,7 @@ class PanelAnswer:
         if metric == "cvar":
             pairs = not_separable(self.view, self.models)
             return [name for name in self.models if {"model": names[0], "other": name} in pairs]
-        path = f"profile_interval/{metric}_difference"
+        path = f"profile_interval/{metric}_difference_joint"
         if path not in self.view:
             return []
         others = [model for model in self.models if model not in names]

@@ -101,9 +101,12 @@ VARIABLES = """
   model, bound: number: any_harm_cvar any_harm_mean cvar max_cvar mean policy_score radius_cvar
     var volatility
   model, dimension, bound: number: dimension_cvar dimension_mean tail_share
-  model, other: number: cvar_difference_p separable
+  model, other: number: cvar_difference_observed cvar_difference_p mean_difference_observed
+    mean_difference_p policy_score_difference_observed policy_score_difference_p separable
+    shared_prompts volatility_difference_observed volatility_difference_p
   model, other, bound: number: cvar_difference cvar_difference_joint mean_difference
-    policy_score_difference volatility_difference
+    mean_difference_joint policy_score_difference policy_score_difference_joint
+    volatility_difference volatility_difference_joint
 /raters
   rater: number: auc_pr auc_roc central_tendency extreme_response hm items kendall_tau
     mean_score mpa rank scale_range_used spearman wra

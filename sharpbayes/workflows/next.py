@@ -14,6 +14,7 @@ from sharpbayes.analysis.stored_ratings import stored_study
 from sharpbayes.analysis.study import CrowdStudy, PanelStudy
 from sharpbayes.data.crowd import RATER
 from sharpbayes.errors import Diagnostic, SpecError, StorageError, did_you_mean
+from sharpbayes.metrics.crowd.groups import ALL
 from sharpbayes.posterior.crowd import CrowdMetrics
 from sharpbayes.posterior.decision import add_tiers, decision
 from sharpbayes.posterior.next_crowd import compared_pairs, plan_crowd_purchases
@@ -101,7 +102,7 @@ def _plan_panel(
         _, measured = profile_panel(study)
         profile = add_tiers(profile_draws(study, draws), measured, study.weights.spec)
         chosen = decision(profile, study.weights.spec, level=study.spec.bootstrap.level)
-        evidence = panel_evidence(plan, measured["profile"])
+        evidence = panel_evidence(plan, measured["profile"], measured["profile_interval"])
     _check_choice(chosen, study)
     group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
     roles = study.panel.roles
@@ -121,7 +122,15 @@ def _plan_crowd(
     if not compared_pairs(metrics):
         raise SpecError.at("next", NEEDS_GROUPS)
     loss = study.weights.spec.decision.loss if study.weights is not None else None
-    group = plan_crowd_purchases(metrics, draws, costs=prices, loss=loss, number=number)
+    pairs = results["responsiveness_difference"].to_dataset().sel(by=ALL)
+    group = plan_crowd_purchases(
+        metrics,
+        draws,
+        size_effect=pairs.get("hm_size_effect"),
+        costs=prices,
+        loss=loss,
+        number=number,
+    )
     roles = study.crowd.roles
     rater = roles.rater if isinstance(roles.rater, str) else RATER
     columns = {"item_column": roles.item, "rater_column": rater}

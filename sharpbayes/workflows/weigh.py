@@ -134,8 +134,9 @@ def _weigh_panel(
     plans, groups = [], {}
     for name, file in weights.items():
         spec = study.spec.model_copy(update={"weights": name})
-        plan, groups[name] = profile_panel(replace(study, spec=spec, weights=file))
-        groups[name] |= {"evidence": panel_evidence(plan, groups[name]["profile"])}
+        plan, parts = profile_panel(replace(study, spec=spec, weights=file))
+        evidence = panel_evidence(plan, parts["profile"], parts["profile_interval"])
+        groups[name] = parts | {"evidence": evidence}
         groups[name] |= _weigh_missing(plan, results)
         plans.append(plan)
     level = study.spec.bootstrap.level

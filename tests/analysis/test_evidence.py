@@ -9,6 +9,7 @@ import xarray as xr
 
 from sharpbayes.analysis.evidence import panel_evidence
 from sharpbayes.analysis.evidence_limits import crowd_evidence
+from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.workflows.context import open_context
 from tests.panels import files_of, frame, measured
@@ -41,7 +42,7 @@ GOOD = [spread(120, high=7), spread(120, low=3)]
 
 def evidence_of(folder, table, **parts):
     plan = build_profile_plan(open_context(files_of(folder, table, **parts)).study)
-    evidence = panel_evidence(plan, plan.profile())
+    evidence = panel_evidence(plan, plan.profile(), bootstrap_profile(plan).intervals())
     return evidence, json.loads(evidence.attrs["limits"]), json.loads(evidence.attrs["carried"])
 
 

@@ -471,6 +471,8 @@ def test_compare_says_which_model_predicts_better(run):
     assert float(comparison["elpd_difference"][1]) < 0
     assert "Leave-one-out comparison, by rating" in done.stdout
     assert Path("t/leave-one-out-comparison-by-rating.csv").is_file()
+    quiet = run("compare", "plain.nc", "full.nc", "--refits", 0, "--quiet")
+    assert "Leave-one-out comparison, by rating" in quiet.stdout
     wrong = run("compare", "plain.nc", "full.nc", "--leave-out", "itme")
     assert wrong.exit_code == 2
     assert wrong.stderr.endswith("; did you mean 'item'?\n")

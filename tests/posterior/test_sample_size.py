@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from sharpbayes.analysis.crowd import measure_crowd
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
@@ -172,8 +173,10 @@ def test_groups_of_a_crowd_are_told_apart_by_more_items():
     files = load_study("quickstart_crowd")
     loaded = read_study(files)
     draws = replicates(loaded, files)
+    pairs = measure_crowd(loaded)["responsiveness_difference"]
+    level = files.study.spec.bootstrap.level
     [precision] = crowd_sample_size(
-        CrowdMetrics(loaded), draws, sources=["items"], level=files.study.spec.bootstrap.level
+        CrowdMetrics(loaded), draws, pairs, sources=["items"], level=level
     ).values()
     width = precision["difference_width"].sel(
         difference_metric="wra", group="gender=Man", other="gender=Woman"

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from sharpbayes.metrics.panel.comparison import joint_margin
+from sharpbayes.metrics.panel.comparison import cvar_difference, joint_margin
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.intervals import percentile_interval
 from sharpbayes.metrics.stats.resampling import bootstrap_counts
@@ -51,7 +51,10 @@ def count_claims(case: tuple[str, int, int, str, int, int]) -> np.ndarray:
     resampled = conditional_value_at_risk(log_risk, weights=counts, **options)
     tail = np.full((models, models), n * (1.0 - ALPHA))
     joint = joint_margin(
-        resampled, observed, level=LEVEL, freedom=xr.DataArray(tail, dims=("model", "other"))
+        cvar_difference(resampled).transpose("model", "replicate", "other"),
+        cvar_difference(observed),
+        level=LEVEL,
+        freedom=xr.DataArray(tail, dims=("model", "other")),
     )
     difference = observed.values[:, None] - observed.values
     pairs = [

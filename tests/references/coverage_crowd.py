@@ -62,9 +62,9 @@ def draw_items(rng, world, number):
 
 
 def draw_raters(rng, world, groups, per_group):
-    """Group, bias, slope and spread of every rater."""
-    number = groups * per_group
+    """Group, bias, slope and spread of every rater; a number for all groups, or one for each."""
     group = np.repeat(np.arange(groups), per_group)
+    number = group.size
     slope = np.ones(number)
     if world == "slopes":
         slope = np.where(group == 0, 1.2, 0.4)

@@ -134,7 +134,7 @@ def test_a_mean_of_which_posterior_and_bootstrap_disagree_decides_nothing():
     results = add(disputed("mean"), evidence=limited)
     ends = np.array([[[0, 0], [0.1, 2], [0.2, 1]], [[-2, -0.1], [0, 0], [-1, 0.2]], [[-1, 0]] * 3])
     intervals = results["profile_interval"].to_dataset()
-    intervals["mean_difference"] = (("model", "other", "bound"), ends)
+    intervals["mean_difference_joint"] = (("model", "other", "bound"), ends)
     results = add(results, profile_interval=intervals.assign_coords(bound=BOUND))
     assert answer(results)[:2] == (
         FEW,
@@ -159,7 +159,7 @@ def test_a_mean_that_does_not_stand_out_is_said_so():
     results = add(panel(), evidence=evidence("abc", tail=1.5, limits=[FEW], carried=[]))
     intervals = results["profile_interval"].to_dataset()
     ends = np.array([[[0, 0], [0.1, 2], [0.2, 1]], [[-2, 0.1], [0, 0], [-1, 0.2]], [[-1, 0]] * 3])
-    intervals["mean_difference"] = (("model", "other", "bound"), ends)
+    intervals["mean_difference_joint"] = (("model", "other", "bound"), ends)
     ends[1] = [[-2, -0.1], [0, 0], [-1, 0.2]]
     assert answer(add(results, profile_interval=intervals.assign_coords(bound=BOUND)))[1] == (
         "What can be compared: b has the lowest mean log-risk, 0.50 (95% interval 0.00 to 0.75), "

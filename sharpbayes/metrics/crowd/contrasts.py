@@ -20,13 +20,17 @@ def contrasts(
     raters: xr.DataArray,
     items: xr.DataArray,
     level: float,
+    size_effect: xr.Dataset | None = None,
 ) -> xr.Dataset:
     """Compare every two groups of a grouping, stratum by stratum.
 
-    ``difference[g, h] = T[g] - T[h]``, in every resample from the same items, so that what both
-    groups share cancels. Its variance is that of the resampled differences plus what the raters of
-    either group add; interval and p value are Student's with Satterthwaite's degrees of freedom.
-    Holm's correction is over all pairs of one grouping in all strata, for each statistic by itself.
+    ``difference[g, h] = T[g] - T[h] - size_effect[g, h]``, in every resample from the same items,
+    so that what both groups share cancels. The size effect is what the larger group's number of
+    ratings alone does (:func:`~sharpbayes.metrics.crowd.size_effects.size_effects`); without it,
+    the plain difference. The variance is that of the resampled differences plus what the raters of
+    either group add and the Monte Carlo variance of the size effect; interval and p value are
+    Student's with Satterthwaite's degrees of freedom. Holm's correction is over all pairs of one
+    grouping in all strata, for each statistic by itself.
 
     Statistics are over (group, by), with the coordinate ``grouping (group)``, those of resamples
     over (replicate, group, by), ``rater_variance`` over (group, by), ``raters`` (group) and
@@ -51,7 +55,16 @@ def contrasts(
     compared: dict[str, xr.DataArray] = {}
     for name in observed:
         arrays = (observed[name], resampled[name], rater_variance[name], raters, items)
-        compared |= {f"{name}{end}": x for end, x in _contrast(*arrays, level=level).items()}
+        effect = None
+        if size_effect is not None:
+            effect = np.stack(
+                [
+                    size_effect[f"{name}{end}"].transpose("group", "other", "by").to_numpy()
+                    for end in ("", "_variance")
+                ]
+            )
+        pairs = _contrast(*arrays, level=level, size_effect=effect)
+        compared |= {f"{name}{end}": x for end, x in pairs.items()}
     return xr.Dataset(compared)
 
 
@@ -75,6 +88,7 @@ def _contrast(
     items: xr.DataArray,
     *,
     level: float,
+    size_effect: NDArray[np.float64] | None,
 ) -> dict[str, xr.DataArray]:
     """Differences of one statistic, their tests and intervals, by the suffix of their name."""
     x, added, n = (
@@ -83,11 +97,13 @@ def _contrast(
     rows = resampled.transpose("replicate", "group", "by").to_numpy()
     m = raters.to_numpy().astype(float)[:, None]
     difference, p, corrected = (np.full((len(x), *x.shape), np.nan) for _ in range(3))
+    effect, noise = np.zeros((2, len(x), *x.shape)) if size_effect is None else size_effect
     interval = np.full((len(x), *x.shape, 2), np.nan)
     for a, b in pairs_of_groups(observed["grouping"].to_numpy()):
-        gap = x[a] - x[b]
+        gap = x[a] - x[b] - effect[a, b]
         # A single rater does not show how far raters of the group differ.
-        raters_vary = np.where(np.minimum(m[a], m[b]) > 1, added[a] + added[b], np.nan)
+        raters_vary = added[a] + added[b] + noise[a, b]
+        raters_vary = np.where(np.minimum(m[a], m[b]) > 1, raters_vary, np.nan)
         spread = combine(
             rows[:, a] - rows[:, b],
             n_items=np.minimum(n[a], n[b]).astype(float),
@@ -103,6 +119,8 @@ def _contrast(
     coords["other"] = ("other", observed["group"].to_numpy())
     dims = ("group", "other", "by")
     values = {"": difference, "_p": p, "_p_holm": corrected}
+    if size_effect is not None:
+        values["_size_effect"] = np.where(np.isnan(difference), np.nan, effect)
     arrays = {suffix: xr.DataArray(array, coords, dims) for suffix, array in values.items()}
     bounded = xr.DataArray(interval, {**coords, "bound": ["lower", "upper"]}, (*dims, "bound"))
     return arrays | {"_interval": bounded}

@@ -35,9 +35,10 @@ def harshness_difference(
 
     ``score[r, i] = a[i] + b[group of r] + e[r, i]`` by least squares; ``difference[g, h] = b[g] -
     b[h]``, which is the plain difference of mean scores where everyone rates everything. Its
-    variance is two-way clustered: ``V_items + V_raters - V_ratings`` of the sums of ``e`` by item,
-    by rater, with m / (m - 1) for the m raters of a group, and of single ratings. Interval and p
-    value are Student's with Satterthwaite's degrees of freedom.
+    variance is two-way clustered: ``V_raters + max(V_items - V_ratings, 0)`` of the sums of ``e``
+    by rater, with m / (m - 1) for the m raters of a group, by item, and of single ratings; an ``e``
+    of an item with n ratings is divided by ``sqrt(1 - 1 / n)``. Interval and p value are Student's
+    with Satterthwaite's degrees of freedom, from the raters of every group.
 
     Scores (rating,) are 0..K, ``membership`` (group, rater) has the coordinate ``grouping``. The
     result has ``difference``, ``p``, ``p_holm`` (group, other) and ``difference_interval`` (group,
@@ -45,7 +46,8 @@ def harshness_difference(
     diagonal, between groupings, for groups with fewer than ``min_raters`` raters, and where no
     items link both groups; p values and intervals also where a group scored a single item.
 
-    Source: Cameron, Gelbach and Miller 2011; Satterthwaite 1946; Holm 1979.
+    Source: Cameron, Gelbach and Miller 2011; MacKinnon and White 1985; Satterthwaite 1946; Holm
+    1979.
 
     >>> rater, item = np.divmod(np.arange(6 * 40), 40)
     >>> score = np.random.default_rng(1).integers(0, 3, rater.size) + (rater < 3)
@@ -110,6 +112,8 @@ def _compare(
     contrast = inverse[pairs[0]] - inverse[pairs[1]]
     # What an item, a rater and a rating add to each contrast.
     by_item = contrast @ (by_cell(residual) - share * np.bincount(i, residual, n_items)[:, None]).T
+    # A rating draws the mean of its item towards itself: its residual is too small by a share.
+    residual = residual / np.sqrt(np.maximum(1.0 - 1.0 / number, 0.5))[i]
     rows = csr_array((residual, (r, i)), shape=(member.shape[1], n_items)) @ share
     totals = np.zeros_like(rows)
     np.add.at(totals, (r, g), residual)
@@ -124,8 +128,11 @@ def _compare(
     gap = np.where(linked, effect[pairs[0]] - effect[pairs[1]], np.nan)
     items = (by_item**2).sum(axis=1)
     ratings = np.einsum("cg,gh,ch->c", contrast, single, contrast)
-    raters = np.maximum((by_rater**2).sum(axis=1) - ratings, 0.0)
-    n_raters = np.minimum(m[pairs[0]], m[pairs[1]])
+    of_groups = by_rater**2 @ member.T.astype(float)
+    raters = of_groups.sum(axis=1)
+    items = np.maximum(items - ratings, 0.0)
+    doubt = np.maximum((of_groups**2 / np.maximum(m - 1.0, 1.0)).sum(axis=1), np.finfo(float).tiny)
+    n_raters = 1.0 + raters**2 / doubt
     n = np.minimum(*((count[:, pair] > 0).sum(axis=0) for pair in pairs)).astype(float)
     # A single item does not show how far items differ.
     items = np.where(n > 1, items, np.nan)

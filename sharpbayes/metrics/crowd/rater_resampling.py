@@ -42,6 +42,11 @@ class RaterRuns:
     n_weights: int
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of groups, strata, scores and labels."""
+        return tuple(len(coord) for coord in self.coords.values())
+
+    @property
     def replicates(self) -> int:
         """Number of resamples that bounds the work."""
         return int(np.clip(MOST_READ // max(self.arrays[0].size, 1), FEWEST, MOST))
@@ -116,7 +121,6 @@ def resample_raters(
 
     The statistic takes rows over (replicate, group, by, score, unsafe).
     """
-    sizes = [len(coord) for coord in runs.coords.values()]
 
     def compute(block: range) -> xr.Dataset:
         weights = np.zeros((len(block), 0 if single_ratings else runs.n_weights), np.uint16)
@@ -124,14 +128,31 @@ def resample_raters(
             counts = np.empty((len(block), columns.size), np.uint16)
             count_draws(seed ^ (RATER_STREAM + number), block.start, counts)
             weights[:, columns] = counts
-        table = np.zeros((len(block), *sizes))
-        arguments = (*runs.arrays, runs.labels, runs.cut, weights, table)
-        tabulate_resampled_raters(seed, block.start, *arguments)  # type: ignore[arg-type]
-        rows = xr.DataArray(table, dims=("replicate", *runs.coords))
-        return statistic(rows.assign_coords({**runs.coords, "replicate": list(block)}))
+        return measure_weighted(runs, statistic, weights, seed=seed, start=block.start)
 
-    block = block_size(int(np.prod(sizes)))
+    block = block_size(int(np.prod(runs.shape)))
     return compute_in_blocks(compute, replicates=runs.replicates, block=block)
+
+
+def measure_weighted(
+    runs: RaterRuns,
+    statistic: Callable[[xr.DataArray], xr.Dataset],
+    weights: NDArray[np.uint16],
+    *,
+    seed: int = 0,
+    start: int = 0,
+) -> xr.Dataset:
+    """Return a statistic of the rows by score and label for weights (replicate, column) of raters.
+
+    Without columns the ratings of each item are drawn, by ``seed`` and the number of the replicate
+    from ``start`` on.
+    """
+    table = np.zeros((len(weights), *runs.shape))
+    arguments = (*runs.arrays, runs.labels, runs.cut, weights, table)
+    tabulate_resampled_raters(seed, start, *arguments)  # type: ignore[arg-type]
+    rows = xr.DataArray(table, dims=("replicate", *runs.coords))
+    numbers = list(range(start, start + len(weights)))
+    return statistic(rows.assign_coords({**runs.coords, "replicate": numbers}))
 
 
 def _changes(*columns: Index) -> NDArray[np.bool_]:

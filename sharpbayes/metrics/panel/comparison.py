@@ -1,5 +1,7 @@
 """Models against each other and against a tolerance (SHARP, sections 3.2 and 3.3)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -86,43 +88,50 @@ def cvar_difference(cvar: xr.DataArray) -> xr.DataArray:
 
 
 def joint_margin(
-    cvar: xr.DataArray, observed: xr.DataArray, *, level: float, freedom: xr.DataArray
+    resampled: Iterable[xr.DataArray],
+    observed: xr.DataArray,
+    *,
+    level: float,
+    freedom: xr.DataArray,
 ) -> xr.Dataset:
     """Return how far two models must differ to be separable, jointly over all pairs.
 
     margin(a, b) = t^-1_k(Phi(c)) sd*(a, b), c the ``level`` quantile over resamples of the largest
-    |Delta* - Delta| / sd* of all pairs, k the number of prompts in the tail
+    |Delta* - Delta| / sd* of all pairs, k the number of prompts that carry the metric
 
-    Of CVaR over (replicate, model) and the observed one over (model), with k as ``freedom`` over
-    (model, other), ``margin`` is in the unit of CVaR and ``p``, the adjusted p value of each pair,
-    in [1 / (B + 1), 1], over (model, other). Both are NaN on the diagonal and where a CVaR is
-    missing. Student's t allows for a spread that few prompts show.
+    Of the differences Delta* of each model in turn to all others, over (replicate, other), and the
+    observed ones over (model, other), with k as ``freedom`` over (model, other), ``margin`` is in
+    the unit of the metric and ``p``, the adjusted p value of each pair, in [1 / (B + 1), 1], over
+    (model, other). Both are NaN on the diagonal and where a value is missing. Student's t allows
+    for a spread that few prompts show.
 
     Source: Romano and Wolf 2005 (single step).
 
-    >>> resampled = xr.DataArray([[0.0, 1.0], [0.2, 1.0], [-0.2, 1.0]], dims=("replicate", "model"))
+    >>> cvar = xr.DataArray([[0.0, 1.0], [0.2, 1.0], [-0.2, 1.0]], dims=("replicate", "model"))
+    >>> resampled = cvar_difference(cvar).transpose("model", "replicate", "other")
     >>> freedom = xr.DataArray(np.full((2, 2), np.inf), dims=("model", "other"))
-    >>> joint = joint_margin(resampled, resampled[0], level=0.9, freedom=freedom)
+    >>> joint = joint_margin(resampled, cvar_difference(cvar[0]), level=0.9, freedom=freedom)
     >>> float(joint["p"][0, 1]), float(joint["margin"][0, 1].round(2))
     (0.25, 0.2)
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit  # noqa: PLC0415 - quick to start without it
 
-    x, y = cvar.transpose("replicate", "model").to_numpy(), observed.to_numpy()
+    y = observed.transpose("model", "other").to_numpy()
     k = freedom.transpose("model", "other").to_numpy()
-    largest, sd = np.zeros(len(x)), np.full(k.shape, np.nan)
-    for model in range(len(y)):  # all pairs of a hundred models at once would take gigabytes
-        deviation = x[:, [model]] - x - (y[model] - y)
-        sd[model] = deviation.std(0, ddof=1) if len(x) > 1 else np.nan
+    largest, sd = np.zeros(1), np.full(k.shape, np.nan)
+    # Model by model: all pairs of a hundred models at once would take gigabytes.
+    for model, differences in enumerate(resampled):
+        deviation = differences.transpose("replicate", "other").to_numpy() - y[model]
+        sd[model] = deviation.std(0, ddof=1) if len(deviation) > 1 else np.nan
         varies = sd[model] > 0
         standardised = np.abs(deviation[:, varies]) / sd[model, varies]
         largest = np.maximum(largest, standardised.max(1, initial=0.0))
     np.fill_diagonal(sd, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        distance = -ndtri(stdtr(k, -np.abs(y[:, None] - y) / sd))
-    distance = np.where(y[:, None] == y, 0.0, distance)
-    extreme = len(x) - np.searchsorted(np.sort(largest), distance - TIE)
-    p = np.where(np.isnan(sd), np.nan, (1 + extreme) / (len(x) + 1))
+        distance = -ndtri(stdtr(k, -np.abs(y) / sd))
+    distance = np.where(y == 0.0, 0.0, distance)
+    extreme = largest.size - np.searchsorted(np.sort(largest), distance - TIE)
+    p = np.where(np.isnan(sd), np.nan, (1 + extreme) / (largest.size + 1))
     margin = stdtrit(k, ndtr(np.quantile(largest, level))) * sd
     pairs = ("model", "other")
     return xr.Dataset({"margin": (pairs, margin), "p": (pairs, p)}, freedom.coords)

@@ -8,7 +8,7 @@ import xarray as xr
 from sharpbayes.report.figures.style import SMALL, panels, wrap_name
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number, p_value
-from sharpbayes.report.tables.panel import models_by_risk
+from sharpbayes.report.tables.panel import cvar_differences, models_by_risk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +45,10 @@ def pairs_of_models(results: xr.DataTree) -> "Figure | None":
 
 def _draw_differences(axes: "Axes", results: xr.DataTree, models: list[str]) -> None:
     """Fill the cells below the diagonal."""
-    cvar = results["profile"]["cvar"].sel(model=models).to_numpy()
     separable = _matrix(results["profile_interval"].to_dataset()["separable"], models)
     lower = np.tri(len(models), k=-1, dtype=bool)
-    gaps = np.where(lower, np.subtract.outer(cvar, cvar), np.nan)
-    image = axes.imshow(gaps, cmap="cividis", vmin=0)
+    gaps = np.where(lower, _matrix(cvar_differences(View(results)), models), np.nan)
+    image = axes.imshow(gaps, cmap="cividis", vmin=min(0.0, np.nanmin(gaps)))
     for row, column in np.argwhere(lower):
         text = number(gaps[row, column], 2) + " ~" * int(separable[row, column] == 0)
         _write(axes, row, column, text, dark=gaps[row, column] < DARK_SHARE * np.nanmax(gaps))

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.errors import format_list
+from sharpbayes.metrics.panel.comparison import cvar_difference
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 
 BY_RISK = labels_of("profile/model", order="profile/cvar")
@@ -53,6 +54,12 @@ def has_several_models(view: View) -> bool:
 def not_separable(view: View, models: list[str]) -> list[Labels]:
     """Return the pairs of models whose paired interval of the difference of CVaR contains 0."""
     return pairs_where(view["profile_interval/separable"] == 0, models)
+
+
+def cvar_differences(view: View) -> xr.DataArray:
+    """Return differences of CVaR, on the prompts of both models, over (model, other)."""
+    path = "profile_interval/cvar_difference_observed"
+    return view[path] if path in view else cvar_difference(view["profile/cvar"])
 
 
 def _similar(pairs_of_models: list[Labels]) -> list[str]:

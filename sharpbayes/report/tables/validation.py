@@ -9,6 +9,7 @@ from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import (
     BY_RISK,
+    cvar_differences,
     has_several_models,
     models_by_risk,
     not_separable,
@@ -60,9 +61,9 @@ def _both(heading: str, variable: str, rank: bool = False) -> Column:  # noqa: F
 
 def _ambiguous(view: View) -> list[Labels]:
     """Pairs of models that are not separable, the closest first."""
-    cvar = view.group("profile")["cvar"].to_series()
+    differences = cvar_differences(view)
     gaps: list[Labels] = [
-        {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
+        {**pair, "gap": float(differences.sel(pair))}
         for pair in not_separable(view, models_by_risk(view))
     ]
     return sorted(gaps, key=lambda p: (abs(p["gap"]), p["gap"], p["model"], p["other"]))
@@ -98,11 +99,8 @@ def _friedman(view: View) -> Iterator[Labels]:
 
 def _every_pair(view: View) -> list[Labels]:
     """Every pair of models, the safer first, with the difference of CVaR."""
-    cvar = view.group("profile")["cvar"].to_series()
-    return [
-        {**pair, "gap": cvar[pair["model"]] - cvar[pair["other"]]}
-        for pair in pairs(models_by_risk(view))
-    ]
+    differences = cvar_differences(view)
+    return [{**pair, "gap": float(differences.sel(pair))} for pair in pairs(models_by_risk(view))]
 
 
 def _not_different(view: View) -> list[Labels]:
@@ -279,8 +277,9 @@ TABLES = (
             "separable: profile_interval/separable | yes_no",
             "p: validation/wilcoxon_p | p; p, Holm: validation/wilcoxon_p_holm | p",
         ),
-        note="First model less second. Separable: by the study's rule for pairs; the interval is "
-        "of the pair by itself. p: signed-rank tests over prompts, Holm over all pairs.",
+        note="First model less second, on the prompts of both. Separable: by the study's rule for "
+        "pairs; the interval is of the pair by itself. p: signed-rank tests over prompts, Holm "
+        "over all pairs.",
     ),
     TableSpec(
         title="Table 20: Two-way decomposition of log-risk",

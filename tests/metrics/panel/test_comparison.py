@@ -120,9 +120,10 @@ def test_tiers_of_every_draw_and_the_order_of_models_changes_nothing():
 
 def joint_of(resampled, observed, freedom=np.inf, level=0.95):
     models = len(observed)
+    resampled = cvar_difference(xr.DataArray(resampled, dims=("replicate", "model")))
     return joint_margin(
-        xr.DataArray(resampled, dims=("replicate", "model")),
-        xr.DataArray(observed, dims="model"),
+        resampled.transpose("model", "replicate", "other"),
+        cvar_difference(xr.DataArray(observed, dims="model")),
         level=level,
         freedom=xr.DataArray(np.full((models, models), freedom), dims=("model", "other")),
     )
@@ -150,7 +151,8 @@ def test_an_adjusted_p_value_is_below_a_twentieth_where_the_margin_is_passed():
 def test_one_resample_tells_no_difference():
     cvar = xr.DataArray([[1.0, 2.0]], dims=("replicate", "model"))
     freedom = xr.DataArray(np.full((2, 2), 9.0), dims=("model", "other"))
-    joint = joint_margin(cvar, cvar[0], level=0.95, freedom=freedom)
+    resampled = cvar_difference(cvar).transpose("model", "replicate", "other")
+    joint = joint_margin(resampled, cvar_difference(cvar[0]), level=0.95, freedom=freedom)
     assert joint.to_dataarray().isnull().all()
 
 

@@ -1,0 +1,80 @@
+"""Metrics of every model over the prompts that another model has too."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+# Models that share fewer prompts are compared with all that each of them has.
+LEAST_SHARED = 20
+
+
+@dataclass(frozen=True)
+class PromptSets:
+    """Which prompts every model has, where they are not the same.
+
+    Attributes:
+        masks: The different sets, over (prompt_set, prompt).
+        of_model: Number of the set of each model.
+        n_shared: Prompts of both models, over (model, other).
+    """
+
+    masks: xr.DataArray
+    of_model: NDArray[np.intp]
+    n_shared: xr.DataArray
+
+    @property
+    def are_enough(self) -> xr.DataArray:
+        """Whether two models share prompts enough to be compared on them, (model, other)."""
+        return self.n_shared >= LEAST_SHARED
+
+
+@dataclass(frozen=True)
+class SharedPrompts:
+    """Metrics over the prompts of both models of a pair.
+
+    Attributes:
+        sets: The prompts of every model.
+        observed: Metrics of each model over each set, (model, prompt_set).
+        resampled: The same over (replicate, model, prompt_set).
+        jackknifed: The same for BCa intervals, each prompt left out in turn.
+    """
+
+    sets: PromptSets
+    observed: xr.Dataset
+    resampled: xr.Dataset
+    jackknifed: xr.Dataset | None
+
+    def difference(self, source: str, name: str, model: int) -> xr.DataArray:
+        """Return a metric of one model less that of all others, over (..., model, other)."""
+        x: xr.DataArray = getattr(self, source)[name]
+        of_other = xr.DataArray(self.sets.of_model, dims="other")
+        ours = x.isel(model=[model], prompt_set=of_other)
+        theirs = x.isel(prompt_set=int(self.sets.of_model[model])).rename(model="other")
+        difference: xr.DataArray = ours.assign_coords(other=theirs["other"]) - theirs
+        return difference
+
+
+def find_prompt_sets(log_risk: xr.DataArray) -> PromptSets | None:
+    """Return the prompts of every model of log-risk over (model, prompt[, sample]).
+
+    None where all models have the same prompts, or where there are several studies of them.
+    """
+    if not {*log_risk.dims} <= {"model", "prompt", "sample"}:
+        return None
+    present = log_risk.notnull()
+    if "sample" in present.dims:
+        present = present.any("sample")
+    rows = present.transpose("model", "prompt").to_numpy()
+    masks, of_model = np.unique(rows, axis=0, return_inverse=True)
+    if len(masks) == 1:
+        return None
+    models = log_risk["model"].to_numpy()
+    counts = rows.astype(float) @ rows.T
+    coords = {"model": models, "other": models}
+    return PromptSets(
+        masks=xr.DataArray(masks, {"prompt": log_risk["prompt"]}, ("prompt_set", "prompt")),
+        of_model=of_model.ravel(),
+        n_shared=xr.DataArray(counts, coords, ("model", "other")),
+    )
