@@ -45,9 +45,9 @@ from sharpbayes.storage.precision import round_draws
 # Counts of a crowd that are over items.
 ITEM_COUNTS = ("plurality", "label_count", "strata")
 LABELS_UNKNOWN = (
-    "The model does not know the labels, so that posterior MPA and WRA are too low, the more so "
-    "the fewer raters an item has. Read them as lower bounds, or fit with "
-    '`fit = "{model}"`, which knows them.'
+    "The model does not know the labels, so that posterior MPA and WRA are usually too low, the "
+    "more so the fewer raters an item has. Read the observed ones, or fit with "
+    '`fit = "{model}"`, which knows the labels.'
 )
 
 

@@ -18,7 +18,7 @@ from sharpbayes.bayes.design.design import Design, Floats
 from sharpbayes.bayes.predict.replication import draw_new_levels
 from sharpbayes.data.crowd import SCALE
 from sharpbayes.data.ratings import Codes, Ratings
-from sharpbayes.metrics.crowd.rater_agreement import rater_agreement
+from sharpbayes.metrics.crowd.rater_agreement import find_copies, rater_agreement
 from sharpbayes.metrics.panel.shared_errors import halo, judge_correlation, people_correlation
 from sharpbayes.metrics.stats.shape import excess_kurtosis, mean_correlation, skewness
 from sharpbayes.posterior.replicates import Block, Categories, ReplicateDraws, measure_draws
@@ -84,8 +84,8 @@ REMEDIES: dict[str, str] = {
         '`["group:COLUMN", "item"]` in a model file.'
     ),
     "rater_copies": (
-        "Two raters give the same scores more often than two people would: look at their sources, "
-        "and keep one of them."
+        "Two raters give the same scores more often than two people would: look where these come "
+        "from, and measure with and without one of them."
     ),
 } | {
     f"{unit}_{shape}": remedy.format(Units=f"{unit.capitalize()}s", unit=unit)
@@ -94,9 +94,30 @@ REMEDIES: dict[str, str] = {
 }
 
 
-def list_remedies(failed: Sequence[str]) -> list[str]:
-    """Return what to do about failed checks, by the names of their statistics, each text once."""
-    return list(dict.fromkeys(REMEDIES[name] for name in failed if name in REMEDIES))
+def list_remedies(failed: Sequence[str], ratings: Ratings | None = None) -> list[str]:
+    """Return what to do about failed checks, by the names of their statistics, each text once.
+
+    Of raters who copy each other the ratings name two.
+    """
+    remedies = {name: REMEDIES[name] for name in failed if name in REMEDIES}
+    if ratings is not None and "rater_copies" in remedies:
+        remedies["rater_copies"] = _name_copies(remedies["rater_copies"], ratings)
+    return list(dict.fromkeys(remedies.values()))
+
+
+def _name_copies(remedy: str, ratings: Ratings) -> str:
+    """What to do about copies, with the names of the two raters whose scores are equal most."""
+    item, rater = (ratings.factors[name] for name in ("item", "rater"))
+    scale = ratings.factors["scale"]
+    rows = scale.codes == scale.labels.index(SCALE)
+    codes = {"item": item.codes[rows].astype(np.int64), "rater": rater.codes[rows].astype(np.int64)}
+    copies = find_copies(ratings.score[rows].astype(np.int64), **codes)
+    if copies is None:
+        return remedy
+    first, second, same, shared = copies
+    names = f"{rater.labels[first]} and {rater.labels[second]}"
+    who = f"Two raters, likeliest {names} (equal on {same} of {shared} items that both rated),"
+    return remedy.replace("Two raters", who, 1)
 
 
 def dependence_checks(

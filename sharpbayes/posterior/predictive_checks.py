@@ -41,7 +41,7 @@ def check_replicates(
         direct | observed | observed_dependence,
     )
     failed = [name for name in dependence if bool(checks[f"{name}_fails"].any())]
-    return checks.assign_attrs(remedies=list_remedies(failed))
+    return checks.assign_attrs(remedies=list_remedies(failed, ratings))
 
 
 def predictive_checks(

@@ -60,6 +60,7 @@ class CrowdAnswer:
         cell = self.view.group("responsiveness").sel(EVERYONE)
         if reason := str(cell["reason"].item()):
             yield self._range_of_groups(reason)
+            yield from self._careless() if is_fitted(self.view) else ()
             return
         row = self.view.select({"metric": "hm", "group": "all"})
         raters, items = (int(cell[name]) for name in ("raters", "items"))
@@ -86,10 +87,12 @@ class CrowdAnswer:
         sample, without = (float(cells.sel(population=name)) for name in ("sample", WITHOUT))
         flagged = int(self.view.group("careless")["flagged"].sum())
         if flagged and np.isfinite(sample) and np.isnan(without):
-            yield f"{_flags(flagged)} no responsiveness is left."
+            yield f"{_flagged(flagged)} {_without(flagged)} no responsiveness is left."
+        elif flagged and np.isnan(sample):
+            yield f"{_flagged(flagged)} Nobody is left out."
         elif abs(without - sample) >= CARELESS_CHANGE:
             yield (
-                f"{_flags(flagged)} the observed responsiveness is {number(without, 2)} in place "
+                f"{_flagged(flagged)} {_without(flagged)} the observed responsiveness is {number(without, 2)} in place "
                 f"of {number(sample, 2)}. Nobody is left out elsewhere."
             )
         else:
@@ -113,7 +116,9 @@ class CrowdAnswer:
         unknown = self.view.group("posterior_responsiveness").attrs.get("remark", "")
         above = rows["joint/posterior_median"] - rows["joint/observed"]
         if unknown and bool((above.sel(group=excluded) < 0).all()):
-            reasons.append("the model does not know the labels, so that its values are too low")
+            reasons.append(
+                "the model does not know the labels, so that its values are usually too low"
+            )
         if count := failed_statistics(self.view):
             statistics = "one statistic" if count == 1 else f"{count} statistics"
             reasons.append(f"the fitted model does not reproduce {statistics} of the ratings")
@@ -177,7 +182,7 @@ class CrowdAnswer:
             return
         different = pairs_where(data["p_holm"] < SIGNIFICANT)
         if not different:
-            yield self._none_of(tested, "how harshly it scores")
+            yield self._none_of(tested, "how harshly they score")
             return
         most = max(different, key=lambda pair: abs(float(data["difference"].sel(pair))))
         high, low = self._ordered(most, data["difference"])
@@ -208,22 +213,30 @@ class CrowdAnswer:
         data = self.view.group("responsiveness_difference").sel(ALL_ITEMS)
         tested = pairs_where(data["hm_p_holm"].notnull())
         if not tested:
-            return "No two groups of raters can be compared."
+            return f"No two groups of raters can be compared{self._reasons()}."
         different = pairs_where(data["hm_p_holm"] < SIGNIFICANT)
         if not different:
-            return self._none_of(tested, "its responsiveness")
+            return self._none_of(tested, "their responsiveness")
         most = max(different, key=lambda pair: abs(float(data["hm"].sel(pair))))
         high, low = self._ordered(most, data["hm"])
         gap = number(abs(float(data["hm"].sel(most))), 2)
         groups = f"{self.size(high)} above {self.size(low)}{self._posterior_difference(high, low)}"
-        pairs = f"{len(different)} of {len(tested)} pairs" if len(tested) > 1 else "The pair"
+        pairs = f"{len(different)} of {len(tested)} pairs of rater groups"
         verb, largest = "are distinguishable by their", "largest difference"
         if len(different) == 1:
             verb, largest = "is distinguishable by its", "difference"
+        if len(tested) == 1:
+            pairs, verb = "The two rater groups", "are distinguishable by their"
         return (
-            f"{pairs} of rater groups {verb} responsiveness ({self._correction(tested)}); the "
-            f"{largest} is {gap}, {groups}."
+            f"{pairs} {verb} responsiveness ({self._correction(tested)}); the {largest} is {gap}, "
+            f"{groups}."
         )
+
+    def _reasons(self) -> str:
+        """Why groups have no responsiveness, each reason once."""
+        reason = self.view["responsiveness/reason"].sel(ALL_ITEMS).drop_sel(group="all")
+        reasons = list(dict.fromkeys(filter(None, map(str, reason.to_numpy()))))
+        return f": {'; '.join(reasons)}" if reasons else ""
 
     def size_effect(self) -> Iterator[str]:
         """How far values of groups differ by their numbers of ratings alone, if at all."""
@@ -239,14 +252,14 @@ class CrowdAnswer:
             yield (
                 f"More ratings of an item give a higher responsiveness: by these alone that of "
                 f"{self.size(high)} is {by_numbers} above that of {self.size(low)}. Groups are "
-                "therefore compared at equal numbers of ratings, their own values are not."
+                "therefore compared with equally many ratings, their own values are not."
             )
 
     def _none_of(self, pairs: list[Labels], what: str) -> str:
         """That no pair of groups is distinguishable."""
-        none = f"None of {len(pairs)} pairs of rater groups is"
+        none = f"None of {len(pairs)} pairs of rater groups are"
         if len(pairs) == 1:
-            none = "The pair of rater groups is not"
+            none = "The two rater groups are not"
         return f"{none} distinguishable by {what} ({self._correction(pairs)})."
 
     def _correction(self, pairs: list[Labels]) -> str:
@@ -268,10 +281,15 @@ class CrowdAnswer:
         return f"; the posterior has {known}"
 
 
-def _flags(count: int) -> str:
-    """How many raters are flagged, what a flag says, and the start of what is without them."""
-    who, those = ("rater is", "this rater") if count == 1 else ("raters are", "these raters")
+def _flagged(count: int) -> str:
+    """How many raters are flagged, and what a flag says."""
+    who = "rater is" if count == 1 else "raters are"
     return (
         f"{count} {who} flagged as careless: the model describes their scores better without the "
-        f"items. Without {those}"
+        "items."
     )
+
+
+def _without(count: int) -> str:
+    """The start of what is without the flagged raters."""
+    return f"Without {'this rater' if count == 1 else 'these raters'}"

@@ -183,7 +183,10 @@ def infer_special_scale(values: pd.Series, layout: str) -> InferredScale | None:
 def infer_bins(values: pd.Series) -> tuple[Scale, str]:
     """Return a number cut into bins of one width over the range of the data, and this range."""
     numbers = _parse_numbers(list_texts(values))
-    if numbers is None or len(set(numbers)) < 2:  # noqa: PLR2004
+    if numbers is not None and len(set(numbers)) == 1:
+        problem = f"every score is {numbers[0]:g}; a scale needs two scores, and nothing differs"
+        raise DataError.at("init", problem, key=str(values.name))
+    if not numbers:
         raise DataError.at("init", "its values are no scores", key=str(values.name))
     low, high = min(numbers), max(numbers)
     cuts = [low + (high - low) * n / BINS for n in range(1, BINS)]

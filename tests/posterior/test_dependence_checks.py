@@ -9,7 +9,7 @@ import xarray as xr
 from sharpbayes.analysis.study import read_study
 from sharpbayes.bayes.design.indexing import build_design
 from sharpbayes.bayes.predict.replication import observed_data
-from sharpbayes.data.ratings import Factor
+from sharpbayes.data.ratings import Factor, Ratings
 from sharpbayes.metrics.crowd.rater_agreement import rater_agreement
 from sharpbayes.posterior.dependence_checks import REMEDIES, dependence_checks, list_remedies
 from sharpbayes.posterior.predictive_checks import predictive_checks
@@ -124,6 +124,19 @@ def test_remedies_are_said_once_and_follow_the_failed_checks():
     )
     names = ["halo", "rater_copies", "cvar", "halo"]
     assert list_remedies(names) == [REMEDIES["halo"], REMEDIES["rater_copies"]]
+    item, rater = (codes.ravel() for codes in np.indices((30, 4)))
+    score = np.random.default_rng(1).integers(0, 4, (30, 4))
+    score[:, 3] = score[:, 1]
+    factors = {
+        "item": Factor(tuple(map(str, range(30))), item.astype(np.int32)),
+        "rater": Factor((*"abcd",), rater.astype(np.int32)),
+        "scale": Factor(("score",), np.zeros(120, np.int32)),
+    }
+    ratings = Ratings(score.ravel(), factors, {"score": (*"0123",)})
+    [remedy] = list_remedies(["rater_copies"], ratings)
+    assert remedy.startswith(
+        "Two raters, likeliest b and d (equal on 30 of 30 items that both rated), give the same"
+    )
     assert REMEDIES["halo"] == (
         "A judge has one impression of an answer, which moves all of its indicators: add to the "
         'model file `[[location]]` with `by = ["judge", "model", "prompt"]`.'

@@ -12,7 +12,8 @@ Worlds: severities are ``normal``, ``heavy`` in the tails (t with 2.5 degrees of
 ``mixture`` with a tenth of items that are seen in reverse; ``discrete``: three of five scores are
 used; ``slopes``: one group tells harm apart three times as well as the other; ``correlated``: the
 raters of a group share what they see in an item; ``contrary``: a quarter scores in reverse and
-15% at random; ``styles``: raters use the scale differently and have biases of their own.
+15% at random; ``styles``: raters use the scale differently and have biases of their own; ``clear``:
+labels are without error.
 
 ``--only WORLD`` and ``--design ITEMSxRATERSxGROUPS`` make a part; rows of other parts stay.
 ``--page`` prints the tables of docs/benchmarks/coverage_crowd.md.
@@ -40,6 +41,7 @@ HERE = Path(__file__).parent
 TABLE = HERE / "coverage_crowd.csv"
 WORLDS = (
     *("normal", "heavy", "mixture", "discrete", "slopes", "correlated", "contrary", "styles"),
+    "clear",
 )
 DESIGNS = ("100x10x2", "100x4x2", "100x6x2", "300x10x2", "100x10x6", "100x4x6", "100x20x3")
 METRICS = ("mpa", "wra", "hm")
@@ -57,7 +59,8 @@ def draw_items(rng, world, number):
     heavy = world == "heavy"
     severity = 0.7 * rng.standard_t(2.5, number) if heavy else rng.normal(size=number)
     reverse = (rng.random(number) < 0.1) & (world == "mixture")
-    unsafe = (severity + 0.5 * rng.normal(size=number) > 0.4).astype(np.int16)
+    blur = 0.0 if world == "clear" else 0.5
+    unsafe = (severity + blur * rng.normal(size=number) > 0.4).astype(np.int16)
     return severity, unsafe, reverse, rng.normal(size=(number, 6))
 
 

@@ -99,6 +99,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("sharpbayes/analysis", "sharpbayes/metrics", "sharpbayes/data"),
         f"{OWN}/coverage_crowd.py",
     ),
+    "unequal_groups.csv": (
+        *("sharpbayes/analysis", "sharpbayes/metrics", "sharpbayes/data"),
+        f"{OWN}/coverage_crowd.py",
+        f"{OWN}/unequal_groups.py",
+    ),
     "variance_components.csv": (
         *(*POSTERIOR, "models", f"{OWN}/worlds/trials.py"),
         f"{OWN}/variance_components.py",

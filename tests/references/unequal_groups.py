@@ -4,10 +4,10 @@
 
 Each study draws 100 items and two groups of raters, all of whom rate every item, from the worlds of
 ``coverage_crowd``. Of MPA, WRA and HM of the larger group less the smaller one it counts how often
-the interval leaves out 0: by the plain difference, and at equal numbers of ratings, as ``measure``
+the interval leaves out 0: by the plain difference, and with equally many ratings, as ``measure``
 compares groups. In ``slopes`` the smaller group tells harm apart three times as well, so that
 another difference is true: that of panels with as many raters as the smaller group has, by NumPy
-alone. ``missed`` counts intervals at equal numbers without the truth.
+alone. ``missed`` counts intervals of the latter without the truth.
 
 ``--page`` prints the table of docs/benchmarks/unequal_groups.md.
 """
@@ -34,7 +34,7 @@ from tests.references.coverage_crowd import (
 from tests.references.provenance import record_run
 
 TABLE = Path(__file__).parent / "unequal_groups.csv"
-SHOWN = ("normal", "correlated", "contrary", "styles", "slopes")
+SHOWN = ("clear", "normal", "correlated", "contrary", "styles", "slopes")
 SIZES, ITEMS = ((5, 60), (10, 30), (20, 25)), 100
 HEADER = (
     *("world", "smaller", "larger", "studies", "metric", "truth", "plain", "difference"),

@@ -17,12 +17,12 @@ def test_measured_it_is_the_bootstrap_and_says_so():
         f"interval 0.60 to 0.95), {BEST}. This is from the bootstrap; no model was fitted."
     )
     assert second == (
-        "The pair of rater groups is distinguishable by its responsiveness (Holm, 5%); the "
+        "The two rater groups are distinguishable by their responsiveness (Holm, 5%); the "
         "difference is 0.20, g=y (5 raters) above g=x (4 raters)."
     )
     assert "g=x (4 raters) above g=y" in answer(crowd(hm=0.2))[1]
     assert answer(crowd(p=0.06))[1] == (
-        "The pair of rater groups is not distinguishable by its responsiveness (Holm, 5%)."
+        "The two rater groups are not distinguishable by their responsiveness (Holm, 5%)."
     )
     assert answer(crowd(p=np.nan))[1] == "No two groups of raters can be compared."
 
@@ -87,7 +87,7 @@ def test_several_groupings_are_corrected_by_themselves():
         ("", "No check tells why."),
         (
             "The model does not know the labels.",
-            "Likely reason: the model does not know the labels, so that its values are too low.",
+            "Likely reason: the model does not know the labels, so that its values are usually too low.",
         ),
     ],
 )
@@ -162,10 +162,10 @@ def test_which_group_scores_more_harshly_is_answered():
 
 def test_groups_that_score_alike_are_not_called_harsher():
     assert harshness(p=(0.2, 0.3, 0.4)) == (
-        "None of 3 pairs of rater groups is distinguishable by how harshly it scores (Holm, 5%)."
+        "None of 3 pairs of rater groups are distinguishable by how harshly they score (Holm, 5%)."
     )
     assert harshness(p=(0.2, np.nan, np.nan)) == (
-        "The pair of rater groups is not distinguishable by how harshly it scores (Holm, 5%)."
+        "The two rater groups are not distinguishable by how harshly they score (Holm, 5%)."
     )
     assert harshness(p=(np.nan, np.nan, np.nan)) == (
         "No two groups of raters can be compared by how harshly they score."

@@ -1,16 +1,16 @@
 """What the number of a group's ratings does to its metrics, taken out of differences."""
 
 from collections.abc import Callable, Iterator
+from itertools import product, zip_longest
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sharpbayes.metrics.crowd.contrasts import pairs_of_groups
 from sharpbayes.metrics.crowd.rater_resampling import MOST_READ, RaterRuns, measure_weighted
 
 # Random subsets of the raters for each size; fewer for large crowds.
-FEWEST, MOST = 20, 200
+FEWEST, MOST = 20, 100
 ENDS = ("", "_variance")
 # Separates the random stream of the subsets from those of the resamples.
 SUBSET_STREAM = 0x1B873593
@@ -39,7 +39,7 @@ def size_effects(
     The result has ``name`` and ``name_variance``, the Monte Carlo variance, over (group, other,
     by); 0 where both groups have as many ratings an item, missing where a group has no value.
 
-    Source: comparison at equal numbers as in rarefaction (Hurlbert 1971).
+    Source: comparison of equally many as in rarefaction (Hurlbert 1971).
 
     >>> from sharpbayes.metrics.crowd.rater_resampling import rater_runs
     >>> from sharpbayes.metrics.crowd.responsiveness import severity_metrics
@@ -66,15 +66,19 @@ def size_effects(
     values = {name: observed[name].transpose("group", "by").to_numpy() for name in names}
     shape = (len(member), *next(iter(values.values())).shape)
     effect = {name: np.zeros((2, *shape)) for name in names}
-    kept = _subset_sizes(_ratings_per_item(runs, len(member)), member.sum(axis=1))
-    for target, groups in _targets(grouping, kept, member.sum(axis=1)):
-        weights = _draw_subsets(runs, member, grouping, kept[target], seed=seed)
+    raters = member.sum(axis=1)
+    kept = _subset_sizes(_ratings_per_item(runs, len(member)), raters)
+    measured = np.any([np.isfinite(value).any(axis=1) for value in values.values()], axis=0)
+    for targets in _list_rounds(grouping, kept < raters, measured):
+        sizes = raters.copy()
+        for target, groups in targets:
+            sizes[groups] = kept[target, groups]
+        weights = _draw_subsets(runs, member, grouping, sizes, seed=seed)
         rows = measure_weighted(runs, statistic, weights)
-        for name in names:
+        for name, (target, groups) in product(names, targets):
             matched = rows[name].transpose("replicate", "group", "by").to_numpy()
             gap = matched[:, groups] - matched[:, [target]]
-            present = values[name][groups] - values[name][[target]]
-            shift = present - gap.mean(axis=0)
+            shift = values[name][groups] - values[name][[target]] - gap.mean(axis=0)
             effect[name][0, groups, target], effect[name][0, target, groups] = shift, -shift
             spread = gap.var(axis=0, ddof=1) / len(gap)
             effect[name][1, groups, target] = effect[name][1, target, groups] = spread
@@ -103,22 +107,31 @@ def _subset_sizes(ratings: NDArray[np.float64], raters: NDArray[np.int64]) -> ND
     return np.maximum(np.rint(share * raters), 1).astype(np.int64)
 
 
-def _targets(
-    grouping: NDArray[np.str_], kept: NDArray[np.int64], raters: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield every group that has fewer ratings than others of its grouping, and those others."""
-    pairs = [np.concatenate([[a, b], [b, a]], axis=1) for a, b in pairs_of_groups(grouping)]
-    target, other = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.intp)
-    is_larger = kept[target, other] < raters[other]
-    for group in np.unique(target[is_larger]):
-        yield int(group), other[is_larger & (target == group)]
+def _list_rounds(
+    grouping: NDArray[np.str_], is_larger: NDArray[np.bool_], measured: NDArray[np.bool_]
+) -> Iterator[list[tuple[int, NDArray[np.intp]]]]:
+    """Yield groups with the larger ones of their grouping, one of each grouping at a time.
+
+    >>> grouping, larger = np.array(["g", "g", "h", "h"]), np.triu(np.ones((4, 4), bool), 1)
+    >>> [[(t, others.tolist()) for t, others in targets]
+    ...  for targets in _list_rounds(grouping, larger, np.ones(4, bool))]
+    [[(0, [1]), (2, [3])]]
+    """
+    compared = is_larger & measured & measured[:, None] & (grouping == grouping[:, None])
+    targets = [(int(target), np.flatnonzero(row)) for target, row in enumerate(compared)]
+    by_grouping = [
+        [one for one in targets if one[1].size and grouping[one[0]] == name]
+        for name in dict.fromkeys(grouping.tolist())
+    ]
+    for targets_of_round in zip_longest(*by_grouping):
+        yield [target for target in targets_of_round if target is not None]
 
 
 def _draw_subsets(
     runs: RaterRuns,
     member: NDArray[np.bool_],
     grouping: NDArray[np.str_],
-    kept: NDArray[np.int64],
+    sizes: NDArray[np.int64],
     *,
     seed: int,
 ) -> NDArray[np.uint16]:
@@ -127,7 +140,7 @@ def _draw_subsets(
     replicates = int(np.clip(MOST_READ // (10 * ratings), FEWEST, MOST))
     weights = np.ones((replicates, runs.n_weights), np.uint16)
     names = list(dict.fromkeys(grouping.tolist()))
-    for group, (raters, size) in enumerate(zip(member, kept, strict=True)):
+    for group, (raters, size) in enumerate(zip(member, sizes, strict=True)):
         columns = np.flatnonzero(raters) + names.index(grouping[group]) * member.shape[1]
         if size < columns.size:
             rng = np.random.default_rng([seed, SUBSET_STREAM, group])

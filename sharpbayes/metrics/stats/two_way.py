@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 # Variances below are rounding errors of resamples that do not differ.
 NO_VARIANCE = 1e-20
 # Shares nearer to an end of their range are moved to this distance from it before their logit.
-END = 1e-3
+END = 0.05
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ GROUP_TABLES = (
             "p: responsiveness_difference/hm_p; p (Holm): responsiveness_difference/hm_p_holm",
             Column("by numbers alone", "responsiveness_difference/hm_size_effect", optional=True),
         ),
-        note="First group less second, at equal numbers of ratings; {shown} of {count} pairs, "
+        note="First group less second, with equally many ratings; {shown} of {count} pairs, "
         "smallest p first. By numbers alone: what the number of its ratings adds to the first "
         "group's HM, which the difference is without. Holm over all pairs of a grouping and all "
         "strata. "

@@ -12,7 +12,10 @@ from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View
 from sharpbayes.report.tables.format import interval
 
 LOWEST_RATERS = 5
+# Raters of a group whose mean has an interval worth reading.
+LEAST_AVERAGED = 3
 BOUND = ["lower", "upper"]
+SIGNED = {"kendall_tau": -1.0, "spearman": -1.0}
 RATER_METRICS = {metric.name: metric.label for metric in METRICS if not metric.by_score}
 
 
@@ -41,7 +44,7 @@ def average_raters(results: xr.DataTree) -> xr.Dataset:
 
     Over ``group``: ``raters``, those with a value of every metric; each metric; and its
     ``_interval`` (last dim ``bound``), mean -+ t sd / sqrt(raters) at the level of the study,
-    missing for one rater.
+    inside the range of the metric. Groups of fewer than three such raters are left out.
 
     Source: responsiveness paper, Figure 7.
     """
@@ -49,6 +52,7 @@ def average_raters(results: xr.DataTree) -> xr.Dataset:
 
     raters, level = results["raters"].to_dataset(), interval_level(results)
     values = raters[[*RATER_METRICS]].to_dataarray("metric").dropna("rater")
+    lowest = xr.DataArray([SIGNED.get(name, 0.0) for name in RATER_METRICS], dims="metric")
     columns = [str(name) for name in raters.coords if str(name).startswith("group:")]
     groups = {
         f"{column.removeprefix('group:')}={label}": values.isel(rater=values[column] == label)
@@ -59,9 +63,12 @@ def average_raters(results: xr.DataTree) -> xr.Dataset:
     tables = []
     for name, members in groups.items():
         n = members.sizes["rater"]
+        if n < LEAST_AVERAGED:
+            continue
         width = stdtrit(max(n - 1, 1), (1 + level) / 2) * members.std("rater", ddof=1) / np.sqrt(n)
         mean = members.mean("rater")
         ends = xr.concat([mean - width, mean + width], "bound").assign_coords(bound=BOUND)
+        ends = ends.clip(lowest, 1.0)
         table = mean.to_dataset("metric").assign(raters=n)
         named = ends.to_dataset("metric").rename({m: f"{m}_interval" for m in RATER_METRICS})
         tables.append(table.merge(named).expand_dims(group=[name]))
