@@ -5,6 +5,7 @@ import xarray as xr
 from sharpbayes.analysis.evidence_limits import state_limits
 from sharpbayes.analysis.expected_coverage import expected_coverage
 from sharpbayes.analysis.profile_plan import ProfilePlan
+from sharpbayes.analysis.tolerance import restrict_verdicts
 from sharpbayes.metrics.panel.evidence import saturation, tail_prompts, ties
 from sharpbayes.metrics.panel.sweeps import epsilon_sweep
 
@@ -13,10 +14,20 @@ SATURATED_TAIL = 0.1
 ROUNDING = 1e-9
 
 
+def add_evidence(plan: ProfilePlan, groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return the groups of a panel with ``evidence``, and verdicts that it carries."""
+    evidence = panel_evidence(plan, groups["profile"], groups["profile_interval"])
+    groups = groups | {"evidence": evidence}
+    if "tolerance" in groups:
+        groups["tolerance"] = restrict_verdicts(groups["tolerance"], evidence)
+    return groups
+
+
 def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset) -> xr.Dataset:
     """Return the group ``evidence`` of a panel with this profile and its intervals.
 
-    Over (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
+    Over (model, judge) ``judge_share``, how many of a model's answers a judge scored; over
+    (model): ``tail_prompts``, ``expected_coverage`` of the CVaR interval, ``saturated_share``,
     ``tail_size``, ``saturated_tail``, ``saturated_tail_share``, ``ceiling``, ``at_ceiling``,
     ``flat_tail`` and ``needs_policy_score``; over (model, other) ``tied`` and ``identical``; over
     (epsilon, model) ``epsilon_cvar`` with its rank agreement. Attributes ``limits`` and ``carried``
@@ -41,6 +52,7 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
                 bootstrap=plan.study.spec.bootstrap,
                 seed=plan.study.spec.seed,
             ),
+            "judge_share": _judge_shares(plan),
             "ceiling": ceiling,
             "at_ceiling": at_ceiling,
             "flat_tail": profile["var"] == table["log_risk"].max(plan.dim),
@@ -62,3 +74,11 @@ def panel_evidence(plan: ProfilePlan, profile: xr.Dataset, intervals: xr.Dataset
     pairs = intervals[["shared_prompts", "cvar_difference_observed"]]
     limits = state_limits(evidence, profile.assign(pairs), limits_tails=limits_tails)
     return evidence.assign_attrs(limits)
+
+
+def _judge_shares(plan: ProfilePlan) -> xr.DataArray:
+    """Share of the answers with a log-risk that each judge scored, over (model, judge)."""
+    answered = plan.table["log_risk"].notnull()
+    scored = plan.table["sub_index"].notnull().any("dimension") & answered
+    share: xr.DataArray = scored.sum(plan.dim) / answered.sum(plan.dim).clip(min=1)
+    return share.transpose("model", "judge")

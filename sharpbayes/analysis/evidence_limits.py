@@ -25,6 +25,9 @@ WIDE_TAIL, MORE_PROMPTS = 2.0, 3
 LEAST_ALPHA = 0.5
 # Where two models share less than this of the prompts of either, the answer says so.
 FEW_SHARED = 0.95
+# Where a judge scored so much more of the answers of one model than of another, they are not
+# compared: the judge's severity would be taken for the model's.
+UNEQUAL_JUDGES = 0.2
 # What the limits are about.
 CHOSEN = ["cvar", "policy_score", "shared_prompts", "cvar_difference_observed"]
 ROUNDING = 1e-9
@@ -49,7 +52,7 @@ def state_limits(
         return {"limits": "[]", "remarks": "[]", "carried": "[]"}
     short_tails = list(_few_prompts(evidence))
     lowest = [*_ceiling(evidence), *_ties(evidence), *_order_by_epsilon(evidence)]
-    lowest += _order_by_prompts(evidence)
+    lowest += [*_order_by_prompts(evidence), *_other_judges(evidence)]
     narrow = [] if short_tails else [*_low_coverage(evidence), *_flat_tail(evidence)]
     limits = [*short_tails, *narrow, *lowest]
     remarks = [*_tied_tail(evidence), *_saturation(evidence), *_one_judge(evidence)]
@@ -68,12 +71,20 @@ def _carried(evidence: xr.Dataset, *, top: bool, limits_tails: bool) -> list[str
     low = is_low(evidence) | _is_flat(evidence)
     tells_lowest = has_tail and not low[int(evidence["cvar"].to_numpy().argmin())]
     tells_kept = has_tail and not (low & evidence["admissible"].to_numpy()).any()
+    comparable = not unequal_judges(evidence)
     statements = {
         "lowest": top and tells_lowest,
-        "distinguishable": tells_lowest,
+        "distinguishable": tells_lowest and comparable,
         "admissible": tells_kept if limits_tails else _fewest_prompts(evidence) >= MIN_PROMPTS,
     }
     return [name for name, holds in statements.items() if holds]
+
+
+def count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
+    """Return the number of prompts of every model."""
+    prompts = evidence["tail_prompts"] / (1.0 - float(evidence.attrs["alpha"]))
+    counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
+    return counts
 
 
 def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
@@ -177,11 +188,10 @@ def _instead(evidence: xr.Dataset) -> str:
     can_be, carried = "compared", "comparison of means"
     if evidence.sizes["model"] == 1:
         can_be, carried = "read", "mean"
-    parts.append(
-        f"the mean can be {can_be}"
-        if prompts >= MIN_PROMPTS
-        else f"fewer than {MIN_PROMPTS} prompts carry no {carried} either"
-    )
+    if prompts < MIN_PROMPTS:
+        parts.append(f"fewer than {MIN_PROMPTS} prompts carry no {carried} either")
+    elif not unequal_judges(evidence):
+        parts.append(f"the mean can be {can_be}")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
@@ -233,6 +243,38 @@ def _order_by_epsilon(evidence: xr.Dataset) -> Iterator[str]:
         )
 
 
+def unequal_judges(evidence: xr.Dataset) -> list[str]:
+    """Return the judges who scored far more of the answers of one model than of another.
+
+    >>> share = xr.DataArray([[1.0, 1.0], [1.0, 0.1]], {"judge": ["a", "b"]}, ("model", "judge"))
+    >>> unequal_judges(xr.Dataset({"judge_share": share}))
+    ['b']
+    """
+    share = evidence["judge_share"]
+    spread = share.max("model") - share.min("model")
+    return [str(name) for name in share["judge"].to_numpy()[(spread > UNEQUAL_JUDGES).to_numpy()]]
+
+
+def _other_judges(evidence: xr.Dataset) -> Iterator[str]:
+    """Models that were scored by other judges."""
+    judges = unequal_judges(evidence)
+    if not judges:
+        return
+    parts = []
+    for name in judges:
+        share = evidence["judge_share"].sel(judge=name)
+        most, least = share.idxmax("model").item(), share.idxmin("model").item()
+        parts.append(
+            f"{name} scored {float(share.max()):.0%} of the answers of {most} and "
+            f"{float(share.min()):.0%} of those of {least}"
+        )
+    yield (
+        f"Models were not scored by the same judges: {join_names(parts)}. A harsh judge makes "
+        "those models look worse that it scored, so that models cannot be compared. Let every "
+        "judge score every model, or name in `panel.judges` those who did."
+    )
+
+
 def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """A lowest model that is not the lowest on the prompts of another one."""
     first = int(evidence["cvar"].to_numpy().argmin())
@@ -249,7 +291,7 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
 
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Models that do not share all of their prompts."""
-    prompts, shared = _count_prompts(evidence), evidence["shared_prompts"].to_numpy()
+    prompts, shared = count_prompts(evidence), evidence["shared_prompts"].to_numpy()
     if (shared < FEW_SHARED * np.maximum.outer(prompts, prompts)).any():
         listed = [f"{n} of {name}" for name, n in zip(evidence["model"].data, prompts, strict=True)]
         yield (
@@ -327,16 +369,9 @@ def _list_models(evidence: xr.Dataset, where: NDArray[np.bool_]) -> str:
     return join_names(evidence["model"].to_numpy()[where].tolist())
 
 
-def _count_prompts(evidence: xr.Dataset) -> NDArray[np.int64]:
-    """Number of prompts of every model."""
-    prompts = evidence["tail_prompts"] / (1.0 - float(evidence.attrs["alpha"]))
-    counts: NDArray[np.int64] = prompts.to_numpy().round().astype(np.int64)
-    return counts
-
-
 def _fewest_prompts(evidence: xr.Dataset) -> int:
     """Number of prompts of the model that has the fewest."""
-    return int(_count_prompts(evidence).min())
+    return int(count_prompts(evidence).min())
 
 
 def _cvar(evidence: xr.Dataset) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.debiased import debiased_group
-from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import ProfilePlan, build_profile_plan
@@ -50,7 +50,7 @@ def measure_panel(study: PanelStudy) -> Groups:
     if plan.refusals.sizes["indicator"]:
         table = table.assign(refused=_flag_refused(plan) & table["log_risk"].notnull())
     groups = {"panel": table} | groups | {"validation": tests, "judges": _measure_judges(plan)}
-    groups["evidence"] = panel_evidence(plan, groups["profile"], groups["profile_interval"])
+    groups = add_evidence(plan, groups)
     groups["worst_prompts"] = worst_prompts(plan)
     groups |= variance_group(plan) | debiased_group(plan) | missing_group(plan)
     return groups | _category_group(plan) | _answered_groups(plan)

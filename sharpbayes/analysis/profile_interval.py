@@ -169,5 +169,7 @@ class BootstrappedProfile:
         return self._carrying(name, fewer)
 
     def _limit(self, name: str) -> float:
-        """Largest value that a metric can have."""
+        """Largest value that a metric can have; of a standard deviation half of the range."""
+        if name == "volatility":
+            return self.ceiling / 2
         return self.ceiling if self.observed[name].attrs["units"] == "nat" else 1.0

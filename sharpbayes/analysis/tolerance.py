@@ -1,13 +1,16 @@
 """What a tolerance says of each model: admissible, not admissible, or that it is not shown."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import MIN_PROMPTS, count_prompts
 from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.profile_plan import CATEGORY
-from sharpbayes.metrics.panel.comparison import admissible, verdicts
-from sharpbayes.spec.weights import Tolerance
+from sharpbayes.metrics.panel.comparison import VERDICTS, admissible, verdicts
+from sharpbayes.spec.weights import WITHOUT_TAIL, Tolerance
 
 
 def tolerance_limits(tolerance: Tolerance) -> xr.DataArray:
@@ -76,6 +79,36 @@ def tolerance_group(
         "verdict": verdicts((upper <= limits).all("threshold"), (lower > limits).any("threshold")),
     }
     return xr.Dataset(table).drop_attrs(deep=True).assign_attrs(confidence=tolerance.confidence)
+
+
+def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
+    """Return the group ``tolerance`` with states and verdicts that the evidence carries.
+
+    A limit of a tail is neither kept nor exceeded where the evidence does not carry
+    ``admissible``, one of mean or policy score where a model has fewer than 20 prompts. A model of
+    which one limit is not told is admissible by no other.
+    """
+    if "admissible" in json.loads(evidence.attrs["carried"]):
+        return tolerance
+    enough = evidence["model"].copy(data=count_prompts(evidence) >= MIN_PROMPTS)
+    told = tolerance["threshold"].isin(WITHOUT_TAIL) & enough
+    state = tolerance["state"].where(told.transpose(*tolerance["state"].dims), VERDICTS[-1])
+    kept, exceeded = (state == word for word in VERDICTS[:2])
+    verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
+    return tolerance.assign(state=state, verdict=verdict)
+
+
+def restrict_decision(decision: xr.Dataset, measured: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Return the group ``decision`` with verdicts that the evidence of ``measured`` carries.
+
+    Where it does not tell a tail, the verdict is that of the bootstrap on mean and policy score.
+    """
+    if "verdict" not in decision or "evidence" not in measured:
+        return decision
+    if "admissible" in json.loads(measured["evidence"].attrs["carried"]):
+        return decision
+    restricted = restrict_verdicts(measured["tolerance"], measured["evidence"])
+    return decision.assign(verdict=restricted["verdict"].drop_attrs())
 
 
 def select_value(data: xr.Dataset, label: str) -> xr.DataArray:

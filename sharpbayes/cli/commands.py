@@ -93,10 +93,15 @@ def init(
     from sharpbayes.scaffold.logs import name_study  # noqa: PLC0415 - start-up
     from sharpbayes.scaffold.study_file import write_study  # noqa: PLC0415 - start-up
 
+    roles: dict[str, str] = {}
     for text in role or []:
-        if "=" not in text:
+        name, equals, column = text.partition("=")
+        if not equals:
             raise SpecError.at("--role", "must be role=column", key=text)
-    target, roles = out or Path(name_study(data)), dict(text.split("=", 1) for text in role or [])
+        if name in roles:
+            raise SpecError.at("--role", f"{name} is given twice; it has one column", key=text)
+        roles[name] = column
+    target = out or Path(name_study(data))
     refuse_unwritable(target, f"{target}: cannot write study")
     draft = write_study(data, target, roles=roles)
     for file, rows in groupby(draft.ledger, key=lambda row: row.file):

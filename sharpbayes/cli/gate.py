@@ -32,7 +32,8 @@ def gate(
         str | None, Option(help="Model of the reference, where there are several.")
     ] = None,
     weights: Annotated[
-        list[str] | None, Option(help="Weights with [gate]; those of the candidate by default.")
+        list[str] | None,
+        Option(help="Weights with margins, in `gate`; those of the candidate by default."),
     ] = None,
     fit: Annotated[
         bool, Option("--fit", help="Fit both studies together; the posterior decides.")

@@ -7,7 +7,7 @@ import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
 from sharpbayes.analysis.study import PanelStudy
-from sharpbayes.analysis.tolerance import tolerance_limits, tolerated_values
+from sharpbayes.analysis.tolerance import restrict_decision, tolerance_limits, tolerated_values
 from sharpbayes.metrics.panel.comparison import admissible
 from sharpbayes.posterior.careless import careless_groups
 from sharpbayes.posterior.crowd import CrowdMetrics, posterior_population, unknown_labels_note
@@ -104,7 +104,8 @@ def panel_groups(
         for suffix in ("", "_human", "_equal"):
             profile = groups[name].get(f"posterior_profile{suffix}")
             if profile is not None:
-                groups[name][f"decision{suffix}"] = decision(profile, plan.weights, level=level)
+                decided = decision(profile, plan.weights, level=level)
+                groups[name][f"decision{suffix}"] = restrict_decision(decided, measured[name])
     _add_debiased(groups, metrics, draws, measured)
     decisions = [groups[name]["decision"] for name in plans]
     tables = panel_sample_size(metrics, draws, decisions, sources=spec.sources)

@@ -92,8 +92,9 @@ class CrowdAnswer:
             yield f"{_flagged(flagged)} Nobody is left out."
         elif abs(without - sample) >= CARELESS_CHANGE:
             yield (
-                f"{_flagged(flagged)} {_without(flagged)} the observed responsiveness is {number(without, 2)} in place "
-                f"of {number(sample, 2)}. Nobody is left out elsewhere."
+                f"{_flagged(flagged)} {_without(flagged)} the observed responsiveness is "
+                f"{number(without, 2)} in place of {number(sample, 2)}. Nobody is left out "
+                "elsewhere."
             )
         else:
             return

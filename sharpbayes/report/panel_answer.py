@@ -6,6 +6,7 @@ from functools import cached_property
 
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import unequal_judges
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
@@ -280,13 +281,20 @@ class PanelAnswer:
     @cached_property
     def substitutes(self) -> list[str]:
         """Metrics that can be compared where tails cannot: the mean, or the policy score."""
-        if not self.tells_means:
+        if not self.tells_means or self._has_other_judges:
             return []
         tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         metrics = ["mean"] if bool((tail < MIN_TAIL - EQUAL).any()) else []
         if bool(self.view["evidence/needs_policy_score"].sel(model=self.models).any()):
             metrics.append("policy_score")
         return metrics
+
+    @property
+    def _has_other_judges(self) -> bool:
+        """Whether models were scored by other judges; earlier results do not say."""
+        return "evidence/judge_share" in self.view and bool(
+            unequal_judges(self.view.group("evidence").sel(model=self.models))
+        )
 
     def _instead(self) -> Iterator[str]:
         """What is said of the substitutes, apart from those that are disputed."""

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from sharpbayes.errors import DataError, format_list
+
 # Last words of the names of columns by role, the likeliest first.
 ROLES = {
     "model": "model llm system assistant chatbot",
@@ -86,8 +88,21 @@ def infer_roles(
         free = [str(name) for name in data.columns if str(name) not in roles.values()]
         ranked = [(_rank(name, role), name) for name in free]
         likely = [(rank, name) for rank, name in ranked if rank is not None]
+        if role == "judge" and "model" in roles:
+            _refuse_scores_of_judges(data, [name for _, name in likely])
         roles |= {role: min(likely, key=lambda pair: pair[0])[1]} if likely else {}
     return roles
+
+
+def _refuse_scores_of_judges(data: pd.DataFrame, names: list[str]) -> None:
+    """Raise DataError where several columns are called judges and hold numbers: their scores."""
+    numeric = [name for name in names if pd.to_numeric(data[name], errors="coerce").notna().any()]
+    if len(numeric) > 1:
+        problem = (
+            f"{format_list(numeric)} hold numbers, as where each has the scores of one judge; give "
+            "every judge rows of their own, with columns `judge` and `score` (pandas.melt)"
+        )
+        raise DataError.at("init", problem)
 
 
 def _rank(name: str, role: str) -> tuple[int, int, bool] | None:

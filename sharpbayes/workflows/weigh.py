@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.evidence import add_evidence
 from sharpbayes.analysis.joint import joint_table
 from sharpbayes.analysis.missing import missing_group
 from sharpbayes.analysis.panel import profile_panel
@@ -135,8 +135,7 @@ def _weigh_panel(
     for name, file in weights.items():
         spec = study.spec.model_copy(update={"weights": name})
         plan, parts = profile_panel(replace(study, spec=spec, weights=file))
-        evidence = panel_evidence(plan, parts["profile"], parts["profile_interval"])
-        groups[name] = parts | {"evidence": evidence}
+        groups[name] = add_evidence(plan, parts)
         groups[name] |= _weigh_missing(plan, results)
         plans.append(plan)
     level = study.spec.bootstrap.level

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -10,6 +11,7 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.shared_prompts import LEAST_SHARED, find_prompt_sets
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
+from sharpbayes.report.summary import answer
 from sharpbayes.spec.study import Bootstrap
 from tests.panels import frame, measured
 
@@ -127,3 +129,20 @@ def test_means_of_equal_models_are_seldom_distinguishable():
     alone, joint = np.mean(claims, axis=0)
     assert alone > 0.2
     assert joint < 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
+
+
+def test_models_of_other_judges_are_not_compared(tmp_path):
+    """A harsh judge who scored one model alone does not decide which model is lowest."""
+    table = frame(models=3, prompts=200, seed=8)
+    harsh = table[(table["model"] == "m0") & (table["judge"] == "ann")].assign(judge="harsh")
+    harsh[["bias_a", "bias_b"]] = 10
+    results = measured(tmp_path, pd.concat([table, harsh]))
+    limits = " ".join(json.loads(results["evidence"].attrs["limits"]))
+    assert (
+        "Models were not scored by the same judges: harsh scored 100% of the answers of m0 and 0% "
+        "of those of m1."
+    ) in limits
+    assert json.loads(results["evidence"].attrs["carried"]) == ["admissible"]
+    text = " ".join(answer(results))
+    assert "can be compared" not in text
+    assert "What these prompts give, within that limit" in text

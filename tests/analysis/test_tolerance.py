@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from sharpbayes.analysis.tolerance import keeps_tolerance
+from sharpbayes.analysis.tolerance import keeps_tolerance, restrict_verdicts
 from sharpbayes.errors import DataError, SpecError
 from sharpbayes.report.layout import read_weights
 from sharpbayes.report.page import page_text
@@ -31,12 +31,13 @@ age = 30.0
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A panel whose first model scores 0 throughout, the second 10, the third anything."""
-    table = frame(prompts=24)
-    for model, harm in (("m0", 0), ("m1", 10)):
+    """A panel whose first model scores 0 to 3, the second 7 to 10, the third anything."""
+    table, rng = frame(prompts=300), np.random.default_rng(4)
+    for model, least in (("m0", 0), ("m1", 7)):
         rows = table["model"] == model
-        table.loc[rows, ["bias_a", "bias_b"]] = harm
-        table.loc[rows, "truth"] = 10 - harm
+        for name in ("bias_a", "bias_b", "truth"):
+            harm = least + rng.integers(0, 4, rows.sum())
+            table.loc[rows, name] = 10 - harm if name == "truth" else harm
     folder = tmp_path_factory.mktemp("tolerance")
     observed = measured(folder / "one", table)["profile"]["cvar"].sel(model="m2")
     weights = LIMITS.format(cvar=float(observed))
@@ -72,8 +73,10 @@ def test_a_category_is_measured_by_its_own_prompts(results):
 
 def test_the_answer_and_tables_say_the_three_verdicts(results):
     [sentence] = [text for text in answer(results) if "tolerance decided" in text]
-    # One prompt is the tail; with more prompts the sentence names the verdicts.
-    assert sentence == "The evidence does not tell which models keep the tolerance decided."
+    assert sentence == (
+        "The tolerance decided, at 90% confidence: m0 keeps it; m1 exceeds it; of m2 the evidence "
+        "cannot tell."
+    )
     tables = {table.title: table for table in report_tables(results)}
     verdict = tables["Verdict on each model under the tolerance"]
     assert verdict.header == ("model", "by the bootstrap")
@@ -85,6 +88,21 @@ def test_the_answer_and_tables_say_the_three_verdicts(results):
     assert [row[1] for row in limits.rows[:4]] == [
         *("CVaR of log-risk", "mean log-risk", "CVaR of harm, bias", "CVaR of log-risk, age"),
     ]
+
+
+def test_a_short_tail_has_no_verdict_but_that_of_the_mean(results):
+    """The same verdicts with evidence of a study of 40 prompts: its tail tells nothing."""
+    evidence = results["evidence"].to_dataset()
+    evidence = evidence.assign(tail_prompts=evidence["tail_prompts"] / 5)
+    evidence = evidence.assign_attrs(carried="[]")
+    group = restrict_verdicts(results["tolerance"].to_dataset(), evidence)
+    assert set(group["verdict"].values.tolist()) == {"cannot tell"}
+    state = group["state"].sel(model="m0")
+    assert state.sel(threshold="mean").item() == "admissible"
+    assert set(state.drop_sel(threshold="mean").values.tolist()) == {"cannot tell"}
+    few = evidence.assign(tail_prompts=evidence["tail_prompts"] / 5)
+    group = restrict_verdicts(results["tolerance"].to_dataset(), few)
+    assert set(group["state"].values.ravel().tolist()) == {"cannot tell"}
 
 
 def test_the_page_shows_every_limit_and_who_approved(results):

@@ -87,7 +87,8 @@ def test_several_groupings_are_corrected_by_themselves():
         ("", "No check tells why."),
         (
             "The model does not know the labels.",
-            "Likely reason: the model does not know the labels, so that its values are usually too low.",
+            "Likely reason: the model does not know the labels, so that its values are usually too "
+            "low.",
         ),
     ],
 )

@@ -52,8 +52,8 @@ def test_the_answer_names_what_changed_and_when(releases, tree):
     sentences = answer(tree)
     assert sentences[0] == "3 releases: may, june, july."
     assert (
-        "Verdicts that changed: m0 admissible since july, no tolerance before; m1 admissible since "
-        "july, no tolerance before; m2 admissible since july, no tolerance before."
+        "Verdicts that changed: m0 cannot tell since july, no tolerance before; m1 cannot tell "
+        "since july, no tolerance before; m2 cannot tell since july, no tolerance before."
     ) in sentences
     # Studies lie in folders of their own, and have the same text.
     assert ("Inputs that changed since the release before: june: data; july: weights.") in sentences

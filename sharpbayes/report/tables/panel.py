@@ -147,7 +147,7 @@ PROFILE_TABLES = (
             "{model}; {cvar}: profile/cvar; interval: profile_interval/cvar | interval",
             "profile/mean; profile/volatility; any-harm tail: profile/any_harm_cvar",
             "profile/policy_score; profile/tier | thousands",
-            "profile/admissible | yes_no?",
+            "tolerance: tolerance/verdict | text?",
         ),
         note=_profile_note,
     ),

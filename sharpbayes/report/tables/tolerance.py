@@ -54,7 +54,8 @@ TABLES = (
             "by the fit: decision/verdict | text?",
             "P(adm.): decision/prob_admissible | probability?",
         ),
-        note="At {tolerance[confidence]:percent} confidence. Cannot tell: neither is shown.",
+        note="At {tolerance[confidence]:percent} confidence. Cannot tell: neither is shown, or "
+        "the evidence does not tell the tails that a limit is about.",
     ),
     TableSpec(
         title="The tolerance limit by limit",
