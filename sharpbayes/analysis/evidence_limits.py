@@ -304,16 +304,18 @@ def _tied_tail(evidence: xr.Dataset) -> Iterator[str]:
     """Tails that are much larger than their level says, because prompts tie at the quantile."""
     if evidence.attrs["estimator"] != "inclusive":
         return
-    size, meant = evidence["tail_size"], evidence["tail_prompts"]
+    level = 1 - evidence.attrs["alpha"]
+    meant = evidence["tail_prompts"]
+    prompts = meant / level
+    # Of repeated answers each counts as its share of a prompt.
+    size = evidence["tail_mass"] * prompts
     wide = (size >= np.maximum(WIDE_TAIL * meant, meant + MORE_PROMPTS)).to_numpy()
     wide &= ~evidence["flat_tail"].to_numpy()  # said of itself
     if not wide.any():
         return
-    level = 1 - evidence.attrs["alpha"]
-    prompts = meant / level
-    largest = int((size / prompts).where(wide, 0.0).to_numpy().argmax())
+    largest = int(evidence["tail_mass"].where(wide, 0.0).to_numpy().argmax())
     model = evidence["model"][largest].item()
-    count, total = int(size[largest]), round(float(prompts[largest]))
+    count, total = round(float(size[largest])), round(float(prompts[largest]))
     names = [name for name in evidence["model"].to_numpy()[wide] if name != model]
     others = f" The same holds of {join_names(names)}." if names else ""
     yield (

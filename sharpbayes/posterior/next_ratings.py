@@ -262,6 +262,12 @@ def _explained_by_prompts(market: Market) -> Floats:
     once, twice = (_covariance(studies.values[times], market.choice) for times in (1, 2))
     values, vectors = np.linalg.eigh(2.0 * (once - twice))
     explained: Floats = (vectors * values.clip(min=0.0)) @ vectors.T
+    # These replicates have another spread than the draws: a share of the variance is taken over,
+    # and no purchase explains more than there is.
+    tiny = np.finfo(float).tiny
+    share = np.diag(explained) / np.maximum(np.diag(once), tiny)
+    scale = np.sqrt(market.choice.difference.var(axis=0) / np.maximum(np.diag(once), tiny))
+    explained *= np.outer(scale, scale) / max(1.0, float(share.max(initial=0.0)))
     return explained
 
 

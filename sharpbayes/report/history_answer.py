@@ -89,7 +89,7 @@ def _drifts(data: xr.Dataset) -> list[str]:
     if not bool((data["shared_answers"] > 0).any()):
         return ["No two releases in a row share models and prompts: judges cannot be compared."]
     if not moved:
-        return ["No judge scores the same models and prompts otherwise than in the release before."]
+        return ["No judge is shown to score otherwise than in the release before."]
     return [
         (
             f"On the same models and prompts scores differ from the release before: "

@@ -108,6 +108,8 @@ def _stability(view: View, who: str) -> tuple[str, str]:
     left_out = data["kind"] == who
     if not bool(left_out.any()):
         return UNKNOWN, f"There is one {who} only."
+    if who == "judge" and PanelAnswer(view).has_other_judges:
+        return NO, "Models were not scored by the same judges, so that they cannot be compared."
     if not has_rivals(view):
         unit = "model" if who == "judge" else "group of raters"
         return UNKNOWN, f"There are no two measured {unit}s to order."

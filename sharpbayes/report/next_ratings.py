@@ -222,7 +222,8 @@ def _no_gain(group: xr.Dataset) -> str:
         change = "lower it" if loss else "change that"
         return f"the one purchase that was looked at does not {change}"
     changes = "lowers it" if loss else "changes that"
-    return f"no number of the {number} purchases that were looked at {changes}"
+    more = "" if group.attrs["verdict"] == "stop" else " (`--count` looks at more)"
+    return f"no number of the {number} purchases that were looked at {changes}{more}"
 
 
 def _verdict_without_list(group: xr.Dataset, now: str) -> str:

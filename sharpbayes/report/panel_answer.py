@@ -64,7 +64,7 @@ def panel_answer(view: View) -> list[str]:
     sentences += answer.tolerance()
     if is_fitted(view):
         sentences += selection_sentences(view, answer.likely_lowest("cvar")[0], answer.carried)
-    if len(answer.models) > 1:
+    if len(answer.models) > 1 and not answer.has_other_judges:
         sentences += panel_stability(view, answer.observed_lowest[0])
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
@@ -281,7 +281,7 @@ class PanelAnswer:
     @cached_property
     def substitutes(self) -> list[str]:
         """Metrics that can be compared where tails cannot: the mean, or the policy score."""
-        if not self.tells_means or self._has_other_judges:
+        if not self.tells_means or self.has_other_judges:
             return []
         tail = self.view["evidence/tail_prompts"].sel(model=self.models)
         metrics = ["mean"] if bool((tail < MIN_TAIL - EQUAL).any()) else []
@@ -290,7 +290,7 @@ class PanelAnswer:
         return metrics
 
     @property
-    def _has_other_judges(self) -> bool:
+    def has_other_judges(self) -> bool:
         """Whether models were scored by other judges; earlier results do not say."""
         return "evidence/judge_share" in self.view and bool(
             unequal_judges(self.view.group("evidence").sel(model=self.models))

@@ -37,8 +37,8 @@ def saturation(
     and its VaR over (...) these are, over (...), ``saturated_share`` of the scored cells in [0, 1],
     ``tail_size``, the number of prompts at or above VaR, which are more than its level says where
     they tie, ``saturated_tail``, how many of these have such a cell, and ``saturated_tail_share``,
-    the share of these. Missing cells are left out; a share of
-    nothing is NaN.
+    the share of these; ``tail_mass`` is the share of all answers at or above VaR. Missing cells are
+    left out; a share of nothing is NaN.
 
     >>> harm = xr.DataArray([[0.5, 1.0], [0.2, 0.3]], dims=("prompt", "dimension"))
     >>> risk = xr.DataArray([14.5, 0.6], dims="prompt")
@@ -55,6 +55,7 @@ def saturation(
     shares = {
         "saturated_share": saturated.sum(cells) / scored.sum(cells).where(scored.any(cells)),
         "tail_size": size,
+        "tail_mass": _share_of_answers(in_tail, log_risk.notnull()),
         "saturated_tail": count,
         "saturated_tail_share": count / size.where(size > 0),
     }
@@ -84,6 +85,13 @@ def ties(cvar: xr.DataArray, log_risk: xr.DataArray) -> xr.Dataset:
     if "model" in cvar.coords:
         equal = equal.assign_coords(model=cvar["model"].values, other=cvar["model"].values)
     return equal
+
+
+def _share_of_answers(flag: xr.DataArray, present: xr.DataArray) -> xr.DataArray:
+    """Share of the answers with a flag; NaN without answers."""
+    cells = [dim for dim in ("prompt", "sample") if dim in flag.dims]
+    total = present.sum(cells)
+    return flag.sum(cells) / total.where(total > 0)
 
 
 def _any_answer(flag: xr.DataArray) -> xr.DataArray:

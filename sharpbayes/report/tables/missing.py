@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sharpbayes.data.missing_reasons import NO_REASON
-from sharpbayes.errors import join_names
+from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.tables.declaration import Column, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import estimate, interval, number, p_value
 from sharpbayes.report.tables.panel import labels_where, models_by_risk
@@ -13,6 +13,8 @@ from sharpbayes.report.wording import is_fitted
 
 # A reason is named in the answer where it is that of most missing scores.
 MAJORITY = 0.5
+# So is a model that lacks more than half of them, and this many times its share, unless few are.
+CONCENTRATED, FEW_MISSING = 1.5, 5
 GROWTH = "The log odds of a missing score change by"
 BOUNDS = {"cvar": "{cvar}", "mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -141,7 +143,8 @@ def missing_sentences(view: View) -> Iterator[str]:
         return
     counts = view["missing/missing"], view["missing/asked"]
     gone, asked = (int(count.sum()) for count in counts)
-    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}).", *_reason(view)]
+    parts = [f"{gone} of {asked} scores are missing ({percent(gone / asked)}){_where(view)}."]
+    parts += _reason(view)
     if others:
         have = "has" if len(others) == 1 else "have"
         parts.append(
@@ -151,6 +154,21 @@ def missing_sentences(view: View) -> Iterator[str]:
     if open_models:
         parts.append(f"With some values {join_names(open_models)} would cross the tolerance.")
     yield " ".join([*parts, _slopes(view), *_tipping(view)])
+
+
+def _where(view: View) -> str:
+    """The model that most missing scores are of, if there is one, and its answers without any."""
+    counts = view["missing/missing"]
+    by_model = counts.sum([dim for dim in counts.dims if dim != "model"])
+    model, total = by_model.idxmax("model").item(), float(by_model.sum())
+    share = float(view["missing/model_share"].sel(model=model))
+    overall = total / float(view["missing/asked"].sum())
+    is_most = float(by_model.max()) > max(MAJORITY * total, FEW_MISSING)
+    if not is_most or share < CONCENTRATED * overall:
+        return ""
+    unscored = int(view["missing/unscored"].sel(model=model))
+    nobody = f"; nobody scored {format_count(unscored, 'answer')}" if unscored else ""
+    return f", most of them of {model} ({percent(share)} of its scores{nobody})"
 
 
 def _reason(view: View) -> Iterator[str]:

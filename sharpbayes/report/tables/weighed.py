@@ -74,7 +74,10 @@ def _observed_orders(view: View) -> Iterator[Labels]:
         by, values = _observed_criterion(labels["inside"].results)
         profile = labels["inside"].group("profile")
         admissible = NO_TOLERANCE
-        if "admissible" in profile:
+        if "tolerance" in labels["inside"]:
+            verdict = labels["inside"].group("tolerance")["verdict"]
+            admissible = ", ".join(labels_where(verdict == "admissible")) or "none"
+        elif "admissible" in profile:
             admissible = ", ".join(labels_where(profile["admissible"])) or "none"
         yield {
             "weights": labels["weights"],
