@@ -292,11 +292,15 @@ def _order_by_prompts(evidence: xr.Dataset) -> Iterator[str]:
 def _other_prompts(evidence: xr.Dataset) -> Iterator[str]:
     """Models that do not share all of their prompts."""
     prompts, shared = count_prompts(evidence), evidence["shared_prompts"].to_numpy()
-    if (shared < FEW_SHARED * np.maximum.outer(prompts, prompts)).any():
-        listed = [f"{n} of {name}" for name, n in zip(evidence["model"].data, prompts, strict=True)]
+    of_either = np.add.outer(prompts, prompts) - shared
+    share = shared / np.maximum(of_either, 1.0)
+    if share.min() < FEW_SHARED:
+        pair = np.unravel_index(share.argmin(), share.shape)
+        names = [evidence["model"][position].item() for position in pair]
         yield (
-            f"Models do not have the same prompts: {join_names(listed)}. Two models are compared "
-            "on the prompts of both, or on all of each where they share fewer than 20."
+            f"Models do not have the same prompts: {join_names(names)} share {int(shared[pair])} "
+            f"of {round(float(of_either[pair]))}. Two models are compared on the prompts of both, "
+            "or on all of each where they share fewer than 20."
         )
 
 

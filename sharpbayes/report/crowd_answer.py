@@ -251,9 +251,10 @@ class CrowdAnswer:
             high, low = self._ordered(most, effect)
             by_numbers = number(abs(float(effect.sel(most))), 2)
             yield (
-                f"More ratings of an item give a higher responsiveness: by these alone that of "
-                f"{self.size(high)} is {by_numbers} above that of {self.size(low)}. Groups are "
-                "therefore compared with equally many ratings, their own values are not."
+                "The responsiveness of a group depends on how many ratings an item has: by their "
+                f"numbers alone that of {self.size(high)} is {by_numbers} above that of "
+                f"{self.size(low)}. Groups are therefore compared with equally many ratings; "
+                "values of single groups are not."
             )
 
     def _none_of(self, pairs: list[Labels], what: str) -> str:

@@ -42,7 +42,7 @@ def test_a_pair_is_compared_on_the_prompts_of_both(tmp_path):
     plain = float(own.sel(model="m1") - own.sel(model="m2"))
     assert float(difference.sel(model="m1", other="m2")) == pytest.approx(plain, abs=1e-12)
     remark = json.loads(results["evidence"].attrs["remarks"])[-1]
-    assert remark.startswith("Models do not have the same prompts: 35 of m0, 60 of m1")
+    assert remark.startswith("Models do not have the same prompts: m0 and m1 share 35 of 60.")
 
 
 def test_intervals_of_a_pair_are_those_of_a_study_of_its_prompts(tmp_path):

@@ -190,3 +190,17 @@ def test_an_order_of_groups_that_leans_on_an_expert():
     assert answer(add(crowd(), stability=moved))[-1] == (
         "The order of groups depends on e1: without e1 g=x is most responsive."
     )
+
+
+def test_what_numbers_of_ratings_do_is_said():
+    results = crowd(p=0.06)
+    data = results["responsiveness_difference"].to_dataset()
+    effect = xr.zeros_like(data["hm"])
+    effect.loc[{"group": "g=y", "other": "g=x"}] = 0.2
+    effect.loc[{"group": "g=x", "other": "g=y"}] = -0.2
+    sentences = answer(add(results, responsiveness_difference=data.assign(hm_size_effect=effect)))
+    assert (
+        "The responsiveness of a group depends on how many ratings an item has: by their numbers "
+        "alone that of g=y (5 raters) is 0.20 above that of g=x (4 raters). Groups are therefore "
+        "compared with equally many ratings; values of single groups are not."
+    ) in sentences
