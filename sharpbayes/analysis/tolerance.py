@@ -84,15 +84,16 @@ def tolerance_group(
 def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset:
     """Return the group ``tolerance`` with states and verdicts that the evidence carries.
 
-    A limit of a tail is neither kept nor exceeded where the evidence does not carry
-    ``admissible``, one of mean or policy score where a model has fewer than 20 prompts. A model of
-    which one limit is not told is admissible by no other.
+    Where the evidence does not carry ``admissible``, no limit of a tail is kept. It can be exceeded
+    all the same: an interval of a tail that misses lies too low. With fewer than 20 prompts no
+    limit is kept or exceeded.
     """
     if "admissible" in json.loads(evidence.attrs["carried"]):
         return tolerance
     enough = evidence["model"].copy(data=count_prompts(evidence) >= MIN_PROMPTS)
-    told = tolerance["threshold"].isin(WITHOUT_TAIL) & enough
-    state = tolerance["state"].where(told.transpose(*tolerance["state"].dims), VERDICTS[-1])
+    told = tolerance["threshold"].isin(WITHOUT_TAIL) | (tolerance["state"] == VERDICTS[1])
+    told = (told & enough).transpose(*tolerance["state"].dims)
+    state = tolerance["state"].where(told, VERDICTS[-1])
     kept, exceeded = (state == word for word in VERDICTS[:2])
     verdict = verdicts(kept.all("threshold"), exceeded.any("threshold"))
     return tolerance.assign(state=state, verdict=verdict)
@@ -101,7 +102,7 @@ def restrict_verdicts(tolerance: xr.Dataset, evidence: xr.Dataset) -> xr.Dataset
 def restrict_decision(decision: xr.Dataset, measured: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return the group ``decision`` with verdicts that the evidence of ``measured`` carries.
 
-    Where it does not tell a tail, the verdict is that of the bootstrap on mean and policy score.
+    Where it does not tell a tail, the verdict is that of the bootstrap.
     """
     if "verdict" not in decision or "evidence" not in measured:
         return decision

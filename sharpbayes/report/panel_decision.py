@@ -9,7 +9,6 @@ from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import name_threshold
 from sharpbayes.report.wording import is_fitted, probability_text
-from sharpbayes.spec.weights import WITHOUT_TAIL
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE = "not admissible"
@@ -48,7 +47,7 @@ def tolerance_sentences(view: View, models: Sequence[str]) -> Iterator[str]:
 def tolerance_beyond_tails(
     view: View, models: Sequence[str], *, tells_means: bool
 ) -> Iterator[str]:
-    """What is known of a tolerance where tails are not: who exceeds it whatever the tails are.
+    """What is known of a tolerance where tails are not: who exceeds it all the same.
 
     No probability is stated: with short tails they are overconfident (docs/benchmarks/
     reliability.md).
@@ -59,7 +58,7 @@ def tolerance_beyond_tails(
     exceeded: dict[str, list[str]] = {}
     if tells_means and "tolerance/state" in view:
         state = view["tolerance/state"]
-        for name in (x for x in WITHOUT_TAIL if x in state["threshold"]):
+        for name in map(str, state["threshold"].to_numpy()):
             beyond = (state.sel(threshold=name, model=list(models)) == NOT_ADMISSIBLE).to_numpy()
             for model, is_beyond in zip(models, beyond, strict=True):
                 exceeded.setdefault(model, []).extend([name_threshold(name)] * bool(is_beyond))
@@ -68,7 +67,8 @@ def tolerance_beyond_tails(
         yield "The evidence does not tell which models keep the tolerance decided."
     if known:
         verb = "exceeds" if len(known) == 1 else "exceed"
-        yield f"Whatever the tails are, {join_names(known)} {verb} it."
+        what = "it all the same" if len(known) < len(models) else "the tolerance decided"
+        yield f"{join_names(known)} {verb} {what}."
 
 
 def _has_probabilities(view: View) -> bool:
