@@ -38,8 +38,8 @@ FAMILY_REMEDY = (
 TAIL_REMEDY = (
     "{Units} have heavier tails than normal effects, or are of several kinds: give the term by "
     '{unit} the prior `{{ kind = "student_t", df = 4, sd = {{ kind = "half_normal", scale = 1.5 }} '
-    "}}` in a model file, or add a term by a column that names the kind; until then read the tail "
-    "from the bootstrap."
+    "}}` in a model file, without `correlated_over`, which needs normal effects, or add a term by "
+    "a column that names the kind; until then read the tail from the bootstrap."
 )
 KIND_REMEDY = (
     "A few {unit}s are far from all others on one side, as where they are of several kinds: add a "

@@ -16,8 +16,8 @@ from sharpbayes.storage.schema import explain_missing
 
 # Groups that a machine wants at once; the rest is in the results file.
 GROUPS = (
-    *("joint", "stability", "profile", "profile_interval", "decision", "responsiveness"),
-    *("diagnostics", "history"),
+    *("joint", "stability", "profile", "profile_interval", "tolerance", "decision"),
+    *("responsiveness", "diagnostics", "history"),
 )
 # Attributes that a document of weigh repeats.
 WEIGHED_ATTRIBUTES = (

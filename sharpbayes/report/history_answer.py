@@ -4,13 +4,21 @@ from itertools import pairwise
 
 import xarray as xr
 
-from sharpbayes.errors import format_count, join_names
+from sharpbayes.errors import format_count, format_list, join_names
 from sharpbayes.report.tables.format import number
 
 # What stands in place of a model where none is selected.
 NOBODY = "none"
 # A drift of more standard errors than this is named.
 NOTABLE = 2.0
+# Values that are compared from release to release, and how many moves are listed.
+MOVED = {
+    "cvar": "tail risk",
+    "mean": "mean log-risk",
+    "policy_score": "policy score",
+    "hm": "responsiveness",
+}
+MOST_MOVES = 6
 
 
 def history_answer(results: xr.DataTree) -> list[str]:
@@ -22,6 +30,7 @@ def history_answer(results: xr.DataTree) -> list[str]:
         *_order(data),
         *_choices(data),
         *_verdicts(data),
+        *_moves(data),
         *_inputs(data),
         *_drifts(data),
     ]
@@ -62,6 +71,32 @@ def _verdicts(data: xr.Dataset) -> list[str]:
             if now != then and "-" not in (now, then)
         ]
     return [f"Verdicts that changed: {'; '.join(changes)}."] if changes else []
+
+
+def _moves(data: xr.Dataset) -> list[str]:
+    """Values that moved so far from one release to the next that their intervals do not overlap."""
+    moves = []
+    for metric in (name for name in MOVED if name in data["metric"]):
+        rows = data[["observed", "bootstrap_interval"]].sel(metric=metric)
+        for earlier, later in pairwise(_releases(data)):
+            then, now = rows.sel(release=earlier), rows.sel(release=later)
+            low, high = now["bootstrap_interval"].transpose("bound", "unit").drop_vars("bound")
+            lowest, highest = then["bootstrap_interval"].transpose("bound", "unit")
+            moved = ((low > highest.drop_vars("bound")) | (high < lowest.drop_vars("bound"))).data
+            moves += [
+                f"{MOVED[metric]} of {unit} from {number(then['observed'].sel(unit=unit), 2)} to "
+                f"{number(now['observed'].sel(unit=unit), 2)} in {later}"
+                for unit in data["unit"].to_numpy()[moved]
+            ]
+    if not moves:
+        return []
+    listed = format_list(moves, most=MOST_MOVES)
+    return [
+        (
+            f"Intervals of these values do not overlap from one release to the next: {listed}. "
+            "`sharpbayes gate` compares two releases."
+        )
+    ]
 
 
 def _inputs(data: xr.Dataset) -> list[str]:

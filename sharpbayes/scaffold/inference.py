@@ -262,4 +262,6 @@ def explain_group(table: pd.DataFrame, name: str, *, key: str, what: str) -> str
     if not is_constant(table, name, key):
         return "it varies within raters and items"
     count, most = table[name].nunique(), min(MAX_GROUPS, table[key].nunique() - 1)
+    if most < 2:  # noqa: PLR2004 - a column of two rows
+        return "every value is another word"
     return "" if 1 < count <= most else f"not 2 to {most} different words"

@@ -144,8 +144,8 @@ def test_remedies_are_said_once_and_follow_the_failed_checks():
     assert REMEDIES["item_kurtosis"] == (
         "Items have heavier tails than normal effects, or are of several kinds: give the term by "
         'item the prior `{ kind = "student_t", df = 4, sd = { kind = "half_normal", scale = 1.5 } '
-        "}` in a model file, or add a term by a column that names the kind; until then read the "
-        "tail from the bootstrap."
+        "}` in a model file, without `correlated_over`, which needs normal effects, or add a term "
+        "by a column that names the kind; until then read the tail from the bootstrap."
     )
     draws = xr.DataArray(np.arange(1000.0).reshape(4, 250), dims=("chain", "draw"))
     checks = predictive_checks({"halo": draws}, {"halo": xr.DataArray(2000.0)})

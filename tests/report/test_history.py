@@ -69,6 +69,27 @@ def test_the_answer_names_what_changed_and_when(releases, tree):
     assert "june" in answer(history(reordered))[0]
 
 
+def test_values_whose_intervals_do_not_overlap_are_named(releases, tmp_path):
+    table = frame(prompts=24)
+    worse = table.copy()
+    rows = worse["model"] == "m0"
+    for name in ("bias_a", "bias_b"):
+        worse.loc[rows, name] = np.minimum(worse.loc[rows, name] + 6, 10)
+    later = measured(tmp_path / "june", worse)
+    tree = history({"may": releases["may"], "june": later})
+    [sentence] = [text for text in answer(tree) if "do not overlap" in text]
+    assert sentence.startswith("Intervals of these values do not overlap from one release to the ")
+    assert sentence.endswith(". `sharpbayes gate` compares two releases.")
+    data = tree["history"].to_dataset()
+    before, after = (
+        data["observed"].sel(metric="mean", unit="m0", release=name) for name in ("may", "june")
+    )
+    assert f"mean log-risk of m0 from {float(before):.2f} to {float(after):.2f} in june" in sentence
+    assert "of m1" not in sentence
+    unchanged = history({"may": releases["may"], "june": releases["may"]})
+    assert not [text for text in answer(unchanged) if "do not overlap" in text]
+
+
 def test_a_drift_is_the_mean_change_of_a_judges_scores(releases, tree):
     data = tree["history"].to_dataset().sel(release="june")
     scores = [releases[name]["panel"]["sub_index"].sel(judge="ann") for name in ("june", "may")]
