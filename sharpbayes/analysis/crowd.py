@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from sharpbayes.analysis.crowd_counts import label_scores
+from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.crowd_intervals import measure_intervals
-from sharpbayes.analysis.evidence_limits import crowd_evidence
 from sharpbayes.analysis.study import CrowdStudy
 from sharpbayes.analysis.target_population import population_group, share_group
 from sharpbayes.data.crowd import CrowdData

@@ -14,9 +14,6 @@ from sharpbayes.errors import format_count, format_percent, join_names
 MIN_TAIL, GOOD_TAIL = 5, 10
 # With fewer prompts no interval of the mean is worth reading either.
 MIN_PROMPTS = 20
-# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
-# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
-FEW_RATERS = 10
 # How far the expected coverage may lie below the level: 0.05, and its Monte Carlo error.
 COVERAGE_MARGIN = 0.07
 # A tail with ties is named where it has so many times its share of the prompts, and prompts more.
@@ -92,40 +89,6 @@ def is_low(evidence: xr.Dataset) -> NDArray[np.bool_]:
     least = evidence.attrs["level"] - COVERAGE_MARGIN
     low: NDArray[np.bool_] = (evidence["expected_coverage"] < least).to_numpy()
     return low
-
-
-def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
-    """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
-
-    Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
-    and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences.
-
-    >>> counts = xr.Dataset(
-    ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
-    ...     {"group": ["all", "degree=Other"], "by": ["all"]},
-    ... )
-    >>> crowd_evidence(counts)["few_raters"].values
-    array([False,  True])
-    """
-    raters = responsiveness["raters"]
-    items = responsiveness["items"].sel(by="all", drop=True)
-    is_small = raters < FEW_RATERS
-    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": is_small})
-    # Of a group without a number its own reason is said.
-    hm = responsiveness.get("hm", responsiveness["items"])
-    measured = hm.sel(by="all", drop=True).notnull()
-    limits = list(_few_raters(raters[(is_small & measured).to_numpy()]))
-    return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
-
-
-def _few_raters(raters: xr.DataArray) -> Iterator[str]:
-    """Groups that are too small."""
-    if raters.size:
-        listed = join_names([f"{group} ({int(n)})" for group, n in raters.to_series().items()])
-        yield (
-            f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
-            f"raters and say little about others of the group; more raters would."
-        )
 
 
 def _few_prompts(evidence: xr.Dataset) -> Iterator[str]:
@@ -253,6 +216,18 @@ def unequal_judges(evidence: xr.Dataset) -> list[str]:
     share = evidence["judge_share"]
     spread = share.max("model") - share.min("model")
     return [str(name) for name in share["judge"].to_numpy()[(spread > UNEQUAL_JUDGES).to_numpy()]]
+
+
+def has_unequal_judges(evidence: xr.Dataset, profile: xr.Dataset) -> bool:
+    """Return whether models with a CVaR were scored by other judges, so that none is the best.
+
+    False of results of earlier versions, which do not say who scored what.
+    """
+    if "judge_share" not in evidence:
+        return False
+    known = profile["cvar"].notnull()
+    known = known.all([name for name in known.dims if name != "model"])
+    return bool(unequal_judges(evidence.isel(model=known.to_numpy())))
 
 
 def _other_judges(evidence: xr.Dataset) -> Iterator[str]:

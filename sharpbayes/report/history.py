@@ -10,7 +10,7 @@ import xarray as xr
 from sharpbayes.errors import SpecError, StorageError
 from sharpbayes.report.layout import CROWD, PANEL, results_kind
 from sharpbayes.report.tables.panel import labels_where
-from sharpbayes.report.wording import is_approximate
+from sharpbayes.report.wording import has_other_judges, is_approximate
 from sharpbayes.storage.schema import APPROXIMATION, FILES
 
 # What a release was made from.
@@ -126,7 +126,12 @@ def _verdicts(results: xr.DataTree) -> dict[str, str]:
 
 
 def _choice(results: xr.DataTree) -> str:
-    """The selected model of a fit, else that of the lowest observed CVaR; empty of a crowd."""
+    """The selected model of a fit, else that of the lowest observed CVaR; empty of a crowd.
+
+    Where models were scored by other judges none is chosen.
+    """
+    if has_other_judges(results):
+        return "cannot tell"
     if results.attrs["status"] == CONVERGED and "decision" in results:
         return ", ".join(labels_where(results["decision"].to_dataset()["selected"])) or "none"
     if "profile" not in results:

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import xarray as xr
 
-from sharpbayes.analysis.evidence_limits import unequal_judges
 from sharpbayes.errors import join_names
 from sharpbayes.report.approval import expiry_warning
 from sharpbayes.report.layout import read_weights
@@ -34,6 +33,7 @@ from sharpbayes.report.wording import (
     contained_sources,
     evidence_texts,
     failed_statistics,
+    has_other_judges,
     is_fitted,
     posterior_estimate,
     probability_text,
@@ -44,6 +44,10 @@ STATEMENTS = ("lowest", "distinguishable", "admissible")
 NAMED, CLOSE = 0.05, 0.8
 # Of fewer prompts not even means are compared; with a tail of fewer, tails are not.
 MIN_PROMPTS, MIN_TAIL = 20, 5
+OWN_JUDGES = (
+    "The values of each model are those of its own judges, and the tables have them; no model is "
+    "called lowest, by the posterior or by the bootstrap."
+)
 # What can be compared where tails cannot, as sentences name it.
 COMPARED = {"mean": "mean log-risk", "policy_score": "policy score"}
 
@@ -63,7 +67,8 @@ def panel_answer(view: View) -> list[str]:
     sentences += [*missing_sentences(view), *people_sentences(view)]
     sentences += answer.tolerance()
     if is_fitted(view):
-        sentences += selection_sentences(view, answer.likely_lowest("cvar")[0], answer.carried)
+        first = answer.likely_lowest("cvar")[0]
+        sentences += selection_sentences(view, first, answer.carried)
     if len(answer.models) > 1 and not answer.has_other_judges:
         sentences += panel_stability(view, answer.observed_lowest[0])
     warning = expiry_warning(read_weights(view.results))
@@ -148,7 +153,9 @@ class PanelAnswer:
         carried = "lowest" in self.carried
         yield from () if carried else self.limits
         yield from () if carried else self._instead()
-        if is_fitted(self.view):
+        if self.has_other_judges:
+            yield OWN_JUDGES
+        elif is_fitted(self.view):
             yield from self.disagreement() if self.is_disputed else ()
             yield self._posterior_lowest(carried=carried and not self.is_disputed)
             yield self._bootstrap_beside(carried=carried)
@@ -291,10 +298,8 @@ class PanelAnswer:
 
     @property
     def has_other_judges(self) -> bool:
-        """Whether models were scored by other judges; earlier results do not say."""
-        return "evidence/judge_share" in self.view and bool(
-            unequal_judges(self.view.group("evidence").sel(model=self.models))
-        )
+        """Whether models were scored by other judges."""
+        return has_other_judges(self.view.results)
 
     def _instead(self) -> Iterator[str]:
         """What is said of the substitutes, apart from those that are disputed."""

@@ -8,7 +8,7 @@ from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
 from sharpbayes.report.tables.panel import labels_where
 from sharpbayes.report.tables.tolerance import name_threshold
-from sharpbayes.report.wording import is_fitted, probability_text
+from sharpbayes.report.wording import has_other_judges, is_fitted, probability_text
 
 NO_TOLERANCE = "No tolerance was decided, so no model is called admissible or not."
 NOT_ADMISSIBLE = "not admissible"
@@ -102,6 +102,12 @@ def selection_sentences(view: View, first: str, carried: Sequence[str]) -> Itera
         return
     decision = view.group("decision")
     selected = labels_where(decision["selected"])
+    if selected and has_other_judges(view.results):
+        yield (
+            f"The table of the decision selects {join_names(selected)}, by scores of other judges "
+            "than those of the others: that is no recommendation."
+        )
+        return
     if first in selected:
         return
     criterion, confidence = decision.attrs["criterion"], float(decision.attrs["confidence"])

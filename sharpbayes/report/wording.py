@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from sharpbayes.analysis.evidence_limits import has_unequal_judges
 from sharpbayes.errors import format_percent, join_names
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import MISSING, number, probability, value_and_interval
@@ -109,6 +110,14 @@ def remedy_texts(attrs: Mapping[Any, Any]) -> list[str]:
 def evidence_texts(view: View, name: str) -> list[str] | None:
     """Return the texts of an attribute of the evidence; None where results hold none."""
     return list_texts(view.group("evidence").attrs.get(name, "")) if "evidence" in view else None
+
+
+def has_other_judges(results: xr.DataTree) -> bool:
+    """Return whether models were scored by other judges, so that none is called the best."""
+    if "evidence" not in results:
+        return False
+    evidence, profile = (results[name].to_dataset() for name in ("evidence", "profile"))
+    return has_unequal_judges(evidence, profile)
 
 
 def failed_statistics(view: View) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import xarray as xr
 
 from sharpbayes.analysis.evidence import panel_evidence
+from sharpbayes.analysis.evidence_limits import has_unequal_judges
 from sharpbayes.analysis.panel import profile_panel
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.analysis.stored_ratings import stored_study
@@ -107,7 +108,7 @@ def _plan_panel(
     group = plan_purchases(metrics, draws, profile, chosen, costs=prices, number=number)
     roles = study.panel.roles
     columns = {f"{name}_column": getattr(roles, name) for name in ("model", "prompt", "judge")}
-    return heed_evidence(group, evidence).assign_attrs(columns)
+    return heed_evidence(group, evidence, profile).assign_attrs(columns)
 
 
 def _plan_crowd(
@@ -153,19 +154,27 @@ def heed_few_raters(group: xr.Dataset, results: xr.DataTree) -> xr.Dataset:
     return group.assign_attrs(limits=json.dumps([*limits, *filter(None, [remark])]))
 
 
-def heed_evidence(group: xr.Dataset, evidence: xr.Dataset | None) -> xr.Dataset:
+def heed_evidence(
+    group: xr.Dataset, evidence: xr.Dataset | None, profile: xr.Dataset
+) -> xr.Dataset:
     """Return the plan of a panel with what the evidence does not carry of it.
 
     Where a study cannot tell which model is lowest, the certainty of the fit is that of its model:
     that no purchase would change the choice is then no reason to stop. The worst dimension is
-    chosen by the tail of the same prompts, the policy score by all of them.
+    chosen by the tail of the same prompts, the policy score by all of them. Where models were
+    scored by other judges no criterion compares them, and no purchase of more of the same does.
     """
-    if group.attrs["criterion"] == "policy_score" or evidence is None:
+    if evidence is None:
         return group
-    if "lowest" in json.loads(evidence.attrs["carried"]):
+    limits = json.loads(evidence.attrs["limits"])
+    if has_unequal_judges(evidence, profile):
+        return group.assign_attrs(limits=json.dumps(limits), verdict="cannot tell")
+    if group.attrs["criterion"] == "policy_score" or "lowest" in json.loads(
+        evidence.attrs["carried"]
+    ):
         return group
     verdict = group.attrs["verdict"] if group.attrs["best_size"] else "cannot tell"
-    limits = json.loads(evidence.attrs["limits"])[:1]
+    limits = limits[:1]
     return group.assign_attrs(limits=json.dumps(limits), verdict=verdict)
 
 

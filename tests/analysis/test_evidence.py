@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.analysis.evidence import panel_evidence
-from sharpbayes.analysis.evidence_limits import crowd_evidence
 from sharpbayes.analysis.panel import bootstrap_profile
 from sharpbayes.analysis.profile_plan import build_profile_plan
 from sharpbayes.workflows.context import open_context

@@ -11,9 +11,16 @@ from sharpbayes.analysis.profile_interval import BootstrappedProfile
 from sharpbayes.analysis.shared_prompts import LEAST_SHARED, find_prompt_sets
 from sharpbayes.metrics.panel.tail import conditional_value_at_risk
 from sharpbayes.metrics.stats.resampling import bootstrap
+from sharpbayes.report.history import history
 from sharpbayes.report.summary import answer
+from sharpbayes.report.tables.declaration import View
+from sharpbayes.report.tables.weighed import MODEL_TABLES
+from sharpbayes.spec.load import reload_study
 from sharpbayes.spec.study import Bootstrap
+from sharpbayes.workflows.weigh import weigh
 from tests.panels import frame, measured
+
+ORDERS = "The observed order under each weighting"
 
 
 def compared(table, *, name="cvar"):
@@ -145,4 +152,11 @@ def test_models_of_other_judges_are_not_compared(tmp_path):
     assert json.loads(results["evidence"].attrs["carried"]) == ["admissible"]
     text = " ".join(answer(results))
     assert "can be compared" not in text
-    assert "What these prompts give, within that limit" in text
+    assert "The values of each model are those of its own judges" in text
+    assert "lowest CVaR 95, " not in text
+    assert "is lowest" not in text
+    choices = history({"may": results, "june": results})["history"]["choice"]
+    assert set(choices.to_numpy()) == {"cannot tell"}
+    weighed = View(weigh(results, {"same": reload_study(results.attrs).weights}))
+    [orders] = [table for table in MODEL_TABLES if table.title == ORDERS]
+    assert [row["lowest"] for row in orders.rows(weighed)] == ["cannot tell"]

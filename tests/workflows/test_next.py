@@ -274,20 +274,29 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     group = xr.Dataset(attrs={"criterion": "cvar", "verdict": "stop", "best_size": 0})
     limit = "With 30 prompts the 5% tail holds 1.5 prompts."
     facts = {"carried": '["admissible"]', "limits": json.dumps([limit])}
+    profile = xr.Dataset({"cvar": (("draw", "model"), [[1.0, 2.0]])}, {"model": ["m0", "m1"]})
 
     def heeded(**changes):
-        return heed_evidence(group, xr.Dataset(attrs=facts | changes)).attrs
+        return heed_evidence(group, xr.Dataset(attrs=facts | changes), profile).attrs
 
     assert heeded()["verdict"] == "cannot tell"
     assert json.loads(heeded()["limits"]) == [limit]
-    assert heeded(carried='["lowest"]') == heed_evidence(group, None).attrs == group.attrs
-    dear = heed_evidence(group.assign_attrs(best_size=5), xr.Dataset(attrs=facts))
+    assert heeded(carried='["lowest"]') == heed_evidence(group, None, profile).attrs == group.attrs
+    dear = heed_evidence(group.assign_attrs(best_size=5), xr.Dataset(attrs=facts), profile)
     assert dear.attrs["verdict"] == "stop"
     assert json.loads(dear.attrs["limits"]) == [limit]
     worst = group.assign_attrs(criterion="worst_dimension")
-    assert heed_evidence(worst, xr.Dataset(attrs=facts)).attrs["verdict"] == "cannot tell"
+    assert heed_evidence(worst, xr.Dataset(attrs=facts), profile).attrs["verdict"] == "cannot tell"
     score = group.assign_attrs(criterion="policy_score")
-    assert heed_evidence(score, xr.Dataset(attrs=facts)).attrs == score.attrs
+    assert heed_evidence(score, xr.Dataset(attrs=facts), profile).attrs == score.attrs
+    share = xr.DataArray(
+        [[1.0, 1.0], [1.0, 0.1]], profile.coords | {"judge": [*"ab"]}, ["model", "judge"]
+    )
+    other_judges = xr.Dataset({"judge_share": share}, attrs=facts)
+    for chosen_by in (group, dear, score):
+        assert heed_evidence(chosen_by, other_judges, profile).attrs["verdict"] == "cannot tell"
+    of_one = profile.assign(cvar=profile["cvar"].where(profile["model"] == "m0"))
+    assert heed_evidence(score, other_judges, of_one).attrs == score.attrs
 
 
 def test_the_evidence_is_that_of_the_weights_that_decide(fitted, tmp_path):

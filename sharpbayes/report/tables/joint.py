@@ -9,7 +9,7 @@ from sharpbayes.report.tables.crowd import HEADLINE, bias_of_model
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, estimate, value_and_interval
 from sharpbayes.report.tables.panel import has_several_models, models_by_risk
-from sharpbayes.report.wording import contained_sources
+from sharpbayes.report.wording import contained_sources, has_other_judges
 
 
 def _name_metric(view: View, metric: str) -> str:
@@ -99,7 +99,8 @@ def _fitted(view: View) -> list[Labels]:
 
 def _compared(view: View) -> list[Labels]:
     """One set of columns where models were fitted that can be compared, else none."""
-    return _fitted(view) if has_several_models(view) else []
+    compares = has_several_models(view) and not has_other_judges(view.results)
+    return _fitted(view) if compares else []
 
 
 NAMES = {

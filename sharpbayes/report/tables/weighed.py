@@ -10,9 +10,11 @@ from sharpbayes.report.tables.crowd import HEADLINE
 from sharpbayes.report.tables.declaration import Column, Labels, TableSpec, View, labels_of, over
 from sharpbayes.report.tables.format import MISSING, estimate, number, places_of, value_and_interval
 from sharpbayes.report.tables.panel import labels_where, lowest_models
-from sharpbayes.report.wording import evidence_texts
+from sharpbayes.report.wording import evidence_texts, has_other_judges
 
 NO_TOLERANCE = "no tolerance"
+# Stands for the choice among models that other judges scored.
+CANNOT_TELL = "cannot tell"
 
 
 def _weights(view: View) -> list[Labels]:
@@ -44,12 +46,17 @@ def _decisions(view: View) -> Iterator[Labels]:
             admissible = ", ".join(sure) or "none"
         yield {
             "weights": labels["weights"],
-            "choice": ", ".join(labels_where(decision["selected"])) or "none",
+            "choice": _choice(labels["inside"], labels_where(decision["selected"])),
             "by": decision.attrs["criterion"],
             "order": _order(decision["expected_loss"]),
             "admissible": admissible,
             "unresolved": int(decision["unresolved"].sum()) // 2,
         }
+
+
+def _choice(inside: View, names: list[str]) -> str:
+    """The models that weights choose, unless models were scored by other judges."""
+    return CANNOT_TELL if has_other_judges(inside.results) else ", ".join(names) or "none"
 
 
 def _order(values: xr.DataArray) -> str:
@@ -81,7 +88,7 @@ def _observed_orders(view: View) -> Iterator[Labels]:
             admissible = ", ".join(labels_where(profile["admissible"])) or "none"
         yield {
             "weights": labels["weights"],
-            "lowest": ", ".join(lowest_models(values)),
+            "lowest": _choice(labels["inside"], lowest_models(values)),
             "by": by,
             "order": _order(values),
             "admissible": admissible,

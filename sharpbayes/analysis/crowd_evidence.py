@@ -1,0 +1,46 @@
+"""How many people and items stand behind the groups of a crowd, and which groups are too small."""
+
+import json
+from collections.abc import Iterator
+
+import xarray as xr
+
+from sharpbayes.errors import join_names
+
+# With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
+# 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
+FEW_RATERS = 10
+
+
+def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
+    """Return the group ``evidence`` of a crowd: how many people and items stand behind its groups.
+
+    Of ``raters (group)`` and ``items (group, by)`` these are ``raters``, ``items`` of all strata
+    and ``few_raters`` over (group); the attribute ``limits`` is a JSON list of sentences.
+
+    >>> counts = xr.Dataset(
+    ...     {"raters": ("group", [40, 6]), "items": (("group", "by"), [[90], [80]])},
+    ...     {"group": ["all", "degree=Other"], "by": ["all"]},
+    ... )
+    >>> crowd_evidence(counts)["few_raters"].values
+    array([False,  True])
+    """
+    raters = responsiveness["raters"]
+    items = responsiveness["items"].sel(by="all", drop=True)
+    is_small = raters < FEW_RATERS
+    evidence = xr.Dataset({"raters": raters, "items": items, "few_raters": is_small})
+    # Of a group without a number its own reason is said.
+    hm = responsiveness.get("hm", responsiveness["items"])
+    measured = hm.sel(by="all", drop=True).notnull()
+    limits = list(_few_raters(raters[(is_small & measured).to_numpy()]))
+    return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
+
+
+def _few_raters(raters: xr.DataArray) -> Iterator[str]:
+    """Groups that are too small."""
+    if raters.size:
+        listed = join_names([f"{group} ({int(n)})" for group, n in raters.to_series().items()])
+        yield (
+            f"Groups of fewer than {FEW_RATERS} raters: {listed}. Their numbers describe these "
+            f"raters and say little about others of the group; more raters would."
+        )
