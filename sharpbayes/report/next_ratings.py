@@ -234,8 +234,9 @@ def _verdict_without_list(group: xr.Dataset, now: str) -> str:
     reason = f", and {_no_gain(group)}" if is_open else ""
     if group.attrs["verdict"] == "stop":
         return f"Stop: {now}{reason}."
-    basis = "law of raters" if _is_crowd(group) else "tail"
-    return f"Cannot tell: by the fitted model {now}{reason}. That rests on its {basis}."
+    basis = "its law of raters" if _is_crowd(group) else "its tail"
+    basis = group.attrs.get("basis", basis)
+    return f"Cannot tell: by the fitted model {now}{reason}. That rests on {basis}."
 
 
 def _narrowing(group: xr.Dataset) -> Iterator[str]:

@@ -168,7 +168,8 @@ def heed_evidence(
         return group
     limits = json.loads(evidence.attrs["limits"])
     if has_unequal_judges(evidence, profile):
-        return group.assign_attrs(limits=json.dumps(limits), verdict="cannot tell")
+        basis = "who judged which model"
+        return group.assign_attrs(limits=json.dumps(limits), verdict="cannot tell", basis=basis)
     if group.attrs["criterion"] == "policy_score" or "lowest" in json.loads(
         evidence.attrs["carried"]
     ):

@@ -294,7 +294,9 @@ def test_where_the_evidence_is_thin_the_certainty_of_the_fit_is_no_reason_to_sto
     )
     other_judges = xr.Dataset({"judge_share": share}, attrs=facts)
     for chosen_by in (group, dear, score):
-        assert heed_evidence(chosen_by, other_judges, profile).attrs["verdict"] == "cannot tell"
+        heeded_judges = heed_evidence(chosen_by, other_judges, profile).attrs
+        assert heeded_judges["verdict"] == "cannot tell"
+        assert heeded_judges["basis"] == "who judged which model"
     of_one = profile.assign(cvar=profile["cvar"].where(profile["model"] == "m0"))
     assert heed_evidence(score, other_judges, of_one).attrs == score.attrs
 
