@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from sharpbayes.errors import join_names
+from sharpbayes.errors import format_count, join_names
+from sharpbayes.metrics.crowd.groups import ALL
 
 # With ten raters a group intervals hold the truth in 93% and more of simulated crowds, with four in
 # 90% where a quarter of the raters contradicts the others (docs/benchmarks/coverage_crowd.md).
@@ -32,8 +33,24 @@ def crowd_evidence(responsiveness: xr.Dataset) -> xr.Dataset:
     # Of a group without a number its own reason is said.
     hm = responsiveness.get("hm", responsiveness["items"])
     measured = hm.sel(by="all", drop=True).notnull()
-    limits = list(_few_raters(raters[(is_small & measured).to_numpy()]))
+    limits = [*_few_raters(raters[(is_small & measured).to_numpy()]), *_ungrouped(raters)]
     return evidence.drop_attrs(deep=True).assign_attrs(limits=json.dumps(limits))
+
+
+def _ungrouped(raters: xr.DataArray) -> Iterator[str]:
+    """Raters who have no value in a column of a grouping."""
+    if "grouping" not in raters.coords:
+        return
+    members = raters.groupby("grouping").sum().to_series()
+    total = int(members.pop(ALL))
+    without = total - members[members < total].astype(int)
+    for count, groupings in without.groupby(without, sort=False).groups.items():
+        verb = "is" if count == 1 else "are"
+        yield (
+            f"Of {format_count(total, 'rater')} {count} {verb} in no group by "
+            f"{join_names(list(groupings))}, without a value there: only values of all raters have "
+            "them."
+        )
 
 
 def _few_raters(raters: xr.DataArray) -> Iterator[str]:

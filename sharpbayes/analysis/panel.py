@@ -240,7 +240,7 @@ def _measure_judges(plan: ProfilePlan) -> xr.Dataset:
         units = _stack_units(sub_index)
         tau = concordance.concordance(units, min_overlap=min_overlap, dim="unit")
         summary = concordance.concordance_summary(tau["concordance"])
-        parts += [sweeps.leave_one_judge_out(sub_index, protocol), tau, summary]
+        parts += [sweeps.leave_one_judge_out(sub_index, protocol, policy=plan.policy), tau, summary]
     reference = None
     if spec.reference is not None:
         reference = all_judges.sel(judge=spec.reference, drop=True)

@@ -1,6 +1,6 @@
 """How far the answer moves without one judge or expert, and under other settings of the weights."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import xarray as xr
@@ -19,6 +19,8 @@ SETTINGS = {
     "alpha": ("validation", "alpha_cvar", "alpha"),
     "epsilon": ("evidence", "epsilon_cvar", "epsilon"),
 }
+# Metrics that are compared without each judge, where tails do not tell.
+METRICS = ("mean", "policy_score")
 # Who can be left out.
 LEFT_OUT = ("judge", "expert")
 
@@ -30,8 +32,9 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     the setting), ``lowest`` (the models of lowest CVaR, as a sentence lists them; empty where no
     model has one), ``changed`` (whether one of them is not among those of the study itself),
     ``kendall`` (tau-b of CVaR with the study's own) and ``movement`` (the change of CVaR of the
-    study's lowest model, nat); ``cvar (setting, model)``. The study's own setting is left out;
-    empty where there is no other.
+    study's lowest model, nat); ``cvar (setting, model)``. Of mean log-risk and policy score these
+    are ``lojo_lowest``, ``lojo_changed`` and ``lojo_movement`` over (metric, judge_out). The
+    study's own setting is left out; empty where there is no other.
 
     The groups are those of :func:`sharpbayes.measure`.
     """
@@ -44,7 +47,25 @@ def panel_stability(groups: Mapping[str, xr.Dataset]) -> xr.Dataset:
     if not parts:
         return xr.Dataset()
     table = _compare(xr.concat(parts, "setting"), groups["profile"]["cvar"], lower_is_better=True)
-    return table.rename(best="lowest")
+    return xr.merge([table.rename(best="lowest"), *_other_metrics(groups)])
+
+
+def _other_metrics(groups: Mapping[str, xr.Dataset]) -> Iterator[xr.Dataset]:
+    """Yield who is lowest by other metrics without each judge, and how far that one moves."""
+    metrics = [name for name in METRICS if f"lojo_{name}" in groups.get("judges", ())]
+    if not metrics:
+        return
+    tables = [
+        _compare(
+            groups["judges"][f"lojo_{name}"].transpose("judge_out", "model"),
+            groups["profile"][name],
+            lower_is_better=True,
+        )
+        for name in metrics
+    ]
+    names = {"best": "lojo_lowest", "changed": "lojo_changed", "movement": "lojo_movement"}
+    labels = xr.Variable("metric", metrics)
+    yield xr.concat([table[list(names)] for table in tables], labels).rename(names)
 
 
 def crowd_stability(study: CrowdStudy) -> xr.Dataset:
@@ -96,13 +117,14 @@ def _compare(values: xr.DataArray, study: xr.DataArray, *, lower_is_better: bool
     tied = [theirs[dim].to_numpy()[row].tolist() for row in best.to_numpy()]
     names = [join_names(labels, most=len(labels)) for labels in tied]
     table = {
-        "best": ("setting", names),
+        "best": (theirs.dims[0], names),
         "changed": (best & ~study_best).any(dim),
         "kendall": rank_agreement(*(x.rename({dim: "model"}) for x in (theirs, ours)))["kendall"],
         "movement": values.sel(unit, drop=True) - study.sel(unit, drop=True),
         str(study.name): values,
     }
-    return xr.Dataset(table).reset_coords(["kind", "value"]).drop_attrs()
+    about = [name for name in ("kind", "value") if name in values.coords]
+    return xr.Dataset(table).reset_coords(about).drop_attrs()
 
 
 def _is_best(x: xr.DataArray, dim: str) -> xr.DataArray:

@@ -7,7 +7,7 @@ import xarray as xr
 from sharpbayes.errors import format_count, join_names
 from sharpbayes.report.layout import list_open_checks
 from sharpbayes.report.panel_answer import PanelAnswer
-from sharpbayes.report.stability import has_rivals
+from sharpbayes.report.stability import METRICS, has_rivals, judges_by
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.panel import has_several_models, labels_where
 from sharpbayes.report.wording import (
@@ -113,14 +113,30 @@ def _stability(view: View, who: str) -> tuple[str, str]:
     if not has_rivals(view):
         unit = "model" if who == "judge" else "group of raters"
         return UNKNOWN, f"There are no two measured {unit}s to order."
-    return _order(data, left_out, who)
+    if who == "judge":
+        return _panel_order(view, data, left_out)
+    return _order(data, left_out, ("most responsive group", "highest"))
 
 
-def _order(data: xr.Dataset, left_out: xr.DataArray, who: str) -> tuple[str, str]:
-    """Whether the order of models or groups stays without one judge or expert."""
-    what, best = ("lowest model", "lowest")
-    if who == "expert":
-        what, best = ("most responsive group", "highest")
+def _panel_order(view: View, data: xr.Dataset, left_out: xr.DataArray) -> tuple[str, str]:
+    """Whether the lowest model stays without one judge, by the metric that the answer orders by."""
+    metric = PanelAnswer(view).ordered_by
+    if metric == "cvar":
+        return _order(data, left_out, ("lowest model", "lowest"))
+    judges = judges_by(view, metric) if metric else None
+    if judges is None:
+        return UNKNOWN, "The data do not tell which model is lowest, with all judges either."
+    first = (f"model of lowest {METRICS[metric]}", "lowest")
+    return _order(judges, xr.ones_like(judges["changed"], dtype=bool), first)
+
+
+def _order(data: xr.Dataset, left_out: xr.DataArray, first: tuple[str, str]) -> tuple[str, str]:
+    """Whether the first model or group stays without one judge or expert.
+
+    ``first`` is what it is called, and the variable that has its name.
+    """
+    what, best = first
+    who = "expert" if best == "highest" else "judge"
     moved, others = (
         [str(name) for name in data[key].to_numpy()[(data["changed"] & kind).to_numpy()]]
         for key, kind in (("value", left_out), ("setting", ~left_out))
@@ -133,7 +149,8 @@ def _order(data: xr.Dataset, left_out: xr.DataArray, who: str) -> tuple[str, str
     if others:
         verb = "does" if len(others) == 1 else "do"
         return PARTLY, f"No {who} changes the {what}, but {join_names(others)} {verb}."
-    return YES, f"The {what} stays without any one {who} and under other settings."
+    settings = " and under other settings" if bool((~left_out).any()) else ""
+    return YES, f"The {what} stays without any one {who}{settings}."
 
 
 def _fit(view: View) -> tuple[str, str]:

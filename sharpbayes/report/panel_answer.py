@@ -14,7 +14,7 @@ from sharpbayes.report.panel_decision import (
     tolerance_beyond_tails,
     tolerance_sentences,
 )
-from sharpbayes.report.stability import panel_stability
+from sharpbayes.report.stability import METRICS, panel_stability
 from sharpbayes.report.tables.debiased import people_sentences
 from sharpbayes.report.tables.declaration import View
 from sharpbayes.report.tables.format import number
@@ -48,8 +48,6 @@ OWN_JUDGES = (
     "The values of each model are those of its own judges, and the tables have them; no model is "
     "called lowest, by the posterior or by the bootstrap."
 )
-# What can be compared where tails cannot, as sentences name it.
-COMPARED = {"mean": "mean log-risk", "policy_score": "policy score"}
 
 
 def panel_answer(view: View) -> list[str]:
@@ -69,8 +67,8 @@ def panel_answer(view: View) -> list[str]:
     if is_fitted(view):
         first = answer.likely_lowest("cvar")[0]
         sentences += selection_sentences(view, first, answer.carried)
-    if len(answer.models) > 1 and not answer.has_other_judges:
-        sentences += panel_stability(view, answer.observed_lowest[0])
+    if metric := answer.ordered_by:
+        sentences += panel_stability(view, metric, answer.lowest_by(metric)[0])
     warning = expiry_warning(read_weights(view.results))
     return [*sentences, warning] if warning else sentences
 
@@ -106,7 +104,7 @@ class PanelAnswer:
     @cached_property
     def observed_lowest(self) -> list[str]:
         """Models of lowest observed CVaR, several where they are equal."""
-        return self._observed_lowest("cvar")
+        return self.lowest_by("cvar")
 
     @cached_property
     def is_disputed(self) -> bool:
@@ -122,7 +120,7 @@ class PanelAnswer:
         """
         if not is_fitted(self.view) or len(self.models) == 1:
             return False
-        observed, likely = self._observed_lowest(metric), self.likely_lowest(metric)
+        observed, likely = self.lowest_by(metric), self.likely_lowest(metric)
         excluded = {*observed, *likely} & {*self._excluded(metric)}
         if {*observed} & {*likely}:
             return bool(excluded) and bool(self._similar(metric, observed))
@@ -132,7 +130,7 @@ class PanelAnswer:
         """Models of which an interval of one does not contain the centre of the other."""
         return labels_where(self.view.select({"metric": metric})["joint/disagree"])
 
-    def _observed_lowest(self, metric: str) -> list[str]:
+    def lowest_by(self, metric: str) -> list[str]:
         """Models of lowest observed value, several where they are equal."""
         return lowest_models(self.view[f"profile/{metric}"])
 
@@ -189,7 +187,7 @@ class PanelAnswer:
         values = [self._values(only, "cvar", f"{self._cvar} of cumulative log-risk")]
         if not carried:
             values[0] = f"within that limit, {values[0]}"
-            values = [*(self._values(only, x, COMPARED[x]) for x in self.substitutes), *values]
+            values = [*(self._values(only, x, METRICS[x]) for x in self.substitutes), *values]
         source = "" if is_fitted(self.view) else ", from the bootstrap; no model was fitted"
         yield from () if carried else self.limits
         yield f"{only} is the only model{which}: {'; '.join(values)}{source}."
@@ -296,6 +294,15 @@ class PanelAnswer:
             metrics.append("policy_score")
         return metrics
 
+    @cached_property
+    def ordered_by(self) -> str:
+        """The metric by which the evidence tells which model is lowest; empty without any."""
+        if len(self.models) == 1 or self.has_other_judges:
+            return ""
+        if "lowest" in self.carried:
+            return "cvar"
+        return next(iter(self.substitutes), "")
+
     @property
     def has_other_judges(self) -> bool:
         """Whether models were scored by other judges."""
@@ -310,7 +317,7 @@ class PanelAnswer:
             yield f"What can be compared: {'; '.join(compared)}."
         for metric in disputed:
             yield (
-                f"On the {COMPARED[metric]} posterior and bootstrap contradict each other, so "
+                f"On the {METRICS[metric]} posterior and bootstrap contradict each other, so "
                 f"that it decides nothing: by the posterior {self._comparison(metric)}; by the "
                 f"bootstrap {self._bootstrap_comparison(metric)}."
             )
@@ -322,16 +329,16 @@ class PanelAnswer:
         first = self.likely_lowest(metric)[0]
         row = self.view.select({"metric": metric, "model": first})
         chance, estimate = probability_text(row["joint/prob_lowest"]), posterior_estimate(row)
-        return f"{first} has the lowest {COMPARED[metric]} with probability {chance}, {estimate}"
+        return f"{first} has the lowest {METRICS[metric]} with probability {chance}, {estimate}"
 
     def _bootstrap_comparison(self, metric: str) -> str:
         """Which model has the lowest observed value of another metric."""
-        names = self._observed_lowest(metric)
+        names = self.lowest_by(metric)
         row = self.view.select({"metric": metric, "model": names[0]})
         verb, estimate = "has" if len(names) == 1 else "share", bootstrap_estimate(row)
         similar = self._similar(metric, names)
         others = f", not distinguishable from {join_names(similar)}" if similar else ""
-        return f"{join_names(names)} {verb} the lowest {COMPARED[metric]}, {estimate}{others}"
+        return f"{join_names(names)} {verb} the lowest {METRICS[metric]}, {estimate}{others}"
 
     def _similar(self, metric: str, names: list[str]) -> list[str]:
         """Models that the bootstrap does not distinguish from the lowest."""

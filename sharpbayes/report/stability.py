@@ -12,21 +12,23 @@ from sharpbayes.report.tables.format import number
 
 # A change that is smaller rounds to 0.00.
 NO_CHANGE = 0.005
+# Metrics of which the lowest model is compared without each judge.
+METRICS = {"cvar": "tail risk", "mean": "mean log-risk", "policy_score": "policy score"}
 
 
-def panel_stability(view: View, first: str) -> Iterator[str]:
+def panel_stability(view: View, metric: str, first: str) -> Iterator[str]:
     """Yield how the lowest model depends on one judge, and on settings of the weights.
 
-    ``first`` is the model of lowest observed tail risk.
+    ``first`` is the model of lowest observed ``metric``. Other settings are compared by the tail
+    risk alone.
     """
-    if "stability" not in view:
+    judges = judges_by(view, metric)
+    if judges is not None and judges.sizes["setting"]:
+        yield from _judges(view, judges, metric, first)
+    if judges is None or metric != "cvar":
         return
     data = view.group("stability")
-    is_judge = (data["kind"] == "judge").to_numpy()
-    judges, settings = data.isel(setting=is_judge), data.isel(setting=~is_judge)
-    if judges.sizes["setting"]:
-        yield from _judges(view, judges, first)
-    moved = settings.isel(setting=settings["changed"].to_numpy())
+    moved = data.isel(setting=(data["changed"] & (data["kind"] != "judge")).to_numpy())
     if moved.sizes["setting"]:
         rows = zip(moved["setting"].to_numpy(), moved["lowest"].to_numpy(), strict=True)
         listed = [f"{setting} ({lowest})" for setting, lowest in rows]
@@ -66,7 +68,24 @@ def has_rivals(view: View) -> bool:
     return int(hm.sel(group=hm["group"] != "all").count()) > 1
 
 
-def _judges(view: View, judges: xr.Dataset, first: str) -> Iterator[str]:
+def judges_by(view: View, metric: str) -> xr.Dataset | None:
+    """Return what moves without each judge, by a metric; None where results do not have it.
+
+    Over (setting) these are ``value``, the judge, and ``lowest``, ``changed`` and ``movement``.
+    """
+    if "stability" not in view:
+        return None
+    data = view.group("stability")
+    if metric == "cvar":
+        return data.isel(setting=(data["kind"] == "judge").to_numpy())
+    if "lojo_lowest" not in data:
+        return None
+    names = {f"lojo_{name}": name for name in ("lowest", "changed", "movement")}
+    table = data[list(names)].sel(metric=metric).rename(names | {"judge_out": "setting"})
+    return table.assign(value=table["setting"])
+
+
+def _judges(view: View, judges: xr.Dataset, metric: str, first: str) -> Iterator[str]:
     """Which judges the observed answer depends on."""
     is_needed = (judges["lowest"] == "").to_numpy()
     if is_needed.any():
@@ -79,16 +98,17 @@ def _judges(view: View, judges: xr.Dataset, first: str) -> Iterator[str]:
     others = judges.isel(setting=~is_needed)
     changed = others.isel(setting=others["changed"].to_numpy())
     if changed.sizes["setting"]:
-        yield _changes(changed)
+        yield _changes(changed, METRICS[metric])
     elif others.sizes["setting"]:
         subject = "No other judge" if is_needed.any() else "No single judge"
-        yield f"{subject} changes which model is lowest{_movement(view, others, first)}."
+        lowest = "is lowest" if metric == "cvar" else f"has the lowest {METRICS[metric]}"
+        yield f"{subject} changes which model {lowest}{_movement(view, others, metric, first)}."
 
 
-def _changes(changed: xr.Dataset) -> str:
+def _changes(changed: xr.Dataset, metric: str) -> str:
     """Which model is the lowest without each of some judges."""
     names = [str(name) for name in changed["value"].to_numpy()]
-    says = ["the lowest observed tail risk is that", *["that"] * (len(names) - 1)]
+    says = [f"the lowest observed {metric} is that", *["that"] * (len(names) - 1)]
     rows = zip(names, says, changed["lowest"].to_numpy(), strict=True)
     listed = [
         f"without {name if len(names) > 1 else 'it'} {what} of {lowest}"
@@ -98,20 +118,21 @@ def _changes(changed: xr.Dataset) -> str:
     return f"The answer depends on {judges} {join_names(names)}: {', '.join(listed)}."
 
 
-def _movement(view: View, judges: xr.Dataset, first: str) -> str:
-    """How far the tail risk of the lowest model moves without the judge who moves it most."""
+def _movement(view: View, judges: xr.Dataset, metric: str, first: str) -> str:
+    """How far the metric of the lowest model moves without the judge who moves it most."""
     if bool(judges["movement"].isnull().all()):
         return ""
     largest = judges.isel(setting=int(abs(judges["movement"]).argmax("setting")))
-    movement, cvar = float(largest["movement"]), f"the observed {view.text('{cvar}')} of {first}"
+    name = view.text("{cvar}") if metric == "cvar" else METRICS[metric]
+    movement, value = float(largest["movement"]), f"the observed {name} of {first}"
     if abs(movement) < NO_CHANGE:
-        return f", nor {cvar} by {NO_CHANGE:g} or more"
-    row = view.select({"metric": "cvar", "model": first})
+        return f", nor {value} by {NO_CHANGE:g} or more"
+    row = view.select({"metric": metric, "model": first})
     low, high = row["joint/bootstrap_interval"].to_numpy()
     outside = not low <= float(row["joint/observed"]) + movement <= high
     direction = "rises" if movement > 0 else "falls"
     return (
-        f"{', but' if outside else ';'} without {largest['value'].item()} {cvar} {direction} by "
+        f"{', but' if outside else ';'} without {largest['value'].item()} {value} {direction} by "
         f"{number(abs(movement), 2)}"
         f"{', beyond its interval' if outside else ', which is the largest change'}"
     )

@@ -52,7 +52,7 @@ VARIABLES = """
   dimension: number: mad mad_n mad_sd
   judge, other_judge: number: error_correlation
   judge_out: number: effective_judges_without lojo_tau lojo_tau_p
-  judge_out, model: number: lojo_cvar lojo_rank
+  judge_out, model: number: lojo_cvar lojo_mean lojo_policy_score lojo_rank
   model: number: dimension_dependence dimension_dependence_tail
   model, dimension_pair: number: dimension_dependence_pair dimension_dependence_tail_pair
   pair, dimension: number: concordance_mean concordance_median concordance_models concordance_sd
@@ -144,6 +144,8 @@ VARIABLES = """
   group, by: number: central_tendency extreme_response mean_score scale_range_used
   group, by, score: number: score_count score_share
 /stability
+  metric, judge_out: number: lojo_changed lojo_movement
+  metric, judge_out: text: lojo_lowest
   setting: number: changed kendall movement
   setting: text: highest kind lowest value
   setting, group: number: hm

@@ -49,6 +49,26 @@ def test_who_is_lowest_and_how_far_it_moves(panel):
     assert not table["changed"].sel(setting=["without bob", "without cat"]).any()
 
 
+def test_means_and_policy_scores_are_compared_without_each_judge(panel):
+    table, judges = panel["stability"].to_dataset(), panel["judges"].to_dataset()
+    for metric in ("mean", "policy_score"):
+        without = judges[f"lojo_{metric}"].sel(judge_out="ann").to_series()
+        observed = panel["profile"][metric].to_series()
+        row = table.sel(metric=metric, judge_out="ann")
+        assert row["lojo_lowest"].item() == without.idxmin()
+        assert row["lojo_changed"].item() == (without.idxmin() != observed.idxmin())
+        moved = without[observed.idxmin()] - observed.min()
+        assert row["lojo_movement"].item() == pytest.approx(moved)
+
+
+def test_a_mean_without_a_judge_is_that_of_the_other_judges(tmp_path):
+    table = frame(prompts=40, seed=2)
+    whole = measured(tmp_path / "whole", table)["judges"].sel(judge_out="bob")
+    alone = measured(tmp_path / "alone", table[table["judge"] != "bob"])["profile"]
+    for metric in ("mean", "policy_score"):
+        np.testing.assert_allclose(whole[f"lojo_{metric}"], alone[metric], rtol=1e-13)
+
+
 def test_equal_models_are_all_the_lowest():
     cvar = xr.DataArray([2.0, 2.0, 3.0], {"model": ["a", "b", "c"]}, "model", name="cvar")
     swept = xr.DataArray([[2.0, 1.0, 3.0], [1.0, 1.0, 1.0]], dims=("judge_out", "model"))

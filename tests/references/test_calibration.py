@@ -14,8 +14,8 @@ def rows():
         return list(csv.DictReader(file))
 
 
-# Models with fewer simulations than the others, which the page says too.
-PARTLY = {"crowd_careless": "50"}
+# Of so few raters hardly one tells their class, so that chains go from one to the other.
+MIXES_SELDOM = "crowd_careless"
 
 
 def test_no_shipped_model_misses_its_truths(rows):
@@ -23,16 +23,17 @@ def test_no_shipped_model_misses_its_truths(rows):
     assert {row["model"] for row in rows} == set(calibration.KINDS)
     quantities = Counter(row["model"] for row in rows)
     for row in rows:
-        assert row["simulations"] == PARTLY.get(row["model"], "300")
+        assert row["simulations"] == "300"
         # The smallest corrected p of a model is its p times the model's quantities.
         p = float(row["p_holm"]) * len(rows) / quantities[row["model"]]
         assert p >= 0.05, row
 
 
 def test_nearly_all_fits_have_what_ranks_need(rows):
-    rows = [row for row in rows if row["model"] not in PARTLY]
-    assert min(int(row["fits_ranked"]) for row in rows) >= 290
+    assert min(int(row["fits_ranked"]) for row in rows) >= 240
+    rows = [row for row in rows if row["model"] != MIXES_SELDOM]
     # Where priors are as wide as those of judges_and_people few small studies meet the limits.
+    assert min(int(row["fits_ranked"]) for row in rows) >= 285
     others = [row for row in rows if row["model"] != "judges_and_people"]
     assert min(int(row["fits_converged"]) for row in others) > 200
 

@@ -97,6 +97,17 @@ def evidence(models, *, tail=10.0, saturated=0, limits=(), carried=ALL, companio
     )
 
 
+def by_mean(settings, lowest):
+    """Return the stability with a model that is lowest by the mean without each judge."""
+    judges = settings["value"].to_numpy()
+    shape = (1, len(judges))
+    return settings.assign(
+        lojo_lowest=(("metric", "judge_out"), np.full(shape, lowest)),
+        lojo_changed=(("metric", "judge_out"), np.full(shape, lowest != "b")),
+        lojo_movement=(("metric", "judge_out"), np.full(shape, 0.2)),
+    ).assign_coords(metric=["mean"], judge_out=judges)
+
+
 def stability(*settings, best="lowest"):
     """Return the stability of settings: kind, value, lowest or highest, changed, movement."""
     kind, value, name, changed, movement = zip(*settings, strict=True)

@@ -1,9 +1,12 @@
 """The answer of a crowd in its exact words, from hand-made results."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
 
+from sharpbayes.analysis.crowd_evidence import crowd_evidence
 from sharpbayes.report.summary import answer
 from tests.report.hand_made import add, crowd, fitted_crowd, stability
 
@@ -117,6 +120,26 @@ def test_few_raters_are_a_reason():
     _, second, _, limit = answer(add(fitted_crowd(), evidence=few))
     assert second.endswith("Likely reason: few raters in g=y.")
     assert limit == "Groups of fewer than 10 raters: g=x (4) and g=y (5)."
+
+
+def test_raters_without_a_group_are_counted():
+    counts = xr.Dataset(
+        {
+            "raters": ("group", [40, 20, 18, 12, 20, 30, 10]),
+            "items": (("group", "by"), [[90]] * 7),
+        },
+        {
+            "group": ["all", "g=x", "g=y", "a=u", "a=v", "h=u", "h=v"],
+            "by": ["all"],
+            "grouping": ("group", ["all", "g", "g", "a", "a", "h", "h"]),
+        },
+    )
+    assert json.loads(crowd_evidence(counts).attrs["limits"]) == [
+        "Of 40 raters 8 are in no group by a, without a value there: only values of all raters "
+        "have them.",
+        "Of 40 raters 2 are in no group by g, without a value there: only values of all raters "
+        "have them.",
+    ]
 
 
 def test_a_crowd_that_cannot_be_measured_says_why_and_what_its_groups_reach():

@@ -9,6 +9,7 @@ import xarray as xr
 from sharpbayes.report.lights import lights
 from tests.report.hand_made import (
     add,
+    by_mean,
     crowd,
     evidence,
     fitted_crowd,
@@ -104,7 +105,11 @@ def test_enough_data_for_a_crowd(few, expected):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ([KEPT], ("yes", "The lowest model stays without any one judge and under other settings.")),
+        ([KEPT], ("yes", "The lowest model stays without any one judge.")),
+        (
+            [KEPT, ("alpha", "0.9", "b", False, 0.1)],
+            ("yes", "The lowest model stays without any one judge and under other settings."),
+        ),
         ([KEPT, MOVED, OTHER], ("no", "Without j2 the lowest model is another.")),
         (
             [KEPT, OTHER],
@@ -123,6 +128,24 @@ def test_enough_data_for_a_crowd(few, expected):
 )
 def test_stable_without_any_one_judge(settings, expected):
     assert states(add(panel(), stability=stability(*settings)))["Stable"] == expected
+
+
+@pytest.mark.parametrize(
+    ("carried", "tail", "expected"),
+    [
+        ([], 1.5, ("no", "Without j1 the model of lowest mean log-risk is another.")),
+        (
+            [],
+            0.5,
+            ("not known", "The data do not tell which model is lowest, with all judges either."),
+        ),
+    ],
+)
+def test_stability_is_of_what_can_be_compared(carried, tail, expected):
+    settings = by_mean(stability(("judge", "j1", "b", False, 0.5)), "c")
+    few = evidence("abc", tail=tail, limits=["Few prompts."], carried=carried)
+    results = add(panel(), stability=settings, evidence=few)
+    assert states(results)["Stable"] == expected
 
 
 def test_stable_without_any_one_expert():

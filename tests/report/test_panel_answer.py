@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from sharpbayes.report.summary import answer
-from tests.report.hand_made import BOUND, add, evidence, fitted_panel, panel, stability
+from tests.report.hand_made import BOUND, add, by_mean, evidence, fitted_panel, panel, stability
 
 UNDECIDED = "No tolerance was decided, so no model is called admissible or not."
 FEW = "With 30 prompts the 5% tail holds 1.5 prompts: this study cannot tell which is lowest."
@@ -356,6 +356,23 @@ def test_an_answer_that_leans_on_a_judge():
         "The answer depends on the judges j1 and j2: without j1 the lowest observed tail risk is "
         "that of c, without j2 that of a and c."
     )
+
+
+def test_where_tails_do_not_tell_the_judges_of_the_mean_are_named():
+    one = stability(("judge", "j1", "b", False, 0.5), ("judge", "j2", "b", False, 0.1))
+    few = evidence("abc", tail=1.5, limits=["Few prompts."], carried=[])
+    moved = by_mean(one, "c")
+    assert answer(add(panel(), stability=moved, evidence=few))[-1] == (
+        "The answer depends on the judges j1 and j2: without j1 the lowest observed mean log-risk "
+        "is that of c, without j2 that of c."
+    )
+    kept = by_mean(one, "b")
+    assert answer(add(panel(), stability=kept, evidence=few))[-1].startswith(
+        "No single judge changes which model has the lowest mean log-risk; without j1 the observed "
+        "mean log-risk of b rises by 0.20"
+    )
+    none = evidence("abc", tail=0.5, limits=["Fewer prompts."], carried=[])
+    assert not any("judge" in x for x in answer(add(panel(), stability=moved, evidence=none)))
 
 
 def test_an_answer_that_no_judge_changes():

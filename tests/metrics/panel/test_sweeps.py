@@ -40,7 +40,9 @@ def plain_cvar(risk, alpha=0.8):
 
 
 def test_leaving_out_a_judge_pools_the_others(sub_index):
-    profiles = leave_one_judge_out(sub_index, PROTOCOL)
+    policy = xr.DataArray([0.5, 0.3, 0.2][: sub_index.sizes["dimension"]], dims="dimension")
+    policy = policy / policy.sum()
+    profiles = leave_one_judge_out(sub_index, PROTOCOL, policy=policy)
     full = plain_cvar(plain_risk(sub_index.values))
     for j, judge in enumerate(JUDGES):
         expected = plain_cvar(plain_risk(np.delete(sub_index.values, j, axis=2)))
